@@ -1,0 +1,55 @@
+# Two commands do everything, set-up included:  make atlas   (the main job)   and   make test
+# Nothing outside this folder is touched: all packages go into .venv, pinned by requirements.lock.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+# Extras that the commands below use; `ray` and `export` are pinned in the lock and installed on demand.
+EXTRAS := train,atlas,dev
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock
+
+.PHONY: setup atlas test lint types imports pytest bench lock clean help
+
+help:
+	@echo "make atlas   build the atlas (atlas/index.html, atlas/atlas.json) and print its table"
+	@echo "make test    ruff, basedpyright, import-linter, pytest"
+	@echo "make setup   only make .venv from requirements.lock"
+	@echo "make bench   rerun the benchmarks of docs/benchmarks.md"
+	@echo "make lock    resolve the newest versions and rewrite requirements.lock"
+
+setup: $(STAMP)
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "make setup: $(PYTHON) is Python %d.%d, Separatrix needs 3.11 or newer; try  make PYTHON=python3.11 ..." % sys.version_info[:2])'
+	@echo "setting up $(VENV) from requirements.lock (a few minutes the first time)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP_INSTALL) hatchling editables
+	@$(PIP_INSTALL) --no-build-isolation -e '.[$(EXTRAS)]'
+	@touch $@
+
+atlas: $(STAMP)
+	@$(BIN)/separatrix atlas --out atlas
+
+test: lint types imports pytest
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)
+	$(BIN)/basedpyright
+
+imports: $(STAMP)
+	$(BIN)/lint-imports --no-logo
+
+pytest: $(STAMP)
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks
+
+lock:
+	$(PYTHON) tools/write_lock.py
+
+clean:
+	rm -rf $(VENV) atlas .pytest_cache .ruff_cache .hypothesis

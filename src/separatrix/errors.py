@@ -1,0 +1,28 @@
+"""The one exception that means "what you asked for cannot be done, and here is what to do instead".
+
+Every room raises :class:`SeparatrixError` (or a subclass) for bad input. Its text is one line that names the
+value that was given and the remedy. The command line prints that line and ends with exit code 2; nothing else
+is ever turned into exit code 2, so a defect in the package still shows its traceback.
+"""
+
+import difflib
+from collections.abc import Iterable
+
+
+class SeparatrixError(ValueError):
+    """Bad input: one line that says what was given and what to do."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(" ".join(message.split()))
+
+
+class UnknownNameError(SeparatrixError):
+    """A name that a catalog does not hold; the message gives the nearest ones."""
+
+    def __init__(self, kind: str, given: str, known: Iterable[str]) -> None:
+        names = sorted(known)
+        near = difflib.get_close_matches(given, names, n=3, cutoff=0.4)
+        hint = f"nearest: {', '.join(near)}" if near else f"known: {', '.join(names)}"
+        super().__init__(f"unknown {kind} {given!r}; {hint}")
+        self.given = given
+        self.nearest = tuple(near)
