@@ -1,0 +1,79 @@
+"""How a room finds its entries: every file of a folder exports one constant, and the catalog collects them.
+
+Adding a task, a theorem, a bound or an architecture is adding one file. Files whose name starts with an
+underscore hold code that several entries share and are not entries. Other packages add entries through Python
+entry points of the group given to :func:`discover`. Two entries of one name are an error, and a catalog never
+changes after it was made.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Iterator, Mapping
+from importlib.metadata import entry_points
+from types import MappingProxyType, ModuleType
+from typing import Generic, Protocol, TypeVar
+
+from separatrix.errors import SeparatrixError, UnknownNameError
+
+
+class Named(Protocol):
+    """Anything a catalog can hold: it has a name."""
+
+    @property
+    def name(self) -> str:
+        """The name on the command line."""
+        ...
+
+
+Entry = TypeVar("Entry", bound=Named)
+
+
+class Catalog(Mapping[str, Entry], Generic[Entry]):
+    """An immutable mapping from names to entries, sorted by name, that explains a missing one."""
+
+    def __init__(self, kind: str, entries: list[Entry]) -> None:
+        by_name: dict[str, Entry] = {}
+        for entry in sorted(entries, key=lambda each: each.name):
+            if entry.name in by_name:
+                raise SeparatrixError(f"two {kind}s are named {entry.name!r}; rename one of them")
+            by_name[entry.name] = entry
+        self.kind = kind
+        self._entries = MappingProxyType(by_name)
+
+    def __getitem__(self, name: str) -> Entry:
+        try:
+            return self._entries[name]
+        except KeyError:
+            raise UnknownNameError(self.kind, name, self._entries) from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+def discover(kind: str, folder: ModuleType, constant: str, expected: type[Entry]) -> Catalog[Entry]:
+    """Collect ``constant`` from every module of ``folder`` and from entry points ``separatrix.<kind>s``.
+
+    Raises :class:`SeparatrixError` when a module lacks the constant or it is not an ``expected``.
+    """
+    found: list[Entry] = []
+    for info in pkgutil.iter_modules(folder.__path__):
+        if not info.name.startswith("_"):
+            module = importlib.import_module(f"{folder.__name__}.{info.name}")
+            found.append(_checked(getattr(module, constant, None), expected, f"{module.__name__}.{constant}"))
+    found += [
+        _checked(point.load(), expected, f"entry point {point.name} of {point.group}")
+        for point in entry_points(group=f"separatrix.{kind}s")
+    ]
+    return Catalog(kind, found)
+
+
+def _checked(value: object, expected: type[Entry], where: str) -> Entry:
+    if not isinstance(value, expected):
+        raise SeparatrixError(f"{where} is {value!r}; a catalog entry must be a {expected.__name__}")
+    return value

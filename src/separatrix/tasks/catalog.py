@@ -1,0 +1,18 @@
+"""The catalog of tasks: every file of ``separatrix/tasks/problems`` exports one ``TASK``."""
+
+from functools import cache
+
+from separatrix.catalog import Catalog, discover
+from separatrix.tasks import problems
+from separatrix.tasks.task import Task
+
+
+@cache
+def tasks() -> Catalog[Task]:
+    """All tasks by name, with their default parameters.
+
+    >>> tasks()["dyck"].title
+    'Bounded Dyck languages'
+    """
+    # Task is abstract, but it is what an entry is checked against, never what is made.
+    return discover("task", problems, "TASK", Task)  # type: ignore[type-abstract]

@@ -1,0 +1,11 @@
+"""k-DNF: a random formula with at most N parts of k literals each, an instance of THRES(k, N) (BHBK24 Appendix F.3)."""
+
+from separatrix.tasks.problems.sparse_threshold import SparseThreshold
+
+TASK = SparseThreshold(
+    name="dnf",
+    title="k-DNF formulas",
+    source="BHBK24 Appendix F.3 (Theorem 13)",
+    question="Is some term, a conjunction of k literals, true?",
+    instance="dnf",
+)

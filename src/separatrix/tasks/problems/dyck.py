@@ -1,0 +1,178 @@
+"""Bounded Dyck languages: is a string over n types of brackets balanced with depth at most k?
+
+BHBK24 §4.1 and Appendix E; data as in Appendix H.1: with probability 1/2 a balanced string from the stack walk,
+otherwise a balanced string corrupted in 1 … N/10 positions (type swapped or direction switched, 1/2 each),
+corrupted again if it is still balanced. Strings have length exactly N in training and evaluation.
+
+Readings and deviations: "choosing uniformly between open brackets and the closing bracket" is read as uniform
+over the n + 1 symbols. The paper fixes n = k = 2; for other depths the walk takes N − c steps, c the largest even
+number ≤ max(k, 2), closes what is open and fills up with pairs of depth 1, which is the paper's rule at k = 2.
+With n types a "swap" goes to another type uniformly; with one type it is always a switch of direction.
+N/10 is rounded down, at least 1.
+"""
+
+from dataclasses import dataclass
+
+from separatrix.tasks.arrays import Array, columns, full_like, integers, namespace_of, take_rows
+from separatrix.tasks.draws import Draws
+from separatrix.tasks.problems._bounded_stack import fill_types, is_balanced, random_depths
+from separatrix.tasks.space import Space, cells
+from separatrix.tasks.task import Answers, CommunicationSplit, Row, Split, Task, require
+from separatrix.tasks.vocabulary import Symbols, Vocabulary
+
+OPENING = "([{<"
+CLOSING = ")]}>"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dyck(Task):
+    """Membership in Dyck-(types, depth); opening bracket i is token i, its closing bracket types + i."""
+
+    name: str = "dyck"
+    title: str = "Bounded Dyck languages"
+    source: str = "BHBK24 §4.1, Appendix E; data: Appendix H.1"
+    question: str = "Is the string of brackets balanced, with at most k brackets open at any time?"
+    minimum_length: int = 2
+    length_step: int = 2
+    types: int = 2
+    depth: int = 2
+
+    def __post_init__(self) -> None:
+        require(
+            self.types >= 1,
+            f"types={self.types} is too small; a Dyck language needs at least 1 type of bracket",
+        )
+        require(self.depth >= 1, f"depth={self.depth} is too small; choose a depth from 1 on")
+
+    def vocabulary(self, length: int) -> Vocabulary:
+        del length
+        return Vocabulary(
+            (
+                Symbols("opening brackets", self.types, prefix="(", first=1, texts=OPENING),
+                Symbols("closing brackets", self.types, prefix=")", first=1, texts=CLOSING),
+            )
+        )
+
+    @property
+    def joiner(self) -> str:
+        """Single characters need nothing between them."""
+        return "" if self.types <= len(OPENING) else " "
+
+    def layout(self, length: int) -> str:
+        return f"{length} brackets; read at the last one"
+
+    def positions(self, length: int) -> int:
+        return length
+
+    def classes(self, length: int) -> int:
+        del length
+        return 2
+
+    def solve(self, row: Row, length: int) -> Answers:
+        del length
+        stack: list[int] = []
+        balanced = True
+        for token in row:
+            if token < self.types:
+                stack.append(token)
+                balanced = balanced and len(stack) <= self.depth
+            elif stack and stack[-1] == token - self.types:
+                stack.pop()
+            else:
+                balanced = False
+        return [None] * (len(row) - 1) + [int(balanced and not stack)]
+
+    def label(self, inputs: Array, length: int) -> tuple[Array, Array]:
+        xp = namespace_of(inputs)
+        targets = full_like(inputs, tuple(inputs.shape), 0)
+        read = targets == 1
+        read[:, -1] = True
+        targets[:, -1] = xp.astype(is_balanced(inputs, self.types, self.depth), xp.int64)
+        return targets, read
+
+    def generate(self, draws: Draws, count: int, length: int, split: Split) -> Array:
+        del split
+        tokens = self.balanced_strings(draws, count, length)
+        xp = namespace_of(tokens)
+        todo = xp.nonzero(draws.uniform(count) >= 0.5)[0]
+        originals = tokens[todo]
+        while todo.shape[0]:
+            corrupted = self.corrupt(draws, originals)
+            tokens[todo] = corrupted
+            again = xp.nonzero(is_balanced(corrupted, self.types, self.depth))[0]
+            todo, originals = todo[again], originals[again]
+        return tokens
+
+    def balanced_strings(self, draws: Draws, count: int, length: int) -> Array:
+        """Balanced strings of exactly this length by the stack walk of Appendix H.1; (count, length)."""
+        closing = min(max(2, self.depth - self.depth % 2), length)
+        steps = length - closing
+        # One draw over the n opening brackets and the closing one where both are possible; at depth 0 a draw
+        # over the n opening brackets. Independent draws, of which each step uses one.
+        either = draws.digits(self.types + 1, count, steps)
+        xp = namespace_of(either)
+        opens = either < self.types
+        fresh = draws.digits(self.types, count, length)
+        depths = random_depths(opens, self.depth)
+        small = depths.dtype
+        # The tail: close what is open, then pairs of depth 1.
+        left = depths[:, steps:] - xp.astype(columns(either, closing), small)
+        open_still = xp.astype(left > 0, small)
+        tail_opens = (1 - open_still) * (1 - left % 2)
+        after = xp.concat([depths[:, 1:], open_still * (left - 1) + tail_opens], axis=1)
+        before = xp.concat([depths, after[:, steps:-1]], axis=1)
+        # The type of a bracket opened at depth 0 comes from `fresh`, elsewhere from the draw that opened it.
+        inner = xp.astype((before[:, :steps] > 0) & opens, xp.int64)
+        fresh[:, :steps] += inner * (either - fresh[:, :steps])
+        return xp.astype(fill_types(fresh, after > before, after, self.types, self.depth), xp.int64)
+
+    def corrupt(self, draws: Draws, tokens: Array) -> Array:
+        """Corrupt 1 … N/10 positions of every row: type swapped or direction switched, 1/2 each."""
+        xp = namespace_of(tokens)
+        count, length = tokens.shape
+        most = max(1, length // 10)
+        number = integers(draws.uniform(count, 1), 0, most)
+        # The chosen positions are those with the smallest of `length` random keys; the column in the low digits
+        # makes the keys distinct, so that exactly `number` + 1 are chosen.
+        keys = integers(draws.uniform(count, length), 0, 2**40) * length + columns(tokens, length)
+        chosen = xp.astype(keys <= take_rows(xp.sort(keys, axis=1), number), xp.int64)
+        closing = xp.astype(tokens >= self.types, xp.int64)
+        switch = self.types * (1 - 2 * closing)
+        if self.types == 1:
+            return tokens + chosen * switch
+        action = draws.digits(2 * (self.types - 1), count, length)
+        swapping = xp.astype(action < self.types - 1, xp.int64)
+        moved = tokens - closing * self.types + action + 1
+        swap = (moved - (moved // self.types) * self.types) + closing * self.types - tokens
+        return tokens + chosen * (switch + swapping * (swap - switch))
+
+    def space(self, length: int) -> Space:
+        return Space(cells(range(2 * self.types), length))
+
+    def communication(self, length: int) -> CommunicationSplit:
+        return CommunicationSplit(
+            problem="DYCK",
+            alice=tuple(range(0, length, 2)),
+            bob=tuple(range(1, length, 2)),
+            one_way=False,
+            note="Alice holds the odd positions (counted from 1), Bob the even ones (BHBK24 Lemma 1)",
+        )
+
+    def picture(self, row: Row, length: int) -> str:
+        words = self.vocabulary(length).texts(row)
+        width = max(len(word) for word in words)
+        depths: list[int] = []
+        level = 0
+        for token in row:
+            level += 1 if token < self.types else -1
+            depths.append(level if token < self.types else level + 1)
+        low, high = min([*depths, 1]), max([*depths, 1])
+        lines = [
+            "".join(word.ljust(width) if at == line else " " * width for word, at in zip(words, depths, strict=True))
+            for line in range(high, low - 1, -1)
+        ]
+        verdict = "balanced" if self.solve(row, length)[-1] else "not balanced"
+        return "\n".join(line.rstrip() for line in lines) + f"\n{verdict} within depth {self.depth}"
+
+
+TASK = Dyck()

@@ -1,0 +1,71 @@
+"""Eq-ncp: string equality as next character prediction, which amounts to copying.
+
+BHBK24 Appendix H.2 (iii): |Σ| = 1024, only strings of the language. After each prefix the model names the symbols
+that may follow. In the first half every symbol may, which is trivial and not asked; from [SEP] on exactly one may,
+and it is the target. A string counts as right only if every prefix is.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from separatrix.tasks.arrays import Array, columns, full_like, namespace_of
+from separatrix.tasks.draws import Draws
+from separatrix.tasks.problems._separated_equality import SeparatedEquality
+from separatrix.tasks.space import Space, cells
+from separatrix.tasks.task import Answers, Row
+
+
+@dataclass(frozen=True, kw_only=True)
+class EqNcp(SeparatedEquality):
+    """Copy the first half after the separator, one symbol at a time."""
+
+    name: str = "eq-ncp"
+    title: str = "Equality, next character prediction"
+    source: str = "BHBK24 Appendix H.2 (iii)"
+    question: str = "After the separator, which symbol comes next if the first half is to be repeated?"
+    scoring: Literal["every read position", "every position of a string"] = "every position of a string"
+
+    def asked(self) -> str:
+        return "read at [SEP] and at every symbol after it but the last"
+
+    def classes(self, length: int) -> int:
+        del length
+        return self.symbols
+
+    def second_half(self, draws: Draws, first: Array, halves: Array) -> Array:
+        del draws, halves
+        return first
+
+    def solve(self, row: Row, length: int) -> Answers:
+        del length
+        middle = list(row).index(self.symbols)
+        return [None] * middle + list(row[:middle]) + [None]
+
+    def label(self, inputs: Array, length: int) -> tuple[Array, Array]:
+        xp = namespace_of(inputs)
+        count, width = inputs.shape
+        middle = xp.argmax(xp.astype(inputs == self.symbols, xp.int8), axis=1, keepdims=True)
+        column = columns(inputs, width)
+        read = (column >= middle) & (column < 2 * middle)
+        # In the language the symbol that must follow is the symbol that does follow.
+        following = xp.concat([inputs[:, 1:], full_like(inputs, (count, 1), 0)], axis=1)
+        return following * xp.astype(read, xp.int64), read
+
+    def space(self, length: int) -> Space:
+        return Space(cells(range(self.symbols), length // 2))
+
+    def assemble(self, values: Array, length: int) -> Array:
+        del length
+        xp = namespace_of(values)
+        return xp.concat([values, full_like(values, (values.shape[0], 1), self.symbols), values], axis=1)
+
+    def picture(self, row: Row, length: int) -> str:
+        words = self.vocabulary(length).texts(row)
+        half = len(words) // 2
+        width = max(len(word) for word in words)
+        seen = " ".join(word.rjust(width) for word in words[half:-1])
+        asked = " ".join(word.rjust(width) for word in words[:half])
+        return f"first half: {' '.join(words[:half])}\nsees: {seen}\nsays: {asked}"
+
+
+TASK = EqNcp()

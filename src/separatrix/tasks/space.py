@@ -1,0 +1,73 @@
+"""The set of all inputs of one length, as a product of blocks, so that it can be counted and walked through.
+
+A block is a table of the values that some cells of the input take together: one row for each choice. The input
+space is the product of its blocks, and an input's number is a mixed-radix number over them, first block most
+significant. Counting is exact (Python integers); walking yields chunks and never holds more than one.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, permutations, product
+
+import numpy
+from numpy.typing import NDArray
+
+from separatrix.errors import SeparatrixError
+
+Table = NDArray[numpy.int64]
+
+
+@dataclass(frozen=True)
+class Space:
+    """A product of blocks; each block is a table of shape (choices, cells)."""
+
+    blocks: tuple[Table, ...]
+
+    @property
+    def count(self) -> int:
+        """How many inputs there are, exactly."""
+        return math.prod(len(block) for block in self.blocks)
+
+    def chunk(self, start: int, stop: int) -> Table:
+        """Inputs ``start`` to ``stop - 1``: shape (stop - start, cells)."""
+        if not 0 <= start <= stop <= self.count:
+            raise SeparatrixError(f"inputs {start} to {stop} are not among the {self.count} inputs")
+        if self.count >= 2**62:
+            raise SeparatrixError(f"{self.count} inputs are too many to walk through; choose a smaller length")
+        numbers = numpy.arange(start, stop, dtype=numpy.int64)
+        parts: list[Table] = []
+        for block in reversed(self.blocks):
+            numbers, choice = numpy.divmod(numbers, len(block))
+            parts.append(block[choice])
+        return numpy.concatenate(parts[::-1], axis=1) if parts else numpy.zeros((stop - start, 0), numpy.int64)
+
+    def chunks(self, size: int = 65536) -> Iterator[Table]:
+        """All inputs, ``size`` at a time."""
+        for start in range(0, self.count, size):
+            yield self.chunk(start, min(start + size, self.count))
+
+
+def cells(values: Sequence[int], count: int) -> tuple[Table, ...]:
+    """``count`` independent cells that each take any of ``values``."""
+    return (numpy.asarray(values, dtype=numpy.int64).reshape(-1, 1),) * count
+
+
+def constant(value: int) -> tuple[Table, ...]:
+    """One cell with one value."""
+    return cells([value], 1)
+
+
+def subsets(bound: int, size: int) -> Table:
+    """All sorted ``size``-subsets of ``0 .. bound - 1``."""
+    return numpy.array(list(combinations(range(bound), size)), dtype=numpy.int64).reshape(-1, size)
+
+
+def arrangements(bound: int, size: int) -> Table:
+    """All ordered selections of ``size`` different values of ``0 .. bound - 1``."""
+    return numpy.array(list(permutations(range(bound), size)), dtype=numpy.int64).reshape(-1, size)
+
+
+def tuples(values: Sequence[int], size: int) -> Table:
+    """All tuples of ``size`` of the given values."""
+    return numpy.array(list(product(values, repeat=size)), dtype=numpy.int64).reshape(-1, size)

@@ -1,0 +1,252 @@
+"""What a task is: the one class that every problem of the papers fills in.
+
+A task turns a length N into a set of inputs and, for each input, the answers at the positions where a model is
+asked. Inputs are whole numbers throughout (tokens, residues, coordinates on a grid), so that answers are exact;
+an input is a row of ``positions(N)`` cells, each one number or ``features(N)`` numbers.
+
+Each task says its answers twice: :meth:`Task.solve`, slow and obvious, for one input, and :meth:`Task.label`,
+vectorised over a batch, on numpy or torch. The tests hold one against the other.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy
+
+from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.tasks.arrays import Array, to_numpy
+from separatrix.tasks.draws import Draws
+from separatrix.tasks.space import Space
+from separatrix.tasks.vocabulary import Vocabulary
+
+Split: TypeAlias = Literal["train", "eval"]
+Row: TypeAlias = Sequence[Any]
+"""One input without padding: a sequence of numbers, or of sequences of numbers where cells have features."""
+Answer: TypeAlias = int | tuple[int, ...]
+Answers: TypeAlias = Sequence[Answer | None]
+"""One entry for each position of a row; None where no answer is asked."""
+
+
+@dataclass(frozen=True)
+class Examples:
+    """A labelled batch.
+
+    ``inputs``: int64 (count, positions) or (count, positions, features). ``targets``: int64 (count, positions)
+    or (count, positions, outputs); zero where nothing is read. ``read``: bool (count, positions), the positions
+    at which a model must answer.
+    """
+
+    inputs: Array
+    targets: Array
+    read: Array
+
+    def __post_init__(self) -> None:
+        leading = tuple(self.inputs.shape[:2])
+        if tuple(self.targets.shape[:2]) != leading or tuple(self.read.shape) != leading:
+            raise SeparatrixError(
+                f"inputs {tuple(self.inputs.shape)}, targets {tuple(self.targets.shape)} and read "
+                f"{tuple(self.read.shape)} disagree; all three need the same (count, positions)"
+            )
+
+    def __len__(self) -> int:
+        return self.inputs.shape[0]
+
+
+@dataclass(frozen=True)
+class CommunicationSplit:
+    """The communication problem a task carries and who holds which positions of the input."""
+
+    problem: str
+    alice: tuple[int, ...]
+    bob: tuple[int, ...]
+    one_way: bool
+    note: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task(ABC):
+    """A problem of the papers; subclasses are frozen dataclasses whose extra fields are its parameters."""
+
+    name: str
+    title: str
+    source: str
+    question: str
+    minimum_length: int = 1
+    maximum_length: int = 1 << 20
+    length_step: int = 1
+    scoring: Literal["every read position", "every position of a string"] = "every read position"
+
+    # -- shape -------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def vocabulary(self, length: int) -> Vocabulary:
+        """The symbols of inputs of this length."""
+
+    @abstractmethod
+    def layout(self, length: int) -> str:
+        """The order of the tokens, in words."""
+
+    @abstractmethod
+    def positions(self, length: int) -> int:
+        """How many cells an input of length N has."""
+
+    @abstractmethod
+    def classes(self, length: int) -> int:
+        """How many different answers there are at a position (0 where answers are vectors)."""
+
+    def features(self, length: int) -> int:
+        """Numbers in each cell; 0 when a cell is a single token."""
+        del length
+        return 0
+
+    def padding(self, length: int) -> int | None:
+        """The token that fills shorter training inputs, or None when all inputs have the same length."""
+        del length
+        return None
+
+    # -- answers -----------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def solve(self, row: Row, length: int) -> Answers:
+        """The answers of one input, computed in the most obvious way."""
+
+    @abstractmethod
+    def label(self, inputs: Array, length: int) -> tuple[Array, Array]:
+        """Targets and read mask of a batch, vectorised; see :class:`Examples` for the shapes."""
+
+    # -- inputs ------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def generate(self, draws: Draws, count: int, length: int, split: Split) -> Array:
+        """``count`` random inputs, following the papers' data generation; int64, padded."""
+
+    @abstractmethod
+    def space(self, length: int) -> Space:
+        """All inputs of exactly this length, as a product of blocks."""
+
+    def assemble(self, values: Array, length: int) -> Array:
+        """Turn rows of :meth:`space` into inputs; overridden where cells depend on each other."""
+        features = self.features(length)
+        return values.reshape(len(values), -1, features) if features else values
+
+    def admissible(self, inputs: Array, length: int) -> Array:
+        """Which inputs satisfy the task's promise (bool, (count,)); by default all do."""
+        del length
+        return numpy.ones(inputs.shape[0], dtype=bool)
+
+    @abstractmethod
+    def communication(self, length: int) -> CommunicationSplit:
+        """The communication problem that the papers' bounds find in this task."""
+
+    # -- for people --------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def picture(self, row: Row, length: int) -> str:
+        """One example drawn for a person, several lines of plain text."""
+
+    @property
+    def joiner(self) -> str:
+        """What stands between two symbols in the readable form."""
+        return " "
+
+    def write(self, row: Row, length: int) -> str:
+        """The readable form of one input."""
+        return self.joiner.join(self.vocabulary(length).texts(row))
+
+    def read(self, text: str, length: int) -> Row:
+        """The input with this readable form."""
+        words = text.split(self.joiner) if self.joiner else list(text)
+        vocabulary = self.vocabulary(length)
+        return [vocabulary.read(word) for word in words if word]
+
+    # -- what every task gets ----------------------------------------------------------------------------
+
+    def check_length(self, length: int) -> None:
+        """Raise a one-line error unless this task has inputs of length N."""
+        if length < self.minimum_length or length > self.maximum_length:
+            raise SeparatrixError(
+                f"{self.name} has no inputs of length {length}; choose {self.minimum_length} to {self.maximum_length}"
+                f"{' in steps of ' + str(self.length_step) if self.length_step > 1 else ''}"
+            )
+        if length % self.length_step:
+            below = max(length - length % self.length_step, self.minimum_length)
+            raise SeparatrixError(
+                f"{self.name} needs a length divisible by {self.length_step}, not {length}; "
+                f"try {below} or {length - length % self.length_step + self.length_step}"
+            )
+
+    def sample(self, draws: Draws, count: int, length: int, split: Split = "eval") -> Examples:
+        """A labelled random batch: training lengths vary where the paper's do, evaluation is at exactly N."""
+        if count < 0:
+            raise SeparatrixError(f"cannot draw {count} examples; give a count from 0 on")
+        self.check_length(length)
+        inputs = self.generate(draws, count, length, split)
+        targets, read = self.label(inputs, length)
+        return Examples(inputs, targets, read)
+
+    def count(self, length: int) -> int:
+        """How many inputs of exactly this length there are, before the promise is applied."""
+        self.check_length(length)
+        return self.space(length).count
+
+    def enumerate(self, length: int, chunk: int = 65536) -> Iterator[Examples]:
+        """Every input of exactly this length that keeps the promise, labelled, in chunks."""
+        self.check_length(length)
+        for values in self.space(length).chunks(chunk):
+            inputs = self.assemble(values, length)
+            inputs = inputs[self.admissible(inputs, length)]
+            targets, read = self.label(inputs, length)
+            yield Examples(inputs, targets, read)
+
+    def trim(self, row: Array, length: int) -> Row:
+        """One row of a batch as plain Python numbers without its padding."""
+        plain = to_numpy(row)
+        padding = self.padding(length)
+        if padding is not None:
+            plain = plain[plain != padding]
+        return plain.tolist()
+
+    def parameters(self) -> dict[str, Any]:
+        """The values of this task's own parameters."""
+        common = {field.name for field in fields(Task)}
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in common}
+
+    def with_parameters(self, **changes: Any) -> "Task":
+        """The same task with other parameters; unknown names and values out of range raise."""
+        for name in changes:
+            if name not in self.parameters():
+                raise UnknownNameError(f"parameter of {self.name}", name, self.parameters() or ["(none)"])
+        return replace(self, **changes)
+
+    def describe(self, length: int) -> Mapping[str, Any]:
+        """Everything about the task at this length as plain data for machines."""
+        split = self.communication(length)
+        return {
+            "name": self.name,
+            "title": self.title,
+            "source": self.source,
+            "question": self.question,
+            "parameters": self.parameters(),
+            "length": length,
+            "positions": self.positions(length),
+            "features": self.features(length),
+            "classes": self.classes(length),
+            "vocabulary_size": self.vocabulary(length).size,
+            "vocabulary": self.vocabulary(length).in_words(),
+            "layout": self.layout(length),
+            "scoring": self.scoring,
+            "inputs": str(self.space(length).count) if self.small_enough(length) else None,
+            "communication": {"problem": split.problem, "one_way": split.one_way, "note": split.note},
+        }
+
+    def small_enough(self, length: int) -> bool:
+        """Whether the blocks of :meth:`space` are small enough to be listed at this length."""
+        return length <= 64
+
+
+def require(condition: bool, message: str) -> None:
+    """Raise a one-line error unless the condition holds; for parameters in ``__post_init__``."""
+    if not condition:
+        raise SeparatrixError(message)

@@ -1,0 +1,52 @@
+"""Small variants of the tasks, used by the tests that walk through all inputs.
+
+A task that is missing here is tested with its default parameters at its smallest lengths.
+"""
+
+from typing import Any
+
+from separatrix.tasks import Task, tasks
+
+SMALL: dict[str, list[tuple[dict[str, Any], list[int]]]] = {
+    "index-lookup": [({"alphabet": 3}, [1, 2, 5]), ({"alphabet": 64}, [2])],
+    "index": [({}, [1, 4, 8])],
+    "dyck": [({}, [2, 4, 6]), ({"types": 1, "depth": 3}, [8]), ({"types": 3, "depth": 1}, [4])],
+    "equality": [({}, [2, 8]), ({"alphabet": 3}, [4, 6])],
+    "inequality": [({}, [2, 8])],
+    "eq-random": [({}, [2, 8])],
+    "eq-one": [({"vocabulary_size": 4}, [2, 6])],
+    "eq-ncp": [({"vocabulary_size": 4}, [2, 10])],
+    "disjointness": [({}, [2, 10]), ({"answer_one": "disjoint"}, [8])],
+    "sparse-threshold": [
+        ({}, [3, 9]),
+        ({"instance": "inequality"}, [8]),
+        ({"instance": "disjointness"}, [8]),
+        ({"sparsity": 2, "function_seed": 5, "features_used": 4}, [7]),
+    ],
+    "dnf": [({}, [3, 9]), ({"sparsity": 2, "features_used": 5}, [6])],
+    "cnf": [({}, [3, 9])],
+    "majority": [({}, [2, 9])],
+}
+
+
+def small_cases() -> list[tuple[Task, int]]:
+    """Every task of the catalog with lengths at which all inputs can be walked through."""
+    cases: list[tuple[Task, int]] = []
+    for name, task in tasks().items():
+        for parameters, lengths in SMALL.get(name, [({}, default_lengths(task))]):
+            cases += [(task.with_parameters(**parameters), length) for length in lengths]
+    return cases
+
+
+def default_lengths(task: Task) -> list[int]:
+    """The two smallest lengths of a task."""
+    first = -(-task.minimum_length // task.length_step) * task.length_step
+    return [first, first + task.length_step]
+
+
+def identify(value: object) -> str:
+    """A readable test id for a case."""
+    if isinstance(value, Task):
+        changed = {k: v for k, v in value.parameters().items() if tasks()[value.name].parameters()[k] != v}
+        return "-".join([value.name, *[f"{key}={item}" for key, item in changed.items()]])
+    return str(value)
