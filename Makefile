@@ -46,7 +46,7 @@ pytest: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 bench: $(STAMP)
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks --write docs/benchmarks.md
 
 lock:
 	$(PYTHON) tools/write_lock.py

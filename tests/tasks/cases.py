@@ -26,6 +26,31 @@ SMALL: dict[str, list[tuple[dict[str, Any], list[int]]]] = {
     "dnf": [({}, [3, 9]), ({"sparsity": 2, "features_used": 5}, [6])],
     "cnf": [({}, [3, 9])],
     "majority": [({}, [2, 9])],
+    "associative-recall": [({}, [1, 2, 3]), ({"keys": 3, "labels": 3}, [3])],
+    "mqar": [({}, [2, 4, 6]), ({"keys": 3, "labels": 3}, [6])],
+    "nearest-neighbour": [
+        ({"points": "hypercube", "dimension": 1}, [2, 4]),
+        ({"points": "hypercube", "dimension": 3}, [2, 4]),
+    ],
+    "sparse-averaging": [
+        ({"sparsity": 2, "resolution": 1}, [2, 3]),
+        ({"sparsity": 1, "dimension": 2, "resolution": 1}, [1, 3]),
+        ({"resolution": 2}, [3]),
+    ],
+    "match2": [({"modulus": 2}, [1, 4]), ({"modulus": 6}, [1, 2, 4]), ({"modulus": 7}, [4])],
+    "match3": [({"modulus": 2}, [1, 4]), ({"modulus": 6}, [1, 2, 4]), ({"modulus": 9}, [4])],
+    "match3-local": [
+        ({"modulus": 6}, [1, 2, 5]),
+        ({"modulus": 7, "window": 1}, [4]),
+        ({"modulus": 7, "window": 9}, [4]),
+    ],
+    "match3-last": [
+        ({"modulus": 3}, [2, 4]),
+        ({"modulus": 6}, [2, 3, 5]),
+        ({"modulus": 5, "exclude_query": False}, [3]),
+    ],
+    "directed-3-cycle": [({}, [3, 4])],
+    "undirected-5-cycle": [({}, [5, 6]), ({"distinct": False}, [5])],
 }
 
 

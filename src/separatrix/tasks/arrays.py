@@ -55,6 +55,13 @@ def full_like(like: Array, shape: tuple[int, ...], value: int) -> Array:
     return xp.full(shape, value, dtype=xp.int64, device=like.device)
 
 
+def first_true(mask: Array) -> Array:
+    """Column of the first true entry of every row (0 where there is none): (rows, n) bool gives (rows, 1)."""
+    xp = namespace_of(mask)
+    # The standard has no argmax of bools; numpy has a fast one.
+    return xp.argmax(mask if xp is numpy else xp.astype(mask, xp.int8), axis=1, keepdims=True)
+
+
 def take_rows(array: Array, indices: Array) -> Array:
     """``array[row, indices[row, c]]`` for every row: shapes (rows, n) and (rows, c) give (rows, c)."""
     xp = namespace_of(array)
@@ -98,5 +105,6 @@ def distinct_integers(uniform: Array, bound: int) -> Array:
 
 def to_numpy(array: Array) -> "numpy.ndarray[Any, Any]":
     """The array as numpy, brought to the host where it lives elsewhere."""
-    on_host: Any = array if isinstance(array, numpy.ndarray | numpy.generic) else array.detach().cpu().numpy()
-    return numpy.asarray(on_host)
+    if namespace_of(array) is numpy:
+        return numpy.asarray(array)
+    return array.detach().cpu().numpy()

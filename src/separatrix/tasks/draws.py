@@ -13,7 +13,7 @@ from typing import Any
 import numpy
 
 from separatrix.errors import SeparatrixError
-from separatrix.tasks.arrays import Array, integers, namespace_of
+from separatrix.tasks.arrays import Array, namespace_of
 
 _DIGIT_BITS = 26
 
@@ -31,23 +31,25 @@ class Draws:
         """The next numbers of the stream, in the given shape."""
         return self.random(shape)
 
-    def digits(self, base: int, rows: int, width: int) -> Array:
+    def digits(self, base: int, rows: int, width: int, dtype: str | None = None) -> Array:
         """Independent integers uniform in 0 .. base - 1, shape (rows, width), several from each uniform number.
 
         One uniform number has 53 random bits and a digit needs only log2(base) of them; taking t digits while
         base^t ≤ 2^26 keeps every digit string within a relative 2^-27 of its exact probability (exact for
-        powers of two) and costs a fraction of the draws.
+        powers of two) and costs a fraction of the draws. ``dtype`` names a smaller integer type than int64.
         """
         together = max(1, _DIGIT_BITS // max(1, (base - 1).bit_length()))
-        packed = integers(self.random((rows, -(-width // together))), 0, base**together)
-        xp = namespace_of(packed)
+        uniform = self.random((rows, -(-width // together)))
+        xp = namespace_of(uniform)
+        packed = xp.astype(uniform * base**together, xp.int64 if base > 2**_DIGIT_BITS else xp.int32)
+        kind = xp.int64 if dtype is None else getattr(xp, dtype)
         parts: list[Array] = []
         for _ in range(together - 1):
             # A division by a constant is vectorised, a remainder is not.
             rest = packed >> (base.bit_length() - 1) if base & (base - 1) == 0 else packed // base
-            parts.append(packed - rest * base)
+            parts.append(xp.astype(packed - rest * base, kind))
             packed = rest
-        return xp.concat([*parts, packed], axis=1)[:, :width]
+        return xp.concat([*parts, xp.astype(packed, kind)], axis=1)[:, :width]
 
 
 def draws_from(source: Any) -> Draws:

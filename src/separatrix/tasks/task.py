@@ -161,6 +161,11 @@ class Task(ABC):
         vocabulary = self.vocabulary(length)
         return [vocabulary.read(word) for word in words if word]
 
+    def write_answer(self, answer: Answer, length: int) -> str:
+        """The readable form of one answer; overridden where answers are symbols."""
+        del length
+        return " ".join(map(str, answer)) if isinstance(answer, tuple) else str(answer)
+
     # -- what every task gets ----------------------------------------------------------------------------
 
     def check_length(self, length: int) -> None:
@@ -207,6 +212,15 @@ class Task(ABC):
         if padding is not None:
             plain = plain[plain != padding]
         return plain.tolist()
+
+    def answers(self, examples: Examples, number: int, length: int) -> list[Answer | None]:
+        """The vectorised labels of one example in the form of :meth:`solve`, without padding."""
+        used = len(self.trim(examples.inputs[number], length))
+        targets, read = to_numpy(examples.targets[number]).tolist(), to_numpy(examples.read[number]).tolist()
+        return [
+            (tuple(target) if isinstance(target, list) else target) if asked else None
+            for target, asked in zip(targets[:used], read[:used], strict=True)
+        ]
 
     def parameters(self) -> dict[str, Any]:
         """The values of this task's own parameters."""

@@ -97,9 +97,9 @@ class Dyck(Task):
         todo = xp.nonzero(draws.uniform(count) >= 0.5)[0]
         originals = tokens[todo]
         while todo.shape[0]:
-            corrupted = self.corrupt(draws, originals)
+            corrupted, changed = self.corrupt(draws, originals)
             tokens[todo] = corrupted
-            again = xp.nonzero(is_balanced(corrupted, self.types, self.depth))[0]
+            again = xp.nonzero(is_balanced(corrupted, self.types, self.depth) | ~changed)[0]
             todo, originals = todo[again], originals[again]
         return tokens
 
@@ -107,12 +107,13 @@ class Dyck(Task):
         """Balanced strings of exactly this length by the stack walk of Appendix H.1; (count, length)."""
         closing = min(max(2, self.depth - self.depth % 2), length)
         steps = length - closing
+        kind = "int8" if max(2 * self.types, self.depth + 1) <= 127 else "int32"
         # One draw over the n opening brackets and the closing one where both are possible; at depth 0 a draw
         # over the n opening brackets. Independent draws, of which each step uses one.
-        either = draws.digits(self.types + 1, count, steps)
+        either = draws.digits(self.types + 1, count, steps, kind)
         xp = namespace_of(either)
         opens = either < self.types
-        fresh = draws.digits(self.types, count, length)
+        fresh = draws.digits(self.types, count, length, kind)
         depths = random_depths(opens, self.depth)
         small = depths.dtype
         # The tail: close what is open, then pairs of depth 1.
@@ -122,29 +123,50 @@ class Dyck(Task):
         after = xp.concat([depths[:, 1:], open_still * (left - 1) + tail_opens], axis=1)
         before = xp.concat([depths, after[:, steps:-1]], axis=1)
         # The type of a bracket opened at depth 0 comes from `fresh`, elsewhere from the draw that opened it.
-        inner = xp.astype((before[:, :steps] > 0) & opens, xp.int64)
+        inner = xp.astype((before[:, :steps] > 0) & opens, fresh.dtype)
         fresh[:, :steps] += inner * (either - fresh[:, :steps])
         return xp.astype(fill_types(fresh, after > before, after, self.types, self.depth), xp.int64)
 
-    def corrupt(self, draws: Draws, tokens: Array) -> Array:
-        """Corrupt 1 … N/10 positions of every row: type swapped or direction switched, 1/2 each."""
+    def corrupt(self, draws: Draws, tokens: Array) -> tuple[Array, Array]:
+        """Corrupt 1 … N/10 different positions of every row: type swapped or direction switched, 1/2 each.
+
+        Positions are drawn with replacement and the first different ones are taken. Half as many again and 12 more are
+        drawn than can be needed; the second result is False for a row where even that was too few (below 10^-15).
+        """
         xp = namespace_of(tokens)
         count, length = tokens.shape
         most = max(1, length // 10)
-        number = integers(draws.uniform(count, 1), 0, most)
-        # The chosen positions are those with the smallest of `length` random keys; the column in the low digits
-        # makes the keys distinct, so that exactly `number` + 1 are chosen.
-        keys = integers(draws.uniform(count, length), 0, 2**40) * length + columns(tokens, length)
-        chosen = xp.astype(keys <= take_rows(xp.sort(keys, axis=1), number), xp.int64)
+        drawn = most + most // 2 + 12
+        number = integers(draws.uniform(count, 1), 1, most + 1)
+        # Sorted by position and then by turn, so that the first draw of each position stands before its repeats.
+        key = xp.int32 if length * drawn < 2**31 else xp.int64
+        turns = xp.astype(draws.uniform(count, drawn) * length, key) * drawn + xp.astype(columns(tokens, drawn), key)
+        turns = xp.sort(turns, axis=1)
+        place = turns // drawn
+        turn = turns - place * drawn
+        repeat = xp.concat([place[:, :1] != place[:, :1], place[:, 1:] == place[:, :-1]], axis=1)
+        ranked = xp.sort(turn + drawn * xp.astype(repeat, key), axis=1)
+        last = take_rows(ranked, number - 1)
+        chosen = (turn <= last) & ~repeat
+        place = xp.astype(place, xp.int64)
+        # What is not chosen is written to a column beyond the end.
+        wide = xp.concat([tokens, full_like(tokens, (count, 1), 0)], axis=1)
+        row = xp.broadcast_to(xp.reshape(columns(tokens, count), (count, 1)), place.shape)
+        column = place + (length - place) * xp.astype(~chosen, xp.int64)
+        wide[row, column] = self._changed(draws, take_rows(tokens, place))
+        return wide[:, :length], last[:, 0] < drawn
+
+    def _changed(self, draws: Draws, tokens: Array) -> Array:
+        """Another token for each: its type swapped for a uniform other one, or its direction switched, 1/2 each."""
+        xp = namespace_of(tokens)
         closing = xp.astype(tokens >= self.types, xp.int64)
-        switch = self.types * (1 - 2 * closing)
+        switched = tokens + self.types * (1 - 2 * closing)
         if self.types == 1:
-            return tokens + chosen * switch
-        action = draws.digits(2 * (self.types - 1), count, length)
-        swapping = xp.astype(action < self.types - 1, xp.int64)
+            return switched
+        action = draws.digits(2 * (self.types - 1), *tokens.shape)
         moved = tokens - closing * self.types + action + 1
-        swap = (moved - (moved // self.types) * self.types) + closing * self.types - tokens
-        return tokens + chosen * (switch + swapping * (swap - switch))
+        swapped = moved - (moved // self.types) * self.types + closing * self.types
+        return switched + xp.astype(action < self.types - 1, xp.int64) * (swapped - switched)
 
     def space(self, length: int) -> Space:
         return Space(cells(range(2 * self.types), length))

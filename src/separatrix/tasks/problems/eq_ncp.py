@@ -8,11 +8,11 @@ and it is the target. A string counts as right only if every prefix is.
 from dataclasses import dataclass
 from typing import Literal
 
-from separatrix.tasks.arrays import Array, columns, full_like, namespace_of
+from separatrix.tasks.arrays import Array, columns, first_true, full_like, namespace_of
 from separatrix.tasks.draws import Draws
 from separatrix.tasks.problems._separated_equality import SeparatedEquality
 from separatrix.tasks.space import Space, cells
-from separatrix.tasks.task import Answers, Row
+from separatrix.tasks.task import Answer, Answers, Row
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,9 +44,10 @@ class EqNcp(SeparatedEquality):
     def label(self, inputs: Array, length: int) -> tuple[Array, Array]:
         xp = namespace_of(inputs)
         count, width = inputs.shape
-        middle = xp.argmax(xp.astype(inputs == self.symbols, xp.int8), axis=1, keepdims=True)
-        column = columns(inputs, width)
-        read = (column >= middle) & (column < 2 * middle)
+        middle = first_true(inputs == self.symbols)[:, 0]
+        # One mask for each place of the separator, then a row of it for each input: cheaper than a wide comparison.
+        place, column = xp.reshape(columns(inputs, length // 2 + 1), (-1, 1)), columns(inputs, width)
+        read = xp.take((column >= place) & (column < 2 * place), middle, axis=0)
         # In the language the symbol that must follow is the symbol that does follow.
         following = xp.concat([inputs[:, 1:], full_like(inputs, (count, 1), 0)], axis=1)
         return following * xp.astype(read, xp.int64), read
@@ -58,6 +59,9 @@ class EqNcp(SeparatedEquality):
         del length
         xp = namespace_of(values)
         return xp.concat([values, full_like(values, (values.shape[0], 1), self.symbols), values], axis=1)
+
+    def write_answer(self, answer: Answer, length: int) -> str:
+        return self.vocabulary(length).write(int(answer)) if isinstance(answer, int) else ""
 
     def picture(self, row: Row, length: int) -> str:
         words = self.vocabulary(length).texts(row)

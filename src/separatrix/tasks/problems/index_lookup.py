@@ -8,10 +8,10 @@ symbols are meant and drawn. Below N = 10 all training inputs have length N.
 
 from dataclasses import dataclass
 
-from separatrix.tasks.arrays import Array, columns, integers, namespace_of, take_rows
+from separatrix.tasks.arrays import Array, columns, first_true, integers, namespace_of, take_rows
 from separatrix.tasks.draws import Draws
 from separatrix.tasks.space import Space, cells
-from separatrix.tasks.task import Answers, CommunicationSplit, Row, Split, Task, require
+from separatrix.tasks.task import Answer, Answers, CommunicationSplit, Row, Split, Task, require
 from separatrix.tasks.vocabulary import Symbols, Vocabulary, letters
 
 SHORTEST_TRAINING_LENGTH = 10
@@ -63,8 +63,7 @@ class IndexLookup(Task):
     def label(self, inputs: Array, length: int) -> tuple[Array, Array]:
         xp = namespace_of(inputs)
         read = (inputs >= self.alphabet) & (inputs < self.alphabet + length)
-        column = xp.argmax(xp.astype(read, xp.int8), axis=1, keepdims=True)
-        answer = take_rows(inputs, take_rows(inputs, column) - self.alphabet)
+        answer = take_rows(inputs, take_rows(inputs, first_true(read)) - self.alphabet)
         return xp.astype(read, xp.int64) * answer, read
 
     def generate(self, draws: Draws, count: int, length: int, split: Split) -> Array:
@@ -89,6 +88,9 @@ class IndexLookup(Task):
             one_way=True,
             note="Alice holds the symbols, Bob the position (BHBK24 Theorem 3)",
         )
+
+    def write_answer(self, answer: Answer, length: int) -> str:
+        return self.vocabulary(length).write(int(answer)) if isinstance(answer, int) else ""
 
     def picture(self, row: Row, length: int) -> str:
         words = self.vocabulary(length).texts(row)

@@ -1,0 +1,1 @@
+"""Benchmarks: each module has ``report()``, which measures against a named baseline in the same run."""

@@ -1,0 +1,36 @@
+"""A table of measurements, printed for people and written as Markdown for the documentation."""
+
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.table import Table
+
+
+@dataclass
+class Report:
+    """A titled table; every cell is already text."""
+
+    title: str
+    conditions: str
+    headings: tuple[str, ...]
+    rows: list[list[str]] = field(default_factory=list[list[str]])
+
+    def add(self, *cells: object) -> None:
+        """Append one row."""
+        self.rows.append([str(cell) for cell in cells])
+
+    def show(self, console: Console) -> None:
+        """Print the table."""
+        table = Table(title=self.title, caption=self.conditions, title_justify="left", caption_justify="left")
+        for number, heading in enumerate(self.headings):
+            table.add_column(heading, justify="left" if number == 0 else "right")
+        for row in self.rows:
+            table.add_row(*row)
+        console.print(table)
+
+    def markdown(self) -> str:
+        """The table as a Markdown section."""
+        head = "| " + " | ".join(heading.strip() for heading in self.headings) + " |"
+        rule = "|" + "|".join("---" if number == 0 else "---:" for number in range(len(self.headings))) + "|"
+        body = "\n".join("| " + " | ".join(row) + " |" for row in self.rows)
+        return f"## {self.title}\n\n{self.conditions}\n\n{head}\n{rule}\n{body}\n"

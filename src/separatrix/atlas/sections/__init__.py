@@ -1,0 +1,1 @@
+"""One file per section of the atlas; each exports one constant ``SECTION``."""

@@ -1,0 +1,112 @@
+"""The tasks section: every task of the catalog with samples that a person can read."""
+
+from collections import Counter
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from rich.table import Table
+
+from separatrix.atlas.html import table as html_table
+from separatrix.atlas.section import Advance, Figure, Results, Section
+from separatrix.tasks import Task, draws_from, tasks
+
+SEED = 0
+SHOWN = 3
+MEASURED = 512
+SHOWN_LENGTH = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class TasksSection(Section):
+    """What each task asks, how its inputs look, and how often each answer occurs."""
+
+    name: str = "tasks"
+    title: str = "Tasks"
+    order: int = 10
+
+    @property
+    def units(self) -> int:
+        """One for each task."""
+        return len(tasks())
+
+    def collect(self, advance: Advance) -> Results:
+        """Describe and sample every task."""
+        entries: list[dict[str, Any]] = []
+        for task in tasks().values():
+            entries.append(_entry(task))
+            advance(f"task {task.name}")
+        return {"seed": SEED, "examples_measured": MEASURED, "tasks": entries}
+
+    def figures(self, results: Results) -> list[Figure]:
+        """The tasks need no figure: their examples are drawn as text."""
+        del results
+        return []
+
+    def body(self, results: Results) -> str:
+        """A table of all tasks, then a fold for each with its examples."""
+        headings = ("task", "question", "source", "communication problem", "commonest answer")
+        rows = [
+            (t["name"], t["question"], t["source"], t["communication"]["problem"], _share(t)) for t in results["tasks"]
+        ]
+        return html_table(headings, rows, caption=f"{len(rows)} tasks") + "".join(map(_fold, results["tasks"]))
+
+    def table(self, results: Results) -> Table:
+        """Name, question, size and communication problem."""
+        shown = Table(title=f"{len(results['tasks'])} tasks", title_justify="left")
+        shown.add_column("task", style="bold", no_wrap=True)
+        shown.add_column("question")
+        shown.add_column("problem")
+        shown.add_column("commonest answer", justify="right")
+        for t in results["tasks"]:
+            shown.add_row(t["name"], t["question"], t["communication"]["problem"], _share(t))
+        return shown
+
+
+def _entry(task: Task) -> dict[str, Any]:
+    length = SHOWN_LENGTH
+    described = dict(task.describe(length))
+    described["parameters"] = {name: str(value) for name, value in task.parameters().items()}
+    examples = task.sample(draws_from(SEED), SHOWN, length)
+    shown: list[dict[str, Any]] = []
+    for number in range(SHOWN):
+        row = task.trim(examples.inputs[number], length)
+        answers = [task.write_answer(a, length) for a in task.answers(examples, number, length) if a is not None]
+        shown.append({"text": task.write(row, length), "answers": answers, "picture": task.picture(row, length)})
+    described["examples"] = shown
+    described["commonest_answer_share"] = _commonest_share(task, length)
+    described["command"] = f"separatrix sample {task.name} --length {length} --count {SHOWN} --seed {SEED}"
+    return described
+
+
+def _commonest_share(task: Task, length: int) -> float:
+    """How often the commonest answer occurs: what a constant answer would score."""
+    examples = task.sample(draws_from(SEED), MEASURED, length)
+    asked: list[list[int]] = examples.targets[examples.read].reshape(int(examples.read.sum()), -1).tolist()
+    counts = Counter(tuple(answer) for answer in asked)
+    return round(max(counts.values()) / sum(counts.values()), 3)
+
+
+def _share(entry: Results) -> str:
+    return f"{100 * entry['commonest_answer_share']:.0f}%"
+
+
+def _fold(entry: Results) -> str:
+    facts = {
+        "source": entry["source"],
+        "layout": entry["layout"],
+        "symbols": entry["vocabulary"],
+        "positions": f"{entry['positions']} at length {entry['length']}",
+        "inputs of that length": entry["inputs"] or "too many to list",
+        "split": f"{entry['communication']['problem']}: {entry['communication']['note']}",
+        "again": entry["command"],
+    }
+    listed = "".join(f"<dt>{escape(key)}</dt><dd>{escape(str(value))}</dd>" for key, value in facts.items())
+    pictures = "".join(f"<pre>{escape(example['picture'])}</pre>" for example in entry["examples"])
+    return (
+        f'<details id="task-{escape(entry["name"])}"><summary>{escape(entry["title"])} '
+        f"<span>{escape(entry['name'])}</span></summary><p>{escape(entry['question'])}</p><dl>{listed}</dl>{pictures}</details>"
+    )
+
+
+SECTION = TasksSection()

@@ -1,0 +1,81 @@
+"""The application: which verbs there are, and how every ending of a command looks.
+
+Exit codes: 0 done, 1 a claim is false, 2 bad input. Bad input is one line on standard error, never a traceback and
+never a usage box; what is a defect of ours keeps its traceback. Results go to standard output, all else to standard
+error, so that ``--json`` prints one object and nothing more.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from separatrix._version import __version__
+from separatrix.cli import verb_atlas, verb_list, verb_sample
+from separatrix.errors import SeparatrixError
+
+# Typer carries its own copy of Click and exports only some of its exceptions; the common base class of everything
+# that a wrong call raises is the base of BadParameter's base.
+_USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
+_CALL_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"separatrix {__version__}")
+        raise typer.Exit
+
+
+def _about(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """What sequence models can and cannot represent: tasks, constructions, bounds and training runs."""
+
+
+def application() -> typer.Typer:
+    """A new application with every verb registered."""
+    app = typer.Typer(name="separatrix", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich")
+    app.callback()(_about)
+    for module in (verb_list, verb_sample, verb_atlas):
+        app.command(name=module.NAME, epilog=f"Example: {module.EXAMPLE}")(module.command)
+    return app
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit code."""
+    try:
+        code = application()(list(arguments), prog_name="separatrix", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except SeparatrixError as error:
+        return _refuse(str(error))
+    except typer.Abort:
+        return _refuse("interrupted; nothing half-written was left")
+    except KeyboardInterrupt:
+        return _refuse("interrupted; nothing half-written was left")
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough. Point stdout elsewhere so that the exit does not complain again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except MemoryError:
+        return _refuse("not enough memory for this size; choose a smaller --length or --count")
+    except OSError as error:
+        return _refuse(f"{error.filename or 'system'}: {error.strerror or error}; check the path, permissions and disk")
+    except _CALL_ERROR as error:
+        message = getattr(error, "format_message", lambda: str(error))()
+        if not message:  # Typer raises an empty usage error after it has shown the help itself.
+            return 2
+        help_call = (
+            f"separatrix {arguments[0]} --help" if arguments and arguments[0][:1].isalpha() else "separatrix --help"
+        )
+        hint = f"; see {help_call}" if isinstance(error, _USAGE_ERROR) else ""
+        return _refuse(f"{message.rstrip('.')}{hint}")
+
+
+def _refuse(message: str) -> int:
+    typer.echo(f"separatrix: {' '.join(message.split())}", err=True)
+    return 2

@@ -1,0 +1,25 @@
+"""How verbs print: one JSON object for machines, Rich tables for people."""
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
+
+
+def print_json(value: Mapping[str, Any]) -> None:
+    """One JSON object on standard output."""
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def console() -> Console:
+    """A console on standard output that keeps its width when it is piped."""
+    return Console(highlight=False)
+
+
+def notes() -> Console:
+    """A console on standard error, for progress and remarks."""
+    return Console(stderr=True, highlight=False)

@@ -1,0 +1,60 @@
+"""``separatrix list``: what is in the catalogs."""
+
+from typing import Annotated, Any
+
+import typer
+
+from separatrix.cli.output import JsonOption, console, print_json
+from separatrix.errors import UnknownNameError
+
+NAME = "list"
+EXAMPLE = "separatrix list tasks"
+
+
+def _tasks() -> list[dict[str, Any]]:
+    from separatrix.tasks import tasks
+
+    return [
+        {
+            "name": task.name,
+            "title": task.title,
+            "question": task.question,
+            "source": task.source,
+            "parameters": task.parameters(),
+            "lengths": {"from": task.minimum_length, "to": task.maximum_length, "step": task.length_step},
+        }
+        for task in tasks().values()
+    ]
+
+
+CATALOGS = {"tasks": _tasks}
+COLUMNS = {"tasks": ("name", "question", "source")}
+
+
+def _complete(incomplete: str) -> list[str]:
+    return [name for name in CATALOGS if name.startswith(incomplete)]
+
+
+def command(
+    catalog: Annotated[
+        str | None, typer.Argument(help="One catalog; all of them if left out.", autocompletion=_complete)
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List what is in the catalogs: tasks and everything else that later rooms add."""
+    from rich.table import Table
+
+    if catalog is not None and catalog not in CATALOGS:
+        raise UnknownNameError("catalog", catalog, CATALOGS)
+    chosen = [catalog] if catalog else list(CATALOGS)
+    found = {name: CATALOGS[name]() for name in chosen}
+    if as_json:
+        print_json(found)
+        return
+    for name in chosen:
+        table = Table(title=f"{len(found[name])} {name}", title_justify="left")
+        for number, column in enumerate(COLUMNS[name]):
+            table.add_column(column, style="bold" if number == 0 else "", no_wrap=number == 0)
+        for entry in found[name]:
+            table.add_row(*[str(entry[column]) for column in COLUMNS[name]])
+        console().print(table)

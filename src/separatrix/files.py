@@ -1,0 +1,32 @@
+"""Writing files so that nothing is ever half-written: to a temporary name in the same folder, then renamed."""
+
+import os
+import tempfile
+from pathlib import Path
+
+from separatrix.errors import SeparatrixError
+
+
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write a whole file or nothing; parent folders are made. A failure ends in one line that names the file."""
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    partial: str | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        # mkstemp makes private files; what we publish should be as readable as any new file of this user.
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(partial).chmod(0o666 & ~mask)
+        Path(partial).replace(path)
+    except OSError as error:
+        raise SeparatrixError(
+            f"cannot write {path}: {error.strerror or error}; check that the folder exists, is writable and has room"
+        ) from error
+    finally:
+        if partial is not None:
+            Path(partial).unlink(missing_ok=True)

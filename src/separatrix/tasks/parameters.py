@@ -1,0 +1,55 @@
+"""Parameters that arrive as text (``alphabet=8``), turned into the types that a task declares."""
+
+import types
+import typing
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any, Literal
+
+from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.tasks.task import Task
+
+
+def with_text_parameters(task: Task, assignments: Iterable[str]) -> Task:
+    """The task with parameters changed as in ``["alphabet=8", "depth=3"]``.
+
+    >>> from separatrix.tasks import tasks
+    >>> with_text_parameters(tasks()["dyck"], ["types=3", "depth=4"]).parameters()
+    {'types': 3, 'depth': 4}
+    """
+    hints = typing.get_type_hints(type(task))
+    changes: dict[str, Any] = {}
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        if not equals:
+            raise SeparatrixError(f"{assignment!r} is not a parameter setting; write NAME=VALUE, such as alphabet=8")
+        if name not in task.parameters():
+            raise UnknownNameError(f"parameter of {task.name}", name, task.parameters() or ["(none)"])
+        changes[name] = _parse(f"{task.name}.{name}", hints[name], text)
+    return task.with_parameters(**changes)
+
+
+def _parse(where: str, hint: Any, text: str) -> Any:
+    """One value of the declared type, or a one-line error that says what is allowed."""
+    origin = typing.get_origin(hint)
+    if origin in (typing.Union, types.UnionType):
+        options = [option for option in typing.get_args(hint) if option is not type(None)]
+        if len(options) < len(typing.get_args(hint)) and text.lower() == "none":
+            return None
+        return _parse(where, options[0], text)
+    if origin is Literal:
+        allowed = [str(option) for option in typing.get_args(hint)]
+        if text not in allowed:
+            raise UnknownNameError(f"value of {where}", text, allowed)
+        return text
+    if hint is bool:
+        if text.lower() not in ("true", "false"):
+            raise SeparatrixError(f"{where}={text} is not true or false")
+        return text.lower() == "true"
+    if hint in (int, Fraction):
+        try:
+            return hint(text)
+        except (ValueError, ZeroDivisionError):
+            wanted = "a whole number" if hint is int else "a fraction such as 1/10"
+            raise SeparatrixError(f"{where}={text} is not {wanted}") from None
+    return text
