@@ -18,7 +18,7 @@ def test_half_of_the_disjointness_inputs_meet_in_exactly_one_uniform_place():
     meeting = batch.inputs[:, :8] & batch.inputs[:, 8:]
     assert_counts_follow(Counter(meeting.sum(axis=1).tolist()), {0: 0.5, 1: 0.5})
     places = Counter(numpy.nonzero(meeting)[1].tolist())
-    assert_counts_follow(places, {place: 1 / 8 for place in range(8)})
+    assert_counts_follow(places, dict.fromkeys(range(8), 1 / 8))
 
 
 def test_both_polarities_are_complements():

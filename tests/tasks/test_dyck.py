@@ -104,7 +104,7 @@ def test_corruption_counts_positions_and_actions_are_uniform(types):
     corrupted, enough = task.corrupt(draws_from(4), original)
     assert enough.all()
     changed = corrupted != original
-    assert_counts_follow(Counter(changed.sum(axis=1).tolist()), {k: 1 / 4 for k in range(1, 5)})
+    assert_counts_follow(Counter(changed.sum(axis=1).tolist()), dict.fromkeys(range(1, 5), 1 / 4))
     places = Counter(numpy.nonzero(changed)[1].tolist())
     total = sum(places.values())
     for position in range(length):

@@ -55,7 +55,7 @@ def test_eq_random_negatives_are_uniform_second_halves():
     batch = task.sample(draws_from(3), 60_000, 6)
     pairs = [halves(task, row, 6) for row in batch.inputs]
     difference = Counter(tuple(a ^ b for a, b in zip(first, second, strict=True)) for first, second in pairs)
-    expected = {key: 0.5 / 8 for key in [(a, b, c) for a in (0, 1) for b in (0, 1) for c in (0, 1)]}
+    expected = dict.fromkeys([(a, b, c) for a in (0, 1) for b in (0, 1) for c in (0, 1)], 0.5 / 8)
     expected[(0, 0, 0)] += 0.5
     assert_counts_follow(difference, expected)
 
@@ -74,7 +74,7 @@ def test_eq_one_negatives_differ_in_exactly_one_uniform_position(split):
         if len(first) == 10:
             places.update(differing)
     assert wrong == 0
-    assert_counts_follow(places, {i: 1 / 10 for i in range(10)})
+    assert_counts_follow(places, dict.fromkeys(range(10), 1 / 10))
     assert abs(batch.targets.sum() / len(batch) - 0.5) < 0.02
 
 
@@ -82,7 +82,7 @@ def test_eq_one_changes_to_any_other_symbol_uniformly():
     task = tasks()["eq-one"].with_parameters(vocabulary_size=6)
     batch = task.sample(draws_from(5), 30_000, 2)
     moves = Counter((int(b) - int(a)) % 5 for a, _, b in batch.inputs.tolist())
-    assert_counts_follow(moves, {0: 0.5, **{m: 0.125 for m in range(1, 5)}})
+    assert_counts_follow(moves, {0: 0.5, **dict.fromkeys(range(1, 5), 0.125)})
 
 
 def test_eq_ncp_asks_for_a_copy_from_the_separator_on():
@@ -101,7 +101,7 @@ def test_plain_equality_is_balanced_with_uniform_numbers_of_differences(name):
     task, length = tasks()[name], 12
     batch = task.sample(draws_from(7), 30_000, length)
     differing = (batch.inputs[:, :6] != batch.inputs[:, 6:]).sum(axis=1)
-    assert_counts_follow(Counter(differing.tolist()), {0: 0.5, **{d: 0.5 / 6 for d in range(1, 7)}})
+    assert_counts_follow(Counter(differing.tolist()), {0: 0.5, **dict.fromkeys(range(1, 7), 0.5 / 6)})
     answer_for_equal = 1 if name == "equality" else 0
     assert (batch.targets[:, -1][differing == 0] == answer_for_equal).all()
     assert (batch.targets[:, -1][differing > 0] == 1 - answer_for_equal).all()

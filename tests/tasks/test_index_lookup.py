@@ -17,7 +17,7 @@ def test_training_lengths_are_uniform_from_ten_to_the_length():
     length = 30
     batch = TASK.sample(draws_from(0), 40_000, length, "train")
     lengths = batch.read.argmax(axis=1)
-    assert_counts_follow(Counter(lengths.tolist()), {k: 1 / 21 for k in range(10, 31)})
+    assert_counts_follow(Counter(lengths.tolist()), dict.fromkeys(range(10, 31), 1 / 21))
 
 
 def test_positions_are_uniform_given_the_length():
@@ -26,7 +26,7 @@ def test_positions_are_uniform_given_the_length():
     ends = batch.read.argmax(axis=1)
     for k in (10, 11, 12):
         asked = batch.inputs[ends == k, k] - 64 + 1
-        assert_counts_follow(Counter(asked.tolist()), {p: 1 / k for p in range(1, k + 1)})
+        assert_counts_follow(Counter(asked.tolist()), dict.fromkeys(range(1, k + 1), 1 / k))
 
 
 def test_symbols_are_uniform_and_evaluation_has_exactly_the_length():
@@ -34,14 +34,14 @@ def test_symbols_are_uniform_and_evaluation_has_exactly_the_length():
     symbols = batch.inputs[:, :-1]
     assert symbols.max() < 64
     assert (batch.read.argmax(axis=1) == 40).all()
-    assert_counts_follow(Counter(symbols.reshape(-1).tolist()), {s: 1 / 64 for s in range(64)})
+    assert_counts_follow(Counter(symbols.reshape(-1).tolist()), dict.fromkeys(range(64), 1 / 64))
 
 
 @pytest.mark.parametrize("alphabet", [2, 3, 5, 64, 100, 1023])
 def test_packed_digits_are_uniform_and_uncorrelated_across_places(alphabet):
     drawn = draws_from(3).digits(alphabet, 3000, 31)
     assert drawn.shape == (3000, 31)
-    assert_counts_follow(Counter(drawn.reshape(-1).tolist()), {s: 1 / alphabet for s in range(alphabet)})
+    assert_counts_follow(Counter(drawn.reshape(-1).tolist()), dict.fromkeys(range(alphabet), 1 / alphabet))
     # Digits that come from one uniform number stand some columns apart; their parities must be independent.
     parity = drawn % 2
     share = parity.mean()

@@ -6,6 +6,7 @@ error, so that ``--json`` prints one object and nothing more.
 """
 
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -15,6 +16,8 @@ import typer
 from separatrix._version import __version__
 from separatrix.cli import verb_atlas, verb_list, verb_sample
 from separatrix.errors import SeparatrixError
+
+VERBS = (verb_list, verb_sample, verb_atlas)
 
 # Typer carries its own copy of Click and exports only some of its exceptions; the common base class of everything
 # that a wrong call raises is the base of BadParameter's base.
@@ -40,7 +43,7 @@ def application() -> typer.Typer:
     """A new application with every verb registered."""
     app = typer.Typer(name="separatrix", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich")
     app.callback()(_about)
-    for module in (verb_list, verb_sample, verb_atlas):
+    for module in VERBS:
         app.command(name=module.NAME, epilog=f"Example: {module.EXAMPLE}")(module.command)
     return app
 
@@ -57,8 +60,9 @@ def run(arguments: Sequence[str]) -> int:
         return _refuse("interrupted; nothing half-written was left")
     except KeyboardInterrupt:
         return _refuse("interrupted; nothing half-written was left")
-    except BrokenPipeError:
-        # The reader (head, less) has seen enough. Point stdout elsewhere so that the exit does not complain again.
+    except (BrokenPipeError, SystemExit):
+        # The reader (head, less) has seen enough; Rich and Typer turn that into SystemExit, which they use for nothing
+        # else here. Point stdout elsewhere so that flushing it at the end does not complain again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except MemoryError:
@@ -69,11 +73,10 @@ def run(arguments: Sequence[str]) -> int:
         message = getattr(error, "format_message", lambda: str(error))()
         if not message:  # Typer raises an empty usage error after it has shown the help itself.
             return 2
-        help_call = (
-            f"separatrix {arguments[0]} --help" if arguments and arguments[0][:1].isalpha() else "separatrix --help"
-        )
-        hint = f"; see {help_call}" if isinstance(error, _USAGE_ERROR) else ""
-        return _refuse(f"{message.rstrip('.')}{hint}")
+        verbs = {module.NAME for module in VERBS}
+        about = f"separatrix {arguments[0]} --help" if arguments and arguments[0] in verbs else "separatrix --help"
+        given = f"; given: separatrix {shlex.join(arguments)}; see {about}" if isinstance(error, _USAGE_ERROR) else ""
+        return _refuse(f"{message.rstrip('.')}{given}")
 
 
 def _refuse(message: str) -> int:

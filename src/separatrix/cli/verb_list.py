@@ -52,7 +52,8 @@ def command(
         print_json(found)
         return
     for name in chosen:
-        table = Table(title=f"{len(found[name])} {name}", title_justify="left")
+        console().print(f"[bold]{len(found[name])} {name}[/bold]")
+        table = Table()
         for number, column in enumerate(COLUMNS[name]):
             table.add_column(column, style="bold" if number == 0 else "", no_wrap=number == 0)
         for entry in found[name]:

@@ -96,12 +96,8 @@ def _print_table(task: "Task", length: int, rows: list[dict[str, Any]]) -> None:
     from rich.table import Table
 
     out = console()
-    table = Table(
-        title=f"{task.title}, length {length}",
-        title_justify="left",
-        caption=task.layout(length),
-        caption_justify="left",
-    )
+    out.print(f"[bold]{escape(task.title)}[/bold], length {length}: {escape(task.layout(length))}")
+    table = Table()
     table.add_column("", justify="right", style="dim")
     table.add_column("input", overflow="fold")
     table.add_column("answer", overflow="fold")

@@ -1,0 +1,181 @@
+"""The command line's contract: results on stdout, one line on stderr for bad input, exit codes 0 and 2."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from separatrix import __version__
+from separatrix.cli import verb_sample
+from separatrix.cli.app import VERBS
+from separatrix.tasks import tasks
+
+NAMED_IN_THE_CLAIMS = {
+    "index-lookup", "dyck", "equality", "inequality", "eq-random", "eq-one", "eq-ncp", "disjointness", "index",
+    "nearest-neighbour", "associative-recall", "mqar", "sparse-threshold", "dnf", "cnf", "majority",
+    "sparse-averaging", "match2", "match3", "match3-local", "match3-last", "directed-3-cycle", "undirected-5-cycle",
+}  # fmt: skip
+
+
+def assert_refused(ended, *words: str) -> None:
+    assert ended.code == 2
+    assert ended.out == ""
+    lines = ended.err.splitlines()
+    assert len(lines) == 1, ended.err
+    assert lines[0].startswith("separatrix: ")
+    for word in words:
+        assert word in lines[0], lines[0]
+
+
+def test_list_names_every_task_of_the_claims(call):
+    ended = call("list", "tasks", "--json")
+    assert ended.code == 0
+    assert {entry["name"] for entry in json.loads(ended.out)["tasks"]} == NAMED_IN_THE_CLAIMS
+
+
+def test_list_shows_a_table(call):
+    ended = call("list")
+    assert ended.code == 0
+    assert all(name in ended.out for name in tasks())
+
+
+def test_sample_is_repeatable_and_labelled(call):
+    first, second, other = (
+        json.loads(call("sample", "dyck", "--length", "24", "--count", "5", "--seed", seed, "--json").out)
+        for seed in ("3", "3", "4")
+    )
+    assert first["examples"] == second["examples"]
+    assert first["examples"] != other["examples"]
+    assert len(first["examples"]) == 5
+    for example in first["examples"]:
+        row = tasks()["dyck"].read(example["text"], 24)
+        assert list(row) == example["input"]
+        assert list(tasks()["dyck"].solve(row, 24)) == example["answers"]
+    record = first["provenance"]
+    assert record["seed"] == 3
+    assert record["arithmetic"] == "integers"
+    assert record["versions"]["separatrix"] == __version__
+
+
+@pytest.mark.parametrize("name", sorted(NAMED_IN_THE_CLAIMS))
+def test_every_task_can_be_shown(call, name):
+    ended = call("sample", name, "--length", "12", "--count", "2")
+    assert ended.code == 0, ended.err
+    assert tasks()[name].title in ended.out
+    machine = call("sample", name, "--length", "12", "--count", "2", "--json")
+    assert len(json.loads(machine.out)["examples"]) == 2
+
+
+def test_training_split_and_parameters(call):
+    ended = call("sample", "eq-ncp", "--length", "20", "--split", "train", "--set", "vocabulary_size=4", "--json")
+    record = json.loads(ended.out)
+    assert record["split"] == "train"
+    assert record["parameters"] == {"vocabulary_size": 4}
+    assert len({len(example["input"]) for example in record["examples"]}) > 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("sample", "dykc"), ("dykc", "nearest: dyck")),
+        (("sample", "zzz"), ("'zzz'", "known:")),
+        (("sample", "dyck", "--length", "7"), ("divisible by 2, not 7", "try 6 or 8")),
+        (("sample", "equality", "--length", "3"), ("not 3",)),
+        (("sample", "index-lookup", "--length", "0"), ("length 0",)),
+        (("sample", "index-lookup", "--length", "-5"), ("length -5",)),
+        (("sample", "index-lookup", "--length", "99999999"), ("99999999",)),
+        (("sample", "index-lookup", "--length", "many"), ("many", "--length")),
+        (("sample", "dyck", "--count", "-1"), ("-1",)),
+        (("sample", "dyck", "--count", "99999999999"), ("99999999999", "lower --count")),
+        (("sample", "dyck", "--seed", "-1"), ("seed -1",)),
+        (("sample", "dyck", "--split", "test"), ("test",)),
+        (("sample", "dyck", "--set", "depth"), ("NAME=VALUE",)),
+        (("sample", "dyck", "--set", "deep=3"), ("deep", "depth")),
+        (("sample", "dyck", "--set", "depth=x"), ("depth=x", "whole number")),
+        (("sample", "dyck", "--set", "depth=0"), ("depth=0",)),
+        (("sample", "disjointness", "--set", "answer_one=yes"), ("yes",)),
+        (("sample",), ("task",)),
+        (("frobnicate",), ("frobnicate",)),
+        (("list", "taks"), ("taks", "tasks")),
+        (("--nonsense",), ("--nonsense",)),
+    ],
+)
+def test_bad_input_ends_in_one_line(call, arguments, words):
+    assert_refused(call(*arguments), *words)
+
+
+def test_version_and_help(call):
+    assert call("--version").out == f"separatrix {__version__}\n"
+    for module in VERBS:
+        ended = call(module.NAME, "--help")
+        assert ended.code == 0
+        assert "Example:" in ended.out
+        assert "--json" in ended.out
+
+
+def test_atlas_writes_its_files(call, tmp_path):
+    ended = call("atlas", "--out", str(tmp_path / "made"), "--json")
+    assert ended.code == 0, ended.err
+    record = json.loads(ended.out)
+    assert {Path(name).name for name in record["files"]} >= {"index.html", "atlas.json"}
+    assert not list((tmp_path / "made").rglob("*.partial"))
+
+
+def test_atlas_refuses_a_file_and_a_read_only_place(call, tmp_path):
+    (tmp_path / "file").write_text("here")
+    assert_refused(call("atlas", "--out", str(tmp_path / "file")), "is a file")
+    ended = call("atlas", "--out", "/proc/nowhere/atlas")
+    assert ended.code == 2
+    assert "Traceback" not in ended.err
+    assert "cannot write" in ended.err.splitlines()[-1]
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "COLUMNS": "100"}
+
+
+def test_a_closed_pipe_is_no_error():
+    script = "import sys; from separatrix.cli import main; sys.argv = ['separatrix', 'list']; main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    _, errors = process.communicate(timeout=60)
+    assert b"Traceback" not in errors
+    assert process.returncode == 0
+
+
+def in_a_process(script: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", script]
+    return subprocess.run(command, capture_output=True, text=True, check=True, env=environment())
+
+
+def test_import_loads_nothing_heavy():
+    script = (
+        "import sys, separatrix; heavy = {'torch', 'numpy', 'scipy', 'flint', 'matplotlib', 'typer', 'rich'};"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment()
+    )
+    assert found.stdout.strip() == "[]"
+
+
+def test_the_torch_free_rooms_do_not_load_torch():
+    script = (
+        "import sys; from separatrix.tasks import tasks, draws_from; from separatrix.cli.app import run;"
+        "tasks()['dyck'].sample(draws_from(0), 2, 8); code = run(['list', '--json']);"
+        "print(sorted({'torch', 'scipy', 'matplotlib', 'array_api_compat'} & set(sys.modules)), code, file=sys.stderr)"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment()
+    )
+    assert found.stderr.strip() == "[] 0"
+
+
+def test_completion_offers_task_names():
+    assert ("dyck", "Bounded Dyck languages") in verb_sample.complete_task("dy")

@@ -1,0 +1,63 @@
+"""Catalogs: discovery, duplicates, third-party entries, helpful misses."""
+
+import types
+from dataclasses import dataclass
+
+import pytest
+
+from separatrix.catalog import Catalog, discover
+from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.tasks import Task, tasks
+
+
+@dataclass(frozen=True)
+class Thing:
+    name: str
+
+
+def test_duplicates_raise():
+    with pytest.raises(SeparatrixError, match="two things are named 'a'"):
+        Catalog("thing", [Thing("a"), Thing("a")])
+
+
+def test_a_miss_names_the_nearest():
+    catalog = Catalog("thing", [Thing("apple"), Thing("pear")])
+    with pytest.raises(UnknownNameError, match="unknown thing 'aple'; nearest: apple"):
+        catalog["aple"]
+    with pytest.raises(UnknownNameError, match="known: apple, pear"):
+        catalog["zzzzzz"]
+    assert "apple" in catalog
+    assert "aple" not in catalog
+
+
+def test_catalogs_are_sorted_and_immutable():
+    names = list(tasks())
+    assert names == sorted(names)
+    with pytest.raises(TypeError):
+        tasks()["new"] = tasks()["dyck"]  # type: ignore[index]
+
+
+def test_a_folder_whose_file_lacks_the_constant_is_an_error(tmp_path, monkeypatch):
+    package = tmp_path / "broken_entries"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "_shared.py").write_text("raise RuntimeError('shared files are not entries')")
+    (package / "entry.py").write_text("OTHER = 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    folder = __import__("broken_entries")
+    with pytest.raises(SeparatrixError, match=r"broken_entries\.entry\.THING is None"):
+        discover("thing", folder, "THING", Thing)
+
+
+def test_entry_points_add_entries(tmp_path, monkeypatch):
+    class Point:
+        name, group = "extra", "separatrix.tasks"
+
+        @staticmethod
+        def load() -> Task:
+            return tasks()["dyck"].with_parameters(depth=5)
+
+    monkeypatch.setattr("separatrix.catalog.entry_points", lambda group: [Point()])
+    empty = types.ModuleType("empty")
+    empty.__path__ = [str(tmp_path)]  # type: ignore[attr-defined]
+    assert list(discover("task", empty, "TASK", Task)) == ["dyck"]  # type: ignore[type-abstract]

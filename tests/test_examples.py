@@ -1,0 +1,75 @@
+"""Every example in docstrings, in the README and in docs/ is run."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import separatrix
+from separatrix.cli.app import run
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+MODULES = [info.name for info in pkgutil.walk_packages(separatrix.__path__, "separatrix.")]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [text for kind, text in BLOCK.findall(page.read_text(encoding="utf-8")) if kind == language]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstring_examples(name):
+    results = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
+    assert results.failed == 0
+
+
+def test_there_are_docstring_examples():
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    found = sum(bool(test.examples) for name in MODULES for test in finder.find(importlib.import_module(name)))
+    assert found >= 10
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_blocks_run_top_to_bottom(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    space: dict[str, object] = {}
+    ran = 0
+    for number, block in enumerate(blocks(page, "python")):
+        exec(compile(block, f"{page.name} block {number + 1}", "exec"), space)
+        ran += 1
+    assert ran == len(blocks(page, "python"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_console_blocks_print_what_they_show(page, tmp_path, monkeypatch, capsys):
+    """A block ``$ separatrix …`` is run; what follows it must be exactly what it prints, if anything follows."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    ran = 0
+    for block in blocks(page, "console"):
+        for call in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, shown = call.partition("\n")
+            words = shlex.split(command, comments=True)
+            assert words[0] == "separatrix", f"only separatrix commands belong in console blocks: {command}"
+            capsys.readouterr()
+            assert run(words[1:]) == 0, command
+            printed = [line.rstrip() for line in capsys.readouterr().out.rstrip().splitlines()]
+            expected = [line.rstrip() for line in shown.rstrip().splitlines()]
+            assert not expected or printed == expected, f"{page.name}: {command}"
+            ran += 1
+    assert ran == sum(len(re.findall(r"^\$ ", block, re.MULTILINE)) for block in blocks(page, "console"))
+
+
+def test_pages_name_only_files_that_exist():
+    missing = [
+        f"{page.name}: {target}"
+        for page in PAGES
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+        if not (page.parent / target).exists()
+    ]
+    assert missing == []

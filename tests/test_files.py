@@ -1,0 +1,35 @@
+"""Whole files or none."""
+
+import pytest
+
+from separatrix.errors import SeparatrixError
+from separatrix.files import write_atomically
+
+
+def test_content_and_folders(tmp_path):
+    target = tmp_path / "a" / "b" / "file.txt"
+    write_atomically(target, "héllo")
+    assert target.read_text(encoding="utf-8") == "héllo"
+    write_atomically(target, b"\x00\x01")
+    assert target.read_bytes() == b"\x00\x01"
+    assert [path.name for path in target.parent.iterdir()] == ["file.txt"]
+
+
+def test_a_full_disk_leaves_the_old_file_and_no_partial_one(tmp_path, monkeypatch):
+    target = tmp_path / "file.txt"
+    write_atomically(target, "old")
+
+    def no_room(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("separatrix.files.os.fsync", no_room)
+    with pytest.raises(SeparatrixError, match="No space left on device"):
+        write_atomically(target, "new")
+    assert target.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["file.txt"]
+
+
+def test_a_folder_that_cannot_be_made(tmp_path):
+    (tmp_path / "blocked").write_text("a file")
+    with pytest.raises(SeparatrixError, match="cannot write"):
+        write_atomically(tmp_path / "blocked" / "x.txt", "data")
