@@ -28,7 +28,10 @@ def main() -> int:
             "--report", str(report), TORCH, f"{ROOT}[train,ray,atlas,export,dev]",
         ]  # fmt: skip
         if subprocess.run(command, check=False).returncode != 0:
-            print("lock: pip could not resolve the extras together; requirements.lock is unchanged", file=sys.stderr)
+            print(
+                "lock: pip could not resolve the extras together; requirements.lock is unchanged",
+                file=sys.stderr,
+            )
             return 2
         found = json.loads(report.read_text(encoding="utf-8"))["install"]
     pins = {item["metadata"]["name"].lower().replace("_", "-"): item["metadata"]["version"] for item in found}

@@ -14,10 +14,10 @@ from typing import Annotated
 import typer
 
 from separatrix._version import __version__
-from separatrix.cli import verb_atlas, verb_list, verb_sample
+from separatrix.cli import verb_atlas, verb_code, verb_list, verb_precision, verb_sample
 from separatrix.errors import SeparatrixError
 
-VERBS = (verb_list, verb_sample, verb_atlas)
+VERBS = (verb_list, verb_sample, verb_code, verb_precision, verb_atlas)
 
 # Typer carries its own copy of Click and exports only some of its exceptions; the common base class of everything
 # that a wrong call raises is the base of BadParameter's base.

@@ -27,8 +27,25 @@ def _tasks() -> list[dict[str, Any]]:
     ]
 
 
-CATALOGS = {"tasks": _tasks}
-COLUMNS = {"tasks": ("name", "question", "source")}
+def _codes() -> list[dict[str, Any]]:
+    from separatrix.arithmetic.codes import families
+
+    return [{"name": name, "about": family.title} for name, family in families().items()]
+
+
+def _arithmetics() -> list[dict[str, Any]]:
+    from separatrix.arithmetic import ARITHMETIC_NAMES, arithmetic_named
+
+    named = [arithmetic_named(name) for name in ARITHMETIC_NAMES]
+    return [{"name": each.name, "bits": each.precision_bits, "about": each.description} for each in named]
+
+
+CATALOGS = {"tasks": _tasks, "codes": _codes, "arithmetics": _arithmetics}
+COLUMNS = {
+    "tasks": ("name", "question", "source"),
+    "codes": ("name", "about"),
+    "arithmetics": ("name", "bits", "about"),
+}
 
 
 def _complete(incomplete: str) -> list[str]:
@@ -41,7 +58,7 @@ def command(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List what is in the catalogs: tasks and everything else that later rooms add."""
+    """List what is in the catalogs: tasks, families of sign codes, arithmetics."""
     from rich.table import Table
 
     if catalog is not None and catalog not in CATALOGS:

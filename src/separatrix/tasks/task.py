@@ -217,8 +217,9 @@ class Task(ABC):
         """The vectorised labels of one example in the form of :meth:`solve`, without padding."""
         used = len(self.trim(examples.inputs[number], length))
         targets, read = to_numpy(examples.targets[number]).tolist(), to_numpy(examples.read[number]).tolist()
+        vectors = self.classes(length) == 0
         return [
-            (tuple(target) if isinstance(target, list) else target) if asked else None
+            (tuple(target) if vectors else target) if asked else None
             for target, asked in zip(targets[:used], read[:used], strict=True)
         ]
 

@@ -37,7 +37,8 @@ class Symbols:
     def find(self, text: str) -> int | None:
         """The offset of the symbol with this text, or None."""
         if self.size <= len(self.texts):
-            return self.texts.index(text) if text in self.texts[: self.size] else None
+            # Compared one by one: a string of texts would also "contain" runs of several symbols.
+            return next((offset for offset in range(self.size) if self.texts[offset] == text), None)
         number = text.removeprefix(self.prefix)
         if not text.startswith(self.prefix) or not number.isdecimal():
             return None

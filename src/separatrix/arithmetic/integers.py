@@ -1,0 +1,180 @@
+"""Exact rounding of integers on a grid, one array operation at a time.
+
+A fixed-point number of BHBK24 B.2 is an integer v that stands for v / scale. Products, quotients and sums of
+such numbers are integer expressions followed by one rounding division and one clip, and those are the
+functions here. They take arrays of int64 or of Python ints (object dtype) and give the same numbers for both.
+Three widths occur:
+
+* *narrow*: every intermediate fits into int64, which is decided from the magnitudes actually present;
+* *wide*: the operands fit into int64 and the product does not; :mod:`separatrix.arithmetic.wide_integers`
+  splits it into limbs;
+* *object*: Python ints of any size, and python-flint for matrix products.
+
+No float occurs in this file.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from separatrix.arithmetic import wide_integers
+from separatrix.arithmetic.interface import Axis, RawArray
+from separatrix.arithmetic.wide_integers import WORD
+
+Rounding: TypeAlias = Literal["down", "nearest"]
+
+BLOCK = 1 << 16
+"""Scalar products made at a time in a matrix product: a few arrays of so many int64 stay in cache."""
+
+OPERAND = 1 << 62
+"""Operands of the wide functions are smaller than this in magnitude."""
+
+WIDEST_SCALE = 1 << 56
+"""The wide product takes 63 − bits(scale) bits per step; from here on Python ints are as quick."""
+
+WIDEST_LIMB_SCALE = 1 << 40
+"""The limb matrix product needs limbs of 63 − bits(scale) bits; from here on python-flint is quicker."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The integers v with |v| ≤ limit, where v stands for v / scale, and the way onto them."""
+
+    scale: int
+    limit: int
+    rounding: Rounding
+
+
+def magnitude(array: RawArray) -> int:
+    """Give max |v| as a Python int, 0 for an empty array."""
+    if array.size == 0:
+        return 0
+    return max(int(array.max()), -int(array.min()))
+
+
+def saturate(array: Any, limit: int) -> Any:
+    """Clip to ±limit."""
+    if isinstance(array, int):
+        # numpy hands out a plain int for an object array without axes, and would put it back into 64 bits.
+        return max(-limit, min(limit, array))
+    return np.minimum(np.maximum(array, -limit), limit)
+
+
+def divide_rounding(numerator: Any, denominator: Any, rounding: Rounding) -> Any:
+    """Round numerator / denominator (positive) to an integer.
+
+    >>> [divide_rounding(value, 2, "down") for value in (-3, -1, 1, 3)]
+    [-2, -1, 0, 1]
+    >>> [divide_rounding(value, 2, "nearest") for value in (-3, -1, 1, 3)]
+    [-2, 0, 0, 2]
+    """
+    quotient = numerator // denominator
+    if rounding == "down":
+        return quotient
+    remainder = numerator - quotient * denominator
+    # Comparing with the distance to the next multiple needs no doubling, which could leave int64.
+    distance = denominator - remainder
+    return quotient + ((remainder > distance) | ((remainder == distance) & (quotient % 2 == 1)))
+
+
+def multiply_rounded(left: RawArray, right: RawArray, grid: Grid) -> RawArray:
+    """Compute the saturated rounding of left · right / scale, elementwise."""
+    if left.dtype == object or right.dtype == object:
+        return saturate(divide_rounding(left * right, grid.scale, grid.rounding), grid.limit)
+    if magnitude(left) * magnitude(right) < WORD:
+        return saturate(divide_rounding(left * right, grid.scale, grid.rounding), grid.limit)
+    return wide_integers.multiply_rounded(left, right, grid.scale, grid.limit, grid.rounding == "nearest")
+
+
+def divide_rounded(left: RawArray, right: RawArray, grid: Grid) -> RawArray:
+    """Compute the saturated rounding of left · scale / right, elementwise; right has no zeros."""
+    if left.dtype == object or magnitude(left) * grid.scale < WORD:
+        numerator = np.where(right < 0, -left, left) * grid.scale
+        return saturate(divide_rounding(numerator, abs(right), grid.rounding), grid.limit)
+    return wide_integers.divide_rounded(left, right, grid.scale, grid.limit, grid.rounding == "nearest")
+
+
+def sum_saturated(array: RawArray, axis: Axis, keepdims: bool, limit: int) -> RawArray:
+    """Compute the exact sum along ``axis`` and clip it once."""
+    if array.dtype == object or magnitude(array) * array.size < WORD:
+        return saturate(np.sum(array, axis=axis, keepdims=keepdims), limit)
+    high, low = wide_integers.split_sum(array, axis, keepdims)
+    return wide_integers.join_clipped(high, low, limit)
+
+
+def matmul_of_rounded_products(left: RawArray, right: RawArray, grid: Grid) -> RawArray:
+    """Round and saturate each scalar product, add them exactly, saturate the sum."""
+    inner = left.shape[-1]
+    if left.dtype == object:
+        bound = inner * (magnitude(left) * magnitude(right) // grid.scale + 1)
+        if _narrowable(left, right, grid.scale, bound, WIDEST_SCALE):
+            return _in_int64(matmul_of_rounded_products, left, right, grid)
+    whole = _matmul_of_whole_numbers(left, right, grid)
+    if whole is not None:
+        return whole
+    shape = (*np.broadcast_shapes(left.shape[:-2], right.shape[:-2]), left.shape[-2], right.shape[-1])
+    blocks = _product_blocks(left, right, math.prod(shape), grid)
+    largest = min(magnitude(left) * magnitude(right) // grid.scale + 1, grid.limit)
+    if left.dtype == object or largest * inner < WORD:
+        total = np.zeros(shape, dtype=left.dtype)
+        for products in blocks:
+            total += products.sum(axis=-2)
+        return saturate(total, grid.limit)
+    high, low = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+    for products in blocks:
+        block_high, block_low = wide_integers.split_sum(products, -2, False)
+        high += block_high
+        low += block_low
+    return wide_integers.join_clipped(high, low, grid.limit)
+
+
+def _product_blocks(left: RawArray, right: RawArray, outputs: int, grid: Grid) -> Iterator[RawArray]:
+    """Make the rounded scalar products (…, n, some of k, m), a bounded number at a time."""
+    step = max(1, BLOCK // max(1, outputs))
+    for start in range(0, left.shape[-1], step):
+        block = slice(start, start + step)
+        yield multiply_rounded(left[..., :, block, None], right[..., None, block, :], grid)
+
+
+def matmul_rounded_once(left: RawArray, right: RawArray, grid: Grid) -> RawArray:
+    """Add the exact scalar products, round the sum once, saturate it."""
+    inner = left.shape[-1]
+    bound = magnitude(left) * magnitude(right) * inner
+    if left.dtype == object:
+        if _narrowable(left, right, grid.scale, bound // grid.scale + 1, WIDEST_LIMB_SCALE):
+            return _in_int64(matmul_rounded_once, left, right, grid)
+        exact = wide_integers.matmul_of_python_ints(left, right)
+        return saturate(divide_rounding(exact, grid.scale, grid.rounding), grid.limit)
+    if bound < WORD:
+        return saturate(divide_rounding(np.matmul(left, right), grid.scale, grid.rounding), grid.limit)
+    return wide_integers.matmul_rounded(left, right, grid.scale, grid.limit, grid.rounding == "nearest")
+
+
+def _matmul_of_whole_numbers(left: RawArray, right: RawArray, grid: Grid) -> RawArray | None:
+    """Multiply as integers when one side holds whole numbers only, so that nothing is rounded.
+
+    Positions, one-hot vectors and sign codes are of this kind, and one integer matrix product is many times
+    quicker than rounding each scalar product. None when the case does not apply.
+    """
+    is_object = left.dtype == object
+    multiply = wide_integers.matmul_of_python_ints if is_object else np.matmul
+    for whole, other, left_is_whole in ((left, right, True), (right, left, False)):
+        largest = magnitude(whole) // grid.scale * magnitude(other)
+        fits = largest <= grid.limit and (is_object or largest * left.shape[-1] < WORD)
+        if fits and not (whole % grid.scale).any():
+            units = whole // grid.scale
+            return saturate(multiply(units, other) if left_is_whole else multiply(other, units), grid.limit)
+    return None
+
+
+def _narrowable(left: RawArray, right: RawArray, scale: int, bound: int, widest: int) -> bool:
+    """Tell whether Python ints and all results (at most ``bound``) fit the int64 functions."""
+    return scale < widest and bound < OPERAND and max(magnitude(left), magnitude(right)) < OPERAND
+
+
+def _in_int64(product: Any, left: RawArray, right: RawArray, grid: Grid) -> RawArray:
+    narrow = Grid(grid.scale, min(grid.limit, OPERAND), grid.rounding)
+    return product(left.astype(np.int64), right.astype(np.int64), narrow).astype(object)

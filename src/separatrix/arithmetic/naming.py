@@ -1,0 +1,43 @@
+"""Names of arithmetics, as the command line, certificates and records write them.
+
+``str(arithmetic)`` and :func:`arithmetic_named` are inverse to each other.
+"""
+
+import re
+from typing import cast
+
+from separatrix.arithmetic.balls import Balls
+from separatrix.arithmetic.fixed_point import FixedPoint
+from separatrix.arithmetic.floating import FLOATING_FORMATS, Floating
+from separatrix.arithmetic.integers import Rounding
+from separatrix.arithmetic.interface import Arithmetic
+from separatrix.errors import SeparatrixError, UnknownNameError
+
+ARITHMETIC_NAMES = ("fixed:N=1024,Kc=2,down", "fixed:N=1024,Kc=2,nearest", *FLOATING_FORMATS, "balls:128")
+"""One name per kind; the numbers in the names of fixed point and balls are free."""
+
+_FIXED = re.compile(r"N=(\d+),Kc=(\d+),(\w+)", re.ASCII)
+
+
+def arithmetic_named(text: str) -> Arithmetic:
+    """Make the arithmetic that a name describes.
+
+    >>> arithmetic_named("fixed:N=1024,Kc=2,down")
+    FixedPoint(length=1024, exponent=2, rounding='down')
+    >>> str(arithmetic_named("balls:128"))
+    'balls:128'
+    """
+    kind, _, parameters = text.partition(":")
+    if text in FLOATING_FORMATS:
+        return Floating(text)
+    if kind == "fixed":
+        match = _FIXED.fullmatch(parameters)
+        if match is None:
+            raise SeparatrixError(f"cannot read {text!r}; write fixed:N=<length>,Kc=<exponent>,down or ...,nearest")
+        length, exponent, rounding = match.groups()
+        return FixedPoint(int(length), int(exponent), cast(Rounding, rounding))
+    if kind == "balls":
+        if not (parameters.isascii() and parameters.isdecimal()):
+            raise SeparatrixError(f"cannot read {text!r}; write balls:<bits>, e.g. balls:128")
+        return Balls(int(parameters))
+    raise UnknownNameError("arithmetic", text, ARITHMETIC_NAMES)

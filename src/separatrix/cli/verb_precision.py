@@ -1,0 +1,91 @@
+"""``separatrix precision``: the fixed point of BHBK24 Appendix B.2 at a length, and what it can hold."""
+
+import time
+from fractions import Fraction
+from typing import Annotated
+
+import typer
+
+from separatrix.cli.output import JsonOption, console, print_json
+from separatrix.cli.verb_sample import complete_task
+from separatrix.errors import SeparatrixError
+
+NAME = "precision"
+EXAMPLE = "separatrix precision sparse-threshold --length 1024 --bits 41"
+
+
+def command(
+    task: Annotated[str, typer.Argument(help="Name of a task.", autocompletion=complete_task)],
+    length: Annotated[int, typer.Option("--length", "-n", help="Input length N.")],
+    bits: Annotated[
+        int | None, typer.Option("--bits", "-p", help="Bits p of one number; the finest step that fits.")
+    ] = None,
+    exponent: Annotated[
+        int | None, typer.Option("--exponent", help="The paper's constant Kc, instead of --bits.")
+    ] = None,
+    rounding: Annotated[str, typer.Option("--rounding", help="'down' as the paper has it, or 'nearest'.")] = "down",
+    as_json: JsonOption = False,
+) -> None:
+    """Show the numbers of B.2 at this length: step, range, bits, and whether uniform attention survives rounding."""
+    from rich.table import Table
+
+    from separatrix.arithmetic import FixedPoint
+    from separatrix.provenance import provenance
+    from separatrix.tasks import tasks
+
+    started = time.perf_counter()
+    chosen = tasks()[task]
+    chosen.check_length(length)
+    if (bits is None) == (exponent is None):
+        raise SeparatrixError(f"give one of --bits and --exponent, not {'both' if bits is not None else 'neither'}")
+    positions = chosen.positions(length)
+    if exponent is None:
+        exponent = exponent_for_bits(task, length, bits or 0)
+    arithmetic = FixedPoint(length, exponent, rounding)  # type: ignore[arg-type]
+    share = arithmetic.decode(arithmetic.encode(Fraction(1, positions))).item()
+    result = {
+        "task": task,
+        "length": length,
+        "positions": positions,
+        "exponent": exponent,
+        "rounding": rounding,
+        "arithmetic": str(arithmetic),
+        "step": str(arithmetic.step),
+        "largest": str(arithmetic.largest),
+        "precision_bits": arithmetic.precision_bits,
+        "uniform_attention_weight": str(share),
+        "uniform_attention_survives": share > 0,
+        "provenance": provenance("separatrix precision", arithmetic=str(arithmetic), seed=None, started=started),
+    }
+    if as_json:
+        print_json(result)
+        return
+    table = Table(show_header=False)
+    table.add_column(style="bold")
+    table.add_column()
+    verdict = "kept" if share > 0 else "lost: it rounds to 0 (E4), choose Kc ≥ 2"
+    for name, value in [
+        ("arithmetic", str(arithmetic)),
+        ("step", f"{arithmetic.step} (N^-{exponent})"),
+        ("range", f"±{arithmetic.largest} (N^{exponent})"),
+        ("bits of one number", str(arithmetic.precision_bits)),
+        (f"1/{positions}, uniform attention", f"{share}, {verdict}"),
+    ]:
+        table.add_row(name, value)
+    console().print(table)
+
+
+def exponent_for_bits(task: str, length: int, bits: int) -> int:
+    """The largest Kc whose numbers fit in p bits; raises when not even Kc = 1 does."""
+    from separatrix.arithmetic import FixedPoint
+
+    exponent = 0
+    while length >= 2 and FixedPoint(length, exponent + 1).precision_bits <= bits:
+        exponent += 1
+    if exponent == 0:
+        needed = FixedPoint(max(length, 2), 1).precision_bits
+        raise SeparatrixError(
+            f"{bits} bits cannot hold {task} at length {length}: steps of 1/{length} up to {length} need {needed}; "
+            f"give --bits {needed} or more"
+        )
+    return exponent
