@@ -3,7 +3,6 @@
 import types
 import typing
 from collections.abc import Iterable
-from fractions import Fraction
 from typing import Any, Literal
 
 from separatrix.errors import SeparatrixError, UnknownNameError
@@ -46,10 +45,9 @@ def _parse(where: str, hint: Any, text: str) -> Any:
         if text.lower() not in ("true", "false"):
             raise SeparatrixError(f"{where}={text} is not true or false")
         return text.lower() == "true"
-    if hint in (int, Fraction):
+    if hint is int:
         try:
-            return hint(text)
-        except (ValueError, ZeroDivisionError):
-            wanted = "a whole number" if hint is int else "a fraction such as 1/10"
-            raise SeparatrixError(f"{where}={text} is not {wanted}") from None
+            return int(text)
+        except ValueError:
+            raise SeparatrixError(f"{where}={text} is not a whole number") from None
     return text
