@@ -91,7 +91,7 @@ def test_closed_5_walks_are_5_cycles_or_next_to_triangles_on_all_graphs() -> Non
 @pytest.mark.parametrize("length", [6, 12, 20, 64])
 def test_about_half_of_the_vertices_lie_on_a_cycle(name: str, length: int) -> None:
     examples = tasks()[name].sample(draws_from(length), 500, length)
-    assert 0.38 < examples.targets.mean() < 0.62
+    assert 0.34 < examples.targets.mean() < 0.6
     assert tasks()[name].admissible(examples.inputs, length).all()
 
 
@@ -183,7 +183,7 @@ def test_dense_graphs_are_counted_exactly(name: str) -> None:
 )
 def test_all_graphs(name: str, length: int, count: int) -> None:
     task = tasks()[name]
-    assert task.count(length) == count
+    assert task.count(length) == task.space(length).count == count
     assert sum(len(examples) for examples in task.enumerate(length)) == count
 
 

@@ -35,7 +35,7 @@ def literal(name: str, numbers: list[int], modulus: int, place: int, window: int
 
 
 @pytest.mark.parametrize("name", ["match2", "match3", "match3-local"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(data=st.data(), modulus=st.integers(2, 40), window=st.integers(1, 5))
 def test_labels_follow_the_slides(name: str, data: st.DataObject, modulus: int, window: int) -> None:
     parameters = {"window": window} if name == "match3-local" else {}
@@ -218,6 +218,9 @@ def test_torch_labels_and_counts(name: str) -> None:
     assert task.admissible(examples.inputs, 25).all()
     assert task.count(6) == task.space(6).count
     assert tasks()[name].count(5000) > 10**1000
+    assert task.with_parameters(modulus=2**32).describe(8)["inputs"] is None
+    with pytest.raises(SeparatrixError, match="25000000 numbers are too many to list"):
+        tasks()[name].space(5000)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Associative recall and MQAR: their data, their lookup and their limits."""
 
 import math
+from collections import Counter
 from itertools import permutations
 
 import numpy
@@ -13,27 +14,22 @@ from separatrix.errors import SeparatrixError
 from separatrix.tasks import draws_from, tasks
 from separatrix.tasks.problems._recall import look_up
 from separatrix.tasks.problems._rows import decode_arrangements, distinct_values
+from tests.tasks.statistics import assert_counts_follow
 
 RECALL = tasks()["associative-recall"]
 MQAR = tasks()["mqar"]
 
 
-def assert_uniform(outcomes: list[tuple[int, ...]], expected: set[tuple[int, ...]]) -> None:
-    """Every expected outcome occurs, none other, and chi-square stays within six deviations of its mean."""
-    counts = dict.fromkeys(expected, 0)
-    for outcome in outcomes:
-        counts[outcome] += 1
-    mean = len(outcomes) / len(expected)
-    freedom = len(expected) - 1
-    chi_square = sum((count - mean) ** 2 for count in counts.values()) / mean
-    assert abs(chi_square - freedom) < 6 * (2 * freedom) ** 0.5 + 1
+def assert_uniform(outcomes: list[list[int]], expected: set[tuple[int, ...]]) -> None:
+    """Every expected outcome is about equally frequent, and there is no other."""
+    assert_counts_follow(Counter(tuple(each) for each in outcomes), dict.fromkeys(expected, 1 / len(expected)))
 
 
 @pytest.mark.parametrize("bound", [4, 13])
 def test_distinct_values_are_uniform_arrangements(bound: int) -> None:
     # 13 > 4·3 takes the way with redrawing, 4 the shuffle.
     values = distinct_values(draws_from(bound), 20_000, 3, bound)
-    assert_uniform([tuple(row) for row in values.tolist()], set(permutations(range(bound), 3)))
+    assert_uniform(values.tolist(), set(permutations(range(bound), 3)))
 
 
 def test_distinct_values_of_a_huge_range_never_repeat() -> None:
@@ -72,17 +68,17 @@ def test_recall_query_and_labels_are_uniform() -> None:
     inputs = RECALL.sample(draws_from(5), 30_000, 3).inputs
     place = (inputs[:, 0:6:2] == inputs[:, 6:]).argmax(axis=1)
     labels = inputs[:, 1:6:2] - 6
-    outcomes = [(p, *row) for p, row in zip(place.tolist(), labels.tolist(), strict=True)]
+    outcomes = [[p, *row] for p, row in zip(place.tolist(), labels.tolist(), strict=True)]
     everything = {(p, a, b, c) for p in range(3) for a in range(2) for b in range(2) for c in range(2)}
     assert_uniform(outcomes, everything)
-    assert_uniform([tuple(row) for row in inputs[:, 0:6:2].tolist()], set(permutations(range(6), 3)))
+    assert_uniform(inputs[:, 0:6:2].tolist(), set(permutations(range(6), 3)))
 
 
 def test_mqar_queries_are_uniform_permutations_of_the_keys() -> None:
     inputs = MQAR.sample(draws_from(6), 24_000, 8).inputs
     keys, queries = inputs[:, 0:8:2], inputs[:, 8:]
     order = (queries[:, :, None] == keys[:, None, :]).argmax(axis=2)
-    assert_uniform([tuple(row) for row in order.tolist()], set(permutations(range(4))))
+    assert_uniform(order.tolist(), set(permutations(range(4))))
     assert MQAR.admissible(inputs, 8).all()
 
 
@@ -107,6 +103,12 @@ def test_counts_by_formula() -> None:
     # Large lengths are counted without being listed.
     assert RECALL.count(64) == math.perm(128, 64) * 2**64 * 64
     assert MQAR.describe(64)["inputs"] == str(MQAR.count(64))
+    for task in (RECALL, MQAR):
+        assert task.count(6) == task.space(6).count
+        many = task.with_parameters(keys=2**31)
+        assert many.describe(6)["inputs"] is None
+        with pytest.raises(SeparatrixError, match="choices of keys are too many to list"):
+            many.space(6)
 
 
 @pytest.mark.parametrize(
