@@ -1,0 +1,68 @@
+"""Widths side by side: every family, the Delsarte limit, and the random draw of BHBK24 Lemma 2.
+
+This is the table behind erratum E1 of the claims list: the random draw wastes width. Each width in it belongs to a code
+that was built and verified while the table was made.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from separatrix.arithmetic.codes.catalog import families
+from separatrix.arithmetic.codes.choose import QUARTER, check_request, narrowest
+from separatrix.arithmetic.codes.delsarte import DelsarteBound, delsarte_width
+from separatrix.arithmetic.codes.families.random_draw import paper_width
+from separatrix.arithmetic.codes.sign_code import SignCode
+from separatrix.errors import SeparatrixError
+
+
+@final
+@dataclass(frozen=True)
+class CodeRow:
+    """What is known about one N: a width per family (None where it has no code), the best code and the limits."""
+
+    count: int
+    max_inner: Fraction
+    two_sided: bool
+    widths: Mapping[str, int | None]
+    best: SignCode
+    limit: DelsarteBound
+    paper_width: int
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the best code is proved narrowest: its width is the Delsarte limit."""
+        return self.best.width == self.limit.width
+
+
+def code_table(counts: Iterable[int], max_inner: Fraction = QUARTER, two_sided: bool = False) -> tuple[CodeRow, ...]:
+    """One row per N; every code in it is built and verified.
+
+    >>> row = code_table([64])[0]
+    >>> row.best.width, row.limit.width, row.widths["trace"], row.paper_width, row.optimal
+    (13, 13, 15, 622, True)
+    """
+    return tuple(_row(count, max_inner, two_sided) for count in counts)
+
+
+def _row(count: int, max_inner: Fraction, two_sided: bool) -> CodeRow:
+    check_request(count, max_inner)
+    codes = {
+        name: narrowest(list(family.proposals(count, max_inner, two_sided)), count, max_inner, two_sided)
+        for name, family in families().items()
+    }
+    built = [code for code in codes.values() if code is not None]
+    if not built:
+        raise SeparatrixError(
+            f"no sign code holds {count} vectors within {max_inner}; give a smaller count or a larger max_inner"
+        )
+    return CodeRow(
+        count,
+        max_inner,
+        two_sided,
+        {name: None if code is None else code.width for name, code in codes.items()},
+        min(built, key=lambda code: (code.width, code.description_bits)),
+        delsarte_width(count, max_inner, two_sided),
+        paper_width(count, max_inner),
+    )
