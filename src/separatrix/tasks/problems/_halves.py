@@ -1,7 +1,6 @@
 """What tasks on two halves of a string share: the walk over lengths, the comparison, the drawing.
 
-BHBK24 §4.2, Appendices B.1, F and H.2. With a separator an input is first half, [SEP], second half; without it
-the halves touch.
+BHBK24 Appendix H.2: an input is first half, [SEP], second half.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,31 +20,29 @@ def half_lengths(draws: Draws, like: Array, count: int, length: int, train: bool
     return integers(draws.uniform(count, 1), shortest, length // 2 + 1)
 
 
-def lay_out(first: Array, second: Array, halves: Array, separator: int | None, padding: int) -> Array:
-    """First half, separator (if any), second half, padding; halves (count, 1), the rest (count, N/2).
+def lay_out(first: Array, second: Array, halves: Array, separator: int, padding: int) -> Array:
+    """First half, separator, second half, padding; halves (count, 1), the rest (count, N/2).
 
     Columns beyond a row's half length are ignored in ``first`` and ``second``.
     """
     xp = namespace_of(first)
-    gap = 0 if separator is None else 1
-    width = 2 * first.shape[1] + gap
+    width = 2 * first.shape[1] + 1
     column = columns(first, width)
-    offset = xp.clip(column - halves - gap, 0, first.shape[1] - 1)
+    offset = xp.clip(column - halves - 1, 0, first.shape[1] - 1)
     wide_first = xp.concat([first, full_like(first, (first.shape[0], width - first.shape[1]), padding)], axis=1)
     laid = xp.where(column < halves, wide_first, take_rows(second, xp.broadcast_to(offset, wide_first.shape)))
-    if separator is not None:
-        laid = xp.where(column == halves, separator, laid)
-    return xp.where(column < 2 * halves + gap, laid, padding)
+    laid = xp.where(column == halves, separator, laid)
+    return xp.where(column <= 2 * halves, laid, padding)
 
 
-def halves_of(inputs: Array, length: int, gap: int, padding: int) -> tuple[Array, Array, Array, Array]:
+def halves_of(inputs: Array, length: int, padding: int) -> tuple[Array, Array, Array, Array]:
     """Both halves aligned (count, N/2), the mask of real columns, and the half lengths (count, 1)."""
     xp = namespace_of(inputs)
     used = xp.sum(xp.astype(inputs != padding, xp.int64), axis=1, keepdims=True)
-    halves = (used - gap) // 2
+    halves = (used - 1) // 2
     column = columns(inputs, length // 2)
     inside = column < halves
-    partner = xp.clip(column + halves + gap, 0, inputs.shape[1] - 1)
+    partner = xp.clip(column + halves + 1, 0, inputs.shape[1] - 1)
     return inputs[:, : length // 2], take_rows(inputs, xp.broadcast_to(partner, inside.shape)), inside, halves
 
 

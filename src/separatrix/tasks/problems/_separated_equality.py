@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from separatrix.tasks.arrays import Array, columns, integers, namespace_of
 from separatrix.tasks.draws import Draws
+from separatrix.tasks.problems._decision import split_in_halves
 from separatrix.tasks.problems._halves import draw_halves, half_lengths, halves_of, lay_out
 from separatrix.tasks.space import Space, cells, constant
 from separatrix.tasks.task import Answers, CommunicationSplit, Row, Split, Task, require
@@ -78,14 +79,8 @@ class SeparatedEquality(Task):
         return Space(half + constant(self.symbols) + half)
 
     def communication(self, length: int) -> CommunicationSplit:
-        half = length // 2
-        return CommunicationSplit(
-            problem="EQ",
-            alice=tuple(range(half + 1)),
-            bob=tuple(range(half + 1, length + 1)),
-            one_way=False,
-            note="Alice holds the first half and [SEP], Bob the second half (BHBK24 Fact 2)",
-        )
+        note = "Alice holds the first half and [SEP], Bob the second half (BHBK24 Fact 2)"
+        return split_in_halves("EQ", length // 2 + 1, length + 1, note)
 
     @property
     def joiner(self) -> str:
@@ -117,7 +112,7 @@ class SeparatedDecision(SeparatedEquality):
 
     def label(self, inputs: Array, length: int) -> tuple[Array, Array]:
         xp = namespace_of(inputs)
-        first, second, inside, halves = halves_of(inputs, length, gap=1, padding=self.padding(length))
+        first, second, inside, halves = halves_of(inputs, length, self.padding(length))
         equal = xp.all((first == second) | ~inside, axis=1, keepdims=True)
         read = columns(inputs, inputs.shape[1]) == 2 * halves
         return xp.astype(equal & read, xp.int64), read

@@ -10,11 +10,12 @@ intersection is unique and no count of ones gives the answer away.
 from dataclasses import dataclass
 from typing import Literal
 
-from separatrix.tasks.arrays import Array, columns, full_like, integers, namespace_of
+from separatrix.tasks.arrays import Array, columns, integers, namespace_of
 from separatrix.tasks.draws import Draws
+from separatrix.tasks.problems._decision import Decision, split_in_halves
 from separatrix.tasks.problems._halves import draw_halves
 from separatrix.tasks.space import Space, cells
-from separatrix.tasks.task import Answers, CommunicationSplit, Row, Split, Task, require
+from separatrix.tasks.task import Answers, CommunicationSplit, Row, Split, require
 from separatrix.tasks.vocabulary import Symbols, Vocabulary
 
 
@@ -32,7 +33,7 @@ def barely_intersecting_halves(draws: Draws, count: int, half: int) -> Array:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Disjointness(Task):
+class Disjointness(Decision):
     """I[aᵀb > 0], or its complement when ``answer_one`` is "disjoint"."""
 
     name: str = "disjointness"
@@ -64,26 +65,17 @@ class Disjointness(Task):
     def positions(self, length: int) -> int:
         return length
 
-    def classes(self, length: int) -> int:
-        del length
-        return 2
-
     def solve(self, row: Row, length: int) -> Answers:
         del length
         half = len(row) // 2
         intersecting = any(row[i] == 1 and row[half + i] == 1 for i in range(half))
         return [None] * (len(row) - 1) + [int(intersecting == (self.answer_one == "intersecting"))]
 
-    def label(self, inputs: Array, length: int) -> tuple[Array, Array]:
+    def decide(self, inputs: Array, length: int) -> Array:
         xp = namespace_of(inputs)
         half = length // 2
         intersecting = xp.any((inputs[:, :half] * inputs[:, half:]) > 0, axis=1)
-        answer = intersecting if self.answer_one == "intersecting" else ~intersecting
-        targets = full_like(inputs, tuple(inputs.shape), 0)
-        read = targets == 1
-        read[:, -1] = True
-        targets[:, -1] = xp.astype(answer, xp.int64)
-        return targets, read
+        return intersecting if self.answer_one == "intersecting" else ~intersecting
 
     def generate(self, draws: Draws, count: int, length: int, split: Split) -> Array:
         del split
@@ -93,14 +85,7 @@ class Disjointness(Task):
         return Space(cells((0, 1), length))
 
     def communication(self, length: int) -> CommunicationSplit:
-        half = length // 2
-        return CommunicationSplit(
-            problem="DISJ",
-            alice=tuple(range(half)),
-            bob=tuple(range(half, length)),
-            one_way=False,
-            note="Alice holds a, Bob holds b (BHBK24 Fact 1)",
-        )
+        return split_in_halves("DISJ", length // 2, length, "Alice holds a, Bob holds b (BHBK24 Fact 1)")
 
     def picture(self, row: Row, length: int) -> str:
         words = self.vocabulary(length).texts(row)

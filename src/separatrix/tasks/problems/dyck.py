@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from separatrix.tasks.arrays import Array, columns, full_like, integers, namespace_of, take_rows
 from separatrix.tasks.draws import Draws
 from separatrix.tasks.problems._bounded_stack import fill_types, is_balanced, random_depths
+from separatrix.tasks.problems._decision import Decision
 from separatrix.tasks.space import Space, cells
-from separatrix.tasks.task import Answers, CommunicationSplit, Row, Split, Task, require
+from separatrix.tasks.task import Answers, CommunicationSplit, Row, Split, require
 from separatrix.tasks.vocabulary import Symbols, Vocabulary
 
 OPENING = "([{<"
@@ -25,7 +26,7 @@ CLOSING = ")]}>"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dyck(Task):
+class Dyck(Decision):
     """Membership in Dyck-(types, depth); opening bracket i is token i, its closing bracket types + i."""
 
     name: str = "dyck"
@@ -64,10 +65,6 @@ class Dyck(Task):
     def positions(self, length: int) -> int:
         return length
 
-    def classes(self, length: int) -> int:
-        del length
-        return 2
-
     def solve(self, row: Row, length: int) -> Answers:
         del length
         stack: list[int] = []
@@ -82,13 +79,9 @@ class Dyck(Task):
                 balanced = False
         return [None] * (len(row) - 1) + [int(balanced and not stack)]
 
-    def label(self, inputs: Array, length: int) -> tuple[Array, Array]:
-        xp = namespace_of(inputs)
-        targets = full_like(inputs, tuple(inputs.shape), 0)
-        read = targets == 1
-        read[:, -1] = True
-        targets[:, -1] = xp.astype(is_balanced(inputs, self.types, self.depth), xp.int64)
-        return targets, read
+    def decide(self, inputs: Array, length: int) -> Array:
+        del length
+        return is_balanced(inputs, self.types, self.depth)
 
     def generate(self, draws: Draws, count: int, length: int, split: Split) -> Array:
         del split

@@ -8,16 +8,17 @@ number of positions uniform in 1 … N/2, so that near misses are common.
 from dataclasses import dataclass
 from typing import Literal
 
-from separatrix.tasks.arrays import Array, full_like, integers, namespace_of, random_order
+from separatrix.tasks.arrays import Array, integers, namespace_of, random_order
 from separatrix.tasks.draws import Draws
-from separatrix.tasks.problems._halves import draw_halves, halves_of, lay_out
+from separatrix.tasks.problems._decision import Decision, split_in_halves
+from separatrix.tasks.problems._halves import draw_halves
 from separatrix.tasks.space import Space, cells
-from separatrix.tasks.task import Answers, CommunicationSplit, Row, Split, Task, require
-from separatrix.tasks.vocabulary import Vocabulary, letters
+from separatrix.tasks.task import Answers, CommunicationSplit, Row, Split, require
+from separatrix.tasks.vocabulary import Symbols, Vocabulary, letters
 
 
 @dataclass(frozen=True, kw_only=True)
-class Equality(Task):
+class Equality(Decision):
     """I[first half = second half], or its complement when ``answer_one`` is "unequal"."""
 
     name: str = "equality"
@@ -38,9 +39,9 @@ class Equality(Task):
 
     def vocabulary(self, length: int) -> Vocabulary:
         del length
-        texts = "01" if self.alphabet == 2 else ""
-        group = letters("symbols", self.alphabet)
-        return Vocabulary((group if not texts else type(group)("symbols", 2, texts=texts),))
+        return Vocabulary(
+            (Symbols("bits", 2, texts="01") if self.alphabet == 2 else letters("symbols", self.alphabet),)
+        )
 
     def layout(self, length: int) -> str:
         return (
@@ -50,24 +51,17 @@ class Equality(Task):
     def positions(self, length: int) -> int:
         return length
 
-    def classes(self, length: int) -> int:
-        del length
-        return 2
-
     def solve(self, row: Row, length: int) -> Answers:
         del length
         half = len(row) // 2
         equal = list(row[:half]) == list(row[half:])
         return [None] * (len(row) - 1) + [int(equal == (self.answer_one == "equal"))]
 
-    def label(self, inputs: Array, length: int) -> tuple[Array, Array]:
+    def decide(self, inputs: Array, length: int) -> Array:
         xp = namespace_of(inputs)
-        first, second, _, _ = halves_of(inputs, length, gap=0, padding=-1)
-        equal = xp.all(first == second, axis=1, keepdims=True)
-        answer = equal if self.answer_one == "equal" else ~equal
-        read = full_like(inputs, tuple(inputs.shape), 0) == 1
-        read[:, -1] = True
-        return xp.astype(answer & read, xp.int64), read
+        half = length // 2
+        equal = xp.all(inputs[:, :half] == inputs[:, half:], axis=1)
+        return equal if self.answer_one == "equal" else ~equal
 
     def generate(self, draws: Draws, count: int, length: int, split: Split) -> Array:
         del split
@@ -79,20 +73,14 @@ class Equality(Task):
         differing = xp.where(draws.uniform(count, 1) < 0.5, 0, differing)
         changed = random_order(draws.uniform(count, half)) < differing
         second = xp.where(changed, (first + shift) % self.alphabet, first)
-        return lay_out(first, second, full_like(first, (count, 1), half), separator=None, padding=-1)
+        return xp.concat([first, second], axis=1)
 
     def space(self, length: int) -> Space:
         return Space(cells(range(self.alphabet), length))
 
     def communication(self, length: int) -> CommunicationSplit:
-        half = length // 2
-        return CommunicationSplit(
-            problem="EQ",
-            alice=tuple(range(half)),
-            bob=tuple(range(half, length)),
-            one_way=False,
-            note="each party holds one half (BHBK24 Fact 2, Theorems 11 and 12)",
-        )
+        note = "each party holds one half (BHBK24 Fact 2, Theorems 11 and 12)"
+        return split_in_halves("EQ", length // 2, length, note)
 
     def picture(self, row: Row, length: int) -> str:
         words = self.vocabulary(length).texts(row)

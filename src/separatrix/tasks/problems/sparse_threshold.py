@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from separatrix.tasks.arrays import Array, columns, full_like, integers, namespace_of
 from separatrix.tasks.draws import Draws
+from separatrix.tasks.problems._decision import Decision, split_in_halves
 from separatrix.tasks.problems.disjointness import barely_intersecting_halves
 from separatrix.tasks.space import Space, cells, constant
-from separatrix.tasks.task import Answers, CommunicationSplit, Row, Split, Task, require
+from separatrix.tasks.task import Answers, CommunicationSplit, Row, Split, require
 from separatrix.tasks.vocabulary import Symbols, Vocabulary
 
 BEGINNING = 2
@@ -41,7 +42,7 @@ class SparseFunction:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SparseThreshold(Task):
+class SparseThreshold(Decision):
     """A member of THRES(k, N), chosen by its parameters."""
 
     name: str = "sparse-threshold"
@@ -126,10 +127,6 @@ class SparseThreshold(Task):
     def positions(self, length: int) -> int:
         return length + 1
 
-    def classes(self, length: int) -> int:
-        del length
-        return 2
-
     def solve(self, row: Row, length: int) -> Answers:
         function = self.function(length)
         bits = list(row[1:])
@@ -139,7 +136,7 @@ class SparseThreshold(Task):
             total += table[int(combination, 2)]
         return [None] * length + [int(total > function.threshold)]
 
-    def label(self, inputs: Array, length: int) -> tuple[Array, Array]:
+    def decide(self, inputs: Array, length: int) -> Array:
         xp = namespace_of(inputs)
         function = self.function(length)
         indices = _on_device(xp, function.indices, inputs)
@@ -151,11 +148,7 @@ class SparseThreshold(Task):
         flat = combination + xp.arange(features, dtype=xp.int64, device=inputs.device) * 2**width
         values = xp.take(xp.reshape(tables, (-1,)), xp.reshape(flat, (-1,)), axis=0)
         total = xp.sum(xp.reshape(values, combination.shape), axis=1)
-        targets = full_like(inputs, tuple(inputs.shape), 0)
-        read = targets == 1
-        read[:, -1] = True
-        targets[:, -1] = xp.astype(total > function.threshold, xp.int64)
-        return targets, read
+        return total > function.threshold
 
     def generate(self, draws: Draws, count: int, length: int, split: Split) -> Array:
         del split
@@ -184,13 +177,7 @@ class SparseThreshold(Task):
             if problem != "none"
             else "the class contains DISJ and EQ, so no bound holds for each member alone (BHBK24 F.3)"
         )
-        return CommunicationSplit(
-            problem=problem,
-            alice=tuple(range(half + 1)),
-            bob=tuple(range(half + 1, length + 1)),
-            one_way=False,
-            note=note,
-        )
+        return split_in_halves(problem, half + 1, length + 1, note)
 
     def picture(self, row: Row, length: int) -> str:
         function = self.function(length)
