@@ -1,0 +1,42 @@
+"""Enumeration: run the network on every input. The slow, obvious method; it covers every network at small lengths."""
+
+import numpy
+
+from separatrix.certificates.verdict import Claim, Method, SuspicionError, UnsupportedError
+from separatrix.networks import Network, evaluate
+
+LARGEST = 1 << 20
+CHUNK_NUMBERS = 1 << 22
+
+
+class Enumeration(Method):
+    """Every input, in chunks."""
+
+    name = "enumeration"
+    order = 90
+
+    def prove(self, network: Network, claim: Claim) -> str:
+        """Compare with the task's labels on all inputs that keep its promise."""
+        task, length = claim.task, claim.length
+        if not task.small_enough(length) or task.count(length) > LARGEST:
+            raise UnsupportedError(f"{task.name} has too many inputs of length {length} to try all; at most {LARGEST}")
+        chunk = max(1, CHUNK_NUMBERS // (network.positions * max(network.positions, network.width)))
+        seen = 0
+        for examples in task.enumerate(length, chunk):
+            seen += len(examples)
+            if not len(examples):
+                continue
+            answers = evaluate(network, examples.inputs, claim.arithmetic).answers
+            if network.readout.at == "last":
+                right = answers[:, 0] == examples.targets[:, -1]
+            else:
+                right = ((answers == examples.targets) | ~examples.read).all(axis=1)
+            wrong = numpy.nonzero(~right)[0]
+            if len(wrong):
+                raise SuspicionError(
+                    f"input number {seen - len(examples) + int(wrong[0])} is wrong", examples.inputs[wrong]
+                )
+        return str(seen)
+
+
+METHOD = Enumeration()

@@ -1,0 +1,76 @@
+"""What a construction is: a theorem that turns a length into a network with explicit weights.
+
+Each file of ``theorems/`` exports one ``CONSTRUCTION``. It cites its theorem, states it, says where it deviates and
+why, and claims a width as a function of N that the tests compare with the built network.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal
+
+from separatrix.arithmetic import FixedPoint
+from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.networks import Network
+from separatrix.tasks import Task, tasks
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """How to build: the fixed point of BHBK24 B.2, the variant of the proof, and overrides for experiments.
+
+    ``gain`` replaces the score scale η, ``family`` the choice of sign code, ``parameters`` those of the task.
+    """
+
+    exponent: int = 2
+    rounding: Literal["down", "nearest"] = "down"
+    variant: str = "repaired"
+    gain: Fraction | None = None
+    family: str | None = None
+    max_inner: Fraction = Fraction(1, 4)
+    scoring: Literal["softmax", "hard", "linear"] = "softmax"
+    parameters: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True)
+class Built:
+    """A network and what it is claimed to do."""
+
+    network: Network
+    task: Task
+    length: int
+    arithmetic: FixedPoint
+
+
+@dataclass(frozen=True, kw_only=True)
+class Construction(ABC):
+    """One theorem; subclasses are frozen dataclasses."""
+
+    name: str
+    title: str
+    theorem: str
+    statement: str
+    task_name: str
+    deviations: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ("repaired",)
+    minimum_length: int = 2
+
+    def build(self, length: int, options: Options | None = None) -> Built:
+        """The network for inputs of this length; bad lengths and options end in one line."""
+        chosen = options or Options()
+        if chosen.variant not in self.variants:
+            raise UnknownNameError(f"variant of {self.name}", chosen.variant, self.variants)
+        if length < self.minimum_length:
+            raise SeparatrixError(f"{self.name} starts at length {self.minimum_length}, not {length}")
+        task = tasks()[self.task_name].with_parameters(**chosen.parameters)
+        task.check_length(length)
+        arithmetic = FixedPoint(length, chosen.exponent, chosen.rounding)
+        return Built(self.network(task, length, chosen), task, length, arithmetic)
+
+    @abstractmethod
+    def network(self, task: Task, length: int, options: Options) -> Network:
+        """The weights for this task and length."""
+
+    @abstractmethod
+    def claimed_width(self, task: Task, length: int, code_width: int) -> int:
+        """The width that the theorem claims, given the width k of its sign code."""

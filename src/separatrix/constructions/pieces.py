@@ -1,0 +1,111 @@
+"""Pieces that constructions share: sign rows, gains, and feed-forwards with whole-number weights.
+
+All feed-forward weights and biases are whole numbers, so that no rounding happens inside them in any fixed point: the
+papers' thresholds at 1/2 are not representable when N is odd (BHBK24 B.2 has steps N^-Kc). The step used everywhere is
+step(a) = ReLU(4a - 1) - ReLU(4a - 2), which is 0 for a ≤ 1/4 and exactly 1 for a ≥ 1/2 (erratum E6: BHBK24's σ does not
+return labels exactly).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy
+
+from separatrix.arithmetic.codes import SignCode, families, sign_code
+from separatrix.arithmetic.codes.linear import LinearRule
+from separatrix.errors import SeparatrixError
+from separatrix.networks import ExactMatrix, FeedForward, SignRows, Slots
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """Sign vectors that serve as addresses, and the largest inner product of two of them."""
+
+    rule: SignRows
+    max_inner: Fraction
+
+    @property
+    def width(self) -> int:
+        """The paper's k."""
+        return self.rule.width
+
+
+def addresses(count: int, max_inner: Fraction, family: str | None) -> Addresses:
+    """The narrowest linear sign code for ``count`` addresses: described by a generator of O(log² N) bits.
+
+    Nonlinear codes can be narrower but have no generator, so they would have to be stored.
+    """
+    found: list[SignCode] = []
+    refused: SeparatrixError | None = None
+    for name in [family] if family is not None else list(families()):
+        try:
+            code = sign_code(max(count, 2), max_inner, family=name)
+        except SeparatrixError as error:
+            refused = error
+            continue
+        if isinstance(code.rule, LinearRule):
+            found.append(code)
+    if not found:
+        raise refused or SeparatrixError(
+            f"{family} is not a family of linear codes; choose trace, orbit or reed-muller"
+        )
+    best = min(found, key=lambda code: (code.width, code.description_bits))
+    rule = best.rule
+    assert isinstance(rule, LinearRule)
+    generator = numpy.array([[row >> place & 1 for place in range(rule.width)] for row in rule.rows], dtype=numpy.uint8)
+    needed = max(1, (max(count, 2) - 1).bit_length())
+    return Addresses(SignRows(generator[:needed]), best.max_inner)
+
+
+def sufficient_gain(keys: int, max_inner: Fraction) -> Fraction:
+    """A score scale η for which one address gets more than 3/4 of the attention over ``keys`` keys.
+
+    e^η / (e^η + keys · e^(η·γ)) > 3/4 follows from η (1 - γ) > ln(3·keys), and 2^(x·3/2) > e^x makes the logarithm an
+    integer question: η (1 - γ) ≥ the number of bits of 3·keys is enough, since ln x < 0.7 · (bits of x).
+    """
+    bits = (3 * keys).bit_length()
+    return Fraction(7 * bits, 10) / (1 - max_inner) + 1
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One ReLU unit: ReLU(Σ weight · coordinate + bias), added to coordinates with whole-number weights.
+
+    Coordinates are (slot, offset).
+    """
+
+    reads: tuple[tuple[str, int, int], ...]
+    bias: int
+    writes: tuple[tuple[str, int, int], ...]
+
+
+def feed_forward(slots: Slots, units: Iterable[Unit], cleared: Sequence[str] = (), kept: bool = True) -> FeedForward:
+    """A feed-forward from units. With ``kept`` the input is added back, and ``cleared`` slots, whose entries must be at
+    least 0, are removed from it by units of their own."""
+    listed = list(units)
+    for slot in cleared:
+        listed += [Unit(((slot, place, 1),), 0, ((slot, place, -1),)) for place in range(slots.size(slot))]
+    inner = numpy.zeros((len(listed), slots.width), dtype=numpy.int64)
+    outer = numpy.zeros((slots.width, len(listed)), dtype=numpy.int64)
+    bias = numpy.zeros((len(listed), 1), dtype=numpy.int64)
+    for number, unit in enumerate(listed):
+        for slot, offset, weight in unit.reads:
+            inner[number, slots.columns(slot).start + offset] += weight
+        for slot, offset, weight in unit.writes:
+            outer[slots.columns(slot).start + offset, number] += weight
+        bias[number, 0] = unit.bias
+    nothing = ExactMatrix(numpy.zeros((slots.width, 1), dtype=numpy.int64))
+    return FeedForward(ExactMatrix(inner), ExactMatrix(bias), ExactMatrix(outer), nothing, residual=kept)
+
+
+def step_units(
+    reads: Sequence[tuple[str, int, int]], bias: int, target: tuple[str, int], weight: int = 1, sharpness: int = 4
+) -> list[Unit]:
+    """step(a) for a = Σ reads + bias: 0 for a ≤ 1/sharpness, 1 for a ≥ 2/sharpness, added to the target."""
+    scaled = tuple((slot, offset, sharpness * factor) for slot, offset, factor in reads)
+    slot, offset = target
+    return [
+        Unit(scaled, sharpness * bias - 1, ((slot, offset, weight),)),
+        Unit(scaled, sharpness * bias - 2, ((slot, offset, -weight),)),
+    ]

@@ -1,0 +1,1 @@
+"""One file per theorem; each exports one constant ``CONSTRUCTION``."""

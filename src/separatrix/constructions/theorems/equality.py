@@ -1,0 +1,121 @@
+"""String equality by two layers: BHBK24 Theorem 6 (Appendix F.2).
+
+Layer 1: every position of the second half attends to its partner in the first half and compares; a feed-forward turns
+the comparison into an exact mismatch bit. Layer 2: uniform attention averages the mismatch bits at the last position.
+
+Repairs (E2, E3): the paper lets rounding turn softmax weights into 0 and 1, but B.2 rounds down, and its final η is
+half of what its derivation asks. Here a feed-forward thresholds, as the paper's own remark after the proof suggests,
+and "at least one mismatch" is read off N · average with whole-number weights.
+
+Deviations: bits are 0 and 1 instead of ±1; the constants 1 and -1/2 in query and key shift all scores alike and are
+left out; F.2's d is 3 + 2k, its sum starts at N/2 + 1.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy
+
+from separatrix.constructions.construction import Construction, Options
+from separatrix.constructions.pieces import Unit, addresses, feed_forward, step_units, sufficient_gain
+from separatrix.networks import (
+    Attention,
+    EmbeddingPart,
+    ExactMatrix,
+    FeedForward,
+    Head,
+    Network,
+    Readout,
+    Slots,
+    TableRows,
+    identity,
+)
+from separatrix.tasks import Task
+
+SLOT_ONES = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class EqualityConstruction(Construction):
+    """Width 3 + 2k with k the width of a sign code for N addresses."""
+
+    name: str = "equality"
+    title: str = "String equality, two layers"
+    theorem: str = "BHBK24 Theorem 6"
+    statement: str = "a 2-layer Transformer of width O(log N) and precision O(log N) computes EQ on every input"
+    task_name: str = "equality"
+    deviations: tuple[str, ...] = (
+        "E2, E3: a thresholding feed-forward instead of weights rounded to 1",
+        "E1: linear sign codes instead of a random draw",
+    )
+
+    def partners(self, length: int) -> "numpy.ndarray[tuple[int], numpy.dtype[numpy.int64]]":
+        """The position that each position attends to: its partner in the first half, or itself."""
+        half = length // 2
+        own = numpy.arange(length)
+        return numpy.where(own >= half, own - half, own)
+
+    def network(self, task: Task, length: int, options: Options) -> Network:
+        places = addresses(length, options.max_inner, options.family)
+        k = places.width
+        gain = options.gain if options.gain is not None else sufficient_gain(length, places.max_inner)
+        slots = Slots((("bit", 1), ("found", 1), ("mismatch", 1), ("address", k), ("partner", k)))
+        everything = ((0, 2), (0, length))
+        embedding = (
+            EmbeddingPart("bit", TableRows(ExactMatrix(numpy.array([[0], [1]]))), "token", *everything),
+            EmbeddingPart("address", places.rule, "position", *everything),
+            EmbeddingPart("partner", places.rule, "position", *everything, indices=self.partners(length)),
+        )
+        comparing = Head(
+            query=slots.reading(k, {"partner": identity(k, Fraction(gain, k))}),
+            key=slots.reading(k, {"address": identity(k)}),
+            value=slots.reading(1, {"bit": identity(1)}),
+            output=slots.writing(1, {"found": identity(1)}),
+            scoring=options.scoring,
+        )
+        averaging = Head(
+            query=ExactMatrix(numpy.zeros((1, slots.width), dtype=numpy.int64)),
+            key=ExactMatrix(numpy.zeros((1, slots.width), dtype=numpy.int64)),
+            value=slots.reading(1, {"mismatch": identity(1)}),
+            output=slots.writing(1, {"mismatch": identity(1)}),
+        )
+        equal_is_one = task.parameters()["answer_one"] == "equal"
+        sign = -1 if equal_is_one else 1
+        return Network(
+            slots,
+            task.vocabulary(length).size,
+            length,
+            embedding,
+            (
+                Attention((comparing,)),
+                self._comparison(slots),
+                Attention((averaging,), residual=False),
+                self._at_least_one(slots, length),
+            ),
+            Readout(
+                slots.reading(1, {"mismatch": identity(1, sign)}),
+                ExactMatrix(numpy.array([[1 if equal_is_one else 0]])),
+                "bits",
+            ),
+            about=f"{self.theorem} ({options.variant}), length {length}",
+        )
+
+    def _comparison(self, slots: Slots) -> FeedForward:
+        bit, found, target = ("bit", 0, 1), ("found", 0, 1), ("mismatch", 0)
+        # bit = 0: step(found); bit = 1: step(1 - found). The other one of each pair is switched off by the bit.
+        units = step_units([found, ("bit", 0, -1)], 0, target) + step_units([bit, ("found", 0, -1)], 0, target)
+        return feed_forward(slots, units)
+
+    def _at_least_one(self, slots: Slots, length: int) -> FeedForward:
+        # N · average is the number of mismatches, up to rounding: 0 for none, at least 1/2 for one or more.
+        scaled = (("mismatch", 0, 2 * length),)
+        units = [Unit(scaled, 0, (("mismatch", 0, 1),)), Unit(scaled, -1, (("mismatch", 0, -1),))]
+        return feed_forward(slots, units, kept=False)
+
+    def claimed_width(self, task: Task, length: int, code_width: int) -> int:
+        """3 + 2k."""
+        del task, length
+        return SLOT_ONES + 2 * code_width
+
+
+CONSTRUCTION = EqualityConstruction()

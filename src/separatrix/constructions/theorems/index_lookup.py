@@ -1,0 +1,86 @@
+"""Index lookup by one layer and one head: BHBK24 Theorem 1 (Appendix C.2).
+
+The token at the last position carries the address of the position it asks for; every other position carries its own
+address; the head compares them and averages the binary codes of the symbols; a feed-forward rounds the average.
+
+Deviations: addresses are linear sign codes instead of a random draw (E1); their entries are ±1 and the query carries
+η/k instead of 1/√k on both sides; η is 0.7 · (bits of 3(N+1)) / (1 - γ) + 1 ≥ ln(3(N+1)) / (1 - γ), which is enough
+because ⟨T(i), T(i)⟩ is exactly 1, where the paper takes 2 ln 3N; thresholds are whole numbers (see ``pieces``).
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy
+
+from separatrix.constructions.construction import Construction, Options
+from separatrix.constructions.pieces import addresses, feed_forward, step_units, sufficient_gain
+from separatrix.networks import (
+    Attention,
+    EmbeddingPart,
+    ExactMatrix,
+    Head,
+    Network,
+    Readout,
+    Slots,
+    TableRows,
+    identity,
+)
+from separatrix.tasks import Task
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndexLookupConstruction(Construction):
+    """Width log|Σ| + 2k with k the width of a sign code for N addresses."""
+
+    name: str = "index-lookup"
+    title: str = "Index lookup, one layer"
+    theorem: str = "BHBK24 Theorem 1"
+    statement: str = "a 1-layer Transformer of width O(log N) and precision O(log N) looks up s_p for every input"
+    task_name: str = "index-lookup"
+    deviations: tuple[str, ...] = ("E1: linear sign codes instead of a random draw", "E1: a smaller η suffices")
+
+    def network(self, task: Task, length: int, options: Options) -> Network:
+        alphabet: int = task.parameters()["alphabet"]
+        bits = max(1, (alphabet - 1).bit_length())
+        places = addresses(length, options.max_inner, options.family)
+        k = places.width
+        gain = options.gain if options.gain is not None else sufficient_gain(length + 1, places.max_inner)
+        slots = Slots((("symbol", bits), ("asked", k), ("address", k)))
+        binary = numpy.arange(alphabet)[:, None] >> numpy.arange(bits - 1, -1, -1)[None, :] & 1
+        end = length + 1
+        embedding = (
+            EmbeddingPart("symbol", TableRows(ExactMatrix(binary)), "token", (0, alphabet), (0, length)),
+            EmbeddingPart("asked", places.rule, "token", (alphabet, alphabet + length), (length, end)),
+            EmbeddingPart("address", places.rule, "position", (0, alphabet + length), (0, length)),
+        )
+        head = Head(
+            query=slots.reading(k, {"asked": identity(k, Fraction(gain, k))}),
+            key=slots.reading(k, {"address": identity(k)}),
+            value=slots.reading(bits, {"symbol": identity(bits)}),
+            output=slots.writing(bits, {"symbol": identity(bits)}),
+            scoring=options.scoring,
+        )
+        units = [unit for place in range(bits) for unit in step_units([("symbol", place, 1)], 0, ("symbol", place))]
+        return Network(
+            slots,
+            task.vocabulary(length).size,
+            end,
+            embedding,
+            # Without residuals the stream after the head holds the average alone, in the symbol's own slot.
+            (Attention((head,), residual=False), feed_forward(slots, units, kept=False)),
+            Readout(
+                slots.reading(bits, {"symbol": identity(bits)}),
+                ExactMatrix(numpy.zeros((bits, 1), dtype=numpy.int64)),
+                "bits",
+            ),
+            about=f"{self.theorem}, {alphabet} symbols, length {length}",
+        )
+
+    def claimed_width(self, task: Task, length: int, code_width: int) -> int:
+        """log|Σ| + 2k."""
+        del length
+        return max(1, (task.parameters()["alphabet"] - 1).bit_length()) + 2 * code_width
+
+
+CONSTRUCTION = IndexLookupConstruction()

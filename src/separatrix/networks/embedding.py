@@ -1,0 +1,141 @@
+"""The embedding φ(symbol, position) as a sum of parts, each described in few bits.
+
+A part writes one slot, for tokens and positions in given ranges. Its vector is a row of an explicit table or a sign
+vector generated from a binary matrix of O(log² N) bits (BHBK24 Lemma 3: vectors are made on demand and never stored).
+Which row is taken follows from the token or from the position, directly or through a list of indices.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy
+from numpy.typing import NDArray
+
+from separatrix.arithmetic import Arithmetic, RawArray
+from separatrix.errors import SeparatrixError
+from separatrix.networks.exact import ExactMatrix, Integers, Slots
+
+Bits: TypeAlias = NDArray[numpy.uint8]
+
+
+@dataclass(frozen=True, eq=False)
+class TableRows:
+    """Row r of an explicit table (rows, width)."""
+
+    table: ExactMatrix
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        return self.table.shape[0]
+
+    @property
+    def width(self) -> int:
+        """Numbers in a row."""
+        return self.table.shape[1]
+
+    def rows(self, indices: Integers, arithmetic: Arithmetic) -> RawArray:
+        """The rows in an arithmetic: indices of any shape give (…, width)."""
+        return self.table.encoded(arithmetic)[indices]
+
+    def size_bits(self, precision_bits: int) -> int:
+        """Every entry at full precision."""
+        return self.table.numerators.size * precision_bits
+
+
+@dataclass(frozen=True, eq=False)
+class SignRows:
+    """Row r is the sign vector (-1)^(bits of r · generator), bit b of r taking generator row b; (2^b rows)."""
+
+    generator: Bits
+
+    def __post_init__(self) -> None:
+        if self.generator.ndim != 2 or self.generator.dtype != numpy.uint8 or self.generator.max(initial=0) > 1:
+            raise SeparatrixError("a sign generator is a two-dimensional uint8 array of zeros and ones")
+
+    @property
+    def count(self) -> int:
+        """How many rows there are: all messages."""
+        return 1 << self.generator.shape[0]
+
+    @property
+    def width(self) -> int:
+        """Signs in a row."""
+        return self.generator.shape[1]
+
+    def signs(self, indices: Integers) -> Integers:
+        """The rows as ±1 in int64: indices of any shape give (…, width)."""
+        word = numpy.zeros((*indices.shape, self.width), dtype=numpy.uint8)
+        for place, row in enumerate(self.generator):
+            word ^= ((indices >> place) & 1).astype(numpy.uint8)[..., None] & row
+        return 1 - 2 * word.astype(numpy.int64)
+
+    def rows(self, indices: Integers, arithmetic: Arithmetic) -> RawArray:
+        """The rows in an arithmetic."""
+        return arithmetic.encode([-1, 1])[(self.signs(indices) + 1) // 2]
+
+    def size_bits(self, precision_bits: int) -> int:
+        """The generator, one bit an entry."""
+        del precision_bits
+        return self.generator.size
+
+
+RowRule: TypeAlias = TableRows | SignRows
+
+
+@dataclass(frozen=True, eq=False)
+class EmbeddingPart:
+    """Adds a row of ``rule`` to ``slot`` wherever token and position are in range.
+
+    The row's number is ``token - first_token`` or ``position - first_position`` by ``source``, passed through
+    ``indices`` if those are given. Ranges are half-open and count from 0.
+    """
+
+    slot: str
+    rule: RowRule
+    source: Literal["token", "position"]
+    tokens: tuple[int, int]
+    positions: tuple[int, int]
+    indices: Integers | None = None
+
+    def __post_init__(self) -> None:
+        first, last = self.tokens if self.source == "token" else self.positions
+        asked = numpy.arange(last - first) if self.indices is None else self.indices
+        if last < first or len(asked) < last - first:
+            raise SeparatrixError(
+                f"the part for slot {self.slot!r} has {len(asked)} indices for {last - first} {self.source}s"
+            )
+        if len(asked) and (int(asked.min()) < 0 or int(asked.max()) >= self.rule.count):
+            raise SeparatrixError(
+                f"the part for slot {self.slot!r} asks for rows {int(asked.min())} to {int(asked.max())}; "
+                f"its rule has rows 0 to {self.rule.count - 1}"
+            )
+
+    def row_numbers(self, tokens: Integers, positions: Integers) -> tuple[Integers, NDArray[numpy.bool_]]:
+        """Row numbers and where this part applies; tokens and positions broadcast against each other."""
+        inside = (
+            (tokens >= self.tokens[0]) & (tokens < self.tokens[1])
+            & (positions >= self.positions[0]) & (positions < self.positions[1])
+        )  # fmt: skip
+        local = tokens - self.tokens[0] if self.source == "token" else positions - self.positions[0]
+        local = numpy.where(inside, local, 0)
+        return (local if self.indices is None else self.indices[local]), inside
+
+    def size_bits(self, precision_bits: int) -> int:
+        """Bits of the rule and of the list of indices."""
+        listed = 0 if self.indices is None else self.indices.size * max(1, (self.rule.count - 1).bit_length())
+        return self.rule.size_bits(precision_bits) + listed
+
+
+def embed(
+    parts: tuple[EmbeddingPart, ...], slots: Slots, tokens: Integers, positions: Integers, arithmetic: Arithmetic
+) -> RawArray:
+    """φ(token, position) for arrays of tokens and positions of one shape: (…, d) in the arithmetic."""
+    stream = arithmetic.zeros((*tokens.shape, slots.width))
+    for part in parts:
+        numbers, inside = part.row_numbers(tokens, positions)
+        place = slots.columns(part.slot)
+        rows = part.rule.rows(numbers, arithmetic)
+        added = arithmetic.add(stream[..., place], rows)
+        stream[..., place] = numpy.where(inside[..., None], added, stream[..., place])
+    return stream

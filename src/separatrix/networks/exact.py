@@ -1,0 +1,167 @@
+"""Exact weights: integers over one common denominator.
+
+The papers' constructions have rational weights once the 1/√k of their sign vectors is moved into the query, where it
+meets the other 1/√k. So a network's weights are stored exactly, and rounding happens only in the arithmetic in which
+the network is evaluated.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd, lcm
+from typing import Any, TypeAlias
+
+import numpy
+from numpy.typing import NDArray
+
+from separatrix.arithmetic import Arithmetic, RawArray
+from separatrix.errors import SeparatrixError
+
+Integers: TypeAlias = NDArray[numpy.int64]
+LARGEST_NUMERATOR = 2**62
+
+
+@dataclass(frozen=True, eq=False)
+class ExactMatrix:
+    """``numerators / denominator``, a matrix (rows, columns) of rational numbers."""
+
+    numerators: Integers
+    denominator: int = 1
+
+    def __post_init__(self) -> None:
+        if self.numerators.ndim != 2 or self.numerators.dtype != numpy.int64:
+            raise SeparatrixError(
+                f"an exact matrix needs int64 numerators in two dimensions, not {self.numerators.dtype} in "
+                f"{self.numerators.ndim}"
+            )
+        if not 0 < self.denominator < LARGEST_NUMERATOR:
+            raise SeparatrixError(f"a denominator must be from 1 to 2^62, not {self.denominator}")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(rows, columns)."""
+        return self.numerators.shape[0], self.numerators.shape[1]
+
+    @property
+    def parameters(self) -> int:
+        """How many weights are not zero: what a sparse description has to name."""
+        return int(numpy.count_nonzero(self.numerators))
+
+    def fractions(self) -> RawArray:
+        """The entries as an object array of Fractions."""
+        flat = [Fraction(value, self.denominator) for value in self.numerators.reshape(-1).tolist()]
+        return numpy.array(flat, dtype=object).reshape(self.shape)
+
+    def encoded(self, arithmetic: Arithmetic) -> RawArray:
+        """The entries in an arithmetic; each different value is converted once."""
+        values, places = numpy.unique(self.numerators, return_inverse=True)
+        exact = numpy.array([Fraction(int(value), self.denominator) for value in values], dtype=object)
+        return arithmetic.encode(exact)[places.reshape(self.shape)]
+
+    def whole(self) -> Integers:
+        """The entries as integers; raises when one is not."""
+        if (self.numerators % self.denominator).any():
+            raise SeparatrixError(
+                f"a matrix with denominator {self.denominator} has entries that are not whole numbers"
+            )
+        return self.numerators // self.denominator
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, ExactMatrix)
+            and self.shape == other.shape
+            and bool((self.numerators * other.denominator == other.numerators * self.denominator).all())
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.shape)
+
+
+def exact(rows: Sequence[Sequence[Any]] | NDArray[Any]) -> ExactMatrix:
+    """A matrix from ints, Fractions or integer arrays.
+
+    >>> exact([[1, Fraction(1, 2)]]).denominator
+    2
+    """
+    if isinstance(rows, numpy.ndarray) and rows.dtype != object:
+        if not numpy.issubdtype(rows.dtype, numpy.integer):
+            raise SeparatrixError(f"exact weights are integers or Fractions, not {rows.dtype}")
+        return ExactMatrix(rows.astype(numpy.int64))
+    table = [[Fraction(value) for value in row] for row in rows]
+    common = lcm(*[value.denominator for row in table for value in row]) if table else 1
+    numerators = [[int(value * common) for value in row] for row in table]
+    largest = max((abs(value) for row in numerators for value in row), default=0)
+    if max(largest, common) >= LARGEST_NUMERATOR:
+        raise SeparatrixError("weights need numerators beyond 2^62; choose simpler fractions")
+    width = len(table[0]) if table else 0
+    return ExactMatrix(numpy.array(numerators, dtype=numpy.int64).reshape(len(table), width), common)
+
+
+@dataclass(frozen=True)
+class Slots:
+    """The residual stream as named parts: a name and a width each, in order.
+
+    >>> Slots((("token", 3), ("position", 2))).columns("position")
+    slice(3, 5, None)
+    """
+
+    parts: tuple[tuple[str, int], ...]
+
+    def __post_init__(self) -> None:
+        names = [name for name, _ in self.parts]
+        if len(set(names)) < len(names):
+            raise SeparatrixError(f"slots {', '.join(names)} repeat a name; each slot needs its own")
+
+    @property
+    def width(self) -> int:
+        """The width d of the residual stream."""
+        return sum(width for _, width in self.parts)
+
+    def columns(self, name: str) -> slice:
+        """Where a slot stands."""
+        start = 0
+        for part, width in self.parts:
+            if part == name:
+                return slice(start, start + width)
+            start += width
+        raise SeparatrixError(f"no slot is named {name!r}; there are {', '.join(part for part, _ in self.parts)}")
+
+    def size(self, name: str) -> int:
+        """The width of a slot."""
+        place = self.columns(name)
+        return place.stop - place.start
+
+    def reading(self, rows: int, blocks: Mapping[str, ExactMatrix]) -> ExactMatrix:
+        """A matrix (rows, d) that reads some slots: a block (rows, slot width) for each, zero elsewhere."""
+        return self._placed(rows, blocks, reading=True)
+
+    def writing(self, columns: int, blocks: Mapping[str, ExactMatrix]) -> ExactMatrix:
+        """A matrix (d, columns) that writes some slots: a block (slot width, columns) for each, zero elsewhere."""
+        return self._placed(columns, blocks, reading=False)
+
+    def _placed(self, other: int, blocks: Mapping[str, ExactMatrix], reading: bool) -> ExactMatrix:
+        common = lcm(*[block.denominator for block in blocks.values()]) if blocks else 1
+        numerators = numpy.zeros((other, self.width) if reading else (self.width, other), dtype=numpy.int64)
+        for name, block in blocks.items():
+            place = self.columns(name)
+            expected = (other, self.size(name)) if reading else (self.size(name), other)
+            if block.shape != expected:
+                raise SeparatrixError(f"the block for slot {name!r} has shape {block.shape}, not {expected}")
+            scaled = block.numerators * (common // block.denominator)
+            if reading:
+                numerators[:, place] = scaled
+            else:
+                numerators[place, :] = scaled
+        shared = gcd(common, *numpy.unique(numerators).tolist()) if common > 1 else 1
+        return ExactMatrix(numerators // shared, common // shared)
+
+    def read_by(self, matrix: ExactMatrix) -> set[str]:
+        """The slots whose columns a matrix (rows, d) uses."""
+        used = numpy.count_nonzero(matrix.numerators, axis=0)
+        return {name for name, _ in self.parts if int(used[self.columns(name)].sum()) > 0}
+
+
+def identity(size: int, scale: Fraction | int = 1) -> ExactMatrix:
+    """``scale`` times the identity."""
+    factor = Fraction(scale)
+    return ExactMatrix(numpy.eye(size, dtype=numpy.int64) * factor.numerator, factor.denominator)

@@ -1,0 +1,148 @@
+"""The papers' Transformer as plain data: embedding, attention layers, ReLU feed-forwards, readout.
+
+BHBK24 §2 (heads concatenated and projected) and SHT23 (heads summed) are the same thing here: every head has its own
+output matrix into the residual stream, and the heads' outputs are added. Deviations from the papers' bare definition,
+all of which they allow or use: residual connections, masks, hard and linear attention beside softmax.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from separatrix.errors import SeparatrixError
+from separatrix.networks.embedding import EmbeddingPart
+from separatrix.networks.exact import ExactMatrix, Slots
+
+Scoring: TypeAlias = Literal["softmax", "hard", "linear"]
+Mask: TypeAlias = Literal["none", "causal", "strict"]
+Decoding: TypeAlias = Literal["bits", "argmax"]
+
+
+@dataclass(frozen=True)
+class Head:
+    """One attention head: query and key (m, d), value (v, d), output (d, v).
+
+    ``softmax`` divides exponentials of the scores by their sum (BHBK24 Appendix D: maximum subtracted), ``hard``
+    averages over the keys of the largest score, ``linear`` weighs by the scores themselves.
+    """
+
+    query: ExactMatrix
+    key: ExactMatrix
+    value: ExactMatrix
+    output: ExactMatrix
+    scoring: Scoring = "softmax"
+    mask: Mask = "none"
+
+
+@dataclass(frozen=True)
+class Attention:
+    """Heads whose outputs are added; with ``residual`` also to the layer's input."""
+
+    heads: tuple[Head, ...]
+    residual: bool = True
+
+
+@dataclass(frozen=True)
+class FeedForward:
+    """x ↦ W₂ ReLU(W₁ x + b₁) + b₂, with ``residual`` added to x; biases are columns (rows, 1)."""
+
+    inner: ExactMatrix
+    inner_bias: ExactMatrix
+    outer: ExactMatrix
+    outer_bias: ExactMatrix
+    residual: bool = True
+
+
+Layer: TypeAlias = Attention | FeedForward
+
+
+@dataclass(frozen=True)
+class Readout:
+    """What is read from the residual stream: W x + b, at the last or at every position.
+
+    ``bits``: output bit r (most significant first) is 1 when coordinate r exceeds 1/2; ``argmax``: the number of the
+    largest coordinate, the smallest number on ties.
+    """
+
+    matrix: ExactMatrix
+    bias: ExactMatrix
+    decoding: Decoding
+    at: Literal["last", "every"] = "last"
+
+
+@dataclass(frozen=True)
+class Network:
+    """A Transformer with explicit weights for inputs of ``positions`` tokens below ``vocabulary``."""
+
+    slots: Slots
+    vocabulary: int
+    positions: int
+    embedding: tuple[EmbeddingPart, ...]
+    layers: tuple[Layer, ...]
+    readout: Readout
+    about: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        problems = list(self._problems())
+        if problems:
+            raise SeparatrixError("the network does not fit together: " + "; ".join(problems))
+
+    def _problems(self) -> list[str]:
+        """Every reason why the shapes do not fit, collected."""
+        width = self.slots.width
+        found: list[str] = []
+
+        def expect(what: str, matrix: ExactMatrix, rows: int | None, columns: int | None) -> None:
+            shape = matrix.shape
+            if (rows is not None and shape[0] != rows) or (columns is not None and shape[1] != columns):
+                found.append(f"{what} is {shape}, expected ({rows or 'any'}, {columns or 'any'})")
+
+        for part in self.embedding:
+            if part.slot not in {name for name, _ in self.slots.parts}:
+                found.append(f"embedding writes the unknown slot {part.slot!r}")
+            elif part.rule.width != self.slots.size(part.slot):
+                found.append(f"embedding rows for slot {part.slot!r} have {part.rule.width} numbers")
+        for number, layer in enumerate(self.layers):
+            where = f"layer {number}"
+            if isinstance(layer, FeedForward):
+                expect(f"{where} inner", layer.inner, None, width)
+                expect(f"{where} inner bias", layer.inner_bias, layer.inner.shape[0], 1)
+                expect(f"{where} outer", layer.outer, width, layer.inner.shape[0])
+                expect(f"{where} outer bias", layer.outer_bias, width, 1)
+                continue
+            for place, head in enumerate(layer.heads):
+                expect(f"{where} head {place} query", head.query, None, width)
+                expect(f"{where} head {place} key", head.key, head.query.shape[0], width)
+                expect(f"{where} head {place} value", head.value, None, width)
+                expect(f"{where} head {place} output", head.output, width, head.value.shape[0])
+        expect("readout", self.readout.matrix, None, width)
+        expect("readout bias", self.readout.bias, self.readout.matrix.shape[0], 1)
+        return found
+
+    @property
+    def depth(self) -> int:
+        """How many attention layers there are: the papers' L."""
+        return sum(isinstance(layer, Attention) for layer in self.layers)
+
+    @property
+    def heads(self) -> int:
+        """The largest number of heads in a layer: the papers' H."""
+        return max((len(layer.heads) for layer in self.layers if isinstance(layer, Attention)), default=0)
+
+    @property
+    def width(self) -> int:
+        """max(m, d) as BHBK24 §2 defines the width."""
+        inner = [head.query.shape[0] for layer in self.layers if isinstance(layer, Attention) for head in layer.heads]
+        return max([self.slots.width, *inner])
+
+    def size_bits(self, precision_bits: int) -> int:
+        """Bits that describe the network: every non-zero weight at full precision and the embedding's description."""
+        matrices = [matrix for layer in self.layers for matrix in matrices_of(layer)]
+        weights = sum(matrix.parameters for matrix in [*matrices, self.readout.matrix, self.readout.bias])
+        return weights * precision_bits + sum(part.size_bits(precision_bits) for part in self.embedding)
+
+
+def matrices_of(layer: Layer) -> list[ExactMatrix]:
+    """All matrices of a layer."""
+    if isinstance(layer, FeedForward):
+        return [layer.inner, layer.inner_bias, layer.outer, layer.outer_bias]
+    return [matrix for head in layer.heads for matrix in (head.query, head.key, head.value, head.output)]
