@@ -90,6 +90,27 @@ def test_training_split_and_parameters(call):
         (("sample", "index-lookup", "--length", "many"), ("many", "--length")),
         (("sample", "dyck", "--count", "-1"), ("-1",)),
         (("sample", "dyck", "--count", "99999999999"), ("99999999999", "lower --count")),
+        (("sample", "match3", "--length", "100000"), ("100000", "lower --count or --length")),
+        (("sample", "dyck", "--set", "types=99999999999999999999"), ("types=99999999999999999999",)),
+        (("sample", "index-lookup", "--set", "alphabet=9999999999999999999"), ("alphabet=9999999999999999999",)),
+        (("sample", "eq-one", "--set", "vocabulary_size=99999999999999999999"), ("vocabulary_size",)),
+        (("sample", "match3-local", "--set", "window=99999999999999999999"), ("window",)),
+        (("sample", "nearest-neighbour", "--set", "margin=1e999999999"), ("margin", "1e999999999")),
+        (("sample", "majority", "--set", "instance=cnf"), ("majority",)),
+        (("code", "--count", "64", "--max-inner", "1e-999999999"), ("--max-inner", "1e-999999999")),
+        (("code", "--count", "1"), ("not 1",)),
+        (("code", "--count", "100", "--max-inner", "3/2"), ("3/2",)),
+        (("code", "--count", "100", "--family", "golay"), ("golay",)),
+        (("precision", "majority", "--length", "64", "--bits", "1000000"), ("1000000",)),
+        (("precision", "majority", "--length", "64", "--bits", "3"), ("3 bits cannot hold majority",)),
+        (("precision", "majority", "--length", "64", "--exponent", "100000"), ("100000",)),
+        (("precision", "majority", "--length", "64"), ("neither",)),
+        (("certify", "index-lookp", "--length", "8"), ("index-lookp", "index-lookup")),
+        (("certify", "equality", "--length", "7"), ("not 7",)),
+        (("certify", "equality", "--length", "8", "--precision", "2"), ("2 bits cannot hold equality",)),
+        (("certify", "equality", "--length", "8", "--gain", "x"), ("--gain", "x")),
+        (("certify", "equality", "--length", "8", "--rounding", "up"), ("up",)),
+        (("check", "/nonexistent/certificate.json"), ("/nonexistent/certificate.json",)),
         (("sample", "dyck", "--seed", "-1"), ("seed -1",)),
         (("sample", "dyck", "--split", "test"), ("test",)),
         (("sample", "dyck", "--set", "depth"), ("NAME=VALUE",)),
@@ -127,10 +148,7 @@ def test_atlas_writes_its_files(call, tmp_path):
 def test_atlas_refuses_a_file_and_a_read_only_place(call, tmp_path):
     (tmp_path / "file").write_text("here")
     assert_refused(call("atlas", "--out", str(tmp_path / "file")), "is a file")
-    ended = call("atlas", "--out", "/proc/nowhere/atlas")
-    assert ended.code == 2
-    assert "Traceback" not in ended.err
-    assert "cannot write" in ended.err.splitlines()[-1]
+    assert_refused(call("atlas", "--out", "/proc/nowhere/atlas"), "cannot write")
 
 
 def environment() -> dict[str, str]:
@@ -152,6 +170,27 @@ def test_a_closed_pipe_is_no_error():
 def in_a_process(script: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", script]
     return subprocess.run(command, capture_output=True, text=True, check=True, env=environment())
+
+
+def test_a_long_row_is_cut_in_the_table_and_whole_in_json(call):
+    shown = call("sample", "dyck", "--length", "100000", "--count", "1")
+    assert "more characters" in shown.out
+    assert len(shown.out) < 5000
+    whole = json.loads(call("sample", "dyck", "--length", "100000", "--count", "1", "--json").out)
+    assert len(whole["examples"][0]["text"]) == 100_000
+
+
+def test_results_record_the_command_as_given(call):
+    record = json.loads(call("code", "--count", "64", "--max-inner", "1/3", "--two-sided", "--json").out)
+    assert record["provenance"]["command"] == "separatrix code --count 64 --max-inner 1/3 --two-sided --json"
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_terminal_without_unicode_is_no_error(encoding):
+    script = "import sys; from separatrix.cli import main; sys.argv = ['separatrix', 'code', '--count', '16']; main()"
+    environment_with = {**environment(), "PYTHONIOENCODING": encoding}
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, env=environment_with, check=True)
+    assert b"width" in found.stdout
 
 
 def test_import_loads_nothing_heavy():

@@ -84,13 +84,15 @@ def test_bad_parameters():
         ({"sparsity": 13}, "sparsity=13"),
         ({"features_used": 0}, "features_used=0"),
         ({"function_seed": -1}, "function_seed=-1"),
+        ({"instance": "majority", "features_used": 3}, "fixed features"),
+        ({"name": "cnf", "instance": "dnf"}, "cnf is always the instance cnf"),
         ({"instance": "parity"}, "instance='parity'"),
     ]:
         with pytest.raises(SeparatrixError, match=message):
             SparseThreshold(**parameters)  # type: ignore[arg-type]
     with pytest.raises(SeparatrixError, match="at most N = 5 features, not 9"):
         SparseThreshold(features_used=9).sample(draws_from(0), 1, 5)
-    with pytest.raises(SeparatrixError, match="below the sparsity 3"):
+    with pytest.raises(SeparatrixError, match="no inputs of length 2; choose 3"):
         SparseThreshold().sample(draws_from(0), 1, 2)
     with pytest.raises(SeparatrixError, match="even length, not 5"):
         SparseThreshold(instance="disjointness").sample(draws_from(0), 1, 5)

@@ -18,30 +18,22 @@ from tests.tasks.statistics import assert_counts_follow
 
 def exact_walk(task: Dyck, length: int) -> dict[tuple[int, ...], Fraction]:
     """The exact distribution of the walk by following every choice: H.1 in the most obvious form."""
-    closing = min(max(2, task.depth - task.depth % 2), length)
     found: dict[tuple[int, ...], Fraction] = {}
 
     def follow(tokens: tuple[int, ...], stack: tuple[int, ...], probability: Fraction) -> None:
-        if len(tokens) < length - closing:
-            if len(stack) == task.depth:
-                options = [None]
-            elif stack:
-                options = [None, *range(task.types)]
-            else:
-                options = list(range(task.types))
-            for option in options:
-                share = probability / len(options)
-                if option is None:
-                    follow((*tokens, task.types + stack[-1]), stack[:-1], share)
-                else:
-                    follow((*tokens, option), (*stack, option), share)
-        elif stack:
-            follow((*tokens, task.types + stack[-1]), stack[:-1], probability)
-        elif len(tokens) < length:
-            for option in range(task.types):
-                follow((*tokens, option, task.types + option), (), probability / task.types)
-        else:
+        left = length - len(tokens)
+        if left == 0:
             found[tokens] = found.get(tokens, Fraction(0)) + probability
+            return
+        closing, opening = [None], list(range(task.types))
+        possible = closing + opening if stack else opening
+        options = closing if len(stack) in (task.depth, left) else possible
+        for option in options:
+            share = probability / len(options)
+            if option is None:
+                follow((*tokens, task.types + stack[-1]), stack[:-1], share)
+            else:
+                follow((*tokens, option), (*stack, option), share)
 
     follow((), (), Fraction(1))
     return found
@@ -49,7 +41,20 @@ def exact_walk(task: Dyck, length: int) -> dict[tuple[int, ...], Fraction]:
 
 @pytest.mark.parametrize(
     ("types", "depth", "length"),
-    [(2, 2, 2), (2, 2, 6), (2, 2, 8), (1, 1, 6), (3, 1, 4), (1, 3, 8), (2, 3, 8), (1, 4, 10), (1, 5, 12), (3, 2, 6)],
+    [
+        (2, 2, 2),
+        (2, 2, 6),
+        (2, 2, 8),
+        (1, 1, 6),
+        (3, 1, 4),
+        (1, 3, 8),
+        (2, 3, 8),
+        (1, 4, 10),
+        (1, 5, 12),
+        (3, 2, 6),
+        (1, 50, 8),
+        (2, 4, 6),
+    ],
 )
 def test_balanced_strings_have_the_exact_distribution_of_the_walk(types, depth, length):
     task = Dyck(types=types, depth=depth)
@@ -153,9 +158,11 @@ def test_is_balanced_equals_the_stack_on_any_string(data, types, depth, half):
 @settings(max_examples=100, deadline=None)
 @given(opens=st.lists(st.booleans(), min_size=0, max_size=60), depth=st.integers(1, 9))
 def test_random_depths_equal_the_walk_step_by_step(opens, depth):
+    opens = opens[: len(opens) // 2 * 2]
     expected, level = [0], 0
-    for up in opens:
-        level += 1 if level == 0 or (up and level < depth) else -1
+    for taken, up in enumerate(opens):
+        full = level == depth or level == len(opens) - taken
+        level += 1 if level == 0 or (up and not full) else -1
         expected.append(level)
     assert random_depths(numpy.array([opens], dtype=bool), depth)[0].tolist() == expected
 

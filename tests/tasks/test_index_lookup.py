@@ -70,7 +70,7 @@ def test_picture_points_at_the_symbol():
 def test_unknown_symbol_is_refused():
     with pytest.raises(SeparatrixError, match="'@9' is not a symbol"):
         TASK.read("a b @9", 2)
-    with pytest.raises(SeparatrixError, match="alphabet=1 is too small"):
+    with pytest.raises(SeparatrixError, match="alphabet=1 is out of range"):
         IndexLookup(alphabet=1)
 
 

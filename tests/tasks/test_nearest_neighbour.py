@@ -190,8 +190,8 @@ def test_margins_have_one_spelling() -> None:
         ({"margin": "0"}, "margin=0"),
         ({"margin": "-1/4"}, "margin=-1/4"),
         ({"margin": "2"}, "margin=2"),
-        ({"margin": "1/0"}, "margin='1/0'"),
-        ({"margin": "wide"}, "margin='wide'"),
+        ({"margin": "1/0"}, "margin '1/0'"),
+        ({"margin": "wide"}, "margin 'wide'"),
         ({"margin": "1/100000000"}, "too fine"),
     ],
 )

@@ -47,6 +47,9 @@ from separatrix.arithmetic.interface import (
 from separatrix.arithmetic.wide_integers import WORD
 from separatrix.errors import SeparatrixError
 
+MOST_BITS = 4096
+"""The largest size of N^Kc in bits: far beyond any model, far below what would never end."""
+
 
 @final
 @dataclass(frozen=True)
@@ -66,6 +69,11 @@ class FixedPoint(Arithmetic):
     def __post_init__(self) -> None:
         check_integer("length N", self.length, 2)
         check_integer("exponent Kc", self.exponent, 1)
+        if self.exponent * self.length.bit_length() > MOST_BITS:
+            raise SeparatrixError(
+                f"N={self.length} with exponent Kc={self.exponent} needs numbers of more than {MOST_BITS} bits; "
+                "choose a smaller Kc"
+            )
         if self.rounding not in ("down", "nearest"):
             raise SeparatrixError(f"rounding is {self.rounding!r}; choose 'down' or 'nearest'")
 

@@ -16,7 +16,7 @@ from separatrix.errors import SeparatrixError, UnknownNameError
 ARITHMETIC_NAMES = ("fixed:N=1024,Kc=2,down", "fixed:N=1024,Kc=2,nearest", *FLOATING_FORMATS, "balls:128")
 """One name per kind; the numbers in the names of fixed point and balls are free."""
 
-_FIXED = re.compile(r"N=(\d+),Kc=(\d+),(\w+)", re.ASCII)
+_FIXED = re.compile(r"N=(\d{1,1000}),Kc=(\d{1,9}),(\w+)", re.ASCII)
 
 
 def arithmetic_named(text: str) -> Arithmetic:
@@ -37,7 +37,7 @@ def arithmetic_named(text: str) -> Arithmetic:
         length, exponent, rounding = match.groups()
         return FixedPoint(int(length), int(exponent), cast(Rounding, rounding))
     if kind == "balls":
-        if not (parameters.isascii() and parameters.isdecimal()):
+        if not (parameters.isascii() and parameters.isdecimal() and len(parameters) < 10):
             raise SeparatrixError(f"cannot read {text!r}; write balls:<bits>, e.g. balls:128")
         return Balls(int(parameters))
     raise UnknownNameError("arithmetic", text, ARITHMETIC_NAMES)

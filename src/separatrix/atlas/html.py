@@ -3,6 +3,7 @@
 Colours keep a contrast of at least 4.5:1 on their background in both schemes (WCAG AA).
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -21,6 +22,7 @@ nav ul { list-style: none; padding: 0; display: flex; flex-wrap: wrap; gap: .4re
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: .92rem; min-width: 40rem; }
 th, td { text-align: left; vertical-align: top; padding: .4rem .75rem .4rem 0; border-bottom: 1px solid var(--line); }
 th { color: var(--soft); font-weight: 600; }
+td:first-child { white-space: nowrap; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 caption { text-align: left; color: var(--soft); padding-bottom: .5rem; }
 code, pre { font: .88rem/1.4 ui-monospace, "DejaVu Sans Mono", monospace; }
@@ -38,9 +40,16 @@ footer { margin-top: 4rem; color: var(--soft); font-size: .88rem; }
 
 
 def table(
-    headings: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "", numbers: Sequence[int] = ()
+    headings: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    caption: str = "",
+    numbers: Sequence[int] = (),
+    links: Sequence[str] = (),
 ) -> str:
-    """An HTML table; cells are text and are escaped, columns in ``numbers`` are aligned to the right."""
+    """An HTML table; cells are text and are escaped, columns in ``numbers`` are aligned to the right.
+
+    ``links`` gives the first cell of each row a target.
+    """
 
     def cell(tag: str, column: int, value: object) -> str:
         kind = ' class="number"' if column in numbers else ""
@@ -49,6 +58,9 @@ def table(
 
     head = "".join(cell("th", column, heading) for column, heading in enumerate(headings))
     lines = ["".join(cell("td", column, value) for column, value in enumerate(row)) for row in rows]
+    for number, target in enumerate(links):
+        before, inside, after = re.split(r"(?<=<td>)(.*?)(?=</td>)", lines[number], maxsplit=1)
+        lines[number] = f'{before}<a href="{escape(target)}">{inside}</a>{after}'
     body = "".join(f"<tr>{line}</tr>" for line in lines)
     title = f"<caption>{escape(caption)}</caption>" if caption else ""
     return f'<div class="scroll"><table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'

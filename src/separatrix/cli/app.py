@@ -14,10 +14,19 @@ from typing import Annotated
 import typer
 
 from separatrix._version import __version__
-from separatrix.cli import verb_atlas, verb_code, verb_list, verb_precision, verb_sample
+from separatrix.cli import (
+    verb_atlas,
+    verb_certify,
+    verb_check,
+    verb_code,
+    verb_list,
+    verb_precision,
+    verb_sample,
+)
 from separatrix.errors import SeparatrixError
 
-VERBS = (verb_list, verb_sample, verb_code, verb_precision, verb_atlas)
+INTERRUPTED = "interrupted; nothing half-written was left"
+VERBS = (verb_list, verb_sample, verb_code, verb_precision, verb_certify, verb_check, verb_atlas)
 
 # Typer carries its own copy of Click and exports only some of its exceptions; the common base class of everything
 # that a wrong call raises is the base of BadParameter's base.
@@ -51,26 +60,27 @@ def application() -> typer.Typer:
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code."""
     try:
-        code = application()(list(arguments), prog_name="separatrix", standalone_mode=False)
-        sys.stdout.flush()
-        return code if isinstance(code, int) else 0
+        code = application()(list(arguments), prog_name="separatrix", standalone_mode=False, obj=list(arguments))
+        if sys.stdout is not None:  # a process started with its output closed has none
+            sys.stdout.flush()
+        # Typer turns Ctrl-C into this code.
+        return _refuse(INTERRUPTED) if code == 130 else code if isinstance(code, int) else 0
     except SeparatrixError as error:
         return _refuse(str(error))
-    except typer.Abort:
-        return _refuse("interrupted; nothing half-written was left")
-    except KeyboardInterrupt:
-        return _refuse("interrupted; nothing half-written was left")
+    except (typer.Abort, KeyboardInterrupt):
+        return _refuse(INTERRUPTED)
     except (BrokenPipeError, SystemExit):
         # The reader (head, less) has seen enough; Rich and Typer turn that into SystemExit, which they use for nothing
         # else here. Point stdout elsewhere so that flushing it at the end does not complain again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if sys.stdout is not None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except MemoryError:
         return _refuse("not enough memory for this size; choose a smaller --length or --count")
     except OSError as error:
         return _refuse(f"{error.filename or 'system'}: {error.strerror or error}; check the path, permissions and disk")
     except _CALL_ERROR as error:
-        message = getattr(error, "format_message", lambda: str(error))()
+        message: str = error.format_message() if hasattr(error, "format_message") else str(error)  # type: ignore[attr-defined]
         if not message:  # Typer raises an empty usage error after it has shown the help itself.
             return 2
         verbs = {module.NAME for module in VERBS}

@@ -1,6 +1,7 @@
 """How verbs print: one JSON object for machines, Rich tables for people."""
 
 import json
+import shlex
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -13,6 +14,11 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 def print_json(value: Mapping[str, Any]) -> None:
     """One JSON object on standard output."""
     typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def command_line(context: typer.Context) -> str:
+    """The command as it was given, for the record of its result."""
+    return f"separatrix {shlex.join(context.find_root().obj or [])}".strip()
 
 
 def console() -> Console:

@@ -29,15 +29,19 @@ def command(
 
     from separatrix.atlas import build, ordered_sections, write
     from separatrix.errors import SeparatrixError
+    from separatrix.files import write_atomically
 
     if out.exists() and not out.is_dir():
         raise SeparatrixError(f"--out {out} is a file; give a folder")
+    # Asked first, so that a folder that cannot be written is known before the work and not after it.
+    write_atomically(out / ".writable", b"")
+    (out / ".writable").unlink()
     total = sum(section.units for section in ordered_sections())
     columns = (
         TextColumn("{task.description:<32}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
         TextColumn("left"), TimeRemainingColumn(),
     )  # fmt: skip
-    with Progress(*columns, console=notes(), transient=True) as bar:
+    with Progress(*columns, console=notes(), transient=True, disable=not notes().is_terminal) as bar:
         work = bar.add_task("starting", total=total)
         atlas = build(lambda what: bar.update(work, advance=1, description=what))
     written = write(atlas, out)

@@ -1,13 +1,12 @@
 """``separatrix code``: the narrowest sign code for N vectors, verified, beside the limit no code can pass."""
 
 import time
-from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from separatrix.cli.output import JsonOption, console, print_json
-from separatrix.errors import SeparatrixError
+from separatrix.cli.output import JsonOption, command_line, console, print_json
+from separatrix.text_numbers import parse_fraction
 
 if TYPE_CHECKING:
     from separatrix.arithmetic.codes import SignCode
@@ -15,14 +14,6 @@ if TYPE_CHECKING:
 NAME = "code"
 EXAMPLE = "separatrix code --count 1024 --max-inner 1/4"
 SHOWN_VECTORS = 4
-
-
-def parse_fraction(text: str) -> Fraction:
-    """A fraction such as 1/4 or 0.25, exactly as written."""
-    try:
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        raise SeparatrixError(f"--max-inner {text} is not a fraction; write one such as 1/4") from None
 
 
 def complete_family(incomplete: str) -> list[str]:
@@ -33,6 +24,7 @@ def complete_family(incomplete: str) -> list[str]:
 
 
 def command(
+    context: typer.Context,
     count: Annotated[int, typer.Option("--count", "-n", help="How many vectors N.")],
     max_inner: Annotated[str, typer.Option("--max-inner", help="Largest inner product of two vectors.")] = "1/4",
     two_sided: Annotated[
@@ -48,7 +40,7 @@ def command(
     from separatrix.provenance import provenance
 
     started = time.perf_counter()
-    bound = parse_fraction(max_inner)
+    bound = parse_fraction("--max-inner", max_inner)
     code = sign_code(count, bound, two_sided, family)
     limit = delsarte_width(count, bound, two_sided)
     result = {
@@ -65,7 +57,7 @@ def command(
         "delsarte_limit": limit.width,
         "delsarte_limit_complete": limit.complete,
         "paper_width": paper_width(count, bound),
-        "provenance": provenance(f"separatrix code --count {count}", arithmetic="integers", seed=None, started=started),
+        "provenance": provenance(command_line(context), arithmetic="integers", seed=None, started=started),
     }
     if as_json:
         print_json(result)
@@ -90,7 +82,7 @@ def _print(code: "SignCode", limit: int, paper: int) -> None:
         ("verified by", code.evidence),
         ("description", f"{code.description_bits} bits"),
         ("Delsarte limit", f"width {limit}{optimal}"),
-        ("the paper's random draw", f"width {paper}"),
+        ("the paper's formula", f"width {paper}"),
     ]:
         table.add_row(name, value)
     out.print(table)

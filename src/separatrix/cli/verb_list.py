@@ -40,9 +40,26 @@ def _arithmetics() -> list[dict[str, Any]]:
     return [{"name": each.name, "bits": each.precision_bits, "about": each.description} for each in named]
 
 
-CATALOGS = {"tasks": _tasks, "codes": _codes, "arithmetics": _arithmetics}
+def _constructions() -> list[dict[str, Any]]:
+    from separatrix.constructions import constructions
+
+    return [
+        {
+            "name": each.name,
+            "theorem": each.theorem,
+            "statement": each.statement,
+            "task": each.task_name,
+            "variants": list(each.variants),
+            "deviations": list(each.deviations),
+        }
+        for each in constructions().values()
+    ]
+
+
+CATALOGS = {"tasks": _tasks, "constructions": _constructions, "codes": _codes, "arithmetics": _arithmetics}
 COLUMNS = {
     "tasks": ("name", "question", "source"),
+    "constructions": ("name", "theorem", "statement"),
     "codes": ("name", "about"),
     "arithmetics": ("name", "bits", "about"),
 }
@@ -58,7 +75,7 @@ def command(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List what is in the catalogs: tasks, families of sign codes, arithmetics."""
+    """List what is in the catalogs: tasks, constructions, families of sign codes, arithmetics."""
     from rich.table import Table
 
     if catalog is not None and catalog not in CATALOGS:

@@ -6,15 +6,17 @@ from typing import Annotated
 
 import typer
 
-from separatrix.cli.output import JsonOption, console, print_json
+from separatrix.cli.output import JsonOption, command_line, console, print_json
 from separatrix.cli.verb_sample import complete_task
 from separatrix.errors import SeparatrixError
 
+MOST_BITS = 4096
 NAME = "precision"
 EXAMPLE = "separatrix precision sparse-threshold --length 1024 --bits 41"
 
 
 def command(
+    context: typer.Context,
     task: Annotated[str, typer.Argument(help="Name of a task.", autocompletion=complete_task)],
     length: Annotated[int, typer.Option("--length", "-n", help="Input length N.")],
     bits: Annotated[
@@ -55,7 +57,7 @@ def command(
         "precision_bits": arithmetic.precision_bits,
         "uniform_attention_weight": str(share),
         "uniform_attention_survives": share > 0,
-        "provenance": provenance("separatrix precision", arithmetic=str(arithmetic), seed=None, started=started),
+        "provenance": provenance(command_line(context), arithmetic=str(arithmetic), seed=None, started=started),
     }
     if as_json:
         print_json(result)
@@ -63,7 +65,7 @@ def command(
     table = Table(show_header=False)
     table.add_column(style="bold")
     table.add_column()
-    verdict = "kept" if share > 0 else "lost: it rounds to 0 (E4), choose Kc ≥ 2"
+    verdict = "kept" if share > 0 else "lost: it rounds to 0 (E4), choose a larger Kc"
     for name, value in [
         ("arithmetic", str(arithmetic)),
         ("step", f"{arithmetic.step} (N^-{exponent})"),
@@ -79,6 +81,8 @@ def exponent_for_bits(task: str, length: int, bits: int) -> int:
     """The largest Kc whose numbers fit in p bits; raises when not even Kc = 1 does."""
     from separatrix.arithmetic import FixedPoint
 
+    if not 1 <= bits <= MOST_BITS:
+        raise SeparatrixError(f"{bits} bits are out of range; give 1 to {MOST_BITS}")
     exponent = 0
     while length >= 2 and FixedPoint(length, exponent + 1).precision_bits <= bits:
         exponent += 1

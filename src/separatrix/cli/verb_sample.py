@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from separatrix.cli.output import JsonOption, console, print_json
+from separatrix.cli.output import JsonOption, command_line, console, print_json
 from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
@@ -14,8 +14,12 @@ if TYPE_CHECKING:
 
 NAME = "sample"
 EXAMPLE = "separatrix sample dyck --length 24 --count 5 --seed 1 --set depth=3"
-LARGEST_BATCH = 50_000_000
-"""Numbers in one batch, so that a mistyped --count ends in a message and not in swapped memory."""
+LARGEST_WORK = 100_000_000
+"""Steps of one batch, so that a mistyped number ends in a message and not in swapped memory or a long wait."""
+LONGEST_SHOWN = 600
+"""Characters of an input or an answer in the table."""
+LARGEST_PICTURE = 200
+"""Positions of an example that is drawn."""
 
 
 class SplitName(StrEnum):
@@ -33,6 +37,7 @@ def complete_task(incomplete: str) -> list[tuple[str, str]]:
 
 
 def command(
+    context: typer.Context,
     task: Annotated[
         str, typer.Argument(help="Name of a task, see 'separatrix list tasks'.", autocompletion=complete_task)
     ],
@@ -55,10 +60,10 @@ def command(
     started = time.perf_counter()
     chosen = with_text_parameters(tasks()[task], settings or [])
     chosen.check_length(length)
-    numbers = count * chosen.positions(length) * max(1, chosen.features(length))
-    if numbers > LARGEST_BATCH:
+    work = count * chosen.work(length)
+    if work > LARGEST_WORK:
         raise SeparatrixError(
-            f"--count {count} at length {length} makes {numbers} numbers, more than {LARGEST_BATCH}; "
+            f"--count {count} at length {length} would cost about {work} steps, more than {LARGEST_WORK}; "
             "lower --count or --length"
         )
     examples = chosen.sample(draws_from(seed), count, length, split.value)
@@ -69,7 +74,7 @@ def command(
             {"text": chosen.write(row, length), "input": row, "answers": chosen.answers(examples, number, length)}
         )
     if as_json:
-        record = provenance(f"separatrix sample {task}", arithmetic="integers", seed=seed, started=started)
+        record = provenance(command_line(context), arithmetic="integers", seed=seed, started=started)
         print_json(
             {
                 "task": chosen.name,
@@ -104,10 +109,19 @@ def _print_table(task: "Task", length: int, rows: list[dict[str, Any]]) -> None:
     for number, row in enumerate(rows, 1):
         asked = [task.write_answer(answer, length) for answer in row["answers"] if answer is not None]
         table.add_row(
-            str(number), escape(row["text"]), escape(" ".join(asked) if task.classes(length) else "; ".join(asked))
+            str(number),
+            escape(_shortened(row["text"])),
+            escape(_shortened((" " if task.classes(length) else "; ").join(asked))),
         )
     out.print(table)
-    if rows:
+    if rows and task.positions(length) <= LARGEST_PICTURE:
         out.print(
             Panel(escape(task.picture(rows[0]["input"], length)), title="example 1", title_align="left", expand=False)
         )
+
+
+def _shortened(text: str) -> str:
+    """The beginning of a long text and how much is left out."""
+    if len(text) <= LONGEST_SHOWN:
+        return text
+    return f"{text[:LONGEST_SHOWN]} … {len(text) - LONGEST_SHOWN} more characters, all with --json"

@@ -6,9 +6,10 @@ significant. Counting is exact (Python integers); walking yields chunks and neve
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, permutations, product
+from itertools import combinations
 
 import numpy
 from numpy.typing import NDArray
@@ -27,7 +28,10 @@ class Space:
     @property
     def count(self) -> int:
         """How many inputs there are, exactly."""
-        return math.prod(len(block) for block in self.blocks)
+        # Cells share their tables, so a million cells are one power and not a million products.
+        tables = {id(block): len(block) for block in self.blocks}
+        repeats = Counter(id(block) for block in self.blocks)
+        return math.prod(size ** repeats[name] for name, size in tables.items())
 
     def chunk(self, start: int, stop: int) -> Table:
         """Inputs ``start`` to ``stop - 1``: shape (stop - start, cells)."""
@@ -61,13 +65,3 @@ def constant(value: int) -> tuple[Table, ...]:
 def subsets(bound: int, size: int) -> Table:
     """All sorted ``size``-subsets of ``0 .. bound - 1``."""
     return numpy.array(list(combinations(range(bound), size)), dtype=numpy.int64).reshape(-1, size)
-
-
-def arrangements(bound: int, size: int) -> Table:
-    """All ordered selections of ``size`` different values of ``0 .. bound - 1``."""
-    return numpy.array(list(permutations(range(bound), size)), dtype=numpy.int64).reshape(-1, size)
-
-
-def tuples(values: Sequence[int], size: int) -> Table:
-    """All tuples of ``size`` of the given values."""
-    return numpy.array(list(product(values, repeat=size)), dtype=numpy.int64).reshape(-1, size)

@@ -101,6 +101,10 @@ class Task(ABC):
         del length
         return 0
 
+    def work(self, length: int) -> int:
+        """About how many elementary steps and numbers one example costs; overridden where labels cost more."""
+        return self.positions(length) * max(1, self.features(length))
+
     def padding(self, length: int) -> int | None:
         """The token that fills shorter training inputs, or None when all inputs have the same length."""
         del length
@@ -186,6 +190,8 @@ class Task(ABC):
         """A labelled random batch: training lengths vary where the paper's do, evaluation is at exactly N."""
         if count < 0:
             raise SeparatrixError(f"cannot draw {count} examples; give a count from 0 on")
+        if split not in ("train", "eval"):
+            raise SeparatrixError(f"split {split!r} is unknown; choose train or eval")
         self.check_length(length)
         inputs = self.generate(draws, count, length, split)
         targets, read = self.label(inputs, length)
@@ -199,6 +205,8 @@ class Task(ABC):
     def enumerate(self, length: int, chunk: int = 65536) -> Iterator[Examples]:
         """Every input of exactly this length that keeps the promise, labelled, in chunks."""
         self.check_length(length)
+        if chunk < 1:
+            raise SeparatrixError(f"a chunk of {chunk} inputs is too small; give at least 1")
         for values in self.space(length).chunks(chunk):
             inputs = self.assemble(values, length)
             inputs = inputs[self.admissible(inputs, length)]
@@ -259,6 +267,15 @@ class Task(ABC):
     def small_enough(self, length: int) -> bool:
         """Whether the blocks of :meth:`space` are small enough to be listed at this length."""
         return length <= 64
+
+
+LARGEST_ALPHABET = 1 << 31
+"""Tokens, and products of a token with a row number, stay far below 2^63 up to here."""
+
+
+def check_alphabet(name: str, size: int, least: int) -> None:
+    """Raise a one-line error unless an alphabet size is in range; for parameters in ``__post_init__``."""
+    require(least <= size <= LARGEST_ALPHABET, f"{name}={size} is out of range; choose {least} to 2^31")
 
 
 def require(condition: bool, message: str) -> None:

@@ -100,7 +100,7 @@ class SignCodesSection(Section):
         shown = Table(title=f"sign codes, inner products ≤ {results['max_inner']}", title_justify="left")
         for heading in ("N", "width", "Delsarte limit", "random draw", "paper's formula"):
             shown.add_column(heading, justify="right")
-        shown.add_column("family")
+        shown.add_column("family", overflow="fold")
         for row in results["rows"]:
             numbers = (
                 row["count"],
@@ -123,7 +123,8 @@ def _entry(row: CodeRow) -> dict[str, Any]:
         "description_bits": row.best.description_bits,
         "description": row.best.description(),
         "widths": dict(row.widths),
-        "random_width": row.widths.get("random-draw"),
+        # Searched for powers of 4; other counts would borrow the next one's width.
+        "random_width": row.widths.get("random-draw") if row.count.bit_length() % 2 else None,
         "delsarte_limit": row.limit.width,
         "delsarte_limit_complete": row.limit.complete,
         "paper_width": row.paper_width,

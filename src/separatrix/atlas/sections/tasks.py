@@ -45,11 +45,17 @@ class TasksSection(Section):
 
     def body(self, results: Results) -> str:
         """A table of all tasks, then a fold for each with its examples."""
-        headings = ("task", "question", "source", "communication problem", "commonest answer")
+        headings = ("task", "question", "source", "communication problem", "score of a constant answer")
         rows = [
             (t["name"], t["question"], t["source"], t["communication"]["problem"], _share(t)) for t in results["tasks"]
         ]
-        return html_table(headings, rows, caption=f"{len(rows)} tasks") + "".join(map(_fold, results["tasks"]))
+        return html_table(
+            headings,
+            rows,
+            caption=f"{len(rows)} tasks; scores at length {SHOWN_LENGTH}",
+            numbers=(4,),
+            links=[f"#task-{row[0]}" for row in rows],
+        ) + "".join(map(_fold, results["tasks"]))
 
     def table(self, results: Results) -> Table:
         """Name, question, size and communication problem."""
@@ -57,7 +63,7 @@ class TasksSection(Section):
         shown.add_column("task", style="bold", no_wrap=True)
         shown.add_column("question")
         shown.add_column("problem")
-        shown.add_column("commonest answer", justify="right")
+        shown.add_column("constant answer scores", justify="right")
         for t in results["tasks"]:
             shown.add_row(t["name"], t["question"], t["communication"]["problem"], _share(t))
         return shown
@@ -88,7 +94,8 @@ def _commonest_share(task: Task, length: int) -> float:
 
 
 def _share(entry: Results) -> str:
-    return f"{100 * entry['commonest_answer_share']:.0f}%"
+    share = 100 * entry["commonest_answer_share"]
+    return f"{share:.0f}%" if share >= 1 else "< 1%"
 
 
 def _fold(entry: Results) -> str:

@@ -23,25 +23,29 @@ from separatrix.tasks.arrays import Array, namespace_of, small_integers
 
 
 def random_depths(opens: Array, depth: int) -> Array:
-    """Depths of the reflected walk: (rows, steps) bools give (rows, steps + 1) small integers.
+    """Depths of the reflected walk that ends at 0: (rows, steps) bools give (rows, steps + 1) small integers.
 
-    ``opens`` says what a step does where both are possible; at depth 0 it always opens, at the bound it always
-    closes. Column t is the depth after t steps.
+    ``opens`` says what a step does where both are possible; at depth 0 it always opens; at the bound, and when only as
+    many steps are left as brackets are open, it always closes. Column t is the depth after t steps; an even number of
+    steps ends at 0.
     """
     xp = namespace_of(opens)
     rows, steps = opens.shape
     small = small_integers(xp, depth + 1)
     move = xp.astype(opens, small) * 2 - 1
     pairs = steps // 2
-    odd = _odd_depths(xp, move, depth)
-    even = _step(xp, odd[:, :pairs], move[:, 1::2], depth)
+    # The highest depth after each step from which the steps that are left still reach 0.
+    bound = xp.flip(xp.arange(steps, dtype=xp.int64, device=opens.device))
+    bound = xp.astype(xp.minimum(bound, xp.full_like(bound, depth)), small)
+    odd = _odd_depths(xp, move, bound, depth)
+    even = _step(xp, odd[:, :pairs], move[:, 1::2], bound[1::2])
     depths = xp.zeros((rows, steps + 1), dtype=small, device=opens.device)
     depths[:, 1::2] = odd
     depths[:, 2::2] = even
     return depths
 
 
-def _odd_depths(xp: Any, move: Array, depth: int) -> Array:
+def _odd_depths(xp: Any, move: Array, bound: Array, depth: int) -> Array:
     """Depth after 1, 3, 5, … steps of the walk with these moves."""
     rows, steps = move.shape
     times = (steps + 1) // 2
@@ -51,14 +55,15 @@ def _odd_depths(xp: Any, move: Array, depth: int) -> Array:
         return ones
     # maps[r, j, s]: index of the odd depth at time 2j+3 when it has index s at time 2j+1.
     start = xp.reshape(xp.arange(states, dtype=move.dtype, device=move.device) * 2 + 1, (1, 1, states))
-    first = _step(xp, start, move[:, 1 : 2 * times - 1 : 2, None], depth)
-    second = _step(xp, first, move[:, 2 : 2 * times : 2, None], depth)
-    reached = _compose_prefixes(xp, (second - 1) // 2)
+    first = _step(xp, start, move[:, 1 : 2 * times - 1 : 2, None], bound[1 : 2 * times - 1 : 2, None])
+    second = _step(xp, first, move[:, 2 : 2 * times : 2, None], bound[2 : 2 * times : 2, None])
+    # Near the end a start above what the remaining steps allow is never reached; its image only has to be in range.
+    reached = _compose_prefixes(xp, xp.clip((second - 1) // 2, 0, states - 1))
     return xp.concat([ones[:, :1], reached[:, :, 0] * 2 + 1], axis=1)
 
 
-def _step(xp: Any, depths: Array, move: Array, bound: int) -> Array:
-    """One reflected step: from 0 always up, from the bound always down."""
+def _step(xp: Any, depths: Array, move: Array, bound: Array) -> Array:
+    """One reflected step: from 0 always up, and down where up would pass the bound."""
     moved = depths + move
     return moved + xp.astype(moved < 0, moved.dtype) * 2 - xp.astype(moved > bound, moved.dtype) * 2
 

@@ -12,7 +12,7 @@ from separatrix.tasks.draws import Draws
 from separatrix.tasks.problems._decision import split_in_halves
 from separatrix.tasks.problems._halves import draw_halves, half_lengths, halves_of, lay_out
 from separatrix.tasks.space import Space, cells, constant
-from separatrix.tasks.task import Answers, CommunicationSplit, Row, Split, Task, require
+from separatrix.tasks.task import Answers, CommunicationSplit, Row, Split, Task, check_alphabet
 from separatrix.tasks.vocabulary import BASE64, Symbols, Vocabulary
 
 
@@ -25,10 +25,8 @@ class SeparatedEquality(Task):
     vocabulary_size: int = 1024
 
     def __post_init__(self) -> None:
-        require(
-            self.vocabulary_size >= 3,
-            f"vocabulary_size={self.vocabulary_size} is too small; two symbols and [SEP] make 3",
-        )
+        # Two symbols and [SEP] make three.
+        check_alphabet("vocabulary_size", self.vocabulary_size, 3)
 
     @property
     def symbols(self) -> int:

@@ -4,7 +4,8 @@ BHBK24 §4.2 and Appendix B.1: DISJ(a, b) = max a_i b_i = I[aᵀb > 0], so 1 mea
 the opposite polarity (DISJ = 1 when no a_i ∧ b_i). ``answer_one`` names which is meant; the default is BHBK24's.
 The input is a followed by b, N/2 bits each. The papers give no data generation: coordinates are uniform over the
 three pairs that do not meet, and in half of the inputs one uniform coordinate is made to meet, so that every
-intersection is unique and no count of ones gives the answer away.
+intersection is unique. The number of ones still tells something at small N: a best guess from it alone is right on 66%
+of the inputs at N = 24 and on 54% at N = 400.
 """
 
 from dataclasses import dataclass

@@ -4,10 +4,10 @@ BHBK24 §4.1 and Appendix E; data as in Appendix H.1: with probability 1/2 a bal
 otherwise a balanced string corrupted in 1 … N/10 positions (type swapped or direction switched, 1/2 each),
 corrupted again if it is still balanced. Strings have length exactly N in training and evaluation.
 
-Readings and deviations: "choosing uniformly between open brackets and the closing bracket" is read as uniform
-over the n + 1 symbols. The paper fixes n = k = 2; for other depths the walk takes N − c steps, c the largest even
-number ≤ max(k, 2), closes what is open and fills up with pairs of depth 1, which is the paper's rule at k = 2.
-With n types a "swap" goes to another type uniformly; with one type it is always a switch of direction.
+Readings and deviations: "choosing uniformly between open brackets and the closing bracket" is read as uniform over the
+n + 1 symbols. The paper fixes n = k = 2 and closes what is open after N − 2 steps, or adds a pair of depth 1; for other
+depths the walk closes a bracket as soon as there are only as many places left as brackets open, which at k = 2 is the
+paper's rule. With n types a "swap" goes to another type uniformly; with one type it is always a switch of direction.
 N/10 is rounded down, at least 1.
 """
 
@@ -39,10 +39,7 @@ class Dyck(Decision):
     depth: int = 2
 
     def __post_init__(self) -> None:
-        require(
-            self.types >= 1,
-            f"types={self.types} is too small; a Dyck language needs at least 1 type of bracket",
-        )
+        require(1 <= self.types <= 1 << 24, f"types={self.types} is out of range; choose 1 to 2^24 types of brackets")
         require(self.depth >= 1, f"depth={self.depth} is too small; choose a depth from 1 on")
 
     def vocabulary(self, length: int) -> Vocabulary:
@@ -80,8 +77,7 @@ class Dyck(Decision):
         return [None] * (len(row) - 1) + [int(balanced and not stack)]
 
     def decide(self, inputs: Array, length: int) -> Array:
-        del length
-        return is_balanced(inputs, self.types, self.depth)
+        return is_balanced(inputs, self.types, self.reachable_depth(length))
 
     def generate(self, draws: Draws, count: int, length: int, split: Split) -> Array:
         del split
@@ -92,33 +88,33 @@ class Dyck(Decision):
         while todo.shape[0]:
             corrupted, changed = self.corrupt(draws, originals)
             tokens[todo] = corrupted
-            again = xp.nonzero(is_balanced(corrupted, self.types, self.depth) | ~changed)[0]
+            again = xp.nonzero(self.decide(corrupted, length) | ~changed)[0]
             todo, originals = todo[again], originals[again]
         return tokens
 
+    def reachable_depth(self, length: int) -> int:
+        """The depth that a balanced string of this length can reach: no bound beyond it changes anything."""
+        return min(self.depth, length // 2)
+
+    def work(self, length: int) -> int:
+        """The walk keeps a map on its odd depths for every second step."""
+        return length * max(4, self.reachable_depth(length))
+
     def balanced_strings(self, draws: Draws, count: int, length: int) -> Array:
         """Balanced strings of exactly this length by the stack walk of Appendix H.1; (count, length)."""
-        closing = min(max(2, self.depth - self.depth % 2), length)
-        steps = length - closing
-        kind = "int8" if max(2 * self.types, self.depth + 1) <= 127 else "int32"
+        depth = self.reachable_depth(length)
+        kind = "int8" if max(2 * self.types, depth + 1) <= 127 else "int32"
         # One draw over the n opening brackets and the closing one where both are possible; at depth 0 a draw
         # over the n opening brackets. Independent draws, of which each step uses one.
-        either = draws.digits(self.types + 1, count, steps, kind)
+        either = draws.digits(self.types + 1, count, length, kind)
         xp = namespace_of(either)
         opens = either < self.types
         fresh = draws.digits(self.types, count, length, kind)
-        depths = random_depths(opens, self.depth)
-        small = depths.dtype
-        # The tail: close what is open, then pairs of depth 1.
-        left = depths[:, steps:] - xp.astype(columns(either, closing), small)
-        open_still = xp.astype(left > 0, small)
-        tail_opens = (1 - open_still) * (1 - left % 2)
-        after = xp.concat([depths[:, 1:], open_still * (left - 1) + tail_opens], axis=1)
-        before = xp.concat([depths, after[:, steps:-1]], axis=1)
+        depths = random_depths(opens, depth)
+        before, after = depths[:, :-1], depths[:, 1:]
         # The type of a bracket opened at depth 0 comes from `fresh`, elsewhere from the draw that opened it.
-        inner = xp.astype((before[:, :steps] > 0) & opens, fresh.dtype)
-        fresh[:, :steps] += inner * (either - fresh[:, :steps])
-        return xp.astype(fill_types(fresh, after > before, after, self.types, self.depth), xp.int64)
+        fresh = fresh + xp.astype((before > 0) & opens, fresh.dtype) * (either - fresh)
+        return xp.astype(fill_types(fresh, after > before, after, self.types, depth), xp.int64)
 
     def corrupt(self, draws: Draws, tokens: Array) -> tuple[Array, Array]:
         """Corrupt 1 … N/10 different positions of every row: type swapped or direction switched, 1/2 each.

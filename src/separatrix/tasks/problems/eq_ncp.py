@@ -45,9 +45,13 @@ class EqNcp(SeparatedEquality):
         xp = namespace_of(inputs)
         count, width = inputs.shape
         middle = first_true(inputs == self.symbols)[:, 0]
-        # One mask for each place of the separator, then a row of it for each input: cheaper than a wide comparison.
-        place, column = xp.reshape(columns(inputs, length // 2 + 1), (-1, 1)), columns(inputs, width)
-        read = xp.take((column >= place) & (column < 2 * place), middle, axis=0)
+        column = columns(inputs, width)
+        # In a large batch one mask for each place of the separator, from which each input takes a row, is cheaper than
+        # a comparison for each input.
+        shared = length // 2 + 1 < count
+        place = xp.reshape(columns(inputs, length // 2 + 1), (-1, 1)) if shared else xp.reshape(middle, (-1, 1))
+        read = (column >= place) & (column < 2 * place)
+        read = xp.take(read, middle, axis=0) if shared else read
         # In the language the symbol that must follow is the symbol that does follow.
         following = xp.concat([inputs[:, 1:], full_like(inputs, (count, 1), 0)], axis=1)
         return following * xp.astype(read, xp.int64), read

@@ -13,7 +13,7 @@ from separatrix.tasks.draws import Draws
 from separatrix.tasks.problems._decision import Decision, split_in_halves
 from separatrix.tasks.problems._halves import draw_halves
 from separatrix.tasks.space import Space, cells
-from separatrix.tasks.task import Answers, CommunicationSplit, Row, Split, require
+from separatrix.tasks.task import Answers, CommunicationSplit, Row, Split, check_alphabet, require
 from separatrix.tasks.vocabulary import Symbols, Vocabulary, letters
 
 
@@ -31,7 +31,7 @@ class Equality(Decision):
     answer_one: Literal["equal", "unequal"] = "equal"
 
     def __post_init__(self) -> None:
-        require(self.alphabet >= 2, f"alphabet={self.alphabet} is too small; equality needs at least 2 symbols")
+        check_alphabet("alphabet", self.alphabet, 2)
         require(
             self.answer_one in ("equal", "unequal"),
             f"answer_one={self.answer_one!r}; choose 'equal' or 'unequal'",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from separatrix.tasks.arrays import Array, columns, first_true, integers, namespace_of, take_rows
 from separatrix.tasks.draws import Draws
 from separatrix.tasks.space import Space, cells
-from separatrix.tasks.task import Answer, Answers, CommunicationSplit, Row, Split, Task, require
+from separatrix.tasks.task import Answer, Answers, CommunicationSplit, Row, Split, Task, check_alphabet
 from separatrix.tasks.vocabulary import Symbols, Vocabulary, letters
 
 SHORTEST_TRAINING_LENGTH = 10
@@ -28,15 +28,12 @@ class IndexLookup(Task):
     alphabet: int = 64
 
     def __post_init__(self) -> None:
-        require(
-            self.alphabet >= 2,
-            f"alphabet={self.alphabet} is too small; index lookup needs at least 2 symbols",
-        )
+        check_alphabet("alphabet", self.alphabet, 2)
 
     def vocabulary(self, length: int) -> Vocabulary:
         return Vocabulary(
             (
-                letters("symbols", self.alphabet),
+                Symbols("bits", 2, texts="01") if self.alphabet == 2 else letters("symbols", self.alphabet),
                 Symbols("positions", length, prefix="@", first=1),
                 Symbols("padding", 1, texts="·"),
             )

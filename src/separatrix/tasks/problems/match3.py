@@ -32,6 +32,10 @@ class Match3(GroupedMatching):
     def witness(self, residues: Sequence[int], place: int, modulus: int) -> tuple[int, ...] | None:
         return first_triple(residues, place, modulus, range(len(residues)))
 
+    def work(self, length: int) -> int:
+        """Every pair of numbers is looked up."""
+        return length**2
+
     def matches(self, residues: Array, modulus: int) -> Array:
         return triple_matches(residues, modulus)
 

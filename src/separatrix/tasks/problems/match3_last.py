@@ -75,6 +75,10 @@ class Match3Last(Matching):
         found = xp.any(pair_matches(others, modulus), axis=1, keepdims=True)
         return found & (columns(residues, residues.shape[1]) == residues.shape[1] - 1)
 
+    def work(self, length: int) -> int:
+        """Every pair of numbers is looked up."""
+        return length**2
+
     def label(self, inputs: Array, length: int) -> tuple[Array, Array]:
         targets, read = super().label(inputs, length)
         read[:, :-1] = False

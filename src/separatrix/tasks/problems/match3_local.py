@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from separatrix.tasks.arrays import Array, columns, full_like, integers, namespace_of
 from separatrix.tasks.draws import Draws
 from separatrix.tasks.problems._matching import GroupedMatching, first_triple, triple_matches
-from separatrix.tasks.task import CommunicationSplit, require
+from separatrix.tasks.task import CommunicationSplit, check_alphabet
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class Match3Local(GroupedMatching):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(self.window >= 1, f"window={self.window} is too small; a local match needs a window of at least 1")
+        check_alphabet("window", self.window, 1)
 
     def layout(self, length: int) -> str:
         return f"{super().layout(length)}; partners at most {self.window} places away"
@@ -36,6 +36,10 @@ class Match3Local(GroupedMatching):
     def witness(self, residues: Sequence[int], place: int, modulus: int) -> tuple[int, ...] | None:
         near = range(max(0, place - self.window), min(len(residues), place + self.window + 1))
         return first_triple(residues, place, modulus, near)
+
+    def work(self, length: int) -> int:
+        """Every pair within a window is compared."""
+        return length * min(self.window, length) ** 2
 
     def matches(self, residues: Array, modulus: int) -> Array:
         xp = namespace_of(residues)

@@ -29,6 +29,7 @@ from separatrix.tasks.problems._rows import LARGEST_LISTING, in_chunks, whole_nu
 from separatrix.tasks.space import Space, cells
 from separatrix.tasks.task import Answers, CommunicationSplit, Row, Split, Task, require
 from separatrix.tasks.vocabulary import Symbols, Vocabulary
+from separatrix.text_numbers import parse_fraction
 
 TRIES = 100
 LARGEST_DENOMINATOR = 1 << 20
@@ -60,10 +61,7 @@ class NearestNeighbour(Task):
             2 <= self.labels <= LARGEST_LISTING,
             f"labels={self.labels} is out of range; nearest neighbour needs 2 to {LARGEST_LISTING} labels",
         )
-        try:
-            margin = Fraction(str(self.margin))
-        except (ValueError, ZeroDivisionError):
-            raise SeparatrixError(f"margin={self.margin!r} is not a fraction; write it as 1/10 or 0.1") from None
+        margin = parse_fraction("margin", str(self.margin))
         require(0 < margin < 2, f"margin={self.margin} is out of range; choose a fraction above 0 and below 2")
         require(
             margin.denominator <= LARGEST_DENOMINATOR,
@@ -108,6 +106,10 @@ class NearestNeighbour(Task):
             products = [_inner_product(points[query], earlier) for earlier in points[:query]]
             answers[2 * query] = labels[products.index(max(products))]
         return answers
+
+    def work(self, length: int) -> int:
+        """Every query is compared with every earlier point."""
+        return length**2 * self.dimension
 
     def label(self, inputs: Array, length: int) -> tuple[Array, Array]:
         xp = namespace_of(inputs)

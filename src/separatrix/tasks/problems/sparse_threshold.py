@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy
 from numpy.typing import NDArray
 
-from separatrix.tasks.arrays import Array, columns, full_like, integers, namespace_of
+from separatrix.tasks.arrays import Array, columns, distinct_integers, full_like, integers, namespace_of
 from separatrix.tasks.draws import Draws
 from separatrix.tasks.problems._decision import Decision, split_in_halves
 from separatrix.tasks.problems.disjointness import barely_intersecting_halves
@@ -25,6 +25,7 @@ from separatrix.tasks.task import Answers, CommunicationSplit, Row, Split, requi
 from separatrix.tasks.vocabulary import Symbols, Vocabulary
 
 BEGINNING = 2
+FIXED_SPARSITY = {"disjointness": 2, "inequality": 2, "majority": 1}
 INSTANCES = ("random", "disjointness", "inequality", "dnf", "cnf", "majority")
 
 
@@ -59,31 +60,30 @@ class SparseThreshold(Decision):
         require(self.instance in INSTANCES, f"instance={self.instance!r}; choose one of {', '.join(INSTANCES)}")
         require(1 <= self.sparsity <= 12, f"sparsity={self.sparsity} is out of range; choose k from 1 to 12")
         require(
-            self.features_used is None or self.features_used >= 1,
-            f"features_used={self.features_used} is too small; give at least 1 or leave it out",
+            self.features_used is None or 1 <= self.features_used <= self.maximum_length,
+            f"features_used={self.features_used} is out of range; give at least 1 or leave it out",
         )
+        seed = self.function_seed
+        require(0 <= seed < 2**63, f"function_seed={seed} is out of range; give a number from 0 to 2^63 - 1")
+        named = self.name in ("sparse-threshold", self.instance)
+        require(named, f"{self.name} is always the instance {self.name}; for {self.instance} use that task")
+        fixed = self.instance in FIXED_SPARSITY
         require(
-            self.function_seed >= 0,
-            f"function_seed={self.function_seed} is negative; give a number from 0 on",
+            not fixed or self.features_used is None,
+            f"{self.instance} has fixed features; leave features_used={self.features_used} out",
         )
+        # Fields that follow from others; the dataclass is frozen for everyone else.
+        if fixed:
+            object.__setattr__(self, "sparsity", FIXED_SPARSITY[self.instance])
+        else:
+            object.__setattr__(self, "minimum_length", max(self.minimum_length, self.sparsity))
 
     def check_length(self, length: int) -> None:
         super().check_length(length)
         paired = self.instance in ("disjointness", "inequality")
-        require(
-            not paired or length % 2 == 0,
-            f"{self.instance} needs an even length, not {length}; try {length + 1}",
-        )
-        fits = paired or self.instance == "majority" or length >= self.sparsity
-        require(
-            fits,
-            f"length {length} is below the sparsity {self.sparsity}; choose a length from {self.sparsity} on",
-        )
+        require(not paired or length % 2 == 0, f"{self.instance} needs an even length, not {length}; try {length + 1}")
         fits = self.features_used is None or self.features_used <= length
-        require(
-            fits,
-            f"THRES(k, N) has at most N = {length} features, not {self.features_used}; lower features_used",
-        )
+        require(fits, f"THRES(k, N) has at most N = {length} features, not {self.features_used}; lower features_used")
 
     def function(self, length: int) -> SparseFunction:
         """The function asked at this length."""
@@ -100,8 +100,7 @@ class SparseThreshold(Decision):
         generator = numpy.random.default_rng([self.function_seed, length, k, INSTANCES.index(self.instance)])
         balanced = length if self.instance == "random" else min(length, max(1, round(2**k * math.log(2))))
         count = self.features_used or balanced
-        order = generator.random((count, length)).argsort(axis=1)[:, :k]
-        indices = numpy.sort(order, axis=1)
+        indices = distinct_integers(generator.random((count, k)), length)
         if self.instance == "random":
             tables = generator.integers(0, 2, (count, 2**k))
             # Just below the mean of the sum over uniform inputs, so that both answers are common.

@@ -1,0 +1,138 @@
+"""Certificates on disk: a claim, the hash of the weight file it speaks about, and what the checker found.
+
+A certificate is JSON beside its network file. It holds no proof steps: the checker recomputes everything from the
+weights, and a certificate is valid only if the recomputation agrees with all that it states. The same build gives the
+same bytes, so times are not in it.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from separatrix.arithmetic import arithmetic_named
+from separatrix.certificates.checker import check
+from separatrix.certificates.verdict import Claim, Verdict
+from separatrix.errors import SeparatrixError
+from separatrix.files import write_atomically
+from separatrix.networks import AnyNetwork
+from separatrix.networks.store import load_network, save_network
+from separatrix.provenance import versions
+from separatrix.tasks import tasks
+
+FORMAT = "separatrix-certificate-1"
+NETWORK_FILE = "network.safetensors"
+CERTIFICATE_FILE = "certificate.json"
+FIELDS = (
+    "format",
+    "task",
+    "parameters",
+    "length",
+    "arithmetic",
+    "network",
+    "sha256",
+    "size",
+    "method",
+    "inputs_covered",
+)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A certificate's verdict and the claim and network it speaks about."""
+
+    verdict: Verdict
+    claim: Claim
+    network: AnyNetwork
+
+
+def size_of(network: AnyNetwork, claim: Claim) -> dict[str, int]:
+    """The size of a network as the papers count it."""
+    bits = claim.arithmetic.precision_bits
+    return {
+        "layers": network.depth,
+        "heads": network.heads,
+        "width": network.width,
+        "precision_bits": bits,
+        "size_bits": network.size_bits(bits),
+    }
+
+
+def write_certificate(network: AnyNetwork, claim: Claim, verdict: Verdict, folder: Path, about: dict[str, Any]) -> Path:
+    """Write a network and the certificate of a valid claim about it; ``about`` names where the network comes from."""
+    if not verdict.valid:
+        raise SeparatrixError(f"there is no certificate for a claim that does not hold: {verdict.reason}")
+    digest = save_network(network, folder / NETWORK_FILE)
+    content = {
+        "format": FORMAT,
+        "task": claim.task.name,
+        "parameters": claim.task.parameters(),
+        "length": claim.length,
+        "arithmetic": str(claim.arithmetic),
+        "network": NETWORK_FILE,
+        "sha256": digest,
+        "size": size_of(network, claim),
+        "method": verdict.method,
+        "inputs_covered": verdict.inputs_covered,
+        "about": about,
+        "versions": versions(),
+    }
+    path = folder / CERTIFICATE_FILE
+    write_atomically(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    return path
+
+
+def check_certificate(path: Path) -> Checked:
+    """Check a certificate from its weight file alone; a wrong statement in it makes the verdict invalid.
+
+    Raises :class:`SeparatrixError` for files that are unreadable or incomplete.
+    """
+    path = path / CERTIFICATE_FILE if path.is_dir() else path
+    content = _read(path)
+    try:
+        task = tasks()[str(content["task"])].with_parameters(**content["parameters"])
+        claim = Claim(task, int(content["length"]), arithmetic_named(str(content["arithmetic"])))
+        task.check_length(claim.length)
+    except TypeError as error:
+        raise SeparatrixError(f"{path} states a claim that cannot be read ({error}); certify again") from error
+    network, digest = load_network(path.parent / str(content["network"]))
+    verdict = _statements(content, network, claim, digest) or check(network, claim)
+    if verdict.valid and (verdict.method, verdict.inputs_covered) != (content["method"], content["inputs_covered"]):
+        stated = f"{content['inputs_covered']} inputs by {content['method']}"
+        found = f"{verdict.inputs_covered} inputs by {verdict.method}"
+        verdict = Verdict(False, False, f"the certificate states {stated}, the checker covers {found}", verdict.method)
+    return Checked(verdict, claim, network)
+
+
+def _statements(content: dict[str, Any], network: AnyNetwork, claim: Claim, digest: str) -> Verdict | None:
+    """A verdict if what the certificate says about the file is not so."""
+    if digest != content["sha256"]:
+        return Verdict(False, False, "the weight file is not the one that was certified: its hash differs", "hash")
+    if size_of(network, claim) != content["size"]:
+        return Verdict(False, False, f"the network's size is {size_of(network, claim)}, not {content['size']}", "size")
+    if network.positions != claim.task.positions(claim.length):
+        given, needed = network.positions, claim.task.positions(claim.length)
+        return Verdict(False, False, f"the network reads {given} positions, the task has {needed}", "size")
+    return None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SeparatrixError(f"cannot read {path}: {error.strerror or error}; give a certificate file") from error
+    except (ValueError, RecursionError) as error:
+        raise SeparatrixError(f"{path} is not a certificate: it is not JSON; certify again") from error
+    if not isinstance(content, dict):
+        raise SeparatrixError(f"{path} is not a certificate: it holds no object; certify again")
+    entries = cast("dict[str, Any]", content)
+    missing = [name for name in FIELDS if name not in entries]
+    if missing:
+        raise SeparatrixError(f"{path} is not a whole certificate: it lacks {', '.join(missing)}; certify again")
+    if entries["format"] != FORMAT:
+        raise SeparatrixError(f"{path} has format {entries['format']!r}; this version reads {FORMAT!r}")
+    if not isinstance(entries["parameters"], dict) or not isinstance(entries["length"], int):
+        raise SeparatrixError(f"{path} states parameters or a length of the wrong type; certify again")
+    if Path(str(entries["network"])).name != entries["network"]:
+        raise SeparatrixError(f"{path} names the network {entries['network']!r}; it must lie beside the certificate")
+    return entries

@@ -1,0 +1,50 @@
+"""``separatrix check``: verify a certificate from its weight file with the independent checker."""
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from separatrix.cli.output import JsonOption, console, notes, print_json
+
+NAME = "check"
+EXAMPLE = "separatrix check certificates/index-lookup-1024"
+
+
+def command(
+    file: Annotated[Path, typer.Argument(help="A certificate, or the folder it lies in.")],
+    replay: Annotated[bool, typer.Option("--replay", help="Run the counterexample and show it.")] = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Recompute a certificate from the weights; exit code 1 when it does not hold."""
+    import numpy
+
+    from separatrix.certificates import replay as run_again
+    from separatrix.certificates.certificate import check_certificate
+
+    started = time.perf_counter()
+    with notes().status(f"checking {file}"):
+        checked = check_certificate(file)
+    verdict = checked.verdict
+    result: dict[str, Any] = {
+        "valid": verdict.valid,
+        "reason": verdict.reason,
+        "method": verdict.method,
+        "inputs_covered": verdict.inputs_covered,
+        "counterexample": verdict.counterexample,
+        "seconds": round(time.perf_counter() - started, 3),
+    }
+    if replay and verdict.counterexample is not None:
+        tokens = numpy.array(verdict.counterexample, dtype=numpy.int64)
+        result["replay"] = run_again(checked.network, checked.claim, tokens)
+    if as_json:
+        print_json(result)
+    else:
+        word = "[green]valid[/green]" if verdict.valid else "[red]not valid[/red]"
+        console().print(f"{word}: {verdict.reason} ({verdict.inputs_covered} inputs, {verdict.method})")
+        if verdict.counterexample is not None:
+            console().print(f"counterexample: {' '.join(map(str, verdict.counterexample))}", soft_wrap=True)
+        if "replay" in result:
+            console().print(f"replayed: answers {result['replay']['answers']}, expected {result['replay']['expected']}")
+    return 0 if verdict.valid else 1
