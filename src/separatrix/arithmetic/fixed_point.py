@@ -23,7 +23,7 @@ Where the printed text is wrong, silent or open to two readings:
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, final
+from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
@@ -44,8 +44,12 @@ from separatrix.arithmetic.interface import (
     check_products,
     taking_part,
 )
+from separatrix.arithmetic.softmax_once import softmax_rounded_once
 from separatrix.arithmetic.wide_integers import WORD
 from separatrix.errors import SeparatrixError
+
+SoftmaxRule: TypeAlias = Literal["appendix-d", "once"]
+"""``appendix-d`` rounds each exponential and each quotient; ``once`` rounds the real weight (see softmax_once)."""
 
 MOST_BITS = 4096
 """The largest size of N^Kc in bits: far beyond any model, far below what would never end."""
@@ -65,6 +69,7 @@ class FixedPoint(Arithmetic):
     length: int
     exponent: int
     rounding: Rounding = "down"
+    softmax_rule: SoftmaxRule = "appendix-d"
 
     def __post_init__(self) -> None:
         check_integer("length N", self.length, 2)
@@ -76,11 +81,14 @@ class FixedPoint(Arithmetic):
             )
         if self.rounding not in ("down", "nearest"):
             raise SeparatrixError(f"rounding is {self.rounding!r}; choose 'down' or 'nearest'")
+        if self.softmax_rule not in ("appendix-d", "once"):
+            raise SeparatrixError(f"softmax_rule is {self.softmax_rule!r}; choose 'appendix-d' or 'once'")
 
     @property
     def name(self) -> str:
         """See :class:`Arithmetic`."""
-        return f"fixed:N={self.length},Kc={self.exponent},{self.rounding}"
+        once = ",once" if self.softmax_rule == "once" else ""
+        return f"fixed:N={self.length},Kc={self.exponent},{self.rounding}{once}"
 
     @property
     def description(self) -> str:
@@ -225,6 +233,10 @@ class FixedPoint(Arithmetic):
         """
         array, grid = self._raw(array), self._grid
         mask = taking_part(array, axis, where)
+        if self.softmax_rule == "once":
+            everything = np.ones(array.shape, dtype=np.bool_) if mask is None else np.broadcast_to(mask, array.shape)
+            moved = np.moveaxis(array, axis, -1), np.moveaxis(everything, axis, -1)
+            return self._raw(np.moveaxis(softmax_rounded_once(*moved, grid), -1, axis))
         kept = array if mask is None else np.where(mask, array, -grid.limit)
         powers = self.exp(self.subtract(kept, self.max(kept, axis=axis, keepdims=True)))
         if mask is not None:

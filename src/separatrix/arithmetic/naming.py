@@ -16,7 +16,7 @@ from separatrix.errors import SeparatrixError, UnknownNameError
 ARITHMETIC_NAMES = ("fixed:N=1024,Kc=2,down", "fixed:N=1024,Kc=2,nearest", *FLOATING_FORMATS, "balls:128")
 """One name per kind; the numbers in the names of fixed point and balls are free."""
 
-_FIXED = re.compile(r"N=(\d{1,1000}),Kc=(\d{1,9}),(\w+)", re.ASCII)
+_FIXED = re.compile(r"N=(\d{1,1000}),Kc=(\d{1,9}),(\w+?)(,once)?", re.ASCII)
 
 
 def arithmetic_named(text: str) -> Arithmetic:
@@ -34,8 +34,9 @@ def arithmetic_named(text: str) -> Arithmetic:
         match = _FIXED.fullmatch(parameters)
         if match is None:
             raise SeparatrixError(f"cannot read {text!r}; write fixed:N=<length>,Kc=<exponent>,down or ...,nearest")
-        length, exponent, rounding = match.groups()
-        return FixedPoint(int(length), int(exponent), cast(Rounding, rounding))
+        length, exponent, rounding, once = match.groups()
+        rule = "once" if once else "appendix-d"
+        return FixedPoint(int(length), int(exponent), cast(Rounding, rounding), rule)
     if kind == "balls":
         if not (parameters.isascii() and parameters.isdecimal() and len(parameters) < 10):
             raise SeparatrixError(f"cannot read {text!r}; write balls:<bits>, e.g. balls:128")

@@ -19,6 +19,7 @@ from separatrix.cli import (
     verb_certify,
     verb_check,
     verb_code,
+    verb_frontier,
     verb_list,
     verb_precision,
     verb_sample,
@@ -26,7 +27,7 @@ from separatrix.cli import (
 from separatrix.errors import SeparatrixError
 
 INTERRUPTED = "interrupted; nothing half-written was left"
-VERBS = (verb_list, verb_sample, verb_code, verb_precision, verb_certify, verb_check, verb_atlas)
+VERBS = (verb_list, verb_sample, verb_code, verb_precision, verb_certify, verb_check, verb_frontier, verb_atlas)
 
 # Typer carries its own copy of Click and exports only some of its exceptions; the common base class of everything
 # that a wrong call raises is the base of BadParameter's base.
@@ -80,7 +81,7 @@ def run(arguments: Sequence[str]) -> int:
     except OSError as error:
         return _refuse(f"{error.filename or 'system'}: {error.strerror or error}; check the path, permissions and disk")
     except _CALL_ERROR as error:
-        message: str = error.format_message() if hasattr(error, "format_message") else str(error)  # type: ignore[attr-defined]
+        message = str(getattr(error, "format_message", error.__str__)())
         if not message:  # Typer raises an empty usage error after it has shown the help itself.
             return 2
         verbs = {module.NAME for module in VERBS}

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from separatrix.arithmetic import FixedPoint
 from separatrix.errors import SeparatrixError, UnknownNameError
-from separatrix.networks import Network
+from separatrix.networks import AnyNetwork
 from separatrix.tasks import Task, tasks
 
 
@@ -19,10 +19,11 @@ from separatrix.tasks import Task, tasks
 class Options:
     """How to build: the fixed point of BHBK24 B.2, the variant of the proof, and overrides for experiments.
 
-    ``gain`` replaces the score scale η, ``family`` the choice of sign code, ``parameters`` those of the task.
+    ``exponent`` is Kc, by default the construction's own; ``gain`` replaces the score scale η, ``family`` the choice of
+    sign code, ``parameters`` those of the task.
     """
 
-    exponent: int = 2
+    exponent: int | None = None
     rounding: Literal["down", "nearest"] = "down"
     variant: str = "repaired"
     gain: Fraction | None = None
@@ -36,7 +37,7 @@ class Options:
 class Built:
     """A network and what it is claimed to do."""
 
-    network: Network
+    network: AnyNetwork
     task: Task
     length: int
     arithmetic: FixedPoint
@@ -64,11 +65,22 @@ class Construction(ABC):
             raise SeparatrixError(f"{self.name} starts at length {self.minimum_length}, not {length}")
         task = tasks()[self.task_name].with_parameters(**chosen.parameters)
         task.check_length(length)
-        arithmetic = FixedPoint(length, chosen.exponent, chosen.rounding)
+        exponent = self.default_exponent(task, length) if chosen.exponent is None else chosen.exponent
+        arithmetic = FixedPoint(length, exponent, chosen.rounding, self.softmax_rule(chosen.variant))
         return Built(self.network(task, length, chosen), task, length, arithmetic)
 
+    def softmax_rule(self, variant: str) -> Literal["appendix-d", "once"]:
+        """How a variant's softmax rounds: as Appendix D says, unless the variant is about another rounding."""
+        del variant
+        return "appendix-d"
+
+    def default_exponent(self, task: Task, length: int) -> int:
+        """The constant Kc to use when none is asked for: 2, as BHBK24's repaired proofs need."""
+        del task, length
+        return 2
+
     @abstractmethod
-    def network(self, task: Task, length: int, options: Options) -> Network:
+    def network(self, task: Task, length: int, options: Options) -> AnyNetwork:
         """The weights for this task and length."""
 
     @abstractmethod

@@ -6,6 +6,7 @@ step(a) = ReLU(4a - 1) - ReLU(4a - 2), which is 0 for a ≤ 1/4 and exactly 1 fo
 return labels exactly).
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,27 +16,43 @@ import numpy
 from separatrix.arithmetic.codes import SignCode, families, sign_code
 from separatrix.arithmetic.codes.linear import LinearRule
 from separatrix.errors import SeparatrixError
-from separatrix.networks import ExactMatrix, FeedForward, SignRows, Slots
+from separatrix.networks import ExactMatrix, FeedForward, SignRows, Slots, TableRows
+
+CIRCLE_BITS = 30
 
 
 @dataclass(frozen=True)
 class Addresses:
-    """Sign vectors that serve as addresses, and the largest inner product of two of them."""
+    """Vectors that serve as addresses, and the largest inner product of two of them, both of norm 1.
 
-    rule: SignRows
+    ``norm`` is what the inner product of a row with itself has to be divided by: the width for rows of ±1.
+    """
+
+    rule: SignRows | TableRows
     max_inner: Fraction
+    norm: int
 
     @property
     def width(self) -> int:
         """The paper's k."""
         return self.rule.width
 
+    @property
+    def signs(self) -> SignRows:
+        """The rule, where it must be a sign code."""
+        if not isinstance(self.rule, SignRows):
+            raise SeparatrixError("this construction needs a sign code; points on a circle do not serve it")
+        return self.rule
+
 
 def addresses(count: int, max_inner: Fraction, family: str | None) -> Addresses:
     """The narrowest linear sign code for ``count`` addresses: described by a generator of O(log² N) bits.
 
-    Nonlinear codes can be narrower but have no generator, so they would have to be stored.
+    Nonlinear codes can be narrower but have no generator, so they would have to be stored. The family ``circle`` gives
+    points of the unit circle instead: two dimensions, stored, and inner products so close to 1 that they need bits.
     """
+    if family == "circle":
+        return circle(count)
     found: list[SignCode] = []
     refused: SeparatrixError | None = None
     for name in [family] if family is not None else list(families()):
@@ -55,7 +72,28 @@ def addresses(count: int, max_inner: Fraction, family: str | None) -> Addresses:
     assert isinstance(rule, LinearRule)
     generator = numpy.array([[row >> place & 1 for place in range(rule.width)] for row in rule.rows], dtype=numpy.uint8)
     needed = max(1, (max(count, 2) - 1).bit_length())
-    return Addresses(SignRows(generator[:needed]), best.max_inner)
+    return Addresses(SignRows(generator[:needed]), best.max_inner, best.width)
+
+
+def circle(count: int) -> Addresses:
+    """``count`` points spread over the unit circle, as multiples of 2^-30 (SHT23's encoding, in two dimensions).
+
+    The largest inner product is that of neighbours, measured exactly on the rounded points and lowered by what the
+    shortest point falls short of norm 1, so that it bounds every comparison of a point with itself.
+    """
+    scale = 1 << CIRCLE_BITS
+    angles = 2 * numpy.pi * numpy.arange(count) / count
+    # Floats only propose the points; everything that is claimed about them is computed from the integers.
+    points = numpy.rint(numpy.stack([numpy.cos(angles), numpy.sin(angles)], axis=1) * scale).astype(numpy.int64)
+    own = min(int(x) ** 2 + int(y) ** 2 for x, y in points.tolist())
+    following = numpy.roll(points, -1, axis=0).tolist()
+    nearest = max(a * c + b * d for (a, b), (c, d) in zip(points.tolist(), following, strict=True))
+    gap = Fraction(own - nearest, scale * scale)
+    if gap <= 0:
+        raise SeparatrixError(
+            f"{count} points on a circle are not told apart by {CIRCLE_BITS} bits; choose a sign code"
+        )
+    return Addresses(TableRows(ExactMatrix(points, scale)), 1 - gap, 1)
 
 
 def sufficient_gain(keys: int, max_inner: Fraction) -> Fraction:
@@ -65,7 +103,7 @@ def sufficient_gain(keys: int, max_inner: Fraction) -> Fraction:
     integer question: η (1 - γ) ≥ the number of bits of 3·keys is enough, since ln x < 0.7 · (bits of x).
     """
     bits = (3 * keys).bit_length()
-    return Fraction(7 * bits, 10) / (1 - max_inner) + 1
+    return Fraction(math.ceil(16 * (Fraction(7 * bits, 10) / (1 - max_inner) + 1)), 16)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ Deviations: bits are 0 and 1 instead of ±1, [BOS] counts as 0; addresses are li
 """
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy
 
@@ -74,7 +73,7 @@ class SparseThresholdConstruction(Construction):
         )
         heads = tuple(
             Head(
-                query=slots.reading(r, {f"asked{head}": identity(r, Fraction(gain, r))}),
+                query=slots.reading(r, {f"asked{head}": identity(r, gain / places.norm)}),
                 key=slots.reading(r, {"address": identity(r)}),
                 value=slots.reading(1, {"bit": identity(1)}),
                 output=slots.writing(1, {"found": _column(k, head)}),

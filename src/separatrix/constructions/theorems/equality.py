@@ -5,14 +5,19 @@ the comparison into an exact mismatch bit. Layer 2: uniform attention averages t
 
 Repairs (E2, E3): the paper lets rounding turn softmax weights into 0 and 1, but B.2 rounds down, and its final η is
 half of what its derivation asks. Here a feed-forward thresholds, as the paper's own remark after the proof suggests,
-and "at least one mismatch" is read off N · average with whole-number weights.
+and "at least one mismatch" is read off N · average with whole-number weights. The variant ``paper`` keeps the paper's
+η = ln N + Kc ln 2N, compares without a threshold, reads at average ≥ 1/N, and is evaluated with weights rounded once:
+exactly the inputs with one mismatch fail, and at Kc = 1 all unequal ones. The variant ``paper-appendix-d`` is the same
+network with Appendix D's softmax, which rounds small exponentials to 0 first: that alone repairs it (E3).
 
 Deviations: bits are 0 and 1 instead of ±1; the constants 1 and -1/2 in query and key shift all scores alike and are
 left out; F.2's d is 3 + 2k, its sum starts at N/2 + 1.
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Literal
 
 import numpy
 
@@ -24,6 +29,7 @@ from separatrix.networks import (
     ExactMatrix,
     FeedForward,
     Head,
+    Integers,
     Network,
     Readout,
     Slots,
@@ -31,6 +37,7 @@ from separatrix.networks import (
     identity,
 )
 from separatrix.tasks import Task
+from separatrix.tasks.problems.equality import Equality
 
 SLOT_ONES = 3
 
@@ -44,30 +51,43 @@ class EqualityConstruction(Construction):
     theorem: str = "BHBK24 Theorem 6"
     statement: str = "a 2-layer Transformer of width O(log N) and precision O(log N) computes EQ on every input"
     task_name: str = "equality"
+    variants: tuple[str, ...] = ("repaired", "paper", "paper-appendix-d")
     deviations: tuple[str, ...] = (
         "E2, E3: a thresholding feed-forward instead of weights rounded to 1",
         "E1: linear sign codes instead of a random draw",
     )
 
-    def partners(self, length: int) -> "numpy.ndarray[tuple[int], numpy.dtype[numpy.int64]]":
+    def softmax_rule(self, variant: str) -> Literal["appendix-d", "once"]:
+        """F.2 rounds the weights themselves; Appendix D's softmax repairs its proof."""
+        return "once" if variant == "paper" else "appendix-d"
+
+    def partners(self, task: Task, length: int) -> Integers:
         """The position that each position attends to: its partner in the first half, or itself."""
-        half = length // 2
-        own = numpy.arange(length)
-        return numpy.where(own >= half, own - half, own)
+        assert isinstance(task, Equality)
+        first, second = task.halves(length)
+        found = numpy.arange(length, dtype=numpy.int64)
+        found[second] = first
+        return found
 
     def network(self, task: Task, length: int, options: Options) -> Network:
         places = addresses(length, options.max_inner, options.family)
         k = places.width
-        gain = options.gain if options.gain is not None else sufficient_gain(length, places.max_inner)
+        written = options.variant != "repaired"
+        exponent = self.default_exponent(task, length) if options.exponent is None else options.exponent
+        own = papers_gain(length, exponent) if written else sufficient_gain(length, places.max_inner)
+        gain = options.gain if options.gain is not None else own
         slots = Slots((("bit", 1), ("found", 1), ("mismatch", 1), ("address", k), ("partner", k)))
         everything = ((0, 2), (0, length))
         embedding = (
-            EmbeddingPart("bit", TableRows(ExactMatrix(numpy.array([[0], [1]]))), "token", *everything),
+            # The paper's own bits are ±1, and its failure is one of those: with 0 and 1 half of it would not show.
+            EmbeddingPart(
+                "bit", TableRows(ExactMatrix(numpy.array([[-1 if written else 0], [1]]))), "token", *everything
+            ),
             EmbeddingPart("address", places.rule, "position", *everything),
-            EmbeddingPart("partner", places.rule, "position", *everything, indices=self.partners(length)),
+            EmbeddingPart("partner", places.rule, "position", *everything, indices=self.partners(task, length)),
         )
         comparing = Head(
-            query=slots.reading(k, {"partner": identity(k, Fraction(gain, k))}),
+            query=slots.reading(k, {"partner": identity(k, gain / places.norm)}),
             key=slots.reading(k, {"address": identity(k)}),
             value=slots.reading(1, {"bit": identity(1)}),
             output=slots.writing(1, {"found": identity(1)}),
@@ -88,9 +108,9 @@ class EqualityConstruction(Construction):
             embedding,
             (
                 Attention((comparing,)),
-                self._comparison(slots),
+                self._difference(slots) if written else self._comparison(slots),
                 Attention((averaging,), residual=False),
-                self._at_least_one(slots, length),
+                self._at_least(slots, length, exponent) if written else self._at_least_one(slots, length),
             ),
             Readout(
                 slots.reading(1, {"mismatch": identity(1, sign)}),
@@ -106,6 +126,22 @@ class EqualityConstruction(Construction):
         units = step_units([found, ("bit", 0, -1)], 0, target) + step_units([bit, ("found", 0, -1)], 0, target)
         return feed_forward(slots, units)
 
+    def _difference(self, slots: Slots) -> FeedForward:
+        """The paper's comparison: |bit - found| / 2, exact if the softmax weights were 0 and 1."""
+        units = [
+            Unit((("bit", 0, 1), ("found", 0, -1)), 0, (("mismatch", 0, 1),)),
+            Unit((("bit", 0, -1), ("found", 0, 1)), 0, (("mismatch", 0, 1),)),
+        ]
+        whole = feed_forward(slots, units)
+        return replace(whole, outer=ExactMatrix(whole.outer.numerators, 2))
+
+    def _at_least(self, slots: Slots, length: int, exponent: int) -> FeedForward:
+        """The paper's readout: 1 when average ≥ 1/N, 0 when it is a step below, with slope N^Kc in between."""
+        scaled = (("mismatch", 0, length**exponent),)
+        below = length ** (exponent - 1)
+        units = [Unit(scaled, 1 - below, (("mismatch", 0, 1),)), Unit(scaled, -below, (("mismatch", 0, -1),))]
+        return feed_forward(slots, units, kept=False)
+
     def _at_least_one(self, slots: Slots, length: int) -> FeedForward:
         # N · average is the number of mismatches, up to rounding: 0 for none, at least 1/2 for one or more.
         scaled = (("mismatch", 0, 2 * length),)
@@ -116,6 +152,11 @@ class EqualityConstruction(Construction):
         """3 + 2k."""
         del task, length
         return SLOT_ONES + 2 * code_width
+
+
+def papers_gain(length: int, exponent: int) -> Fraction:
+    """The closing choice of F.2's proof, η = ln N + Kc ln 2N, rounded up to a hundredth."""
+    return Fraction(math.ceil(100 * (math.log(length) + exponent * math.log(2 * length))), 100)
 
 
 CONSTRUCTION = EqualityConstruction()

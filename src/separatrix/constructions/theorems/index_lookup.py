@@ -9,7 +9,6 @@ because ⟨T(i), T(i)⟩ is exactly 1, where the paper takes 2 ln 3N; thresholds
 """
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy
 
@@ -55,7 +54,7 @@ class IndexLookupConstruction(Construction):
             EmbeddingPart("address", places.rule, "position", (0, alphabet + length), (0, length)),
         )
         head = Head(
-            query=slots.reading(k, {"asked": identity(k, Fraction(gain, k))}),
+            query=slots.reading(k, {"asked": identity(k, gain / places.norm)}),
             key=slots.reading(k, {"address": identity(k)}),
             value=slots.reading(bits, {"symbol": identity(bits)}),
             output=slots.writing(bits, {"symbol": identity(bits)}),

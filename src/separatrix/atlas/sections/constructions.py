@@ -1,0 +1,146 @@
+"""The constructions section: every theorem's network at quick sizes, certified here and now."""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from rich.table import Table
+
+from separatrix.atlas.figure import PALETTE, draw
+from separatrix.atlas.html import table as html_table
+from separatrix.atlas.section import Advance, Figure, Results, Section
+from separatrix.certificates import Claim, check
+from separatrix.constructions import Construction, constructions
+from separatrix.errors import SeparatrixError
+
+POWERS = (4, 6, 8, 10)
+SLOW = 4.0
+"""A construction whose last size took this many seconds is not built larger."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConstructionsSection(Section):
+    """Certified width against N for every theorem."""
+
+    name: str = "constructions"
+    title: str = "Constructions"
+    order: int = 15
+
+    @property
+    def units(self) -> int:
+        """One for each construction."""
+        return len(constructions())
+
+    def collect(self, advance: Advance) -> Results:
+        """Build and certify every construction, as large as quick scale allows."""
+        entries: list[dict[str, Any]] = []
+        for construction in constructions().values():
+            entries.append(_entry(construction))
+            advance(f"certified {construction.name}")
+        return {"constructions": entries}
+
+    def figures(self, results: Results) -> list[Figure]:
+        """Certified width against N."""
+
+        def paint(axes: Any) -> None:
+            for number, entry in enumerate(results["constructions"]):
+                points = [(row["length"], row["width"]) for row in entry["sizes"] if row["certified"]]
+                if points:
+                    style = ("-", "--", ":", "-.")[number // len(PALETTE) % 4]
+                    axes.plot(
+                        *zip(*points, strict=True), style, marker="o", markersize=3, label=entry["name"],
+                        color=PALETTE[number % len(PALETTE)],
+                    )  # fmt: skip
+            axes.set_xscale("log", base=2)
+            axes.set_yscale("log", base=2)
+            axes.set_xlabel("length N")
+            axes.set_ylabel("certified width")
+            axes.grid(alpha=0.3)
+            axes.legend(frameon=False, fontsize=7, ncols=2)
+
+        caption = "Width of networks that are proved right on every input of length N."
+        return [draw("construction-widths", caption, paint)]
+
+    def body(self, results: Results) -> str:
+        """What each theorem says and the sizes certified."""
+        headings = ("construction", "theorem", "statement", "deviations")
+        about = [
+            (e["name"], e["theorem"], e["statement"], "; ".join(e["deviations"])) for e in results["constructions"]
+        ]
+        sizes = [
+            (
+                e["name"], r["length"], r["layers"], r["heads"], r["width"], r["precision_bits"], r["size_bits"],
+                r["inputs_covered"], r["method"], r["seconds"],
+            )
+            for e in results["constructions"]
+            for r in e["sizes"]
+        ]  # fmt: skip
+        columns = ("construction", "N", "layers", "heads", "width", "p", "bits", "inputs covered", "method", "seconds")
+        return html_table(headings, about) + html_table(
+            columns, sizes, caption="Each row was built and checked for this page", numbers=(1, 2, 3, 4, 5, 6, 9)
+        )
+
+    def table(self, results: Results) -> Table:
+        """The largest certified size of each construction."""
+        shown = Table(
+            title=f"{len(results['constructions'])} constructions, largest size certified here", title_justify="left"
+        )
+        shown.add_column("construction", style="bold", no_wrap=True)
+        shown.add_column("theorem")
+        for heading in ("N", "layers", "heads", "width", "bits p", "seconds"):
+            shown.add_column(heading, justify="right")
+        shown.add_column("inputs covered", overflow="fold")
+        for entry in results["constructions"]:
+            certified = [row for row in entry["sizes"] if row["certified"]]
+            if not certified:
+                shown.add_row(entry["name"], entry["theorem"], *["—"] * 7)
+                continue
+            row = certified[-1]
+            numbers = [str(row[key]) for key in ("length", "layers", "heads", "width", "precision_bits", "seconds")]
+            shown.add_row(entry["name"], entry["theorem"], *numbers, row["inputs_covered"])
+        return shown
+
+
+def _entry(construction: Construction) -> dict[str, Any]:
+    sizes: list[dict[str, Any]] = []
+    for power in POWERS:
+        started = time.perf_counter()
+        row = _size(construction, 2**power)
+        if row is None:
+            continue
+        took = time.perf_counter() - started
+        sizes.append({**row, "seconds": round(took, 2)})
+        if took > SLOW or not row["certified"]:
+            break
+    return {
+        "name": construction.name,
+        "title": construction.title,
+        "theorem": construction.theorem,
+        "statement": construction.statement,
+        "deviations": list(construction.deviations),
+        "task": construction.task_name,
+        "sizes": sizes,
+    }
+
+
+def _size(construction: Construction, length: int) -> dict[str, Any] | None:
+    from separatrix.certificates.certificate import size_of
+
+    try:
+        built = construction.build(length)
+    except SeparatrixError:
+        return None  # this length is outside the theorem's domain
+    claim = Claim(built.task, built.length, built.arithmetic)
+    verdict = check(built.network, claim)
+    return {
+        "length": length,
+        **size_of(built.network, claim),
+        "certified": verdict.valid,
+        "inputs_covered": verdict.inputs_covered,
+        "method": verdict.method,
+        "reason": verdict.reason,
+        "command": f"separatrix certify {construction.name} --length {length}",
+    }
+
+
+SECTION = ConstructionsSection()
