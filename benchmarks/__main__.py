@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks import fixed_point, samplers, sign_codes
+from benchmarks import constructions, fixed_point, samplers, sign_codes
 from benchmarks.report import Report
 from separatrix.files import write_atomically
 from separatrix.provenance import versions
@@ -17,6 +17,7 @@ MODULES: dict[str, Callable[[], Iterator[Report]]] = {
     "samplers": samplers.reports,
     "sign-codes": sign_codes.reports,
     "fixed-point": fixed_point.reports,
+    "constructions": constructions.reports,
 }
 
 

@@ -54,6 +54,13 @@ def test_every_task_is_on_the_page_and_in_the_data(atlas):
         assert f'id="task-{name}"' in page
 
 
+def test_every_construction_is_certified_on_the_page(atlas):
+    for entry in atlas.results["sections"]["constructions"]["constructions"]:
+        assert entry["sizes"], entry["name"]
+        for row in entry["sizes"]:
+            assert row["certified"], (entry["name"], row["length"], row["reason"])
+
+
 def test_data_is_json_and_carries_its_provenance(atlas):
     data = json.loads(json.dumps(atlas.results))
     record = data["provenance"]
@@ -109,5 +116,5 @@ def test_the_same_drawing_gives_the_same_bytes():
 def test_terminal_tables_have_a_row_for_each_entry(atlas):
     for section in ordered_sections():
         results = atlas.results["sections"][section.name]
-        entries = results.get("tasks") or results.get("rows")
+        entries = results.get("tasks") or results.get("rows") or results.get("constructions")
         assert section.table(results).row_count == len(entries)

@@ -109,6 +109,11 @@ def test_training_split_and_parameters(call):
         (("certify", "equality", "--length", "7"), ("not 7",)),
         (("certify", "equality", "--length", "8", "--precision", "2"), ("2 bits cannot hold equality",)),
         (("certify", "equality", "--length", "8", "--gain", "x"), ("--gain", "x")),
+        (("certify", "equality", "--length", "8", "--max-memory", "lots"), ("lots",)),
+        (("certify", "equality", "--length", "8", "--max-memory", "1M"), ("GiB", "--max-memory")),
+        (("frontier", "equality", "--from", "9", "--to", "3"), ("--from 9",)),
+        (("frontier", "equality", "--figure", "x.pdf"), ("x.pdf",)),
+        (("frontier", "dyck-dfa"), ("dyck-dfa",)),
         (("certify", "equality", "--length", "8", "--rounding", "up"), ("up",)),
         (("check", "/nonexistent/certificate.json"), ("/nonexistent/certificate.json",)),
         (("sample", "dyck", "--seed", "-1"), ("seed -1",)),
@@ -170,6 +175,51 @@ def test_a_closed_pipe_is_no_error():
 def in_a_process(script: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", script]
     return subprocess.run(command, capture_output=True, text=True, check=True, env=environment())
+
+
+def test_certify_writes_what_check_accepts(call, tmp_path):
+    folder = str(tmp_path / "made")
+    ended = call("certify", "index-lookup", "--length", "32", "--out", folder, "--json")
+    assert ended.code == 0, ended.err
+    record = json.loads(ended.out)
+    assert record["certified"] is True
+    assert record["inputs_covered"] == "64^32*32"
+    checked = call("check", record["certificate"], "--json")
+    assert checked.code == 0
+    assert json.loads(checked.out)["valid"] is True
+    assert call("check", folder).code == 0
+
+
+def test_a_false_claim_ends_with_one_and_writes_nothing(call, tmp_path):
+    folder = tmp_path / "made"
+    ended = call("certify", "equality", "--length", "8", "--variant", "paper", "--out", str(folder), "--json")
+    assert ended.code == 1
+    record = json.loads(ended.out)
+    assert record["certified"] is False
+    assert record["counterexample"] is not None
+    assert not folder.exists()
+
+
+def test_an_edited_certificate_ends_with_one(call, tmp_path):
+    call("certify", "equality", "--length", "8", "--out", str(tmp_path))
+    path = tmp_path / "certificate.json"
+    path.write_text(path.read_text().replace("2^8", "2^9"))
+    ended = call("check", str(path), "--replay")
+    assert ended.code == 1
+    assert "not valid" in ended.out
+
+
+def test_frontier_shows_what_certifies(call, tmp_path):
+    figure = tmp_path / "f.svg"
+    ended = call("frontier", "index-lookup", "--from", "4", "--to", "5", "--figure", str(figure), "--json")
+    record = json.loads(ended.out)
+    assert figure.read_text().startswith("<svg")
+    for kept in record["frontier"].values():
+        widths = [point["width"] for point in kept]
+        bits = [point["precision_bits"] for point in kept]
+        assert all(point["certified"] for point in kept)
+        assert widths == sorted(widths)
+        assert bits == sorted(bits, reverse=True)
 
 
 def test_a_long_row_is_cut_in_the_table_and_whole_in_json(call):

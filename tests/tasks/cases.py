@@ -11,7 +11,7 @@ SMALL: dict[str, list[tuple[dict[str, Any], list[int]]]] = {
     "index-lookup": [({"alphabet": 3}, [1, 2, 5]), ({"alphabet": 64}, [2])],
     "index": [({}, [1, 4, 8])],
     "dyck": [({}, [2, 4, 6]), ({"types": 1, "depth": 3}, [8]), ({"types": 3, "depth": 1}, [4])],
-    "equality": [({}, [2, 8]), ({"alphabet": 3}, [4, 6])],
+    "equality": [({}, [2, 8]), ({"alphabet": 3}, [4, 6]), ({"alice": "1,4,6,7"}, [8]), ({"alice": "2"}, [2])],
     "inequality": [({}, [2, 8])],
     "eq-random": [({}, [2, 8])],
     "eq-one": [({"vocabulary_size": 4}, [2, 6])],

@@ -122,3 +122,42 @@ def test_bad_parameters_and_lengths():
         tasks()["eq-one"].with_parameters(vocabulary_size=2)
     with pytest.raises(SeparatrixError, match="divisible by 2, not 9"):
         tasks()["eq-ncp"].sample(draws_from(0), 1, 9)
+
+
+class TestPartition:
+    """Lemma 5: equality over any balanced partition."""
+
+    def test_positions_of_the_first_half_are_named(self):
+        task = Equality(alice="6, 1,4")
+        assert task.alice == "1,4,6"
+        assert task.halves(6) == ([0, 3, 5], [1, 2, 4])
+        assert task.solve([0, 0, 1, 1, 1, 1], 6)[-1] == 1
+        assert task.solve([0, 0, 1, 0, 1, 1], 6)[-1] == 0
+
+    def test_the_first_half_is_the_default(self):
+        named, plain = Equality(alice="1,2,3"), Equality()
+        inputs = plain.sample(draws_from(4), 500, 6).inputs
+        assert (named.decide(inputs, 6) == plain.decide(inputs, 6)).all()
+        assert (named.sample(draws_from(4), 500, 6).inputs == inputs).all()
+
+    def test_samples_are_equal_half_of_the_time(self):
+        batch = Equality(alice="2,3,5,8").sample(draws_from(5), 20_000, 8)
+        assert_counts_follow(Counter(batch.targets[:, -1].tolist()), {0: 0.5, 1: 0.5})
+
+    def test_the_parties_hold_their_parts(self):
+        split = Equality(alice="2,3").communication(4)
+        assert (split.alice, split.bob) == ((1, 2), (0, 3))
+
+    def test_the_picture_draws_the_halves_above_each_other(self):
+        assert Equality(alice="2,3").picture([1, 0, 1, 1], 4).splitlines()[:2] == ["0 1", "1 1"]
+
+    @pytest.mark.parametrize("alice", ["", "1,x", "0,1", "2,2"])
+    def test_bad_positions_end_in_one_line(self, alice):
+        with pytest.raises(SeparatrixError) as error:
+            Equality(alice=alice)
+        assert "\n" not in str(error.value)
+
+    @pytest.mark.parametrize("alice", ["1,2", "1,2,7", "1,2,3,4"])
+    def test_unbalanced_partitions_are_refused(self, alice):
+        with pytest.raises(SeparatrixError, match="needs 3 of 1 to 6"):
+            Equality(alice=alice).check_length(6)

@@ -5,6 +5,7 @@ once, in the arithmetic that was asked for, and never on the way in.
 """
 
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any, Protocol, SupportsFloat, cast, runtime_checkable
 
 import numpy as np
@@ -35,6 +36,9 @@ def exact_ratio(value: Any) -> tuple[int, int]:
     >>> exact_ratio(0.375)
     (3, 8)
     """
+    if isinstance(value, (int, Fraction)):
+        # What nearly every value is; asking for the protocol below is slow.
+        return int(value.numerator), value.denominator
     if isinstance(value, np.generic):
         # Python's own number where there is one of the same value; numpy's booleans have no numerator.
         value = cast(Any, value).item()

@@ -22,8 +22,8 @@ _FIXED = re.compile(r"N=(\d{1,1000}),Kc=(\d{1,9}),(\w+?)(,once)?", re.ASCII)
 def arithmetic_named(text: str) -> Arithmetic:
     """Make the arithmetic that a name describes.
 
-    >>> arithmetic_named("fixed:N=1024,Kc=2,down")
-    FixedPoint(length=1024, exponent=2, rounding='down')
+    >>> arithmetic_named("fixed:N=1024,Kc=2,down") == FixedPoint(1024, 2, "down")
+    True
     >>> str(arithmetic_named("balls:128"))
     'balls:128'
     """

@@ -7,6 +7,7 @@ same bytes.
 
 import importlib
 import io
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -34,6 +35,7 @@ def draw(name: str, caption: str, paint: Callable[[Any], None], width: float = 7
         svg, png = io.StringIO(), io.BytesIO()
         canvas.savefig(svg, format="svg", metadata={"Date": None, "Title": caption})
         canvas.savefig(png, format="png", dpi=160, metadata={"Software": None})
-    # The XML prologue is not allowed inside an HTML page.
+    # The XML prologue is not allowed inside an HTML page, and ids must be unique among all figures of the page.
     markup = svg.getvalue()
-    return Figure(name, caption, markup[markup.index("<svg") :], png.getvalue())
+    markup = re.sub(r'(\bid="|href="#|url\(#)', lambda found: f"{found[1]}{name}-", markup[markup.index("<svg") :])
+    return Figure(name, caption, markup, png.getvalue())

@@ -4,12 +4,17 @@ It shares no code with the constructions. What it relies on is the arithmetic ro
 and the tasks. Methods are tried in order until one decides; each is a file of ``methods/``.
 """
 
+from collections.abc import Iterator
 from functools import cache
 
 from separatrix.catalog import Catalog, discover
 from separatrix.certificates import methods as folder
-from separatrix.certificates.verdict import Claim, Method, Verdict, apply
-from separatrix.networks import Network
+from separatrix.certificates.verdict import Claim, Method, Tokens, Verdict, apply, first_failure
+from separatrix.networks import AnyNetwork
+from separatrix.tasks import draws_from
+
+
+LARGEST_REPLAY = 1 << 26
 
 
 @cache
@@ -18,7 +23,7 @@ def methods() -> Catalog[Method]:
     return discover("method", folder, "METHOD", Method)  # type: ignore[type-abstract]
 
 
-def check(network: Network, claim: Claim, method: str | None = None) -> Verdict:
+def check(network: AnyNetwork, claim: Claim, method: str | None = None) -> Verdict:
     """Decide the claim for every input of its length, with one method or with the first that can."""
     if method is not None:
         return apply(methods()[method], network, claim)
@@ -28,4 +33,16 @@ def check(network: Network, claim: Claim, method: str | None = None) -> Verdict:
         if verdict.valid or verdict.refuted:
             return verdict
         reasons.append(f"{each.name}: {verdict.reason}")
+    # A network too large to be run a few times is left undecided rather than waited for.
+    small = network.positions**2 * network.width <= LARGEST_REPLAY
+    found = first_failure(network, claim, _samples(claim)) if small else None
+    if found is not None:
+        return Verdict(False, True, "a random input is answered wrongly", "sampling", counterexample=found)
     return Verdict(False, False, "not proved; " + "; ".join(reasons), "none")
+
+
+def _samples(claim: Claim) -> Iterator[Tokens]:
+    """Random inputs of the task: they can refute a claim, never prove it."""
+    draws = draws_from(0)
+    while True:
+        yield from claim.task.sample(draws, 8, claim.length).inputs

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from separatrix.arithmetic import Arithmetic
 from separatrix.errors import SeparatrixError
-from separatrix.networks import Network, evaluate
+from separatrix.networks import AnyNetwork, Network, evaluate
 from separatrix.tasks import Task
 
 Tokens = NDArray[numpy.int64]
@@ -55,13 +55,19 @@ class Verdict:
 
 
 class Method(ABC):
-    """A way to decide claims about all inputs; one file of ``methods/`` each."""
+    """A way to decide claims about all inputs; one file of ``methods/`` each.
+
+    ``kinds`` are the kinds of networks that ``prove`` takes; no other ever reaches it. Networks that embed sets or
+    are decoded otherwise than by bits or the largest coordinate reach it only if it says that it knows ``extensions``.
+    """
 
     name: str
     order: int
+    kinds: tuple[type[AnyNetwork], ...] = (Network,)
+    extensions: bool = False
 
     @abstractmethod
-    def prove(self, network: Network, claim: Claim) -> str:
+    def prove(self, network: Any, claim: Claim) -> str:
         """Return the number of inputs covered, such as "64^1024*1024", if every one is answered correctly.
 
         Raises :class:`UnsupportedError` where the method does not apply and :class:`SuspicionError` where the claim
@@ -69,8 +75,12 @@ class Method(ABC):
         """
 
 
-def apply(method: Method, network: Network, claim: Claim) -> Verdict:
+def apply(method: Method, network: AnyNetwork, claim: Claim) -> Verdict:
     """One method's verdict; a suspicion becomes a refutation only when a replayed input fails."""
+    if not isinstance(network, method.kinds):
+        return Verdict(False, False, f"the method does not cover a {type(network).__name__}", method.name)
+    if not method.extensions and _extended(network):
+        return Verdict(False, False, "the method does not cover dual certificates and this decoding", method.name)
     try:
         covered = method.prove(network, claim)
     except UnsupportedError as reason:
@@ -81,7 +91,13 @@ def apply(method: Method, network: Network, claim: Claim) -> Verdict:
     return Verdict(True, False, "every input is answered correctly", method.name, covered)
 
 
-def first_failure(network: Network, claim: Claim, candidates: Iterable[Tokens]) -> tuple[Any, ...] | None:
+def _extended(network: AnyNetwork) -> bool:
+    """Whether a network has something that most methods would overlook."""
+    embeds_sets = isinstance(network, Network) and bool(network.dual_parts)
+    return embeds_sets or network.readout.decoding not in ("bits", "argmax")
+
+
+def first_failure(network: AnyNetwork, claim: Claim, candidates: Iterable[Tokens]) -> tuple[Any, ...] | None:
     """The first of up to 64 candidates that the network really gets wrong."""
     for number, candidate in enumerate(candidates):
         if number >= REPLAYED:
@@ -91,11 +107,13 @@ def first_failure(network: Network, claim: Claim, candidates: Iterable[Tokens]) 
     return None
 
 
-def replay(network: Network, claim: Claim, tokens: Tokens) -> dict[str, Any]:
+def replay(network: AnyNetwork, claim: Claim, tokens: Tokens) -> dict[str, Any]:
     """Run one input and compare with the task's own slow solution."""
     outputs = evaluate(network, tokens[None, ...], claim.arithmetic)
     solved = claim.task.solve(tokens.tolist(), claim.length)
-    expected = [answer for answer in solved if answer is not None]
+    # Vectors are lists here, as in the answers that are given.
+    plain = [list(answer) if isinstance(answer, tuple) else answer for answer in solved]
+    expected = [answer for answer in plain if answer is not None]
     given = outputs.answers[0].tolist()
     if network.readout.at == "every":
         given = [answer for answer, asked in zip(given, solved, strict=True) if asked is not None]

@@ -19,6 +19,7 @@ from separatrix.cli import (
     verb_certify,
     verb_check,
     verb_code,
+    verb_export,
     verb_frontier,
     verb_list,
     verb_precision,
@@ -27,7 +28,17 @@ from separatrix.cli import (
 from separatrix.errors import SeparatrixError
 
 INTERRUPTED = "interrupted; nothing half-written was left"
-VERBS = (verb_list, verb_sample, verb_code, verb_precision, verb_certify, verb_check, verb_frontier, verb_atlas)
+VERBS = (
+    verb_list,
+    verb_sample,
+    verb_code,
+    verb_precision,
+    verb_certify,
+    verb_check,
+    verb_frontier,
+    verb_export,
+    verb_atlas,
+)
 
 # Typer carries its own copy of Click and exports only some of its exceptions; the common base class of everything
 # that a wrong call raises is the base of BadParameter's base.

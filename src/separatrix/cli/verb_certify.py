@@ -31,21 +31,24 @@ def command(
         int | None, typer.Option("--precision", "-p", help="Bits of one number, instead of --exponent.")
     ] = None,
     exponent: Annotated[
-        int | None, typer.Option("--exponent", help="The constant Kc of the fixed point; 2 by default.")
+        int | None, typer.Option("--exponent", help="The constant Kc; the theorem's own by default.")
     ] = None,
     rounding: Annotated[str, typer.Option("--rounding", help="'down' as the paper has it, or 'nearest'.")] = "down",
     variant: Annotated[str, typer.Option("--variant", help="Which version of the proof.")] = "repaired",
     gain: Annotated[str | None, typer.Option("--gain", help="A score scale η instead of the theorem's.")] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", help="A parameter of the task, NAME=VALUE.")] = None,
+    max_memory: Annotated[str, typer.Option("--max-memory", help="Refuse what would need more, such as 8G.")] = "8G",
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the two files.")] = None,
     as_json: JsonOption = False,
 ) -> int:
     """Build a network from a theorem and certify that it is right on every input of a length."""
     from separatrix.certificates import Claim, check
     from separatrix.certificates.certificate import size_of, write_certificate
+    from separatrix.certificates.memory import check_memory, parse_bytes
     from separatrix.constructions import constructions
 
     started = time.perf_counter()
+    limit = parse_bytes(max_memory)
     chosen = constructions()[construction]
     options = _options(chosen.task_name, length, precision, exponent, rounding, variant, gain, settings or [])
     folder = out or Path("certificates") / f"{construction}-{length}"
@@ -54,6 +57,7 @@ def command(
     with notes().status(f"building {construction} for length {length}") as status:
         built = chosen.build(length, options)
         claim = Claim(built.task, built.length, built.arithmetic)
+        check_memory(built.network, limit)
         status.update(f"checking all inputs of length {length}")
         verdict = check(built.network, claim)
         path: Path | None = None
@@ -103,7 +107,7 @@ def _options(
     own = tasks()[task].parameters()
     parameters = {name: value for name, value in changed.items() if value != own[name]}
     return Options(
-        exponent=2 if exponent is None else exponent,
+        exponent=exponent,
         rounding=rounding,
         variant=variant,
         gain=scale,

@@ -45,11 +45,12 @@ class Addresses:
         return self.rule
 
 
-def addresses(count: int, max_inner: Fraction, family: str | None) -> Addresses:
+def addresses(count: int, max_inner: Fraction, family: str | None, two_sided: bool = False) -> Addresses:
     """The narrowest linear sign code for ``count`` addresses: described by a generator of O(log² N) bits.
 
     Nonlinear codes can be narrower but have no generator, so they would have to be stored. The family ``circle`` gives
     points of the unit circle instead: two dimensions, stored, and inner products so close to 1 that they need bits.
+    With ``two_sided`` no inner product is below -``max_inner`` either.
     """
     if family == "circle":
         return circle(count)
@@ -57,7 +58,7 @@ def addresses(count: int, max_inner: Fraction, family: str | None) -> Addresses:
     refused: SeparatrixError | None = None
     for name in [family] if family is not None else list(families()):
         try:
-            code = sign_code(max(count, 2), max_inner, family=name)
+            code = sign_code(max(count, 2), max_inner, two_sided, name)
         except SeparatrixError as error:
             refused = error
             continue

@@ -2,10 +2,12 @@
 
 A part writes one slot, for tokens and positions in given ranges. Its vector is a row of an explicit table or a sign
 vector generated from a binary matrix of O(log² N) bits (BHBK24 Lemma 3: vectors are made on demand and never stored).
-Which row is taken follows from the token or from the position, directly or through a list of indices.
+Which row is taken follows from the token or from the position, directly or through a list of indices. Where the cells
+of an input are several numbers instead of a token, feature parts map those linearly (points in BHBK24 Appendix G).
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal, TypeAlias
 
 import numpy
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 
 from separatrix.arithmetic import Arithmetic, RawArray
 from separatrix.errors import SeparatrixError
-from separatrix.networks.exact import ExactMatrix, Integers, Slots
+from separatrix.networks.exact import LARGEST_NUMERATOR, ExactMatrix, Integers, Slots
 
 Bits: TypeAlias = NDArray[numpy.uint8]
 
@@ -125,6 +127,34 @@ class EmbeddingPart:
         """Bits of the rule and of the list of indices."""
         listed = 0 if self.indices is None else self.indices.size * max(1, (self.rule.count - 1).bit_length())
         return self.rule.size_bits(precision_bits) + listed
+
+
+@dataclass(frozen=True, eq=False)
+class FeaturePart:
+    """Adds W·cell to ``slot`` at every position, for inputs whose cells are several numbers; W is (width, numbers).
+
+    Cells may be larger than an arithmetic can represent (coordinates in units of 2^-20), so the product is exact and
+    only its result is rounded: these numbers are the input, not an intermediate value of the network.
+    """
+
+    slot: str
+    matrix: ExactMatrix
+
+    def rows(self, cells: Integers, arithmetic: Arithmetic) -> RawArray:
+        """W·cell in an arithmetic: (…, numbers) gives (…, slot width)."""
+        numerators = self.matrix.numerators
+        heaviest = max((sum(map(abs, row)) for row in numerators.tolist()), default=0)
+        if cells.size and heaviest * max(abs(int(cells.min())), abs(int(cells.max()))) >= LARGEST_NUMERATOR:
+            raise SeparatrixError(
+                f"the cells times the weights of slot {self.slot!r} exceed 62 bits; give smaller cells"
+            )
+        values, places = numpy.unique(cells @ numerators.T, return_inverse=True)
+        exact = numpy.array([Fraction(int(value), self.matrix.denominator) for value in values], dtype=object)
+        return arithmetic.encode(exact)[places.reshape((*cells.shape[:-1], len(numerators)))]
+
+    def size_bits(self, precision_bits: int) -> int:
+        """Every weight that is not zero at full precision."""
+        return self.matrix.parameters * precision_bits
 
 
 def embed(

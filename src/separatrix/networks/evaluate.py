@@ -14,40 +14,60 @@ from numpy.typing import NDArray
 
 from separatrix.arithmetic import Arithmetic, RawArray
 from separatrix.errors import SeparatrixError
+from separatrix.networks.decoding import nearest_whole, triple_in_sums
 from separatrix.networks.embedding import embed
 from separatrix.networks.exact import ExactMatrix, Integers
-from separatrix.networks.network import Attention, FeedForward, Head, Network
-
-LARGEST_SCORES = 1 << 22
+from separatrix.networks.graph import GraphAttention, attend_on_graph, check_graphs
+from separatrix.networks.network import Attention, FeedForward, Head, Layer, Network
+from separatrix.networks.recurrent import AnyNetwork, RecurrentNetwork, run_recurrent
+from separatrix.networks.third_order import ThirdOrderAttention, attend_to_pairs
+from separatrix.networks.weights import LARGEST_SCORES, weights_of
 
 
 @dataclass(frozen=True)
 class Outputs:
-    """Raw readouts (batch, positions read, outputs) and the decoded answers (batch, positions read)."""
+    """Raw readouts (batch, positions read, outputs) and the decoded answers (batch, positions read).
+
+    Answers have a last axis of outputs as well where they are vectors, after the decoding ``round``.
+    """
 
     raw: RawArray
     answers: Integers
 
 
-def evaluate(network: Network, tokens: Integers, arithmetic: Arithmetic, chunk: int | None = None) -> Outputs:
-    """Run the network on a batch of inputs (batch, positions)."""
+def evaluate(network: AnyNetwork, tokens: Integers, arithmetic: Arithmetic, chunk: int | None = None) -> Outputs:
+    """Run the network on a batch of inputs: tokens (batch, positions), or graphs (batch, N, N) for a graph network."""
     check_tokens(network, tokens)
+    if isinstance(network, RecurrentNetwork):
+        raw = run_recurrent(network, tokens, arithmetic)
+        return Outputs(raw, decode(network, raw, arithmetic))
     stream = embedded(network, tokens, arithmetic)
     for number, layer in enumerate(network.layers):
         last = number == len(network.layers) - 1 or all(
             isinstance(later, FeedForward) for later in network.layers[number + 1 :]
         )
         # After the last attention only the positions that are read matter.
-        only_last = last and network.readout.at == "last" and isinstance(layer, Attention)
-        stream = run_layer(layer, stream, arithmetic, only_last=only_last, chunk=chunk)
+        only_last = last and network.readout.at == "last" and isinstance(layer, Attention | ThirdOrderAttention)
+        graphs = tokens if isinstance(layer, GraphAttention) else None
+        stream = run_layer(layer, stream, arithmetic, only_last=only_last, chunk=chunk, graphs=graphs)
     if network.readout.at == "last":
         stream = stream[:, -1:, :]
     raw = affine(network.readout.matrix, network.readout.bias, stream, arithmetic)
     return Outputs(raw, decode(network, raw, arithmetic))
 
 
-def check_tokens(network: Network, tokens: Integers) -> None:
+def check_tokens(network: AnyNetwork, tokens: Integers) -> None:
     """Raise a one-line error unless the tokens fit the network."""
+    if isinstance(network, Network) and network.reads_graphs:
+        check_graphs(tokens, network.positions)
+        return
+    if isinstance(network, Network) and network.features:
+        if tokens.ndim != 3 or tokens.shape[1:] != (network.positions, network.features):
+            raise SeparatrixError(
+                f"the network reads {network.positions} cells of {network.features} numbers, "
+                f"not an array of shape {tokens.shape}"
+            )
+        return
     if tokens.ndim != 2 or tokens.shape[1] != network.positions:
         raise SeparatrixError(f"the network reads {network.positions} tokens, not an array of shape {tokens.shape}")
     if tokens.size and (int(tokens.min()) < 0 or int(tokens.max()) >= network.vocabulary):
@@ -57,20 +77,32 @@ def check_tokens(network: Network, tokens: Integers) -> None:
 
 
 def embedded(network: Network, tokens: Integers, arithmetic: Arithmetic) -> RawArray:
-    """φ of every token at its position: (batch, positions, d)."""
+    """φ of every token at its position: (batch, positions, d). Vertices of a graph and cells have token 0."""
+    cells = tokens
+    if network.reads_graphs or network.features:
+        tokens = numpy.zeros(tokens.shape[:2], dtype=numpy.int64)
     positions = numpy.broadcast_to(numpy.arange(network.positions, dtype=numpy.int64), tokens.shape)
-    return embed(network.embedding, network.slots, tokens, positions, arithmetic)
+    stream = embed(network.embedding, network.slots, tokens, positions, arithmetic)
+    for part in network.feature_parts:
+        place = network.slots.columns(part.slot)
+        stream[..., place] = arithmetic.add(stream[..., place], part.rows(cells, arithmetic))
+    for part in network.dual_parts:
+        place = network.slots.columns(part.slot)
+        rows = part.rows(cells, network.positions, arithmetic)
+        stream[..., place] = arithmetic.add(stream[..., place], rows)
+    return stream
 
 
 def run_layer(
-    layer: Attention | FeedForward,
+    layer: Layer,
     stream: RawArray,
     arithmetic: Arithmetic,
     *,
     only_last: bool = False,
     chunk: int | None = None,
+    graphs: Integers | None = None,
 ) -> RawArray:
-    """One layer on the residual stream (batch, positions, d)."""
+    """One layer on the residual stream (batch, positions, d); graph attention also needs the graphs."""
     if isinstance(layer, FeedForward):
         hidden = arithmetic.relu(affine(layer.inner, layer.inner_bias, stream, arithmetic))
         result = affine(layer.outer, layer.outer_bias, hidden, arithmetic)
@@ -78,8 +110,16 @@ def run_layer(
     queries = stream[:, -1:, :] if only_last else stream
     first = stream.shape[1] - queries.shape[1]
     total = queries if layer.residual else arithmetic.zeros(queries.shape)
-    for head in layer.heads:
-        total = arithmetic.add(total, attend(head, stream, first, arithmetic, chunk))
+    if isinstance(layer, Attention):
+        outputs = [attend(head, stream, first, arithmetic, chunk) for head in layer.heads]
+    elif isinstance(layer, ThirdOrderAttention):
+        outputs = [attend_to_pairs(head, stream, first, arithmetic, chunk) for head in layer.heads]
+    elif graphs is None:
+        raise SeparatrixError("graph attention needs adjacency matrices; evaluate the whole network on them")
+    else:
+        outputs = [attend_on_graph(head, stream, graphs, arithmetic, chunk) for head in layer.heads]
+    for output in outputs:
+        total = arithmetic.add(total, output)
     return total
 
 
@@ -116,28 +156,13 @@ def mask_of(head: Head, queries: Integers, positions: int) -> NDArray[numpy.bool
     return numpy.ones((len(queries), positions), dtype=bool)
 
 
-def weights_of(head: Head, scores: RawArray, allowed: NDArray[numpy.bool_], arithmetic: Arithmetic) -> RawArray:
-    """Attention weights (batch, queries, keys); a query that may see no key gives all keys weight 0."""
-    allowed = numpy.broadcast_to(allowed, scores.shape)
-    seeing = allowed.any(axis=-1, keepdims=True)
-    if head.scoring == "linear":
-        return numpy.where(allowed, scores, arithmetic.zeros(scores.shape))
-    # Rows without a visible key would have no maximum: let them see everything and blank them afterwards.
-    visible = allowed | ~seeing
-    if head.scoring == "softmax":
-        weights = arithmetic.softmax(scores, where=visible)
-    else:
-        lowest = arithmetic.negate(arithmetic.max(arithmetic.maximum(scores, arithmetic.negate(scores)), keepdims=True))
-        shown = numpy.where(visible, scores, numpy.broadcast_to(lowest, scores.shape))
-        best = arithmetic.equal(shown, arithmetic.max(shown, axis=-1, keepdims=True)) & visible
-        ones = numpy.where(best, arithmetic.constant(1, scores.shape), arithmetic.zeros(scores.shape))
-        weights = arithmetic.divide(ones, arithmetic.sum(ones, axis=-1, keepdims=True))
-    return numpy.where(seeing, weights, arithmetic.zeros(scores.shape))
-
-
-def decode(network: Network, raw: RawArray, arithmetic: Arithmetic) -> Integers:
+def decode(network: AnyNetwork, raw: RawArray, arithmetic: Arithmetic) -> Integers:
     """Answers from readouts (…, outputs)."""
-    outputs = raw.shape[-1]
+    outputs, sums = raw.shape[-1], network.readout.power_sums
+    if network.readout.decoding == "round":
+        return nearest_whole(raw, arithmetic)
+    if sums is not None:
+        return triple_in_sums(sums, nearest_whole(raw, arithmetic))
     if network.readout.decoding == "bits":
         half = arithmetic.encode([1])
         doubled = arithmetic.add(raw, raw)

@@ -2,19 +2,24 @@
 
 BHBK24 §2 (heads concatenated and projected) and SHT23 (heads summed) are the same thing here: every head has its own
 output matrix into the residual stream, and the heads' outputs are added. Deviations from the papers' bare definition,
-all of which they allow or use: residual connections, masks, hard and linear attention beside softmax.
+all of which they allow or use: residual connections, masks, hard and linear attention beside softmax. Third-order and
+graph attention of SHT23 are layers of their own kinds, in ``third_order`` and ``graph``.
 """
 
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from separatrix.errors import SeparatrixError
-from separatrix.networks.embedding import EmbeddingPart
+from separatrix.networks.decoding import PowerSums
+from separatrix.networks.dual import CellSets, DualPart
+from separatrix.networks.embedding import EmbeddingPart, FeaturePart
 from separatrix.networks.exact import ExactMatrix, Slots
+from separatrix.networks.graph import GRAPH_MATRICES, GraphAttention
+from separatrix.networks.third_order import THIRD_ORDER_MATRICES, ThirdOrderAttention
+from separatrix.networks.weights import Scoring
 
-Scoring: TypeAlias = Literal["softmax", "hard", "linear"]
 Mask: TypeAlias = Literal["none", "causal", "strict"]
-Decoding: TypeAlias = Literal["bits", "argmax"]
+Decoding: TypeAlias = Literal["bits", "argmax", "round", "power-sums"]
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ class FeedForward:
     residual: bool = True
 
 
-Layer: TypeAlias = Attention | FeedForward
+Layer: TypeAlias = Attention | FeedForward | ThirdOrderAttention | GraphAttention
 
 
 @dataclass(frozen=True)
@@ -60,18 +65,31 @@ class Readout:
     """What is read from the residual stream: W x + b, at the last or at every position.
 
     ``bits``: output bit r (most significant first) is 1 when coordinate r exceeds 1/2; ``argmax``: the number of the
-    largest coordinate, the smallest number on ties.
+    largest coordinate, the smallest number on ties; ``round``: a vector, every coordinate rounded to the nearest whole
+    number; ``power-sums``: whether a triple matches, from a residue and power sums (see ``decoding``).
     """
 
     matrix: ExactMatrix
     bias: ExactMatrix
     decoding: Decoding
     at: Literal["last", "every"] = "last"
+    power_sums: PowerSums | None = None
+
+    def __post_init__(self) -> None:
+        sums, rows = self.power_sums, self.matrix.shape[0]
+        if (sums is not None) != (self.decoding == "power-sums"):
+            raise SeparatrixError(f"power sums go with the decoding power-sums alone, not with {self.decoding}")
+        if sums is not None and not 2 <= rows <= sums.prime:
+            raise SeparatrixError(f"{rows} coordinates are no residue and power sums in a field of {sums.prime}")
 
 
 @dataclass(frozen=True)
 class Network:
-    """A Transformer with explicit weights for inputs of ``positions`` tokens below ``vocabulary``."""
+    """A Transformer with explicit weights for inputs of ``positions`` tokens below ``vocabulary``.
+
+    With ``feature_parts`` an input has cells of several numbers instead; the other parts then go by position alone.
+    ``dual_parts`` embed sets of positions, named by a cell or by its position.
+    """
 
     slots: Slots
     vocabulary: int
@@ -80,6 +98,8 @@ class Network:
     layers: tuple[Layer, ...]
     readout: Readout
     about: str = field(default="", compare=False)
+    feature_parts: tuple[FeaturePart, ...] = ()
+    dual_parts: tuple[DualPart, ...] = ()
 
     def __post_init__(self) -> None:
         problems = list(self._problems())
@@ -101,6 +121,14 @@ class Network:
                 found.append(f"embedding writes the unknown slot {part.slot!r}")
             elif part.rule.width != self.slots.size(part.slot):
                 found.append(f"embedding rows for slot {part.slot!r} have {part.rule.width} numbers")
+        for part in self.feature_parts:
+            if part.slot not in {name for name, _ in self.slots.parts}:
+                found.append(f"embedding writes the unknown slot {part.slot!r}")
+            else:
+                expect(f"feature part for slot {part.slot!r}", part.matrix, self.slots.size(part.slot), self.features)
+        found += self._problems_of_duals()
+        if self.feature_parts and any(part.source == "token" for part in self.embedding):
+            found.append("cells of several numbers are not tokens, but a part of the embedding goes by token")
         for number, layer in enumerate(self.layers):
             where = f"layer {number}"
             if isinstance(layer, FeedForward):
@@ -108,6 +136,11 @@ class Network:
                 expect(f"{where} inner bias", layer.inner_bias, layer.inner.shape[0], 1)
                 expect(f"{where} outer", layer.outer, width, layer.inner.shape[0])
                 expect(f"{where} outer bias", layer.outer_bias, width, 1)
+                continue
+            if not isinstance(layer, Attention):
+                for place, head in enumerate(layer.heads):
+                    for name, shape in head.expected_shapes(width).items():
+                        expect(f"{where} head {place} {name}", getattr(head, name), *shape)
                 continue
             for place, head in enumerate(layer.heads):
                 expect(f"{where} head {place} query", head.query, None, width)
@@ -118,31 +151,57 @@ class Network:
         expect("readout bias", self.readout.bias, self.readout.matrix.shape[0], 1)
         return found
 
+    def _problems_of_duals(self) -> list[str]:
+        found: list[str] = []
+        for part in self.dual_parts:
+            if part.slot not in {name for name, _ in self.slots.parts}:
+                found.append(f"embedding writes the unknown slot {part.slot!r}")
+            elif part.rule.width != self.slots.size(part.slot):
+                found.append(f"dual certificates for slot {part.slot!r} have {part.rule.width} numbers")
+            if isinstance(part.sets, CellSets) and part.sets.columns[1] > self.features:
+                found.append(f"sets are read from column {part.sets.columns[1]}, cells have {self.features} numbers")
+        return found
+
     @property
     def depth(self) -> int:
         """How many attention layers there are: the papers' L."""
-        return sum(isinstance(layer, Attention) for layer in self.layers)
+        return sum(not isinstance(layer, FeedForward) for layer in self.layers)
 
     @property
     def heads(self) -> int:
         """The largest number of heads in a layer: the papers' H."""
-        return max((len(layer.heads) for layer in self.layers if isinstance(layer, Attention)), default=0)
+        return max((len(layer.heads) for layer in self.layers if not isinstance(layer, FeedForward)), default=0)
+
+    @property
+    def features(self) -> int:
+        """How many numbers a cell of the input has; 0 when it is a token."""
+        return self.feature_parts[0].matrix.shape[1] if self.feature_parts else 0
+
+    @property
+    def reads_graphs(self) -> bool:
+        """Whether inputs are adjacency matrices (count, N, N) instead of tokens (count, positions)."""
+        return any(isinstance(layer, GraphAttention) for layer in self.layers)
 
     @property
     def width(self) -> int:
         """max(m, d) as BHBK24 §2 defines the width."""
-        inner = [head.query.shape[0] for layer in self.layers if isinstance(layer, Attention) for head in layer.heads]
+        comparing = [layer for layer in self.layers if isinstance(layer, Attention | ThirdOrderAttention)]
+        inner = [head.query.shape[0] for layer in comparing for head in layer.heads]
         return max([self.slots.width, *inner])
 
     def size_bits(self, precision_bits: int) -> int:
         """Bits that describe the network: every non-zero weight at full precision and the embedding's description."""
         matrices = [matrix for layer in self.layers for matrix in matrices_of(layer)]
         weights = sum(matrix.parameters for matrix in [*matrices, self.readout.matrix, self.readout.bias])
-        return weights * precision_bits + sum(part.size_bits(precision_bits) for part in self.embedding)
+        parts = (*self.embedding, *self.feature_parts, *self.dual_parts)
+        return weights * precision_bits + sum(part.size_bits(precision_bits) for part in parts)
 
 
 def matrices_of(layer: Layer) -> list[ExactMatrix]:
     """All matrices of a layer."""
     if isinstance(layer, FeedForward):
         return [layer.inner, layer.inner_bias, layer.outer, layer.outer_bias]
-    return [matrix for head in layer.heads for matrix in (head.query, head.key, head.value, head.output)]
+    if isinstance(layer, Attention):
+        return [matrix for head in layer.heads for matrix in (head.query, head.key, head.value, head.output)]
+    names = GRAPH_MATRICES if isinstance(layer, GraphAttention) else THIRD_ORDER_MATRICES
+    return [getattr(head, name) for head in layer.heads for name in names]

@@ -6,6 +6,7 @@ file's metadata. Reading checks everything it uses: a corrupt, truncated or fore
 
 import hashlib
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,17 @@ from safetensors.numpy import load, save
 
 from separatrix.errors import SeparatrixError
 from separatrix.files import write_atomically
-from separatrix.networks.embedding import EmbeddingPart, SignRows, TableRows
+from separatrix.networks.decoding import PowerSums
+from separatrix.networks.dual import CellSets, DualPart, Sets, WindowSets
+from separatrix.networks.embedding import EmbeddingPart, FeaturePart, SignRows, TableRows
 from separatrix.networks.exact import ExactMatrix, Slots
-from separatrix.networks.network import Attention, FeedForward, Head, Network, Readout
+from separatrix.networks.graph import GRAPH_MATRICES, GraphAttention, GraphHead
+from separatrix.networks.network import Attention, FeedForward, Head, Layer, Network, Readout
+from separatrix.networks.recurrent import AnyNetwork, RecurrentNetwork, ReluMap
+from separatrix.networks.third_order import THIRD_ORDER_MATRICES, ThirdOrderAttention, ThirdOrderHead
 
 FORMAT = "separatrix-network-1"
+RECURRENT_FORMAT = "separatrix-recurrent-1"
 MATRICES = ("query", "key", "value", "output")
 FEED_FORWARD = ("inner", "inner_bias", "outer", "outer_bias")
 
@@ -38,9 +45,11 @@ class _Writer:
         return {"numerators": self.array(name, matrix.numerators), "denominator": matrix.denominator}
 
 
-def to_bytes(network: Network) -> bytes:
+def to_bytes(network: AnyNetwork) -> bytes:
     """The file's content; the same network gives the same bytes."""
     writer = _Writer()
+    if isinstance(network, RecurrentNetwork):
+        return _bytes(writer, _recurrent_structure(network, writer))
     parts: list[dict[str, Any]] = []
     for number, part in enumerate(network.embedding):
         where = f"embedding.{number}"
@@ -65,38 +74,97 @@ def to_bytes(network: Network) -> bytes:
             layers.append({"kind": "feed-forward", "residual": layer.residual, **named})
             continue
         heads: list[dict[str, Any]] = []
+        if not isinstance(layer, Attention):
+            graph = isinstance(layer, GraphAttention)
+            for place, head in enumerate(layer.heads):
+                names, where = GRAPH_MATRICES if graph else THIRD_ORDER_MATRICES, f"layers.{number}.heads.{place}"
+                named = {name: writer.matrix(f"{where}.{name}", getattr(head, name)) for name in names}
+                heads.append({"scoring": head.scoring, **named})
+            kind = "graph-attention" if graph else "third-order-attention"
+            layers.append({"kind": kind, "residual": layer.residual, "heads": heads})
+            continue
         for place, head in enumerate(layer.heads):
             where = f"layers.{number}.heads.{place}"
             named = {name: writer.matrix(f"{where}.{name}", getattr(head, name)) for name in MATRICES}
             heads.append({"scoring": head.scoring, "mask": head.mask, **named})
         layers.append({"kind": "attention", "residual": layer.residual, "heads": heads})
-    readout = network.readout
     structure = {
         "format": FORMAT,
         "slots": network.slots.parts,
         "vocabulary": network.vocabulary,
         "positions": network.positions,
         "embedding": parts,
+        "features": [
+            {"slot": part.slot, "matrix": writer.matrix(f"features.{number}", part.matrix)}
+            for number, part in enumerate(network.feature_parts)
+        ],
         "layers": layers,
-        "readout": {
-            "matrix": writer.matrix("readout.matrix", readout.matrix),
-            "bias": writer.matrix("readout.bias", readout.bias),
-            "decoding": readout.decoding,
-            "at": readout.at,
-        },
+        "readout": _readout_structure(network.readout, writer),
         "about": network.about,
     }
+    if network.dual_parts:
+        # Left out where there are none, so that files of other networks stay as they were.
+        structure["duals"] = [_dual(part, number, writer) for number, part in enumerate(network.dual_parts)]
+    return _bytes(writer, structure)
+
+
+def _bytes(writer: _Writer, structure: dict[str, Any]) -> bytes:
     return save(writer.tensors, metadata={"separatrix": json.dumps(structure, sort_keys=True)})
 
 
-def save_network(network: Network, path: Path) -> str:
+def _dual(part: DualPart, number: int, writer: _Writer) -> dict[str, Any]:
+    sets = part.sets
+    cells = isinstance(sets, CellSets)
+    return {
+        "slot": part.slot,
+        "generator": writer.array(f"duals.{number}.generator", part.rule.generator),
+        "gain": [part.gain.numerator, part.gain.denominator],
+        "sets": "cell" if cells else "window",
+        "range": sets.columns if cells else sets.positions,
+        "number": sets.first if cells else sets.reach,
+    }
+
+
+def _readout_structure(readout: Readout, writer: _Writer) -> dict[str, Any]:
+    sums = readout.power_sums
+    extra = {} if sums is None else {"power_sums": [sums.modulus, sums.prime]}
+    return {
+        "matrix": writer.matrix("readout.matrix", readout.matrix),
+        "bias": writer.matrix("readout.bias", readout.bias),
+        "decoding": readout.decoding,
+        "at": readout.at,
+        **extra,
+    }
+
+
+def _recurrent_structure(network: RecurrentNetwork, writer: _Writer) -> dict[str, Any]:
+    cell = [
+        {
+            "weights": writer.matrix(f"cell.{number}.weights", each.weights),
+            "bias": writer.matrix(f"cell.{number}.bias", each.bias),
+        }
+        for number, each in enumerate(network.cell)
+    ]
+    return {
+        "format": RECURRENT_FORMAT,
+        "vocabulary": network.vocabulary,
+        "positions": network.positions,
+        "embedding": writer.matrix("embedding", network.embedding),
+        "initial": writer.matrix("initial", network.initial),
+        "cell": cell,
+        "readout": _readout_structure(network.readout, writer),
+        "about": network.about,
+    }
+
+
+def save_network(network: AnyNetwork, path: Path) -> str:
     """Write the network; returns the file's SHA-256."""
     data = to_bytes(network)
     write_atomically(path, data)
     return hashlib.sha256(data).hexdigest()
 
 
-def load_network(path: Path) -> tuple[Network, str]:
+def load_network(path: Path) -> tuple[AnyNetwork, str]:
     """Read a network and its file's SHA-256."""
     try:
         data = path.read_bytes()
@@ -105,16 +173,16 @@ def load_network(path: Path) -> tuple[Network, str]:
     return from_bytes(data, str(path)), hashlib.sha256(data).hexdigest()
 
 
-def from_bytes(data: bytes, name: str) -> Network:
+def from_bytes(data: bytes, name: str) -> AnyNetwork:
     """The network in these bytes; ``name`` stands in messages."""
     try:
         header = int.from_bytes(data[:8], "little")
         metadata = json.loads(data[8 : 8 + header])["__metadata__"]
         structure = json.loads(metadata["separatrix"])
-        if structure["format"] != FORMAT:
+        if structure["format"] not in (FORMAT, RECURRENT_FORMAT):
             raise SeparatrixError(f"{name} has format {structure['format']!r}; this version reads {FORMAT!r}")
-        return _network(structure, load(data))
-    except (SafetensorError, ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
+        return (_network if structure["format"] == FORMAT else _recurrent)(structure, load(data))
+    except (SafetensorError, ValueError, KeyError, TypeError, IndexError, AttributeError, ArithmeticError) as error:
         if isinstance(error, SeparatrixError):
             raise
         raise SeparatrixError(
@@ -122,65 +190,116 @@ def from_bytes(data: bytes, name: str) -> Network:
         ) from error
 
 
-def _network(structure: dict[str, Any], tensors: dict[str, Any]) -> Network:
-    def array(name: str, kind: Any) -> Any:
-        values = tensors[name]
+class _Reader:
+    """Gives arrays by name and checks what it hands out."""
+
+    def __init__(self, tensors: dict[str, Any]) -> None:
+        self.tensors = tensors
+
+    def array(self, name: str, kind: Any) -> Any:
+        values = self.tensors[name]
         if values.dtype != kind:
             raise ValueError(f"{name} has type {values.dtype}")
         return values
 
-    def matrix(reference: dict[str, Any]) -> ExactMatrix:
-        return ExactMatrix(array(reference["numerators"], numpy.int64), int(reference["denominator"]))
+    def matrix(self, reference: dict[str, Any]) -> ExactMatrix:
+        return ExactMatrix(self.array(reference["numerators"], numpy.int64), int(reference["denominator"]))
 
-    def rule(reference: dict[str, Any]) -> SignRows | TableRows:
+    def rule(self, reference: dict[str, Any]) -> SignRows | TableRows:
         if reference["kind"] == "signs":
-            return SignRows(array(reference["generator"], numpy.uint8))
-        return TableRows(matrix(reference["table"]))
+            return SignRows(self.array(reference["generator"], numpy.uint8))
+        return TableRows(self.matrix(reference["table"]))
 
-    def choice(value: str, allowed: tuple[str, ...]) -> Any:
-        if value not in allowed:
-            raise ValueError(f"{value!r} is not one of {allowed}")
-        return value
+    def readout(self, reference: dict[str, Any]) -> Readout:
+        return Readout(
+            self.matrix(reference["matrix"]),
+            self.matrix(reference["bias"]),
+            _choice(reference["decoding"], ("bits", "argmax", "round", "power-sums")),
+            _choice(reference["at"], ("last", "every")),
+            PowerSums(*map(int, reference["power_sums"])) if "power_sums" in reference else None,
+        )
 
+    def dual(self, reference: dict[str, Any]) -> DualPart:
+        low, high = map(int, reference["range"])
+        kind, number = _choice(reference["sets"], ("cell", "window")), int(reference["number"])
+        sets: Sets = CellSets((low, high), number) if kind == "cell" else WindowSets(number, (low, high))
+        rule = SignRows(self.array(reference["generator"], numpy.uint8))
+        return DualPart(str(reference["slot"]), rule, sets, Fraction(*map(int, reference["gain"])))
+
+
+def _choice(value: str, allowed: tuple[str, ...]) -> Any:
+    if value not in allowed:
+        raise ValueError(f"{value!r} is not one of {allowed}")
+    return value
+
+
+def _recurrent(structure: dict[str, Any], tensors: dict[str, Any]) -> RecurrentNetwork:
+    reader = _Reader(tensors)
+    return RecurrentNetwork(
+        int(structure["vocabulary"]),
+        int(structure["positions"]),
+        reader.matrix(structure["embedding"]),
+        reader.matrix(structure["initial"]),
+        tuple(ReluMap(reader.matrix(each["weights"]), reader.matrix(each["bias"])) for each in structure["cell"]),
+        reader.readout(structure["readout"]),
+        str(structure["about"]),
+    )
+
+
+def _network(structure: dict[str, Any], tensors: dict[str, Any]) -> Network:
+    reader = _Reader(tensors)
     embedding = tuple(
         EmbeddingPart(
             part["slot"],
-            rule(part["rule"]),
-            choice(part["source"], ("token", "position")),
+            reader.rule(part["rule"]),
+            _choice(part["source"], ("token", "position")),
             (int(part["tokens"][0]), int(part["tokens"][1])),
             (int(part["positions"][0]), int(part["positions"][1])),
-            None if part["indices"] is None else array(part["indices"], numpy.int64),
+            None if part["indices"] is None else reader.array(part["indices"], numpy.int64),
         )
         for part in structure["embedding"]
     )
-    layers: list[Attention | FeedForward] = []
+
+    def units(layer: dict[str, Any], names: tuple[str, ...]) -> list[list[Any]]:
+        return [
+            [*[reader.matrix(head[name]) for name in names], _choice(head["scoring"], ("softmax", "hard", "linear"))]
+            for head in layer["heads"]
+        ]
+
+    layers: list[Layer] = []
     for layer in structure["layers"]:
         if layer["kind"] == "feed-forward":
             layers.append(
-                FeedForward(*[matrix(layer[name]) for name in FEED_FORWARD], residual=bool(layer["residual"]))
+                FeedForward(*[reader.matrix(layer[name]) for name in FEED_FORWARD], residual=bool(layer["residual"]))
             )
+            continue
+        residual = bool(layer["residual"])
+        if layer["kind"] == "third-order-attention":
+            pairs = tuple(ThirdOrderHead(*unit) for unit in units(layer, THIRD_ORDER_MATRICES))
+            layers.append(ThirdOrderAttention(pairs, residual))
+            continue
+        if layer["kind"] == "graph-attention":
+            graph = tuple(GraphHead(*unit) for unit in units(layer, GRAPH_MATRICES))
+            layers.append(GraphAttention(graph, residual))
             continue
         heads = tuple(
             Head(
-                *[matrix(head[name]) for name in MATRICES],
-                scoring=choice(head["scoring"], ("softmax", "hard", "linear")),
-                mask=choice(head["mask"], ("none", "causal", "strict")),
+                *[reader.matrix(head[name]) for name in MATRICES],
+                scoring=_choice(head["scoring"], ("softmax", "hard", "linear")),
+                mask=_choice(head["mask"], ("none", "causal", "strict")),
             )
             for head in layer["heads"]
         )
-        layers.append(Attention(heads, residual=bool(layer["residual"])))
-    readout = structure["readout"]
+        layers.append(Attention(heads, residual=residual))
     return Network(
         Slots(tuple((str(name), int(width)) for name, width in structure["slots"])),
         int(structure["vocabulary"]),
         int(structure["positions"]),
         embedding,
         tuple(layers),
-        Readout(
-            matrix(readout["matrix"]),
-            matrix(readout["bias"]),
-            choice(readout["decoding"], ("bits", "argmax")),
-            choice(readout["at"], ("last", "every")),
-        ),
+        reader.readout(structure["readout"]),
         str(structure["about"]),
+        # Absent in files of networks that read tokens, written before there were others.
+        tuple(FeaturePart(part["slot"], reader.matrix(part["matrix"])) for part in structure.get("features", [])),
+        tuple(reader.dual(part) for part in structure.get("duals", [])),
     )

@@ -68,6 +68,17 @@ def in_range(box: Box, arithmetic: FixedPoint, what: str) -> Box:
     return box
 
 
+def unsaturated(weights: Raw, most: Raw, arithmetic: FixedPoint, what: str) -> None:
+    """Refuse weights beyond the range, and products with inputs up to ``most`` (cases, inputs) that might be cut off.
+
+    A sum inside the range is not enough: two products outside it that cancel would be cut off before they are added.
+    """
+    if weights.size and int(numpy.abs(weights).max()) > arithmetic.largest:
+        raise UnsupportedError(f"{what} has weights beyond ±{arithmetic.largest}; a larger Kc can represent them")
+    products = numpy.abs(weights) * most.max(axis=0, initial=0)
+    in_range(Box(-products, products), arithmetic, what)
+
+
 def feed_forward(layer: FeedForward, box: Box, columns: Raw, arithmetic: FixedPoint, what: str) -> Box:
     """The layer on boxes that hold only the coordinates ``columns`` of the stream; all others are taken as zero."""
     one = arithmetic.largest
@@ -77,8 +88,11 @@ def feed_forward(layer: FeedForward, box: Box, columns: Raw, arithmetic: FixedPo
     shift = whole(layer.outer_bias, what)[columns, 0] * one
     guard(numpy.abs(outer) @ numpy.abs(inner) + 1, box)
     guard(numpy.abs(outer), Box(-numpy.abs(bias)[None, :], numpy.abs(bias)[None, :]))
-    before = product_range(inner, box)
+    in_range(Box(-numpy.abs(bias), numpy.abs(bias)), arithmetic, f"the bias of {what}")
+    unsaturated(inner, numpy.maximum(numpy.abs(box.low), numpy.abs(box.high)), arithmetic, f"{what}, inside")
+    before = in_range(product_range(inner, box), arithmetic, f"{what}, before its bias")
     before = in_range(Box(before.low + bias, before.high + bias), arithmetic, f"{what}, inside")
+    unsaturated(outer, numpy.maximum(before.high, 0), arithmetic, f"{what}, result")
     active = before.low >= 0
     mixed = ~active & (before.high > 0)
     # The affine part: outer · diag(active) · inner, one matrix for each case.

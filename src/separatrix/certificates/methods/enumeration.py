@@ -3,7 +3,7 @@
 import numpy
 
 from separatrix.certificates.verdict import Claim, Method, SuspicionError, UnsupportedError
-from separatrix.networks import Network, evaluate
+from separatrix.networks import AnyNetwork, Network, RecurrentNetwork, evaluate
 
 LARGEST = 1 << 20
 CHUNK_NUMBERS = 1 << 22
@@ -14,8 +14,10 @@ class Enumeration(Method):
 
     name = "enumeration"
     order = 90
+    kinds = (Network, RecurrentNetwork)
+    extensions = True
 
-    def prove(self, network: Network, claim: Claim) -> str:
+    def prove(self, network: AnyNetwork, claim: Claim) -> str:
         """Compare with the task's labels on all inputs that keep its promise."""
         task, length = claim.task, claim.length
         if not task.small_enough(length) or task.count(length) > LARGEST:
@@ -27,7 +29,10 @@ class Enumeration(Method):
             if not len(examples):
                 continue
             answers = evaluate(network, examples.inputs, claim.arithmetic).answers
-            if network.readout.at == "last":
+            if answers.ndim == 3:
+                # Vectors, at every position that is read.
+                right = ((answers == examples.targets).all(axis=2) | ~examples.read).all(axis=1)
+            elif network.readout.at == "last":
                 right = answers[:, 0] == examples.targets[:, -1]
             else:
                 right = ((answers == examples.targets) | ~examples.read).all(axis=1)

@@ -16,7 +16,7 @@ import numpy
 
 from separatrix.arithmetic import FixedPoint
 from separatrix.certificates.meaning import Count, Feature, Lookup, essential, meaning_of
-from separatrix.certificates.methods._boxes import Box, Raw, feed_forward, product_range, whole
+from separatrix.certificates.methods._boxes import Box, Raw
 from separatrix.certificates.methods._layers import (
     Attended,
     Queries,
@@ -26,6 +26,7 @@ from separatrix.certificates.methods._layers import (
     value_table,
 )
 from separatrix.certificates.methods._positions import Kind, Stream, covered, kinds_of
+from separatrix.certificates.methods._tail import decided, run_feed_forwards
 from separatrix.certificates.verdict import Claim, Method, SuspicionError, UnsupportedError
 from separatrix.networks import Attention, FeedForward, Head, Network
 from separatrix.networks.evaluate import affine, decode, run_layer
@@ -64,6 +65,8 @@ class _Examination:
         """Raise unless every input is answered correctly."""
         if self.network.readout.at != "last":
             raise UnsupportedError("the method covers networks that are read at the last position")
+        if not all(isinstance(layer, Attention | FeedForward) for layer in self.network.layers):
+            raise UnsupportedError("the method covers plain attention and feed-forwards, not other kinds of layers")
         attention = [number for number, layer in enumerate(self.network.layers) if isinstance(layer, Attention)]
         if attention[:1] != [0] or len(attention) > 2:
             raise UnsupportedError(
@@ -87,7 +90,7 @@ class _Examination:
         for layer in self.network.layers[1:]:
             if isinstance(layer, FeedForward):
                 used |= slots.read_by(layer.inner)
-            else:
+            elif isinstance(layer, Attention):
                 for head in layer.heads:
                     used |= slots.read_by(head.value) | slots.read_by(head.query) | slots.read_by(head.key)
         used |= slots.read_by(self.network.readout.matrix)
@@ -134,16 +137,7 @@ class _Examination:
 
     def feed_forwards(self, box: Box, start: int, stop: int, live: Raw) -> Box:
         """Run the feed-forwards ``start`` … ``stop`` - 1, each different case once."""
-        both = numpy.concatenate([box.low, box.high], axis=1)
-        cases, places = numpy.unique(both, axis=0, return_inverse=True)
-        width = box.low.shape[1]
-        current = Box(cases[:, :width], cases[:, width:])
-        for number in range(start, stop):
-            layer = self.network.layers[number]
-            assert isinstance(layer, FeedForward)
-            current = feed_forward(layer, current, live, self.arithmetic, f"layer {number}")
-        places = places.reshape(-1)
-        return Box(current.low[places], current.high[places])
+        return run_feed_forwards(self.network, box, start, stop, live, self.arithmetic)
 
     # -- lookups ---------------------------------------------------------------------------------------------
 
@@ -177,7 +171,7 @@ class _Examination:
         seen = Attended(attended.focus[pick], attended.weight[pick], rest)
         box = self.after_first(one, one.tokens, [seen], [kind.tokens], live)
         box = self.feed_forwards(box, 1, len(self.network.layers), live)
-        answers = self._decided(box, live)
+        answers = decided(self.network, box, live, self.arithmetic)
         bad = numpy.nonzero(answers != kind.tokens)[0]
         if len(bad):
             token = int(queries.tokens[number])
@@ -186,24 +180,6 @@ class _Examination:
                 f"the symbol {symbol} at position {int(attended.focus[number]) + 1} is not recovered on every input"
             )
             raise SuspicionError(reason, self._lookup_inputs(token, int(attended.focus[number]), symbol))
-
-    def _decided(self, box: Box, live: Raw) -> Raw:
-        """The decoded answer of each case, -1 where it is not the same all over the box."""
-        full = [numpy.zeros((len(side), self.network.slots.width), dtype=numpy.int64) for side in (box.low, box.high)]
-        full[0][:, live], full[1][:, live] = box.low, box.high
-        readout = self.network.readout
-        if box.points:
-            raw = affine(readout.matrix, readout.bias, full[0], self.arithmetic)
-            return decode(self.network, raw, self.arithmetic)
-        if readout.decoding != "bits":
-            raise UnsupportedError("an argmax of intervals is not covered; round the stream before the readout")
-        matrix = whole(readout.matrix, "the readout")
-        bias = whole(readout.bias, "the readout bias")[:, 0] * self.arithmetic.largest
-        bounds = product_range(matrix, Box(full[0], full[1]))
-        low, high = bounds.low + bias, bounds.high + bias
-        ones, zeros = 2 * low > self.arithmetic.largest, 2 * high <= self.arithmetic.largest
-        powers = numpy.left_shift(1, numpy.arange(matrix.shape[0] - 1, -1, -1, dtype=numpy.int64))
-        return numpy.where((ones | zeros).all(axis=1), ones.astype(numpy.int64) @ powers, -1)
 
     def _lookup_inputs(self, token: int, position: int, symbol: int | None = None) -> Iterator[Raw]:
         """Inputs that ask for a position while all other positions hold one symbol."""

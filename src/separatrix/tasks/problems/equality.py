@@ -3,6 +3,9 @@
 BHBK24 §4.2 and Appendix F: EQ over {0,1}^N, N even, no separator; INEQ is its complement (``inequality.py``).
 The papers give no data generation for the plain form: half of the samples are equal, the other half differ in a
 number of positions uniform in 1 … N/2, so that near misses are common.
+
+Lemma 5 (Appendix F.4) asks for equality over any balanced partition of the positions: ``alice`` names the positions of
+the first half, counted from 1 and separated by commas, and the others are the second half, both in ascending order.
 """
 
 from dataclasses import dataclass
@@ -12,6 +15,7 @@ from separatrix.tasks.arrays import Array, integers, namespace_of, random_order
 from separatrix.tasks.draws import Draws
 from separatrix.tasks.problems._decision import Decision, split_in_halves
 from separatrix.tasks.problems._halves import draw_halves
+from separatrix.tasks.problems._rows import whole_numbers
 from separatrix.tasks.space import Space, cells
 from separatrix.tasks.task import Answers, CommunicationSplit, Row, Split, check_alphabet, require
 from separatrix.tasks.vocabulary import Symbols, Vocabulary, letters
@@ -19,7 +23,10 @@ from separatrix.tasks.vocabulary import Symbols, Vocabulary, letters
 
 @dataclass(frozen=True, kw_only=True)
 class Equality(Decision):
-    """I[first half = second half], or its complement when ``answer_one`` is "unequal"."""
+    """I[first half = second half], or its complement when ``answer_one`` is "unequal".
+
+    ``alice``: the positions of the first half, such as "1,3,6,7"; None: 1 … N/2.
+    """
 
     name: str = "equality"
     title: str = "String equality"
@@ -29,6 +36,7 @@ class Equality(Decision):
     length_step: int = 2
     alphabet: int = 2
     answer_one: Literal["equal", "unequal"] = "equal"
+    alice: str | None = None
 
     def __post_init__(self) -> None:
         check_alphabet("alphabet", self.alphabet, 2)
@@ -36,6 +44,31 @@ class Equality(Decision):
             self.answer_one in ("equal", "unequal"),
             f"answer_one={self.answer_one!r}; choose 'equal' or 'unequal'",
         )
+        if self.alice is not None:
+            chosen = sorted(whole_numbers(str(self.alice), ",", "positions such as 1,3,6,7"))
+            require(
+                chosen == sorted(set(chosen)) and min(chosen) >= 1,
+                f"alice={self.alice} is not a set of positions; give different numbers from 1 on",
+            )
+            # One spelling for each partition, so that tasks with the same one are equal.
+            object.__setattr__(self, "alice", ",".join(map(str, chosen)))
+
+    def check_length(self, length: int) -> None:
+        super().check_length(length)
+        if self.alice is not None:
+            self.halves(length)
+
+    def halves(self, length: int) -> tuple[list[int], list[int]]:
+        """The positions of both halves, counted from 0 and ascending."""
+        if self.alice is None:
+            return list(range(length // 2)), list(range(length // 2, length))
+        first = [int(word) - 1 for word in self.alice.split(",")]
+        require(
+            len(first) == length // 2 and first[-1] < length,
+            f"alice={self.alice} names {len(first)} positions up to {first[-1] + 1}; length {length} needs "
+            f"{length // 2} of 1 to {length}",
+        )
+        return first, sorted(set(range(length)) - set(first))
 
     def vocabulary(self, length: int) -> Vocabulary:
         del length
@@ -44,6 +77,8 @@ class Equality(Decision):
         )
 
     def layout(self, length: int) -> str:
+        if self.alice is not None:
+            return f"x_1 … x_{length}, of which x_i for i in {self.alice} are the first half; read at the last symbol"
         return (
             f"first half x_1 … x_{length // 2}, second half x_{length // 2 + 1} … x_{length}; read at the last symbol"
         )
@@ -52,15 +87,17 @@ class Equality(Decision):
         return length
 
     def solve(self, row: Row, length: int) -> Answers:
-        del length
-        half = len(row) // 2
-        equal = list(row[:half]) == list(row[half:])
+        first, second = self.halves(length)
+        equal = [row[place] for place in first] == [row[place] for place in second]
         return [None] * (len(row) - 1) + [int(equal == (self.answer_one == "equal"))]
 
     def decide(self, inputs: Array, length: int) -> Array:
         xp = namespace_of(inputs)
-        half = length // 2
-        equal = xp.all(inputs[:, :half] == inputs[:, half:], axis=1)
+        if self.alice is None:
+            equal = xp.all(inputs[:, : length // 2] == inputs[:, length // 2 :], axis=1)
+        else:
+            first, second = self.halves(length)
+            equal = xp.all(inputs[:, first] == inputs[:, second], axis=1)
         return equal if self.answer_one == "equal" else ~equal
 
     def generate(self, draws: Draws, count: int, length: int, split: Split) -> Array:
@@ -73,19 +110,27 @@ class Equality(Decision):
         differing = xp.where(draws.uniform(count, 1) < 0.5, 0, differing)
         changed = random_order(draws.uniform(count, half)) < differing
         second = xp.where(changed, (first + shift) % self.alphabet, first)
-        return xp.concat([first, second], axis=1)
+        inputs = xp.concat([first, second], axis=1)
+        if self.alice is None:
+            return inputs
+        alice, bob = self.halves(length)
+        order = [*alice, *bob]
+        return inputs[:, sorted(range(length), key=order.__getitem__)]
 
     def space(self, length: int) -> Space:
         return Space(cells(range(self.alphabet), length))
 
     def communication(self, length: int) -> CommunicationSplit:
         note = "each party holds one half (BHBK24 Fact 2, Theorems 11 and 12)"
-        return split_in_halves("EQ", length // 2, length, note)
+        if self.alice is None:
+            return split_in_halves("EQ", length // 2, length, note)
+        first, second = self.halves(length)
+        return CommunicationSplit("EQ", tuple(first), tuple(second), one_way=False, note=f"{note}; Lemma 5")
 
     def picture(self, row: Row, length: int) -> str:
         words = self.vocabulary(length).texts(row)
-        half = len(words) // 2
-        drawn = draw_halves(words[:half], words[half:], lambda a, b: " " if a == b else "≠")
+        first, second = ([words[place] for place in half] for half in self.halves(length))
+        drawn = draw_halves(first, second, lambda a, b: " " if a == b else "≠")
         return f"{drawn.rstrip()}\nanswer {self.solve(row, length)[-1]} (1 means {self.answer_one})"
 
     @property

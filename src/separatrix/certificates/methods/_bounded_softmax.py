@@ -1,0 +1,87 @@
+"""A row of attention whose scores are known only within bounds: what its average can be on any input.
+
+A row's entries fall into groups. Of a group are known: how many entries it has, an upper bound of all its scores, a
+lower bound of its *largest* score, and bounds of its values. Let m be the row's largest score; it lies between the
+largest of the groups' lower bounds and the largest of the upper ones. The fixed point rounds the power
+E(s - m) = exp(s - m), which keeps order, so
+
+    a group's sum of powers is at most count · E(min(high - m_low, 0)) and at least E(best - m_high),
+
+and at least E(0) = 1 if no other group can hold the largest score, because then one of its own entries does. Z is the
+exact sum of all powers and at least 1. A group's share S / (S + others) grows with S and falls with the others, which
+bounds the sum of its exact quotients. Each quotient is rounded by itself: down, a sum of n loses less than n steps; to
+the nearest, it changes by at most n/2 steps. With weights between 0 and 1 and values between v_low and v_high the
+average is then bounded by interval arithmetic. Nothing else is assumed about the inputs, so the bounds hold for all.
+
+Hard attention is the same with E(0) = 1 and E(x) = 0 for x < 0.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+
+from separatrix.arithmetic import FixedPoint
+from separatrix.certificates.methods._boxes import Box, Raw, in_range, product_range, unsaturated, whole
+from separatrix.certificates.verdict import UnsupportedError
+from separatrix.networks import ExactMatrix
+
+
+@dataclass(frozen=True)
+class Group:
+    """Entries of one kind. ``best`` and ``high`` are raw scores (cases,), the values whole numbers (v,)."""
+
+    count: int
+    best: Raw
+    high: Raw
+    value_low: Raw
+    value_high: Raw
+
+
+def averages(groups: Sequence[Group], arithmetic: FixedPoint, scoring: str, what: str) -> Box:
+    """Bounds of the averaged values, raw: (cases, v)."""
+    if scoring not in ("softmax", "hard"):
+        raise UnsupportedError(f"{what} is {scoring}; the method covers softmax and hard attention")
+    if arithmetic.softmax_rule != "appendix-d":
+        raise UnsupportedError(f"{arithmetic} rounds softmax once; the method covers the rounding of Appendix D")
+    one = arithmetic.largest
+    entries = sum(group.count for group in groups)
+    if scoring == "hard" and entries > one:
+        raise UnsupportedError(f"{what} has {entries} entries, so many that N^Kc = {one} cuts off their sum; raise Kc")
+
+    def power(score: Raw) -> Any:
+        if scoring == "hard":
+            return numpy.where(score >= 0, one, 0).astype(object)
+        return arithmetic.exp(numpy.maximum(score, -(one**2))).astype(object)
+
+    lowest = numpy.max([group.best for group in groups], axis=0)
+    highest = numpy.max([group.high for group in groups], axis=0)
+    most = [group.count * power(numpy.minimum(group.high - lowest, 0)) for group in groups]
+    least: list[Any] = []
+    for group in groups:
+        others = [each.high for each in groups if each is not group]
+        holds = group.best > numpy.max(others, axis=0) if others else numpy.ones(len(lowest), dtype=bool)
+        least.append(numpy.where(holds, one, power(group.best - highest)))
+    low, high = (numpy.zeros((len(lowest), len(groups[0].value_low)), dtype=object) for _ in range(2))
+    for number, group in enumerate(groups):
+        rest_least = sum(least[:number] + least[number + 1 :])
+        rest_most = sum(most[:number] + most[number + 1 :])
+        up = 0 if arithmetic.rounding == "down" else (group.count + 1) // 2
+        down = group.count - 1 if arithmetic.rounding == "down" else (group.count + 1) // 2
+        heaviest = numpy.minimum(one * most[number] // numpy.maximum(most[number] + rest_least, one) + up, one + up)
+        lightest = one * least[number] // numpy.maximum(least[number] + rest_most, one) - down
+        weights = numpy.stack([numpy.maximum(lightest, 0), heaviest])[:, :, None]
+        low = low + (weights * group.value_low).min(axis=0)
+        high = high + (weights * group.value_high).max(axis=0)
+    largest = max([abs(int(each)) for each in (*low.reshape(-1), *high.reshape(-1))], default=0)
+    if largest >= 2**62:
+        raise UnsupportedError(f"the average of {what} exceeds 62 bits; choose a smaller Kc")
+    return in_range(Box(low.astype(numpy.int64), high.astype(numpy.int64)), arithmetic, what)
+
+
+def written(matrix: ExactMatrix, rows: Raw, box: Box, arithmetic: FixedPoint, what: str) -> Box:
+    """Some rows of W x for a matrix of whole numbers, refused where the fixed point might cut anything off."""
+    weights = whole(matrix, what)[rows, :]
+    unsaturated(weights, numpy.maximum(numpy.abs(box.low), numpy.abs(box.high)), arithmetic, what)
+    return in_range(product_range(weights, box), arithmetic, what)

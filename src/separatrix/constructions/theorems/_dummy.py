@@ -1,0 +1,132 @@
+"""What the matching constructions share: attention that chooses between matches and a dummy.
+
+A query gives a match the score a, the dummy the score a - ABOVE and everything else at most a - ABOVE - below. The
+dummy has value 0 and every number (or pair of numbers) the value 1. So the average is at least 1/(1 + e^-ABOVE) > 7/8
+where one entry matches, whatever the others do, and at most 1/4 where none does, because n non-matches together weigh
+at most n · e^-below ≤ 1/3 of the dummy; step(a) of ``pieces`` makes 1 and 0 of that. Only the non-matches are many, so
+the dummy stands close to the matches and not halfway.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy
+from flint import arb, ctx, fmpq
+
+from separatrix.constructions.pieces import feed_forward, step_units
+from separatrix.errors import SeparatrixError
+from separatrix.networks import ExactMatrix, FeedForward, Integers, Readout, SignRows, Slots, identity
+
+ABOVE = Fraction(2)
+TABLE_BITS = 60
+"""Cosines are stored as the nearest multiples of 2^-60; the arithmetic rounds them further."""
+
+
+def below(entries: int) -> Fraction:
+    """By how much the dummy must exceed each of so many non-matches: ln(3 · entries), and 1/2 for rounding.
+
+    ln x < 0.7 · (bits of x) makes the logarithm an integer question.
+    """
+    return Fraction(7 * (3 * entries).bit_length(), 10) + Fraction(1, 2)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The score of a match and of the dummy."""
+
+    match: Fraction
+    dummy: Fraction
+
+
+def scale_of(entries: int, fall: Fraction, gain: Fraction | None) -> Scale:
+    """Scores for non-matches that have at most (1 - ``fall``) of a match's score.
+
+    ``gain`` replaces the match's score; the dummy keeps its place between match and non-match.
+    """
+    gap = ABOVE + below(entries)
+    match = gap / fall if gain is None else gain
+    return Scale(match, match * (1 - fall * ABOVE / gap))
+
+
+def circle_scale(entries: int, modulus: int, gain: Fraction | None) -> Scale:
+    """Scores α cos(2πs/M), as whole numbers: α of order M² log N, as SHT23 says.
+
+    1 - cos(2π/M) = 2 sin²(π/M) is at least 18/M² for M ≥ 6 and 8/M² for M ≥ 2, since sin x / x falls on [0, π/2].
+    """
+    fall = Fraction(18 if modulus >= 6 else 8, modulus**2)
+    found = scale_of(entries, fall, gain)
+    match = Fraction(-(-found.match.numerator // found.match.denominator))
+    return Scale(match, match - round(found.match - found.dummy))
+
+
+def exponent_for(length: int, scale: int) -> int:
+    """The smallest Kc ≥ 2 for which the fixed point's steps N^-Kc are at most 1/scale."""
+    exponent = 2
+    while length**exponent < scale:
+        exponent += 1
+    return exponent
+
+
+def partners(modulus: int) -> Integers:
+    """For z = 1 … M the number in 1 … M that adds up with it to 0 modulo M, less 1: its row among all numbers."""
+    numbers = numpy.arange(1, modulus + 1, dtype=numpy.int64)
+    return (-numbers) % modulus - 1 + modulus * (numbers == modulus)
+
+
+def ones(count: int) -> SignRows:
+    """The number 1 for each of ``count`` rows, in log(count) bits: a sign code whose generator is zero."""
+    return SignRows(numpy.zeros((max(1, (count - 1).bit_length()), 1), dtype=numpy.uint8))
+
+
+def cosines(modulus: int, turns: Fraction) -> ExactMatrix:
+    """A column of cos(2π(z/M - turns)) for z = 1 … M, each the nearest multiple of 2^-60."""
+    numerators: list[int] = []
+    for number in range(1, modulus + 1):
+        turn = Fraction(2 * number, modulus) - 2 * turns
+        numerators.append(_nearest(turn))
+    return ExactMatrix(numpy.array(numerators, dtype=numpy.int64)[:, None], 1 << TABLE_BITS)
+
+
+def _nearest(turn: Fraction) -> int:
+    """2^60 · cos(π · turn) to the nearest integer, from balls of growing precision."""
+    precision = TABLE_BITS + 16
+    while True:
+        with ctx.workprec(precision):
+            scaled = arb(fmpq(turn.numerator, turn.denominator)).cos_pi() * (1 << TABLE_BITS)
+            found = (scaled + arb(0.5)).floor().unique_fmpz()
+        if found is not None:
+            return int(found)
+        precision *= 2
+
+
+def beside(*columns: ExactMatrix) -> ExactMatrix:
+    """Matrices of one denominator side by side."""
+    if len({column.denominator for column in columns}) > 1:
+        raise SeparatrixError("columns of different denominators cannot stand side by side")
+    return ExactMatrix(numpy.concatenate([column.numerators for column in columns], axis=1), columns[0].denominator)
+
+
+def reading_rows(slots: Slots, rows: int, blocks: Mapping[str, tuple[int, ExactMatrix]]) -> ExactMatrix:
+    """A matrix (rows, d) that reads each slot into consecutive rows from a given one on."""
+    placed: dict[str, ExactMatrix] = {}
+    for slot, (first, block) in blocks.items():
+        numerators = numpy.zeros((rows, block.shape[1]), dtype=numpy.int64)
+        numerators[first : first + block.shape[0]] = block.numerators
+        placed[slot] = ExactMatrix(numerators, block.denominator)
+    return slots.reading(rows, placed)
+
+
+def constant(value: Fraction) -> ExactMatrix:
+    """One number as a matrix."""
+    return identity(1, value)
+
+
+def rounding(slots: Slots, slot: str) -> FeedForward:
+    """step(average) in the place of the average, nothing else kept."""
+    return feed_forward(slots, step_units([(slot, 0, 1)], 0, (slot, 0)), kept=False)
+
+
+def every_position(slots: Slots, slot: str) -> Readout:
+    """The slot's number at every position, as a bit."""
+    return Readout(slots.reading(1, {slot: identity(1)}), ExactMatrix(numpy.array([[0]])), "bits", at="every")

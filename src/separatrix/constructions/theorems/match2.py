@@ -1,0 +1,103 @@
+"""Pair matching by one self-attention unit with cosines: SHT23 Match2 as the slides draw it.
+
+The unit scores α cos(2π(z + z')/M) = α (cos θ cos θ' - sin θ sin θ') with θ = 2πz/M, and chooses between matches and
+the dummy (see ``_dummy``): two dimensions for the angle and one for the dummy, m = 3 at any M.
+
+Weights are exact rationals: cosines and sines are the nearest multiples of 2^-60, α is a whole number of order
+M² ln N / 18.
+
+Precision (E10): a match and a near miss differ by α · 2π²/M², which is of order ln N, while an error ε in the cosines
+costs α ε. So ε must be of order 1/M²: 2 log M bits, where sign codes need none. Floats have 24 and 53 bits, so float32
+fails near M ≈ 7000 and float64 near M ≈ 2·10⁸; the fixed point here takes Kc so that N^Kc ≥ 16 α.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy
+
+from separatrix.constructions.construction import Construction, Options
+from separatrix.constructions.theorems._dummy import (
+    beside,
+    circle_scale,
+    constant,
+    cosines,
+    every_position,
+    exponent_for,
+    ones,
+    reading_rows,
+    rounding,
+)
+from separatrix.networks import (
+    Attention,
+    EmbeddingPart,
+    ExactMatrix,
+    Head,
+    Network,
+    Slots,
+    TableRows,
+    exact,
+    identity,
+)
+from separatrix.tasks import Task
+from separatrix.tasks.problems._matching import Matching
+
+QUARTER_TURN = Fraction(1, 4)
+STREAM = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairMatchingByCosines(Construction):
+    """Width 4: the angle, and one number each for numbers and the dummy; m = 3."""
+
+    name: str = "match2"
+    title: str = "Pair matching, cosines"
+    theorem: str = "SHT23 Match2"
+    statement: str = (
+        "one self-attention unit with m = 3 and precision O(log M + log log N) solves Match2 on every input"
+    )
+    task_name: str = "match2"
+    deviations: tuple[str, ...] = ("E10: cosines rounded to 2^-60, and Kc so that N^Kc ≥ 16 α",)
+
+    def default_exponent(self, task: Task, length: int) -> int:
+        assert isinstance(task, Matching)
+        alpha = int(circle_scale(length, task.modulus_at(length), None).match)
+        return exponent_for(length, max(16 * alpha, 16 * (length + 1)))
+
+    def network(self, task: Task, length: int, options: Options) -> Network:
+        assert isinstance(task, Matching)
+        modulus = task.modulus_at(length)
+        scores = circle_scale(length, modulus, options.gain)
+        slots = Slots((("number", 1), ("dummy", 1), ("angle", 2)))
+        numbers, everywhere = (1, modulus + 1), (0, length + 1)
+        table = beside(cosines(modulus, Fraction(0)), cosines(modulus, QUARTER_TURN))
+        embedding = (
+            EmbeddingPart("number", ones(modulus), "token", numbers, everywhere),
+            EmbeddingPart("dummy", TableRows(ExactMatrix(numpy.array([[1]]))), "token", (0, 1), everywhere),
+            EmbeddingPart("angle", TableRows(table), "token", numbers, everywhere),
+        )
+        turned = exact([[scores.match, 0], [0, -scores.match]])
+        head = Head(
+            query=reading_rows(slots, 3, {"angle": (0, turned), "number": (2, constant(scores.dummy))}),
+            key=reading_rows(slots, 3, {"angle": (0, identity(2)), "dummy": (2, identity(1))}),
+            value=slots.reading(1, {"number": identity(1)}),
+            output=slots.writing(1, {"number": identity(1)}),
+            scoring=options.scoring,
+        )
+        return Network(
+            slots,
+            task.vocabulary(length).size,
+            length + 1,
+            embedding,
+            (Attention((head,), residual=False), rounding(slots, "number")),
+            every_position(slots, "number"),
+            about=f"{self.theorem} with cosines, modulus {modulus}, length {length}",
+        )
+
+    def claimed_width(self, task: Task, length: int, code_width: int) -> int:
+        """4, whatever M and N are."""
+        del task, length, code_width
+        return STREAM
+
+
+CONSTRUCTION = PairMatchingByCosines()

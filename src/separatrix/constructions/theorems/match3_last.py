@@ -1,0 +1,92 @@
+"""Triple matching at the last position by two layers: SHT23 Variant 1, corrected (erratum E11).
+
+Layer 1 is the pair-matching unit of ``match2-code``: every position learns whether its number has a partner. A
+feed-forward rounds that to a bit and keeps it at the positions 1 … N-1. Layer 2 averages the bits uniformly; a
+feed-forward asks whether N + 1 times the average is at least 1/2.
+
+With z_N = 0 the question is whether two of the other numbers add up to 0. Layer 1 may see z_N as well: a number that
+matches z_N = 0 is 0 itself and matches itself.
+
+Repair (E11): as stated, with j, k = N allowed, the problem is vacuous, and so is a network that also counts the bit of
+position N, which is always 1. The variant ``original`` is that network; it answers 1 on every input.
+
+Deviation (E10): sign codes instead of cosines, as in ``match2-code``.
+"""
+
+from dataclasses import dataclass
+
+import numpy
+
+from separatrix.constructions.construction import Construction, Options
+from separatrix.constructions.pieces import Unit, feed_forward, step_units
+from separatrix.constructions.theorems._dummy import exponent_for, ones
+from separatrix.constructions.theorems.match2_code import matching_unit
+from separatrix.errors import SeparatrixError
+from separatrix.networks import Attention, EmbeddingPart, ExactMatrix, Head, Network, Readout, identity
+from separatrix.tasks import Task
+from separatrix.tasks.problems.match3_last import Match3Last
+
+
+@dataclass(frozen=True, kw_only=True)
+class TripleMatchingAtTheEnd(Construction):
+    """Width 5 + 2k with k the width of a sign code for M numbers."""
+
+    name: str = "match3-last"
+    title: str = "Triple matching at the last position, two layers"
+    theorem: str = "SHT23 Variant 1"
+    statement: str = "two layers of one head with m = O(log M) and precision O(log N) solve it on every input"
+    task_name: str = "match3-last"
+    deviations: tuple[str, ...] = (
+        "E11: j, k ≠ N",
+        "E10: sign codes T(-z), T(z) instead of cosines",
+    )
+    variants: tuple[str, ...] = ("repaired", "original")
+
+    def default_exponent(self, task: Task, length: int) -> int:
+        del task
+        return exponent_for(length, max(256, 16 * (length + 1)))
+
+    def network(self, task: Task, length: int, options: Options) -> Network:
+        assert isinstance(task, Match3Last)
+        if not task.exclude_query:
+            raise SeparatrixError(
+                "match3-last is built for exclude_query=true; without it every answer is 1 (E11), see variant original"
+            )
+        modulus = task.modulus_at(length)
+        extra = (("found", 1), ("counted", 1), ("match", 1))
+        slots, embedding, unit = matching_unit(modulus, length, options, found="found", extra=extra)
+        counted = (1, length + 1 if options.variant == "original" else length)
+        tokens = (0, modulus + 1)
+        averaging = Head(
+            query=ExactMatrix(numpy.zeros((1, slots.width), dtype=numpy.int64)),
+            key=ExactMatrix(numpy.zeros((1, slots.width), dtype=numpy.int64)),
+            value=slots.reading(1, {"match": identity(1)}),
+            output=slots.writing(1, {"match": identity(1)}),
+        )
+        # step(found + counted - 1): the step of what was found where it counts, 0 elsewhere.
+        gate = step_units([("found", 0, 1), ("counted", 0, 1)], -1, ("match", 0))
+        # (N + 1) · average is the number of matches, up to rounding: 0 for none, at least 1/2 for one or more.
+        scaled = (("match", 0, 2 * (length + 1)),)
+        at_least_one = [Unit(scaled, 0, (("match", 0, 1),)), Unit(scaled, -1, (("match", 0, -1),))]
+        return Network(
+            slots,
+            task.vocabulary(length).size,
+            length + 1,
+            (*embedding, EmbeddingPart("counted", ones(length), "position", tokens, counted)),
+            (
+                Attention((unit,)),
+                feed_forward(slots, gate),
+                Attention((averaging,), residual=False),
+                feed_forward(slots, at_least_one, kept=False),
+            ),
+            Readout(slots.reading(1, {"match": identity(1)}), ExactMatrix(numpy.array([[0]])), "bits"),
+            about=f"{self.theorem} ({options.variant}), modulus {modulus}, length {length}",
+        )
+
+    def claimed_width(self, task: Task, length: int, code_width: int) -> int:
+        """5 + 2k."""
+        del task, length
+        return 5 + 2 * code_width
+
+
+CONSTRUCTION = TripleMatchingAtTheEnd()

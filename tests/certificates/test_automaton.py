@@ -1,0 +1,259 @@
+"""Recurrent networks as automata: right ones are proved at any length, planted faults give a string that fails."""
+
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from separatrix.arithmetic import Floating
+from separatrix.certificates import Claim, check, replay
+from separatrix.certificates.certificate import check_certificate, write_certificate
+from separatrix.certificates.methods import automaton
+from separatrix.certificates.methods._languages import DyckLanguage, language_of
+from separatrix.certificates.verdict import UnsupportedError
+from separatrix.constructions import Options, constructions
+from separatrix.networks import ExactMatrix, Readout, RecurrentNetwork, ReluMap, exact
+from separatrix.tasks import tasks
+
+VARIANTS = [("dyck-dfa", "repaired"), ("dyck-dfa", "one-hot"), ("dyck-rnn", "repaired"), ("dyck-rnn", "two-maps")]
+EVERY_VARIANT = pytest.mark.parametrize(("name", "variant"), VARIANTS)
+
+
+def build(
+    name: str, length: int, types: int = 2, depth: int = 2, variant: str = "repaired"
+) -> tuple[RecurrentNetwork, Claim]:
+    options = Options(variant=variant, parameters={"types": types, "depth": depth})
+    built = constructions()[name].build(length, options)
+    assert isinstance(built.network, RecurrentNetwork)
+    return built.network, Claim(built.task, length, built.arithmetic)
+
+
+def assert_refuted(network: RecurrentNetwork, claim: Claim) -> tuple[Any, ...]:
+    verdict = check(network, claim)
+    assert verdict.method == "automaton"
+    assert verdict.refuted, verdict.reason
+    assert verdict.counterexample is not None
+    assert len(verdict.counterexample) == claim.length
+    assert not replay(network, claim, numpy.array(verdict.counterexample))["right"]
+    return verdict.counterexample
+
+
+def changed(matrix: ExactMatrix, row: int, column: int, by: int) -> ExactMatrix:
+    numerators = matrix.numerators.copy()
+    numerators[row, column] += by
+    return ExactMatrix(numerators, matrix.denominator)
+
+
+def with_map(network: RecurrentNetwork, number: int, **fields: Any) -> RecurrentNetwork:
+    cell = list(network.cell)
+    cell[number] = replace(cell[number], **fields)
+    return replace(network, cell=tuple(cell))
+
+
+@pytest.mark.parametrize(("types", "depth"), [(1, 1), (1, 2), (2, 1), (2, 2), (2, 3), (3, 2)])
+def test_the_language_is_what_the_task_solves(types, depth):
+    task = tasks()["dyck"].with_parameters(types=types, depth=depth)
+    language = language_of(task)
+    members = 0
+    for length in range(7 if types < 3 else 6):
+        for row in product(range(2 * types), repeat=length):
+            stack = language.start
+            for token in row:
+                stack = language.step(stack, token)
+            expected = task.solve(list(row), length)[-1] if length else 1
+            assert int(language.accepts(stack)) == expected
+            members += int(language.accepts(stack))
+    assert members > types
+
+
+def test_completions_lead_into_the_language():
+    language = DyckLanguage(2, 3)
+    assert language.completion(None, 4) is None
+    assert language.completion((0, 1), 1) is None
+    assert language.completion((0, 1), 3) is None
+    for stack, left in [((), 0), ((), 4), ((1,), 3), ((0, 1, 1), 9)]:
+        state: Any = stack
+        tokens = language.completion(stack, left)
+        assert tokens is not None
+        assert len(tokens) == left
+        for token in tokens:
+            state = language.step(state, token)
+        assert language.accepts(state)
+
+
+@EVERY_VARIANT
+@pytest.mark.parametrize(("types", "depth"), [(1, 1), (2, 2), (2, 3), (3, 2), (4, 3)])
+def test_right_networks_are_proved_at_every_length(name, variant, types, depth):
+    for length in (2, 4, 400, 10**6):
+        verdict = check(*build(name, length, types, depth, variant))
+        assert verdict.valid, verdict.reason
+        assert verdict.method == "automaton"
+        assert verdict.inputs_covered == f"{2 * types}^{length}"
+
+
+@EVERY_VARIANT
+def test_enumeration_agrees(name, variant):
+    network, claim = build(name, 6, 2, 2, variant)
+    verdict = check(network, claim, "enumeration")
+    assert verdict.valid
+    assert verdict.inputs_covered == str(4**6)
+
+
+@EVERY_VARIANT
+@pytest.mark.parametrize(("built", "claimed"), [(1, 2), (2, 3), (3, 2), (4, 3)])
+def test_another_depth_than_claimed(name, variant, built, claimed):
+    network, _ = build(name, 400, 2, built, variant)
+    _, claim = build(name, 400, 2, claimed, variant)
+    wrong = assert_refuted(network, claim)
+    assert claim.task.solve(list(wrong), 400)[-1] == int(built < claimed)
+
+
+@pytest.mark.parametrize("variant", ["repaired", "one-hot"])
+def test_every_redirected_transition_is_refuted(variant):
+    """Each unit of the automaton's cell writes the code of one following state; another code is another automaton."""
+    network, claim = build("dyck-dfa", 400, 2, 2, variant)
+    outer = network.cell[1].weights.numerators
+    for unit in range(outer.shape[1]):
+        numerators = outer.copy()
+        numerators[:, unit] = numpy.roll(outer[:, unit], 1)
+        if (numerators == outer).all():
+            continue
+        assert_refuted(with_map(network, 1, weights=ExactMatrix(numerators)), claim)
+
+
+@EVERY_VARIANT
+def test_no_input_can_be_wrong_where_bad_pairs_need_another_length(name, variant):
+    """Odd strings only: accepting everything of odd length is no fault at an even length."""
+    network, claim = build(name, 6, 2, 2, variant)
+    parity = _with_parity_accepted(network)
+    pairs = automaton.compare(automaton.explore(parity, claim, 4), language_of(claim.task), 6)
+    assert pairs.bad.any()
+    verdict = check(parity, claim, "automaton")
+    assert verdict.valid
+    assert check(parity, claim, "enumeration").valid
+
+
+def _with_parity_accepted(network: RecurrentNetwork) -> RecurrentNetwork:
+    """The same network with one more coordinate that alternates 0, 1, 0, 1 and makes the readout large when 1."""
+    first, *rest = network.cell
+    width = network.width
+
+    def wider(matrix: ExactMatrix, row: list[int], column: int) -> ExactMatrix:
+        placed = numpy.insert(matrix.numerators, column, 0, axis=1)
+        return ExactMatrix(numpy.concatenate([placed, numpy.array([row])]))
+
+    embedding = network.embedding.shape[1]
+    # ReLU(1 - parity), passed on by further maps.
+    cell = [
+        ReluMap(
+            wider(first.weights, [0] * width + [-1] + [0] * embedding, width),
+            ExactMatrix(numpy.concatenate([first.bias.numerators, [[1]]])),
+        )
+    ]
+    for each in rest:
+        inputs = each.weights.shape[1]
+        cell.append(
+            ReluMap(
+                wider(each.weights, [0] * inputs + [1], inputs),
+                ExactMatrix(numpy.concatenate([each.bias.numerators, [[0]]])),
+            )
+        )
+    initial = ExactMatrix(numpy.concatenate([network.initial.numerators, [[0]]]))
+    matrix = ExactMatrix(numpy.concatenate([network.readout.matrix.numerators, [[9]]], axis=1))
+    return replace(network, initial=initial, cell=tuple(cell), readout=replace(network.readout, matrix=matrix))
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_a_single_change_is_judged_as_enumeration_judges_it(data):
+    """The method decides: valid and refuted are exactly what trying all strings finds."""
+    name, variant = data.draw(st.sampled_from(VARIANTS))
+    network, claim = build(name, data.draw(st.sampled_from([2, 4, 6])), 2, 2, variant)
+    broken = mutated(network, data)
+    verdict, truth = check(broken, claim, "automaton"), check(broken, claim, "enumeration")
+    assert (verdict.valid, verdict.refuted) == (truth.valid, truth.refuted)
+
+
+def mutated(network: RecurrentNetwork, data: st.DataObject) -> RecurrentNetwork:
+    """One changed number anywhere in the network."""
+    by = data.draw(st.sampled_from([-2, -1, 1, 3]))
+
+    def somewhere(matrix: ExactMatrix) -> ExactMatrix:
+        row, column = (data.draw(st.integers(0, size - 1)) for size in matrix.shape)
+        return changed(matrix, row, column, by)
+
+    kind = data.draw(st.sampled_from(["weights", "bias", "embedding", "initial", "readout", "threshold"]))
+    if kind in ("embedding", "initial"):
+        return replace(network, **{kind: somewhere(getattr(network, kind))})
+    if kind == "readout":
+        return replace(network, readout=replace(network.readout, matrix=somewhere(network.readout.matrix)))
+    if kind == "threshold":
+        return replace(network, readout=replace(network.readout, bias=somewhere(network.readout.bias)))
+    number = data.draw(st.integers(0, len(network.cell) - 1))
+    return with_map(network, number, **{kind: somewhere(getattr(network.cell[number], kind))})
+
+
+def test_one_moved_bias_of_the_cell_at_length_400():
+    network, claim = build("dyck-rnn", 400)
+    refuted = 0
+    for row in range(network.width):
+        for by in (-1, 1):
+            verdict = check(with_map(network, 0, bias=changed(network.cell[0].bias, row, 0, by)), claim, "automaton")
+            assert verdict.valid or verdict.refuted
+            refuted += verdict.refuted
+    assert refuted == 2 * network.width, "no bias is superfluous"
+
+
+def doubling(length: int) -> RecurrentNetwork:
+    """h ← 2h + token: as many states as strings, until the range ends."""
+    return RecurrentNetwork(
+        4,
+        length,
+        exact([[0], [1], [2], [3]]),
+        exact([[1]]),
+        (ReluMap(exact([[2, 1]]), exact([[0]])),),
+        Readout(exact([[0]]), exact([[0]]), "bits"),
+    )
+
+
+def test_states_without_end_are_refused_or_decided(monkeypatch):
+    monkeypatch.setattr(automaton, "LARGEST_STATES", 100)
+    _, claim = build("dyck-rnn", 400)
+    verdict = check(doubling(400), claim, "automaton")
+    assert (verdict.valid, verdict.refuted) == (False, False)
+    assert "more than 100 states" in verdict.reason
+    _, claim = build("dyck-rnn", 4)
+    assert check(doubling(4), claim, "automaton").refuted
+
+
+def test_what_the_method_does_not_cover():
+    network, claim = build("dyck-rnn", 10)
+    floats = check(network, replace(claim, arithmetic=Floating("float64")), "automaton")
+    assert not floats.valid
+    assert "fixed point" in floats.reason
+    with pytest.raises(UnsupportedError, match="equality"):
+        language_of(tasks()["equality"])
+    verdict = check(network, build("dyck-rnn", 12)[1], "automaton")
+    assert (verdict.valid, verdict.refuted) == (False, False)
+    transformer = constructions()["equality"].build(8)
+    other = check(transformer.network, Claim(transformer.task, 8, transformer.arithmetic), "automaton")
+    assert not other.valid
+    assert "does not cover" in other.reason
+
+
+@EVERY_VARIANT
+def test_certificates_of_recurrent_networks(name, variant, tmp_path):
+    network, claim = build(name, 400, 2, 2, variant)
+    write_certificate(network, claim, check(network, claim), tmp_path, {"construction": name})
+    found = check_certificate(tmp_path)
+    assert found.verdict.valid
+    assert found.network == network
+    path = tmp_path / "network.safetensors"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    assert not check_certificate(tmp_path).verdict.valid
