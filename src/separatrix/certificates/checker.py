@@ -13,7 +13,6 @@ from separatrix.certificates.verdict import Claim, Method, Tokens, Verdict, appl
 from separatrix.networks import AnyNetwork
 from separatrix.tasks import draws_from
 
-
 LARGEST_REPLAY = 1 << 26
 
 

@@ -1,0 +1,74 @@
+"""``separatrix export``: a theorem's network for torch, ONNX, TransformerLens, or exactly as safetensors."""
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from separatrix.cli.output import JsonOption, console, notes, print_json
+from separatrix.cli.verb_certify import complete_construction
+from separatrix.errors import SeparatrixError
+
+NAME = "export"
+EXAMPLE = "separatrix export index-lookup --length 64 --to torch --out exports/index-lookup-64"
+
+
+def command(
+    construction: Annotated[str, typer.Argument(help="Name of a construction.", autocompletion=complete_construction)],
+    length: Annotated[int, typer.Option("--length", "-n", help="Input length N.")],
+    to: Annotated[str, typer.Option("--to", help="torch, safetensors (exact), onnx or transformer-lens.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="A folder for torch and transformer-lens, a file for the others.")
+    ],
+    dtype: Annotated[
+        str | None, typer.Option("--dtype", help="float64 (default) or float32; safetensors holds exact numbers.")
+    ] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", help="A parameter of the task, NAME=VALUE.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a theorem's network for another tool, compared with the exact one on sampled inputs."""
+    from separatrix.constructions import Options, constructions
+    from separatrix.tasks import tasks
+    from separatrix.tasks.parameters import with_text_parameters
+
+    started = time.perf_counter()
+    chosen = constructions()[construction]
+    if to == "safetensors" and dtype is not None:
+        raise SeparatrixError(f"--dtype {dtype} does not go with --to safetensors, which holds the exact weights")
+    own = tasks()[chosen.task_name]
+    changed = with_text_parameters(own, settings or []).parameters()
+    options = Options(parameters={name: each for name, each in changed.items() if each != own.parameters()[name]})
+    try:
+        # Comes with torch, which is an optional part of the package.
+        from separatrix.models.export import export
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise SeparatrixError("export needs torch; install it with  pip install 'separatrix[export]'") from error
+    with notes().status(f"building {construction} for length {length}") as status:
+        built = chosen.build(length, options)
+        status.update(f"writing it for {to}")
+        written = export(built, to, out, dtype or "float64")
+    result: dict[str, Any] = {
+        "construction": construction,
+        "theorem": chosen.theorem,
+        "task": built.task.name,
+        "length": length,
+        "to": to,
+        "dtype": "exact" if to == "safetensors" else dtype or "float64",
+        "positions": built.network.positions,
+        "width": built.network.width,
+        "inputs_compared": written.inputs_compared,
+        "files": [str(file) for file in written.files],
+        "load": written.load,
+        "seconds": round(time.perf_counter() - started, 3),
+    }
+    if as_json:
+        print_json(result)
+        return
+    compared = f"answers equal on {result['inputs_compared']} sampled inputs" if written.inputs_compared else "exact"
+    console().print(f"[bold]{construction}[/bold] for length {length}, {result['dtype']}: {compared}", soft_wrap=True)
+    for file in result["files"]:
+        console().print(f"wrote {file}", soft_wrap=True, markup=False)
+    console().print(f"open it with {written.load}", soft_wrap=True, markup=False)

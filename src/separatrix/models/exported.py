@@ -1,0 +1,68 @@
+"""Torch models on disk: a folder with ``model.safetensors``, the state dict, and ``config.json``, the description.
+
+No pickle and no code: what is read can only be numbers and a description that is checked. The configuration carries
+the SHA-256 of the weights, so that a damaged file, or two that do not belong together, end in one line.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Tensor
+
+from separatrix.errors import SeparatrixError
+from separatrix.files import write_atomically
+from separatrix.models.assemble import NetworkModule, assemble
+
+WEIGHTS = "model.safetensors"
+CONFIG = "config.json"
+
+
+def save_exported(module: NetworkModule, folder: Path) -> str:
+    """Write a model, trained further or not; returns the SHA-256 of its weights."""
+    return write_folder(folder, module.description, module.state_dict())
+
+
+def load_exported(folder: Path | str) -> NetworkModule:
+    """The model in a folder that ``separatrix export --to torch`` or :func:`save_exported` wrote."""
+    config, tensors = read_folder(Path(folder))
+    try:
+        return assemble(config, tensors)
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+        if isinstance(error, SeparatrixError):
+            raise
+        raise SeparatrixError(f"{folder}/{CONFIG} does not describe a model ({error!r}); export it again") from error
+
+
+def write_folder(folder: Path, config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> str:
+    """Write a configuration and its tensors; returns the SHA-256 of the weights."""
+    if folder.exists() and not folder.is_dir():
+        raise SeparatrixError(f"{folder} is a file; give a folder")
+    data = save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
+    digest = hashlib.sha256(data).hexdigest()
+    write_atomically(folder / WEIGHTS, data)
+    write_atomically(folder / CONFIG, json.dumps({**config, "sha256": digest}, indent=2, sort_keys=True) + "\n")
+    return digest
+
+
+def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """The configuration and the tensors of a folder, if they belong together."""
+    try:
+        data, text = (folder / WEIGHTS).read_bytes(), (folder / CONFIG).read_bytes()
+    except OSError as error:
+        raise SeparatrixError(
+            f"cannot read {error.filename}: {error.strerror or error}; give a folder that separatrix export wrote"
+        ) from error
+    try:
+        config = json.loads(text)
+        if config["sha256"] != hashlib.sha256(data).hexdigest():
+            raise SeparatrixError(f"{folder / WEIGHTS} is not the file that {CONFIG} names; export it again")
+        return config, load(data)
+    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+        if isinstance(error, SeparatrixError):
+            raise
+        raise SeparatrixError(f"{folder} holds no readable model ({type(error).__name__}); export it again") from error

@@ -1,0 +1,97 @@
+"""Models on disk: what is read is what was written, and what is damaged is refused in one line."""
+
+import json
+
+import pytest
+import torch
+
+from separatrix.errors import SeparatrixError
+from separatrix.models import load_exported, save_exported
+from separatrix.models.assemble import assemble
+from separatrix.models.exported import CONFIG, WEIGHTS, write_folder
+from separatrix.models.from_network import module_from_network
+from separatrix.tasks import draws_from
+from tests.models.cases import NAMES, small
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_model_comes_back_from_its_folder(name, tmp_path):
+    built = small(name)
+    module = module_from_network(built.network, torch.float32)
+    save_exported(module, tmp_path / "model")
+    again = load_exported(tmp_path / "model")
+    assert type(again) is type(module)
+    assert list(again.state_dict()) == list(module.state_dict())
+    inputs = torch.from_numpy(built.task.sample(draws_from(2), 6, built.length).inputs)
+    torch.testing.assert_close(again(inputs), module(inputs), rtol=0, atol=0)
+    torch.testing.assert_close(again.answers(inputs), module.answers(inputs), rtol=0, atol=0)
+
+
+def test_a_model_that_was_trained_further_is_stored_as_it_is(tmp_path):
+    module = module_from_network(small("equality").network)
+    with torch.no_grad():
+        module.readout.bias += 0.25
+    save_exported(module, tmp_path)
+    assert load_exported(tmp_path).readout.bias.tolist() == module.readout.bias.tolist()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [CONFIG, WEIGHTS]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    save_exported(module_from_network(small("equality").network), tmp_path)
+    return tmp_path
+
+
+def refused(folder) -> str:
+    with pytest.raises(SeparatrixError) as caught:
+        load_exported(folder)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_damaged_weights(folder):
+    data = bytearray((folder / WEIGHTS).read_bytes())
+    data[-3] ^= 1
+    (folder / WEIGHTS).write_bytes(bytes(data))
+    assert "is not the file that config.json names" in refused(folder)
+    (folder / WEIGHTS).write_bytes(bytes(data[:40]))
+    assert "is not the file" in refused(folder)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"sha256": 3}', "\udcff"])
+def test_damaged_configurations(folder, text):
+    (folder / CONFIG).write_bytes(text.encode("utf-8", "surrogateescape"))
+    assert "export it again" in refused(folder)
+
+
+@pytest.mark.parametrize("missing", ["kind", "slots", "layers", "readout", "embedding", "format", "vocabulary"])
+def test_configurations_without_a_part(folder, missing):
+    config = json.loads((folder / CONFIG).read_text())
+    del config[missing]
+    (folder / CONFIG).write_text(json.dumps(config))
+    assert missing in refused(folder)
+
+
+def test_missing_files(tmp_path):
+    assert "cannot read" in refused(tmp_path / "nowhere")
+    (tmp_path / WEIGHTS).write_bytes(b"")
+    assert "config.json" in refused(tmp_path)
+
+
+def test_tensors_that_do_not_belong():
+    module = module_from_network(small("equality").network)
+    state = module.state_dict()
+    assert isinstance(assemble(module.description, state), type(module))
+    for changed, words in (
+        ({**state, "stranger": torch.zeros(1)}, "'stranger' too many"),
+        ({name: each for name, each in state.items() if name != "readout.bias"}, "no tensor 'readout.bias'"),
+        ({**state, "layers.0.heads.0.key": torch.zeros(2, 2)}, r"layers.0.heads.0.key has shape \(2, 2\)"),
+    ):
+        with pytest.raises(SeparatrixError, match=words):
+            assemble(module.description, changed)
+
+
+def test_a_file_in_the_place_of_the_folder(tmp_path):
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(SeparatrixError, match="is a file; give a folder"):
+        write_folder(tmp_path / "taken", {}, {})
