@@ -1,5 +1,6 @@
 """Networks in TransformerLens: the same readouts and the same attention, or one line that says what does not fit."""
 
+import sys
 from dataclasses import replace
 
 import numpy
@@ -123,3 +124,9 @@ def test_damaged_folders_are_refused_in_one_line(tmp_path):
     (tmp_path / CONFIG).write_text("{")
     with pytest.raises(SeparatrixError, match="no readable model"):
         load_lens(tmp_path)
+
+
+def test_without_the_package_one_line_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "transformer_lens", None)
+    with pytest.raises(SeparatrixError, match=r"separatrix\[export\]"):
+        lens_bridge(form_of(small("equality")))

@@ -1,6 +1,7 @@
 """An ONNX graph, run by the onnx package's reference evaluator, gives the module's readouts and answers."""
 
 import json
+import sys
 from dataclasses import replace
 
 import numpy
@@ -63,4 +64,10 @@ def test_hard_and_linear_attention_with_the_largest_coordinate_as_answer():
 def test_weights_beyond_what_a_file_can_hold_are_refused(monkeypatch):
     monkeypatch.setattr(to_onnx, "LARGEST_BYTES", 100)
     with pytest.raises(SeparatrixError, match="at most 2 GiB"):
+        onnx_bytes(module_from_network(small("equality").network))
+
+
+def test_without_the_package_one_line_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxscript", None)
+    with pytest.raises(SeparatrixError, match=r"separatrix\[export\]"):
         onnx_bytes(module_from_network(small("equality").network))

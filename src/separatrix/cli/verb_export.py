@@ -67,8 +67,9 @@ def command(
     if as_json:
         print_json(result)
         return
-    compared = f"answers equal on {result['inputs_compared']} sampled inputs" if written.inputs_compared else "exact"
-    console().print(f"[bold]{construction}[/bold] for length {length}, {result['dtype']}: {compared}", soft_wrap=True)
+    count = written.inputs_compared
+    compared = f": answers equal on {count} sampled {'input' if count == 1 else 'inputs'}" if count else ""
+    console().print(f"[bold]{construction}[/bold] for length {length}, {result['dtype']}{compared}", soft_wrap=True)
     for file in result["files"]:
         console().print(f"wrote {file}", soft_wrap=True, markup=False)
     console().print(f"open it with {written.load}", soft_wrap=True, markup=False)

@@ -110,8 +110,10 @@ def _compare(built: Built, answer: Answer) -> int:
 
 
 def _work(network: AnyNetwork) -> int:
-    """About how many scores one input has."""
+    """About how many numbers one input costs: scores, or the stream where only the last position looks."""
     if not isinstance(network, Network):
         return network.positions
     pairs = network.reads_graphs or any(isinstance(layer, ThirdOrderAttention) for layer in network.layers)
+    if network.depth == 1 and network.readout.at == "last" and not pairs:
+        return network.positions * network.width
     return network.positions ** (3 if pairs else 2)

@@ -62,6 +62,8 @@ class PowerSumMatching(Method):
             reason = f"the decoding is for {rows - 1} numbers modulo {sums.modulus} in a field of {sums.prime}"
             raise SuspicionError(reason, suspects(inputs, claim))
         weight = uniform_weight(layer.heads, network, arithmetic)
+        if weight * network.positions > 2 * arithmetic.largest:
+            raise UnsupportedError(f"{network.positions} weights add up to more than 2; a larger Kc represents them")
         if (inputs.modulus + 1) * network.slots.width > LARGEST_STREAM:
             raise UnsupportedError("the tokens' embedding is too large for the method; choose a smaller modulus")
         own, given = contributions(network, layer.heads, arithmetic)
@@ -78,14 +80,15 @@ class PowerSumMatching(Method):
             if wrong.any() or rest[:, place].any() or scaled[0, place]:
                 token = int(numpy.nonzero(wrong)[0][0]) + 1 if wrong.any() else 0
                 reason = f"token {token} does not add its power {place + 1} modulo {sums.prime}"
-                raise SuspicionError(reason, suspects(inputs, claim, token))
+                raise SuspicionError(reason, suspects(inputs, claim, [token or inputs.modulus]))
             powers = powers * (residues % sums.prime) % sums.prime
         largest = int(numpy.abs(scaled).max(initial=0))
         loss = abs(weight * network.positions - arithmetic.largest) * length * largest
         if 2 * loss >= arithmetic.largest:
             off = loss / arithmetic.largest
             reason = f"rounding the weights may put a sum off by {off:.3g}, which rounding does not restore"
-            raise SuspicionError(reason, suspects(inputs, claim))
+            heaviest = numpy.unique(numpy.abs(scaled[1:]).argmax(axis=0) + 1).tolist()
+            raise SuspicionError(reason, suspects(inputs, claim, heaviest))
 
 
 def uniform_weight(heads: tuple[Head, ...], network: Network, arithmetic: FixedPoint) -> int:
@@ -109,11 +112,12 @@ def contributions(network: Network, heads: tuple[Head, ...], arithmetic: FixedPo
     stream, readout = raw // arithmetic.largest, whole(network.readout.matrix, "the readout")
     bound = int(numpy.abs(stream).max(initial=0))
     total = numpy.zeros((len(tokens), readout.shape[0]), dtype=numpy.int64)
-    # Python's integers bound every step: a sum over all positions, then the output matrix, then the readout.
+    # Python's integers bound every step: an average, the output matrix, the readout. Weights add up to at most 2
+    # (checked before).
     reach = [bound] * network.slots.width
     for head in heads:
         value, output = whole(head.value, "a value matrix"), whole(head.output, "an output matrix")
-        valued = [bound * sum(map(abs, row)) * (network.positions + 1) for row in value.tolist()]
+        valued = [2 * bound * sum(map(abs, row)) for row in value.tolist()]
         added = [sum(abs(w) * each for w, each in zip(row, valued, strict=True)) for row in output.tolist()]
         reach = [one + more for one, more in zip(reach, added, strict=True)]
         require(max([0, *valued, *added]), arithmetic)
@@ -129,10 +133,12 @@ def require(reach: int, arithmetic: FixedPoint) -> None:
         raise UnsupportedError(f"sums may leave the range ±{arithmetic.largest}; a larger Kc keeps them inside")
 
 
-def suspects(inputs: MatchingInputs, claim: Claim, token: int = 0) -> Iterator[Raw]:
-    """Inputs worth trying: a suspicious token among others, all numbers alike, then random ones."""
+def suspects(inputs: MatchingInputs, claim: Claim, tokens: list[int] | None = None) -> Iterator[Raw]:
+    """Inputs worth trying: numbers all alike, suspicious ones among others, then random ones."""
     length, modulus = inputs.length, inputs.modulus
-    for first in dict.fromkeys([token or modulus, modulus, 1, max(1, modulus - 1)]):
+    for first in (tokens or [])[:24]:
+        yield numpy.array([0, *[first] * length], dtype=numpy.int64)
+    for first in dict.fromkeys([*(tokens or [])[:1], modulus, 1, max(1, modulus - 1)]):
         for rest in dict.fromkeys([1, modulus, max(1, modulus - 1), inputs.number(-2 * first), inputs.number(-first)]):
             yield numpy.array([0, first, *[rest] * (length - 1)], dtype=numpy.int64)
     draws = draws_from(numpy.random.default_rng(0))

@@ -7,8 +7,9 @@ the power sum s_t up to an error, and the readout rounds it. Newton's identities
 1 … N can be divided by modulo P, so the set of all numbers is known at every position; the output map looks for two of
 them that add up with z_i to 0 (the decoding ``power-sums``, executed in integers).
 
-Precision: a weight 1/(N + 1) is rounded by less than a step Δ, so s_t, a sum of N numbers below P, is off by less than
-(N + 1)·N·P·Δ. That is below 1/2 from N^Kc ≥ 2N(N + 1)P on: for M = N² about 4 log N bits to the right of the point.
+Precision: the N + 1 weights 1/(N + 1), rounded down, add up to 1 - rΔ with r the remainder of N^Kc divided by N + 1,
+and s_t, a sum of N numbers below P, is off by less than r·N·P·Δ, which has to be below 1/2. Since N ≡ -1 modulo N + 1,
+r is 1 for even Kc and N for odd ones: Kc = 4 is enough for M = N² (numbers of 8 log N bits), where 3 is not.
 
 Deviations: the output map is arbitrary in SHT23's model and has no ReLU network here; the input map is a table of
 powers, M·N numbers. Hm is N, with numbers of O(log N) bits; the slides' lower bound is Hm·p = Ω(N) up to logarithms.
@@ -19,7 +20,6 @@ from dataclasses import dataclass
 import numpy
 
 from separatrix.constructions.construction import Construction, Options
-from separatrix.constructions.theorems._averaging import least_exponent
 from separatrix.errors import SeparatrixError
 from separatrix.networks import (
     Attention,
@@ -63,7 +63,13 @@ class TripleMatchingByHeads(Construction):
         return found
 
     def default_exponent(self, task: Task, length: int) -> int:
-        return least_exponent(length, 2 * length * (length + 1) * self.prime(task, length))
+        """The smallest Kc that keeps sums in the range and off by less than 1/2."""
+        prime, exponent = self.prime(task, length), 2
+        while True:
+            one = length**exponent
+            if one > 2 * (one % (length + 1)) * length * prime and one >= 4 * (length + 1) * prime:
+                return exponent
+            exponent += 1
 
     def network(self, task: Task, length: int, options: Options) -> Network:
         assert isinstance(task, Matching)
