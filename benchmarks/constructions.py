@@ -14,7 +14,7 @@ from separatrix.certificates.certificate import size_of
 from separatrix.constructions import Construction, Options, constructions
 from separatrix.errors import SeparatrixError
 
-POWERS = (4, 6, 8, 10)
+POWERS = (4, 6, 8)
 PATIENCE = 1.0
 """A construction whose last size took this many seconds is not built larger."""
 

@@ -10,11 +10,14 @@ from separatrix.atlas.figure import PALETTE, draw
 from separatrix.atlas.html import table as html_table
 from separatrix.atlas.section import Advance, Figure, Results, Section
 from separatrix.certificates import Claim, check
+from separatrix.certificates.memory import estimated_bytes
 from separatrix.constructions import Construction, constructions
 from separatrix.errors import SeparatrixError
 
 POWERS = (4, 6, 8, 10)
 COLUMNS = ("length", "layers", "heads", "width", "precision_bits", "inputs_covered")
+LARGEST = 1 << 30
+"""Bytes that one certification may be estimated to take at quick scale."""
 SLOW = 0.8
 """A construction whose last size took this many seconds is not built larger."""
 
@@ -125,6 +128,8 @@ def _size(construction: Construction, length: int) -> dict[str, Any] | None:
         built = construction.build(length)
     except SeparatrixError:
         return None  # this length is outside the theorem's domain
+    if estimated_bytes(built.network) > LARGEST:
+        return None
     claim = Claim(built.task, built.length, built.arithmetic)
     verdict = check(built.network, claim)
     return {
