@@ -20,16 +20,19 @@ MODULES: dict[str, Callable[[], Iterator[Report]]] = {
     "constructions": constructions.reports,
 }
 
+QUICK = ("samplers", "sign-codes", "fixed-point")
+"""What runs when no name is given; ``constructions`` takes minutes and fills docs/constructions.md."""
+
 
 def main() -> int:
     """Run the chosen benchmarks; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", choices=[*MODULES, []], help="which benchmarks; all if left out")
+    parser.add_argument("names", nargs="*", choices=[*MODULES, []], help="which benchmarks; the quick ones if left out")
     parser.add_argument("--write", type=Path, help="also write the tables to this Markdown file")
     arguments = parser.parse_args()
     console = Console()
     found: list[Report] = []
-    for name in arguments.names or MODULES:
+    for name in arguments.names or QUICK:
         for report in MODULES[name]():
             report.show(console)
             found.append(report)
