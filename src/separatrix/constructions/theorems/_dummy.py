@@ -7,17 +7,33 @@ at most n · e^-below ≤ 1/3 of the dummy; step(a) of ``pieces`` makes 1 and 0 
 the dummy stands close to the matches and not halfway.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeAlias
 
 import numpy
 from flint import arb, ctx, fmpq
 
 from separatrix.constructions.pieces import feed_forward, step_units
 from separatrix.errors import SeparatrixError
-from separatrix.networks import ExactMatrix, FeedForward, Integers, Readout, SignRows, Slots, identity
+from separatrix.networks import (
+    Attention,
+    EmbeddingPart,
+    ExactMatrix,
+    FeedForward,
+    Integers,
+    Network,
+    Readout,
+    SignRows,
+    Slots,
+    TableRows,
+    ThirdOrderAttention,
+    identity,
+)
+from separatrix.tasks.problems._matching import Matching
 
+AngleLayer: TypeAlias = Callable[[Slots], Attention | ThirdOrderAttention]
 ABOVE = Fraction(2)
 TABLE_BITS = 60
 """Cosines are stored as the nearest multiples of 2^-60; the arithmetic rounds them further."""
@@ -130,3 +146,28 @@ def rounding(slots: Slots, slot: str) -> FeedForward:
 def every_position(slots: Slots, slot: str) -> Readout:
     """The slot's number at every position, as a bit."""
     return Readout(slots.reading(1, {slot: identity(1)}), ExactMatrix(numpy.array([[0]])), "bits", at="every")
+
+
+def angle_network(task: Matching, length: int, turn: Fraction, layer: AngleLayer, about: str) -> Network:
+    """A number as two cosines a turn apart, one attention layer, exact answers at every position.
+
+    ``layer`` makes the attention from the slots ``number``, ``dummy`` and ``angle``.
+    """
+    modulus = task.modulus_at(length)
+    slots = Slots((("number", 1), ("dummy", 1), ("angle", 2)))
+    numbers, everywhere = (1, modulus + 1), (0, length + 1)
+    table = beside(cosines(modulus, Fraction(0)), cosines(modulus, turn))
+    embedding = (
+        EmbeddingPart("number", ones(modulus), "token", numbers, everywhere),
+        EmbeddingPart("dummy", TableRows(ExactMatrix(numpy.array([[1]]))), "token", (0, 1), everywhere),
+        EmbeddingPart("angle", TableRows(table), "token", numbers, everywhere),
+    )
+    return Network(
+        slots,
+        task.vocabulary(length).size,
+        length + 1,
+        embedding,
+        (layer(slots), rounding(slots, "number")),
+        every_position(slots, "number"),
+        about=about,
+    )

@@ -14,28 +14,19 @@ fails near M ≈ 7000 and float64 near M ≈ 2·10⁸; the fixed point here take
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy
-
 from separatrix.constructions.construction import Construction, Options
 from separatrix.constructions.theorems._dummy import (
-    beside,
+    angle_network,
     circle_scale,
     constant,
-    cosines,
-    every_position,
     exponent_for,
-    ones,
     reading_rows,
-    rounding,
 )
 from separatrix.networks import (
     Attention,
-    EmbeddingPart,
-    ExactMatrix,
     Head,
     Network,
     Slots,
-    TableRows,
     exact,
     identity,
 )
@@ -68,31 +59,20 @@ class PairMatchingByCosines(Construction):
         assert isinstance(task, Matching)
         modulus = task.modulus_at(length)
         scores = circle_scale(length, modulus, options.gain)
-        slots = Slots((("number", 1), ("dummy", 1), ("angle", 2)))
-        numbers, everywhere = (1, modulus + 1), (0, length + 1)
-        table = beside(cosines(modulus, Fraction(0)), cosines(modulus, QUARTER_TURN))
-        embedding = (
-            EmbeddingPart("number", ones(modulus), "token", numbers, everywhere),
-            EmbeddingPart("dummy", TableRows(ExactMatrix(numpy.array([[1]]))), "token", (0, 1), everywhere),
-            EmbeddingPart("angle", TableRows(table), "token", numbers, everywhere),
-        )
-        turned = exact([[scores.match, 0], [0, -scores.match]])
-        head = Head(
-            query=reading_rows(slots, 3, {"angle": (0, turned), "number": (2, constant(scores.dummy))}),
-            key=reading_rows(slots, 3, {"angle": (0, identity(2)), "dummy": (2, identity(1))}),
-            value=slots.reading(1, {"number": identity(1)}),
-            output=slots.writing(1, {"number": identity(1)}),
-            scoring=options.scoring,
-        )
-        return Network(
-            slots,
-            task.vocabulary(length).size,
-            length + 1,
-            embedding,
-            (Attention((head,), residual=False), rounding(slots, "number")),
-            every_position(slots, "number"),
-            about=f"{self.theorem} with cosines, modulus {modulus}, length {length}",
-        )
+
+        def layer(slots: Slots) -> Attention:
+            turned = exact([[scores.match, 0], [0, -scores.match]])
+            head = Head(
+                query=reading_rows(slots, 3, {"angle": (0, turned), "number": (2, constant(scores.dummy))}),
+                key=reading_rows(slots, 3, {"angle": (0, identity(2)), "dummy": (2, identity(1))}),
+                value=slots.reading(1, {"number": identity(1)}),
+                output=slots.writing(1, {"number": identity(1)}),
+                scoring=options.scoring,
+            )
+            return Attention((head,), residual=False)
+
+        about = f"{self.theorem} with cosines, modulus {modulus}, length {length}"
+        return angle_network(task, length, QUARTER_TURN, layer, about)
 
     def claimed_width(self, task: Task, length: int, code_width: int) -> int:
         """4, whatever M and N are."""

@@ -22,22 +22,15 @@ import numpy
 from separatrix.constructions.construction import Construction, Options
 from separatrix.constructions.theorems._dummy import (
     Scale,
-    beside,
+    angle_network,
     circle_scale,
     constant,
-    cosines,
-    every_position,
     exponent_for,
-    ones,
     reading_rows,
-    rounding,
 )
 from separatrix.networks import (
-    EmbeddingPart,
-    ExactMatrix,
     Network,
     Slots,
-    TableRows,
     ThirdOrderAttention,
     ThirdOrderHead,
     exact,
@@ -77,38 +70,26 @@ class TripleMatching(Construction):
 
     def network(self, task: Task, length: int, options: Options) -> Network:
         assert isinstance(task, Matching)
-        modulus = task.modulus_at(length)
         scores = self._scores(task, length, options.gain)
-        slots = Slots((("number", 1), ("dummy", 1), ("angle", 2)))
-        numbers, everywhere = (1, modulus + 1), (0, length + 1)
-        table = beside(cosines(modulus, Fraction(0)), cosines(modulus, THIRD_OF_A_TURN))
-        embedding = (
-            EmbeddingPart("number", ones(modulus), "token", numbers, everywhere),
-            EmbeddingPart("dummy", TableRows(ExactMatrix(numpy.array([[1]]))), "token", (0, 1), everywhere),
-            EmbeddingPart("angle", TableRows(table), "token", numbers, everywhere),
-        )
-        three = numpy.array([[1, 0], [0, 1], [-1, -1]], dtype=numpy.int64)
-        scaled = exact(three * int(scores.match / 3 * 4))
-        key = reading_rows(slots, 4, {"angle": (0, exact(three)), "dummy": (3, identity(1))})
-        value = slots.reading(1, {"number": identity(1)})
-        head = ThirdOrderHead(
-            query=reading_rows(slots, 4, {"angle": (0, scaled), "number": (3, constant(scores.dummy))}),
-            first_key=key,
-            second_key=key,
-            first_value=value,
-            second_value=value,
-            output=slots.writing(1, {"number": identity(1)}),
-            scoring=options.scoring,
-        )
-        return Network(
-            slots,
-            task.vocabulary(length).size,
-            length + 1,
-            embedding,
-            (ThirdOrderAttention((head,), residual=False), rounding(slots, "number")),
-            every_position(slots, "number"),
-            about=f"{self.theorem}, modulus {modulus}, length {length}",
-        )
+
+        def layer(slots: Slots) -> ThirdOrderAttention:
+            three = numpy.array([[1, 0], [0, 1], [-1, -1]], dtype=numpy.int64)
+            scaled = exact(three * int(scores.match / 3 * 4))
+            key = reading_rows(slots, 4, {"angle": (0, exact(three)), "dummy": (3, identity(1))})
+            value = slots.reading(1, {"number": identity(1)})
+            head = ThirdOrderHead(
+                query=reading_rows(slots, 4, {"angle": (0, scaled), "number": (3, constant(scores.dummy))}),
+                first_key=key,
+                second_key=key,
+                first_value=value,
+                second_value=value,
+                output=slots.writing(1, {"number": identity(1)}),
+                scoring=options.scoring,
+            )
+            return ThirdOrderAttention((head,), residual=False)
+
+        about = f"{self.theorem}, modulus {task.modulus_at(length)}, length {length}"
+        return angle_network(task, length, THIRD_OF_A_TURN, layer, about)
 
     def claimed_width(self, task: Task, length: int, code_width: int) -> int:
         """4, whatever M and N are."""

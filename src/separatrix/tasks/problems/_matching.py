@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from separatrix.tasks.arrays import Array, columns, full_like, integers, namespace_of, random_order, take_rows
 from separatrix.tasks.draws import Draws
+from separatrix.tasks.problems._decision import split_in_halves
 from separatrix.tasks.problems._rows import LARGEST_LISTING, check_listing, contained_in_rows, slices
 from separatrix.tasks.space import Space, cells, constant
 from separatrix.tasks.task import Answers, CommunicationSplit, Row, Split, Task, require
@@ -200,11 +201,8 @@ def disjointness_split(length: int) -> CommunicationSplit:
     For even N one number is left over and Bob holds it as well.
     """
     bits = (length - 1) // 2
-    return CommunicationSplit(
-        problem="DISJ",
-        alice=tuple(range(bits + 1)),
-        bob=tuple(range(bits + 1, length + 1)),
-        one_way=False,
-        note=f"Alice holds z_1 … z_{bits}, Bob the rest; z_{length} is known to both. The slides' encoding needs "
-        "the query index excluded, or another constant there, because (N,N,N) always matches (E15)",
+    note = (
+        f"Alice holds z_1 … z_{bits}, Bob the rest; z_{length} is known to both. The slides' encoding needs "
+        "the query index excluded, or another constant there, because (N,N,N) always matches (E15)"
     )
+    return split_in_halves("DISJ", bits + 1, length + 1, note)

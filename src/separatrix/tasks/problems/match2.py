@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from separatrix.tasks.arrays import Array
 from separatrix.tasks.draws import Draws
+from separatrix.tasks.problems._decision import split_in_halves
 from separatrix.tasks.problems._matching import GroupedMatching, pair_matches, shuffled
 from separatrix.tasks.task import CommunicationSplit
 
@@ -35,15 +36,11 @@ class Match2(GroupedMatching):
         return 2, *shuffled(draws, count, length)
 
     def communication(self, length: int) -> CommunicationSplit:
-        half = length // 2
-        return CommunicationSplit(
-            problem="none",
-            alice=tuple(range(half + 1)),
-            bob=tuple(range(half + 1, length + 1)),
-            one_way=False,
-            note="the papers carry no lower bound for pair matching: one self-attention unit of width O(d_in) "
-            "solves it (SHT23); the split into halves is only a convention",
+        note = (
+            "the papers carry no lower bound for pair matching: one self-attention unit of width O(d_in) "
+            "solves it (SHT23); the split into halves is only a convention"
         )
+        return split_in_halves("none", length // 2 + 1, length + 1, note)
 
 
 TASK = Match2()

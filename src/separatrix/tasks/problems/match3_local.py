@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from separatrix.tasks.arrays import Array, columns, full_like, integers, namespace_of
 from separatrix.tasks.draws import Draws
+from separatrix.tasks.problems._decision import split_in_halves
 from separatrix.tasks.problems._matching import GroupedMatching, first_triple, triple_matches
 from separatrix.tasks.task import CommunicationSplit, check_alphabet
 
@@ -71,15 +72,11 @@ class Match3Local(GroupedMatching):
         return 3, order, shift % 3
 
     def communication(self, length: int) -> CommunicationSplit:
-        half = length // 2
-        return CommunicationSplit(
-            problem="none",
-            alice=tuple(range(half + 1)),
-            bob=tuple(range(half + 1, length + 1)),
-            one_way=False,
-            note="the papers carry no lower bound: local triple matching reduces to sparse averaging with "
-            "q = O(T) (SHT23); the split into halves is only a convention",
+        note = (
+            "the papers carry no lower bound: local triple matching reduces to sparse averaging with "
+            "q = O(T) (SHT23); the split into halves is only a convention"
         )
+        return split_in_halves("none", length // 2 + 1, length + 1, note)
 
 
 TASK = Match3Local()
