@@ -4,8 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-# Extras that the commands below use; `ray` is pinned in the lock and installed on demand.
-EXTRAS := train,atlas,export,dev
+# Extras that the commands below use.
+EXTRAS := train,atlas,export,ray,records,dev
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock
 
 .PHONY: setup atlas test lint types imports pytest bench lock clean help

@@ -25,7 +25,7 @@ def main() -> int:
         report = Path(folder) / "report.json"
         command = [
             sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed",
-            "--report", str(report), TORCH, f"{ROOT}[train,ray,atlas,export,dev]",
+            "--report", str(report), TORCH, f"{ROOT}[train,ray,records,atlas,export,dev]",
         ]  # fmt: skip
         if subprocess.run(command, check=False).returncode != 0:
             print(

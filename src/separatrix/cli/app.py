@@ -9,36 +9,28 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Annotated
 
 import typer
 
+from separatrix import cli
 from separatrix._version import __version__
-from separatrix.cli import (
-    verb_atlas,
-    verb_certify,
-    verb_check,
-    verb_code,
-    verb_export,
-    verb_frontier,
-    verb_list,
-    verb_precision,
-    verb_sample,
-)
 from separatrix.errors import SeparatrixError
 
 INTERRUPTED = "interrupted; nothing half-written was left"
-VERBS = (
-    verb_list,
-    verb_sample,
-    verb_code,
-    verb_precision,
-    verb_certify,
-    verb_check,
-    verb_frontier,
-    verb_export,
-    verb_atlas,
+VERBS = tuple(
+    sorted(
+        (
+            import_module(f"{cli.__name__}.{info.name}")
+            for info in iter_modules(cli.__path__)
+            if info.name[:5] == "verb_"
+        ),
+        key=lambda verb: (verb.ORDER, verb.NAME),
+    )
 )
+"""One file ``verb_*.py`` each; adding a verb is adding a file. ``ORDER`` is its place in the help."""
 
 # Typer carries its own copy of Click and exports only some of its exceptions; the common base class of everything
 # that a wrong call raises is the base of BadParameter's base.

@@ -8,6 +8,7 @@ import typer
 from separatrix.cli.output import JsonOption, console, notes, print_json
 
 NAME = "atlas"
+ORDER = 90
 EXAMPLE = "separatrix atlas --out atlas"
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from separatrix.constructions import Options
 
 NAME = "certify"
+ORDER = 50
 EXAMPLE = "separatrix certify index-lookup --length 1024"
 
 

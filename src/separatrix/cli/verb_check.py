@@ -9,6 +9,7 @@ import typer
 from separatrix.cli.output import JsonOption, console, notes, print_json
 
 NAME = "check"
+ORDER = 60
 EXAMPLE = "separatrix check certificates/index-lookup-1024"
 
 

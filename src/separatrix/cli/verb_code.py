@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from separatrix.arithmetic.codes import SignCode
 
 NAME = "code"
+ORDER = 30
 EXAMPLE = "separatrix code --count 1024 --max-inner 1/4"
 SHOWN_VECTORS = 4
 

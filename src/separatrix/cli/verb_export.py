@@ -11,6 +11,7 @@ from separatrix.cli.verb_certify import complete_construction
 from separatrix.errors import SeparatrixError
 
 NAME = "export"
+ORDER = 80
 EXAMPLE = "separatrix export index-lookup --length 64 --to torch --out exports/index-lookup-64"
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from separatrix.atlas.frontier import Point
 
 NAME = "frontier"
+ORDER = 70
 EXAMPLE = "separatrix frontier index-lookup --from 4 --to 10"
 
 

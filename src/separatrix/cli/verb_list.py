@@ -8,6 +8,7 @@ from separatrix.cli.output import JsonOption, console, print_json
 from separatrix.errors import UnknownNameError
 
 NAME = "list"
+ORDER = 10
 EXAMPLE = "separatrix list tasks"
 
 

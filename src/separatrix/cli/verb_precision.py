@@ -12,6 +12,7 @@ from separatrix.errors import SeparatrixError
 
 MOST_BITS = 4096
 NAME = "precision"
+ORDER = 40
 EXAMPLE = "separatrix precision sparse-threshold --length 1024 --bits 41"
 
 

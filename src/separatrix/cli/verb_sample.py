@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from separatrix.tasks import Task
 
 NAME = "sample"
+ORDER = 20
 EXAMPLE = "separatrix sample dyck --length 24 --count 5 --seed 1 --set depth=3"
 LARGEST_WORK = 100_000_000
 """Steps of one batch, so that a mistyped number ends in a message and not in swapped memory or a long wait."""

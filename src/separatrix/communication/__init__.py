@@ -1,0 +1,1 @@
+"""Lower bounds that run: communication problems, protocols with counted bits, reductions, bounds."""
