@@ -12,6 +12,7 @@ from benchmarks import loop_samplers
 from separatrix.errors import SeparatrixError
 from separatrix.tasks import draws_from
 from separatrix.tasks.problems._bounded_stack import is_balanced, random_depths
+from separatrix.tasks.problems._shallow_walk import pairs_in_a_run
 from separatrix.tasks.problems.dyck import TASK, Dyck
 from tests.tasks.statistics import assert_counts_follow
 
@@ -61,6 +62,18 @@ def test_balanced_strings_have_the_exact_distribution_of_the_walk(types, depth, 
     strings = task.balanced_strings(draws_from(types * 100 + depth), 60_000, length)
     expected = {tokens: float(p) for tokens, p in exact_walk(task, length).items()}
     assert_counts_follow(Counter(map(tuple, strings.tolist())), expected)
+
+
+def test_strings_from_the_table_have_the_walks_law_where_two_look_ups_meet():
+    """With two types a look-up gives five pairs: brackets 10 to 19 come from the second one."""
+    assert pairs_in_a_run(2) == 5
+    strings = TASK.balanced_strings(draws_from(8), 60_000, 14)
+    expected: Counter[tuple[int, ...]] = Counter()
+    for tokens, probability in exact_walk(TASK, 14).items():
+        expected[tokens[6:12]] += probability
+    assert_counts_follow(
+        Counter(map(tuple, strings[:, 6:12].tolist())), {tokens: float(p) for tokens, p in expected.items()}
+    )
 
 
 def test_at_depth_two_the_general_rule_is_the_papers():

@@ -126,6 +126,11 @@ class Task(ABC):
     def generate(self, draws: Draws, count: int, length: int, split: Split) -> Array:
         """``count`` random inputs, following the papers' data generation; int64, padded."""
 
+    def labelled(self, draws: Draws, count: int, length: int, split: Split) -> Examples:
+        """Random inputs with their answers; overridden where the generator knows the answers already."""
+        inputs = self.generate(draws, count, length, split)
+        return Examples(inputs, *self.label(inputs, length))
+
     @abstractmethod
     def space(self, length: int) -> Space:
         """All inputs of exactly this length, as a product of blocks."""
@@ -193,9 +198,7 @@ class Task(ABC):
         if split not in ("train", "eval"):
             raise SeparatrixError(f"split {split!r} is unknown; choose train or eval")
         self.check_length(length)
-        inputs = self.generate(draws, count, length, split)
-        targets, read = self.label(inputs, length)
-        return Examples(inputs, targets, read)
+        return self.labelled(draws, count, length, split)
 
     def count(self, length: int) -> int:
         """How many inputs of exactly this length there are, before the promise is applied."""

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 
 from separatrix.tasks.arrays import Array, full_like, namespace_of
-from separatrix.tasks.task import CommunicationSplit, Task
+from separatrix.tasks.task import CommunicationSplit, Examples, Task
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,12 +20,18 @@ class Decision(Task):
         return 2
 
     def label(self, inputs: Array, length: int) -> tuple[Array, Array]:
-        xp = namespace_of(inputs)
-        targets = full_like(inputs, tuple(inputs.shape), 0)
-        read = targets == 1
-        read[:, -1] = True
-        targets[:, -1] = xp.astype(self.decide(inputs, length), xp.int64)
-        return targets, read
+        examples = asked_at_the_end(inputs, self.decide(inputs, length))
+        return examples.targets, examples.read
+
+
+def asked_at_the_end(inputs: Array, answers: Array) -> Examples:
+    """The batch with these answers, bool (count,), at the last position."""
+    xp = namespace_of(inputs)
+    targets = full_like(inputs, tuple(inputs.shape), 0)
+    read = xp.zeros(inputs.shape, dtype=xp.bool, device=inputs.device)
+    read[:, -1] = True
+    targets[:, -1] = xp.astype(answers, xp.int64)
+    return Examples(inputs, targets, read)
 
 
 def split_in_halves(problem: str, first: int, positions: int, note: str) -> CommunicationSplit:

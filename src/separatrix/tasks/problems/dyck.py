@@ -13,12 +13,13 @@ N/10 is rounded down, at least 1.
 
 from dataclasses import dataclass
 
-from separatrix.tasks.arrays import Array, columns, full_like, integers, namespace_of, take_rows
+from separatrix.tasks.arrays import Array, columns, integers, namespace_of, take_rows
 from separatrix.tasks.draws import Draws
 from separatrix.tasks.problems._bounded_stack import fill_types, is_balanced, random_depths
-from separatrix.tasks.problems._decision import Decision
+from separatrix.tasks.problems._decision import Decision, asked_at_the_end
+from separatrix.tasks.problems._shallow_walk import pairs_in_a_run, shallow_strings
 from separatrix.tasks.space import Space, cells
-from separatrix.tasks.task import Answers, CommunicationSplit, Row, Split, require
+from separatrix.tasks.task import Answers, CommunicationSplit, Examples, Row, Split, require
 from separatrix.tasks.vocabulary import Symbols, Vocabulary
 
 OPENING = "([{<"
@@ -80,17 +81,22 @@ class Dyck(Decision):
         return is_balanced(inputs, self.types, self.reachable_depth(length))
 
     def generate(self, draws: Draws, count: int, length: int, split: Split) -> Array:
+        return self.labelled(draws, count, length, split).inputs
+
+    def labelled(self, draws: Draws, count: int, length: int, split: Split) -> Examples:
+        """The walk gives balanced strings and every corrupted one is tested, so the answers are known."""
         del split
         tokens = self.balanced_strings(draws, count, length)
         xp = namespace_of(tokens)
-        todo = xp.nonzero(draws.uniform(count) >= 0.5)[0]
-        originals = tokens[todo]
+        negative = draws.uniform(count) >= 0.5
+        todo = xp.nonzero(negative)[0]
+        originals = tokens[todo, :]
         while todo.shape[0]:
             corrupted, changed = self.corrupt(draws, originals)
-            tokens[todo] = corrupted
+            tokens[todo, :] = corrupted
             again = xp.nonzero(self.decide(corrupted, length) | ~changed)[0]
-            todo, originals = todo[again], originals[again]
-        return tokens
+            todo, originals = todo[again], originals[again, :]
+        return asked_at_the_end(xp.astype(tokens, xp.int64), ~negative)
 
     def reachable_depth(self, length: int) -> int:
         """The depth that a balanced string of this length can reach: no bound beyond it changes anything."""
@@ -101,8 +107,10 @@ class Dyck(Decision):
         return length * max(4, self.reachable_depth(length))
 
     def balanced_strings(self, draws: Draws, count: int, length: int) -> Array:
-        """Balanced strings of exactly this length by the stack walk of Appendix H.1; (count, length)."""
+        """Balanced strings of exactly this length by the stack walk of Appendix H.1; (count, length) small integers."""
         depth = self.reachable_depth(length)
+        if depth == 2 and pairs_in_a_run(self.types):
+            return shallow_strings(draws, count, length, self.types)
         kind = "int8" if max(2 * self.types, depth + 1) <= 127 else "int32"
         # One draw over the n opening brackets and the closing one where both are possible; at depth 0 a draw
         # over the n opening brackets. Independent draws, of which each step uses one.
@@ -114,7 +122,7 @@ class Dyck(Decision):
         before, after = depths[:, :-1], depths[:, 1:]
         # The type of a bracket opened at depth 0 comes from `fresh`, elsewhere from the draw that opened it.
         fresh = fresh + xp.astype((before > 0) & opens, fresh.dtype) * (either - fresh)
-        return xp.astype(fill_types(fresh, after > before, after, self.types, depth), xp.int64)
+        return fill_types(fresh, after > before, after, self.types, depth)
 
     def corrupt(self, draws: Draws, tokens: Array) -> tuple[Array, Array]:
         """Corrupt 1 … N/10 different positions of every row: type swapped or direction switched, 1/2 each.
@@ -128,7 +136,7 @@ class Dyck(Decision):
         drawn = most + most // 2 + 12
         number = integers(draws.uniform(count, 1), 1, most + 1)
         # Sorted by position and then by turn, so that the first draw of each position stands before its repeats.
-        key = xp.int32 if length * drawn < 2**31 else xp.int64
+        key = xp.int32 if max(length * drawn, count * (length + 1)) < 2**31 else xp.int64
         turns = xp.astype(draws.uniform(count, drawn) * length, key) * drawn + xp.astype(columns(tokens, drawn), key)
         turns = xp.sort(turns, axis=1)
         place = turns // drawn
@@ -137,25 +145,27 @@ class Dyck(Decision):
         ranked = xp.sort(turn + drawn * xp.astype(repeat, key), axis=1)
         last = take_rows(ranked, number - 1)
         chosen = (turn <= last) & ~repeat
-        place = xp.astype(place, xp.int64)
-        # What is not chosen is written to a column beyond the end.
-        wide = xp.concat([tokens, full_like(tokens, (count, 1), 0)], axis=1)
-        row = xp.broadcast_to(xp.reshape(columns(tokens, count), (count, 1)), place.shape)
-        column = place + (length - place) * xp.astype(~chosen, xp.int64)
-        wide[row, column] = self._changed(draws, take_rows(tokens, place))
+        # What is not chosen is written to a column beyond the end; a flat view of the new array takes the writes.
+        wide = xp.concat([tokens, tokens[:, :1]], axis=1)
+        row = xp.reshape(xp.arange(count, dtype=key, device=tokens.device), (count, 1)) * (length + 1)
+        old = xp.reshape(xp.take(xp.reshape(wide, (-1,)), xp.reshape(row + place, (-1,))), place.shape)
+        column = place + (length - place) * xp.astype(~chosen, key)
+        xp.reshape(wide, (-1,))[xp.reshape(row + column, (-1,))] = xp.reshape(self._changed(draws, old), (-1,))
         return wide[:, :length], last[:, 0] < drawn
 
     def _changed(self, draws: Draws, tokens: Array) -> Array:
         """Another token for each: its type swapped for a uniform other one, or its direction switched, 1/2 each."""
         xp = namespace_of(tokens)
-        closing = xp.astype(tokens >= self.types, xp.int64)
+        closing = xp.astype(tokens >= self.types, tokens.dtype)
         switched = tokens + self.types * (1 - 2 * closing)
         if self.types == 1:
             return switched
-        action = draws.digits(2 * (self.types - 1), *tokens.shape)
+        kind = "int8" if tokens.dtype == xp.int8 else "int32"
+        rows, width = tokens.shape
+        action = draws.digits(2 * (self.types - 1), rows, width, kind)
         moved = tokens - closing * self.types + action + 1
         swapped = moved - (moved // self.types) * self.types + closing * self.types
-        return switched + xp.astype(action < self.types - 1, xp.int64) * (swapped - switched)
+        return switched + xp.astype(action < self.types - 1, tokens.dtype) * (swapped - switched)
 
     def space(self, length: int) -> Space:
         return Space(cells(range(2 * self.types), length))
