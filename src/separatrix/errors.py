@@ -26,3 +26,7 @@ class UnknownNameError(SeparatrixError):
         super().__init__(f"unknown {kind} {given!r}; {hint}")
         self.given = given
         self.nearest = tuple(near)
+
+
+class StoppedError(SeparatrixError):
+    """A person interrupted long work that saved its state first; the message says how to go on."""

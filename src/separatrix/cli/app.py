@@ -1,8 +1,8 @@
 """The application: which verbs there are, and how every ending of a command looks.
 
-Exit codes: 0 done, 1 a claim is false, 2 bad input. Bad input is one line on standard error, never a traceback and
-never a usage box; what is a defect of ours keeps its traceback. Results go to standard output, all else to standard
-error, so that ``--json`` prints one object and nothing more.
+Exit codes: 0 done, 1 a claim is false, 2 bad input, 130 interrupted by Ctrl-C. Bad input is one line on standard error,
+never a traceback and never a usage box; what is a defect of ours keeps its traceback. Results go to standard output, all
+else to standard error, so that ``--json`` prints one object and nothing more.
 """
 
 import os
@@ -17,9 +17,10 @@ import typer
 
 from separatrix import cli
 from separatrix._version import __version__
-from separatrix.errors import SeparatrixError
+from separatrix.errors import SeparatrixError, StoppedError
 
 INTERRUPTED = "interrupted; nothing half-written was left"
+STOPPED = 130
 VERBS = tuple(
     sorted(
         (
@@ -67,12 +68,17 @@ def run(arguments: Sequence[str]) -> int:
         code = application()(list(arguments), prog_name="separatrix", standalone_mode=False, obj=list(arguments))
         if sys.stdout is not None:  # a process started with its output closed has none
             sys.stdout.flush()
-        # Typer turns Ctrl-C into this code.
-        return _refuse(INTERRUPTED) if code == 130 else code if isinstance(code, int) else 0
+        if code == STOPPED:  # Typer turns Ctrl-C into this code.
+            _refuse(INTERRUPTED)
+        return code if isinstance(code, int) else 0
+    except StoppedError as error:
+        _refuse(str(error))
+        return STOPPED
     except SeparatrixError as error:
         return _refuse(str(error))
     except (typer.Abort, KeyboardInterrupt):
-        return _refuse(INTERRUPTED)
+        _refuse(INTERRUPTED)
+        return STOPPED
     except (BrokenPipeError, SystemExit):
         # The reader (head, less) has seen enough; Rich and Typer turn that into SystemExit, which they use for nothing
         # else here. Point stdout elsewhere so that flushing it at the end does not complain again.

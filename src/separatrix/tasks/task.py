@@ -96,6 +96,16 @@ class Task(ABC):
     def classes(self, length: int) -> int:
         """How many different answers there are at a position (0 where answers are vectors)."""
 
+    def outputs(self, length: int) -> int:
+        """How many numbers an answer has where answers are vectors; 0 where they are classes."""
+        del length
+        return 0
+
+    @property
+    def answer_scale(self) -> int:
+        """What an answer that is a vector of integers is divided by to lie near the unit ball."""
+        return 1
+
     def features(self, length: int) -> int:
         """Numbers in each cell; 0 when a cell is a single token."""
         del length

@@ -61,7 +61,7 @@ class SparseAveragingConstruction(Construction):
     def default_exponent(self, task: Task, length: int) -> int:
         assert isinstance(task, SparseAveraging)
         codes = self.codes(task, length, Options())
-        rounding = 16 * task.scale * (codes.width + task.sparsity)
+        rounding = 16 * task.answer_scale * (codes.width + task.sparsity)
         # A score may be as large as α = (q + 1)·g.
         return least_exponent(length, max(rounding, int(2 * set_gain(codes, 8 * task.resolution * length, Options()))))
 

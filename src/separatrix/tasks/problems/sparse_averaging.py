@@ -2,7 +2,7 @@
 
 SHT23 "q-Sparse Averaging": cell i is (i, S_i, v_i) with S_i a set of q indices and v_i a vector of norm at most 1;
 output i is close to (1/q) Σ_{j∈S_i} v_j. So that answers are exact, values are integer vectors of norm at most
-R = ``resolution`` and the answer is the sum Σ_{j∈S_i} v_j in integers: divide it by q·R (:attr:`scale`) to have
+R = ``resolution`` and the answer is the sum Σ_{j∈S_i} v_j in integers: divide it by q·R (:attr:`answer_scale`) to have
 the average of vectors of norm at most 1.
 
 Deviations: the slides' reduction from INDEX gives Alice's cells the empty set, which is not a set of q indices;
@@ -50,9 +50,13 @@ class SparseAveraging(Task):
         object.__setattr__(self, "minimum_length", self.sparsity)
 
     @property
-    def scale(self) -> int:
+    def answer_scale(self) -> int:
         """What a sum is divided by to have the average of values of norm at most 1."""
         return self.sparsity * self.resolution
+
+    def outputs(self, length: int) -> int:
+        del length
+        return self.dimension
 
     def vocabulary(self, length: int) -> Vocabulary:
         return Vocabulary((Symbols("indices", length, first=1),))
@@ -61,7 +65,7 @@ class SparseAveraging(Task):
         return (
             f"{length} cells of {self.features(length)} numbers: the index i, {self.sparsity} ascending indices of "
             f"1 … {length}, {self.dimension} coordinates of a value of norm at most {self.resolution}; read at every "
-            f"cell: the sum of the named values, to be divided by {self.scale}"
+            f"cell: the sum of the named values, to be divided by {self.answer_scale}"
         )
 
     def positions(self, length: int) -> int:
@@ -149,7 +153,7 @@ class SparseAveraging(Task):
             total = answer if isinstance(answer, tuple) else ()
             named = " + ".join(f"v_{index}" for index in cell[1 : 1 + self.sparsity])
             value = _vector(cell[1 + self.sparsity :])
-            lines.append(f"v_{cell[0]} = {value}; asks for {named} = {_vector(total)} (average: /{self.scale})")
+            lines.append(f"v_{cell[0]} = {value}; asks for {named} = {_vector(total)} (average: /{self.answer_scale})")
         return "\n".join(lines)
 
     def write(self, row: Row, length: int) -> str:

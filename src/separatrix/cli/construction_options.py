@@ -1,0 +1,80 @@
+"""How verbs ask for a construction: the options that ``certify`` and ``export`` share, and what they mean together."""
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.text_numbers import parse_fraction
+
+if TYPE_CHECKING:
+    from separatrix.constructions import Construction, Options
+
+ATTENTIONS = ("softmax", "hard", "linear")
+ROUNDINGS = ("down", "nearest")
+
+
+def complete_construction(incomplete: str) -> list[tuple[str, str]]:
+    """Names of constructions for the shell, with their titles."""
+    from separatrix.constructions import constructions
+
+    return [(name, each.title) for name, each in constructions().items() if name.startswith(incomplete)]
+
+
+ConstructionArgument = Annotated[
+    str, typer.Argument(help="Name of a construction.", autocompletion=complete_construction)
+]
+LengthOption = Annotated[int, typer.Option("--length", "-n", help="Input length N.")]
+PrecisionOption = Annotated[
+    int | None, typer.Option("--precision", "-p", help="Bits of one number, instead of --exponent.")
+]
+ExponentOption = Annotated[
+    int | None, typer.Option("--exponent", help="The constant Kc; the theorem's own by default.")
+]
+RoundingOption = Annotated[str, typer.Option("--rounding", help="'down' as the paper has it, or 'nearest'.")]
+VariantOption = Annotated[str, typer.Option("--variant", help="Which version of the proof.")]
+GainOption = Annotated[str | None, typer.Option("--gain", help="A score scale η instead of the theorem's.")]
+AttentionOption = Annotated[
+    str, typer.Option("--attention", help=f"How scores become weights: {', '.join(ATTENTIONS)}.")
+]
+FamilyOption = Annotated[
+    str | None, typer.Option("--family", help="Addresses from one family of sign codes, or 'circle'.")
+]
+MaxInnerOption = Annotated[
+    str, typer.Option("--max-inner", help="The largest inner product of two addresses, a fraction.")
+]
+SettingsOption = Annotated[list[str] | None, typer.Option("--set", help="A parameter of the task, NAME=VALUE.")]
+
+
+def options_from(
+    construction: "Construction", length: int, *, precision: int | None = None, exponent: int | None = None,
+    rounding: str = "down", variant: str = "repaired", gain: str | None = None, attention: str = "softmax",
+    family: str | None = None, max_inner: str = "1/4", settings: list[str] | None = None,
+) -> "Options":  # fmt: skip
+    """What a construction is asked to build; whatever does not make sense ends in one line."""
+    from separatrix.cli.verb_precision import exponent_for_bits
+    from separatrix.constructions import Options
+    from separatrix.tasks import tasks
+    from separatrix.tasks.parameters import with_text_parameters
+
+    if precision is not None and exponent is not None:
+        raise SeparatrixError(f"give one of --precision {precision} and --exponent {exponent}, not both")
+    task = tasks()[construction.task_name]
+    task.check_length(length)
+    if precision is not None:
+        exponent = exponent_for_bits(task.name, length, precision)
+    if rounding not in ROUNDINGS:
+        raise SeparatrixError(f"--rounding {rounding} is unknown; choose down or nearest")
+    if attention not in ATTENTIONS:
+        raise UnknownNameError("kind of attention", attention, ATTENTIONS)
+    inner = parse_fraction("--max-inner", max_inner)
+    if not 0 < inner < 1:
+        raise SeparatrixError(f"--max-inner {inner} is out of range; choose a fraction above 0 and below 1")
+    changed, own = with_text_parameters(task, settings or []).parameters(), task.parameters()
+    parameters: dict[str, Any] = {name: value for name, value in changed.items() if value != own[name]}
+    scale: Fraction | None = None if gain is None else parse_fraction("--gain", gain)
+    return Options(
+        exponent=exponent, rounding=rounding, variant=variant, gain=scale, scoring=attention, family=family,
+        max_inner=inner, parameters=parameters,
+    )  # type: ignore[arg-type]  # fmt: skip

@@ -1,0 +1,93 @@
+"""Options and workings that the verbs which train share: where, with what, into which store."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from separatrix.errors import SeparatrixError, UnknownNameError
+
+if TYPE_CHECKING:
+    from separatrix.training.executors.executor import Executor
+
+EXECUTORS = ("local", "processes", "ray")
+
+StoreOption = Annotated[
+    Path | None, typer.Option("--store", help="The store of records; SEPARATRIX_STORE or runs.sqlite if not given.")
+]
+DeviceOption = Annotated[str, typer.Option("--device", help="auto, cpu, cuda or cuda:NUMBER.")]
+ExecutorOption = Annotated[str, typer.Option("--executor", help="local, processes or ray.")]
+WorkersOption = Annotated[int, typer.Option("--workers", help="Worker processes; 0 for one on each core.")]
+AddressOption = Annotated[str | None, typer.Option("--address", help="Address of a running Ray cluster.")]
+ThreadsOption = Annotated[int, typer.Option("--threads", help="Threads of one process; 0 leaves it to torch.")]
+SaveOption = Annotated[float, typer.Option("--save-every", help="Seconds between two checkpoints.")]
+FullGridOption = Annotated[bool, typer.Option("--full-grid", help="Train every run to its end; prune nothing.")]
+ResumeOption = Annotated[
+    bool, typer.Option("--resume/--fresh", help="Go on where it stopped; --fresh trains recorded runs again.")
+]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where training happens."""
+
+    device: str
+    executor: str
+    workers: int
+    address: str | None
+    threads: int
+    save_every: float
+
+    def check(self) -> None:
+        """Raise a one-line error unless the numbers make sense."""
+        if self.executor not in EXECUTORS:
+            raise UnknownNameError("executor", self.executor, EXECUTORS)
+        if self.address is not None and self.executor != "ray":
+            raise SeparatrixError(f"--address {self.address} is for --executor ray, not {self.executor}; remove one")
+        if not 0 <= self.threads <= 4096:
+            raise SeparatrixError(f"--threads {self.threads} is out of range; choose 1 to 4096, or 0")
+        if not 0 < self.save_every <= 86400:
+            raise SeparatrixError(f"--save-every {self.save_every} is out of range; choose above 0 to 86400 seconds")
+
+    def opened(self, stopped: Callable[[], bool]) -> "tuple[Executor, dict[str, Any]]":
+        """The executor and what records say about it."""
+        import torch
+
+        from separatrix.training.devices import device_named, environment
+
+        self.check()
+        device = device_named(self.device)
+        if self.threads:
+            torch.set_num_threads(self.threads)
+        executor: Executor
+        if self.executor == "processes":
+            from separatrix.training.executors.processes import ProcessExecutor
+
+            executor = ProcessExecutor(device, self.workers, self.save_every, stopped)
+        elif self.executor == "ray":
+            from separatrix.training.executors.ray import RayExecutor
+
+            gpus = 1.0 if device.type == "cuda" else 0.0
+            executor = RayExecutor(self.address, gpus=gpus, save_every_seconds=self.save_every, stopped=stopped)
+        else:
+            from separatrix.training.executors.local import LocalExecutor
+
+            executor = LocalExecutor(device, self.save_every, stopped)
+        return executor, environment(device, self.executor)
+
+
+def parse_list(text: str, kind: Callable[[str], Any], option: str) -> tuple[Any, ...]:
+    """The values of a comma-separated option.
+
+    >>> parse_list("1e-3,5e-4", float, "--lr")
+    (0.001, 0.0005)
+    """
+    values: list[Any] = []
+    for part in text.split(","):
+        try:
+            values.append(kind(part.strip()))
+        except ValueError:
+            raise SeparatrixError(f"{part!r} in {option} {text} is not a number; write such as 1e-3,5e-4") from None
+    return tuple(values)

@@ -1,0 +1,74 @@
+"""What a person sees while runs train: a bar for each member with accuracy, loss, speed and an estimate."""
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from separatrix.cli.output import notes
+from separatrix.training.events import Event, Finished, Progress, Tick
+from separatrix.training.group import Group
+
+if TYPE_CHECKING:
+    pass
+
+MOST_BARS = 24
+
+
+class LiveBars:
+    """An observer that draws on standard error; silent where that is not a terminal, except for remarks."""
+
+    def __init__(self, groups: int, quiet: bool, label: Callable[[Any], str]) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bars
+
+        console = notes()
+        self.quiet = quiet
+        self.label = label
+        self.bars: Bars = Bars(
+            TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(),
+            TextColumn("{task.fields[state]}"), TextColumn("{task.fields[speed]}"), TimeRemainingColumn(),
+            console=console, transient=True, disable=quiet or not console.is_terminal,
+        )  # fmt: skip
+        self.whole = self.bars.add_task("all groups", total=groups, state="", speed="")
+        self.members: dict[str, Any] = {}
+        self.began: dict[str, tuple[float, int]] = {}
+
+    def __enter__(self) -> "LiveBars":
+        self.bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bars.stop()
+
+    def started(self, group: Group, step: int) -> None:
+        """A bar for each member."""
+        self.began[group.name] = (time.monotonic(), step)
+        for spec in group.specs[:MOST_BARS]:
+            self.members[spec.name] = self.bars.add_task(
+                self.label(spec), total=spec.steps, completed=step, state="", speed=""
+            )
+
+    def happened(self, group: Group, event: Event) -> None:
+        """Move the bars."""
+        if isinstance(event, Tick | Progress):
+            began, first = self.began[group.name]
+            rate = (event.step - first) / max(time.monotonic() - began, 1e-9)
+            for spec in group.specs:
+                if spec.name in self.members:
+                    self.bars.update(self.members[spec.name], completed=event.step, speed=f"{rate:.1f} steps/s")
+        if isinstance(event, Progress):
+            for point in event.points:
+                if point.run in self.members:
+                    state = f"accuracy {point.accuracy:.3f} loss {point.loss:.3f}"
+                    self.bars.update(self.members[point.run], state=state)
+        if isinstance(event, Finished):
+            for result in event.results:
+                if result.run in self.members:
+                    self.bars.remove_task(self.members.pop(result.run))
+            if not any(spec.name in self.members for spec in group.specs):
+                self.bars.advance(self.whole)
+
+    def said(self, message: str) -> None:
+        """A remark above the bars."""
+        if not self.quiet:
+            self.bars.console.print(f"note: {message}", style="yellow")

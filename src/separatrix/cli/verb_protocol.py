@@ -1,0 +1,314 @@
+"""``separatrix protocol``: run Theorem 2's or Theorem 4's protocol on a network and show every message."""
+
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from separatrix.cli.construction_options import (
+    AttentionOption,
+    ExponentOption,
+    RoundingOption,
+    SettingsOption,
+    complete_construction,
+    options_from,
+)
+from separatrix.cli.output import JsonOption, command_line, console, print_json
+from separatrix.errors import SeparatrixError
+
+if TYPE_CHECKING:
+    from separatrix.arithmetic import Arithmetic
+    from separatrix.communication.partition import Partition
+    from separatrix.communication.protocols import Transcript
+    from separatrix.networks import AnyNetwork, Network, RecurrentNetwork
+    from separatrix.networks.exact import Integers
+    from separatrix.tasks import Task
+
+NAME = "protocol"
+ORDER = 74
+EXAMPLE = "separatrix protocol index-lookup --length 16 --partition odd-even --version repaired"
+COLOURS = {"Alice": "cyan", "Bob": "magenta"}
+SHOWN_BITS = 24
+SHOWN_INPUT = 200
+NETWORK_FILE = "network.safetensors"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The network to run and where its inputs come from; a network from a file has no task."""
+
+    name: str
+    network: "AnyNetwork"
+    arithmetic: "Arithmetic"
+    task: "Task | None"
+    length: int
+
+
+def command(
+    context: typer.Context,
+    network: Annotated[
+        str,
+        typer.Argument(
+            help="Name of a construction, or a network file (or its folder).", autocompletion=complete_construction
+        ),
+    ],
+    length: Annotated[int | None, typer.Option("--length", "-n", help="Input length N; a file knows its own.")] = None,
+    partition: Annotated[
+        str | None,
+        typer.Option("--partition", help="Who holds what: odd-even, halves, cut:K, or Alice's positions 0,2,5."),
+    ] = None,
+    version: Annotated[
+        str | None,
+        typer.Option("--version", help="Of Theorem 4's protocol: as-written, repaired (default), queries or token."),
+    ] = None,
+    products: Annotated[
+        str | None,
+        typer.Option("--products", help="Products inside a matrix product are 'rounded' (default) or 'exact'."),
+    ] = None,
+    position: Annotated[
+        int | None, typer.Option("--position", help="The position that is read, from 0; the last one by default.")
+    ] = None,
+    text: Annotated[str | None, typer.Option("--input", help="One input, as 'separatrix sample' writes it.")] = None,
+    seed: Annotated[int, typer.Option("--seed", "-s", help="A random input, if --input is not given.")] = 0,
+    exponent: ExponentOption = None,
+    rounding: RoundingOption = "down",
+    arithmetic: Annotated[
+        str | None, typer.Option("--arithmetic", help="Another arithmetic, such as fixed:N=16,Kc=2,down or float32.")
+    ] = None,
+    attention: AttentionOption = "softmax",
+    settings: SettingsOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Let Alice and Bob compute a network's answer by exchanging bits, and count them beside the claim."""
+    from separatrix.communication.partition import parse_partition
+    from separatrix.networks import RecurrentNetwork
+    from separatrix.provenance import provenance
+
+    started = time.perf_counter()
+    subject = _subject(network, length, exponent, rounding, arithmetic, attention, settings or [])
+    recurrent = isinstance(subject.network, RecurrentNetwork)
+    split = parse_partition(partition or ("halves" if recurrent else "odd-even"), subject.network.positions)
+    cells, asked = _input(subject, text, seed)
+    if isinstance(subject.network, RecurrentNetwork):
+        if (version, products, position) != (None, None, None):
+            raise SeparatrixError(
+                f"--version, --products and --position are for Theorem 4; {network} is recurrent and has Theorem 2's "
+                "protocol, which has one version"
+            )
+        result, transcript = _theorem_2(subject, subject.network, cells, split)
+    else:
+        place = position if position is not None else asked
+        result, transcript = _theorem_4(
+            subject, subject.network, cells, split, version or "repaired", products or "rounded", place
+        )
+    result = {
+        "network": subject.name,
+        "length": subject.length,
+        "positions": subject.network.positions,
+        "arithmetic": str(subject.arithmetic),
+        "partition": {"name": split.name, "alice": list(split.alice), "bob": list(split.bob)},
+        "input": cells.tolist(),
+        "input_text": subject.task.write(cells.tolist(), subject.length) if subject.task else None,
+        **result,
+        "transcript": transcript.as_json(),
+    }
+    if as_json:
+        drawn = None if text is not None else seed
+        record = provenance(command_line(context), arithmetic=str(subject.arithmetic), seed=drawn, started=started)
+        print_json({**result, "provenance": record})
+    else:
+        _print(subject, result, transcript)
+    return 0 if result["equal"] else 1
+
+
+def _subject(
+    name: str, length: int | None, exponent: int | None, rounding: str, arithmetic: str | None, attention: str,
+    settings: list[str],
+) -> Subject:  # fmt: skip
+    from separatrix.arithmetic import FixedPoint, arithmetic_named
+
+    other = None if arithmetic is None else arithmetic_named(arithmetic)
+    if other is not None and exponent is not None:
+        raise SeparatrixError(f"give one of --arithmetic {arithmetic} and --exponent {exponent}, not both")
+    path = Path(name)
+    if path.suffix == ".safetensors" or path.is_dir():
+        from separatrix.networks.store import load_network
+
+        loaded, _ = load_network(path / NETWORK_FILE if path.is_dir() else path)
+        if settings or attention != "softmax":
+            raise SeparatrixError("--set and --attention are for constructions; a file holds a finished network")
+        if rounding not in ("down", "nearest"):
+            raise SeparatrixError(f"--rounding {rounding} is unknown; choose down or nearest")
+        count = loaded.positions if length is None else length
+        numbers = other or FixedPoint(max(2, count), 2 if exponent is None else exponent, rounding)
+        return Subject(name, loaded, numbers, None, count)
+    from separatrix.constructions import constructions
+
+    chosen = constructions()[name]
+    if length is None:
+        raise SeparatrixError(f"{name} can be built for many lengths; give one with --length")
+    options = options_from(chosen, length, exponent=exponent, rounding=rounding, attention=attention, settings=settings)
+    built = chosen.build(length, options)
+    return Subject(name, built.network, other or built.arithmetic, built.task, length)
+
+
+def _input(subject: Subject, text: str | None, seed: int) -> "tuple[Integers, int | None]":
+    """The cells of one input, and the last position at which the task asks for an answer."""
+    import numpy
+
+    from separatrix.networks import Network
+    from separatrix.tasks import draws_from
+    from separatrix.tasks.arrays import to_numpy
+
+    network, task, length = subject.network, subject.task, subject.length
+    if isinstance(network, Network) and network.reads_graphs:
+        # The protocol refuses these; there is nothing to read.
+        return numpy.zeros((network.positions, network.positions), dtype=numpy.int64), None
+    if task is None:
+        return _input_of_file(network, text, seed), None
+    if text is None:
+        row = to_numpy(task.sample(draws_from(seed), 1, length).inputs)[0]
+    else:
+        row = numpy.array(task.read(text, length), dtype=numpy.int64)
+        if len(row) != network.positions:
+            raise SeparatrixError(
+                f"--input has {len(row)} symbols, {subject.name} at length {length} reads {network.positions}: "
+                f"{task.layout(length)}"
+            )
+    _, read = task.label(row[None], length)
+    places = numpy.nonzero(to_numpy(read)[0])[0]
+    every = network.readout.at == "every"
+    return row, int(places[-1]) if every and len(places) else None
+
+
+def _input_of_file(network: "AnyNetwork", text: str | None, seed: int) -> "Integers":
+    import numpy
+
+    from separatrix.networks import Network
+
+    features = network.features if isinstance(network, Network) else 0
+    if text is None:
+        if features:
+            raise SeparatrixError(f"the cells of this network are {features} numbers each; give them with --input")
+        return numpy.random.default_rng(seed).integers(0, network.vocabulary, network.positions)
+    try:
+        numbers: Any = json.loads(text) if text.lstrip().startswith("[") else [int(word) for word in text.split()]
+        return numpy.array(numbers, dtype=numpy.int64)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise SeparatrixError(
+            f"--input {text[:40]!r} is not a list of whole numbers; write '0 2 1', or '[[0, 1], [2, 3]]' for cells"
+        ) from error
+
+
+def _theorem_2(
+    subject: Subject, network: "RecurrentNetwork", cells: "Integers", split: "Partition"
+) -> "tuple[dict[str, Any], Transcript]":
+    from separatrix.communication.protocols import run_recurrent
+    from separatrix.networks import evaluate
+
+    run = run_recurrent(network, cells, subject.arithmetic, split)
+    direct = evaluate(network, cells[None], subject.arithmetic)
+    assert run.answers is not None
+    expected = direct.raw[0, -len(run.raw) :]
+    p = subject.arithmetic.precision_bits
+    return {
+        "theorem": "BHBK24 Theorem 2",
+        "version": "one-way",
+        "bits": run.transcript.total_bits,
+        "formula": "m*p",
+        "formula_bits": run.formula_bits,
+        "claim": {"formula": "m*p", "m": network.width, "precision_bits": p, "claimed_bits": run.formula_bits,
+                  "holds": run.transcript.total_bits <= run.formula_bits},
+        "answer": run.answers[-1].tolist(),
+        "direct_answer": direct.answers[0, -1].tolist(),
+        "equal": run.raw.tobytes() == expected.tobytes() or run.raw.tolist() == expected.tolist(),
+    }, run.transcript  # fmt: skip
+
+
+def _theorem_4(
+    subject: Subject, network: "Network", cells: "Integers", split: "Partition", version: str, products: str,
+    position: int | None,
+) -> "tuple[dict[str, Any], Transcript]":  # fmt: skip
+    from separatrix.communication.protocols import compare, condition, reading_of, run_one_layer
+    from separatrix.networks import evaluate
+
+    run = run_one_layer(
+        network, cells, subject.arithmetic, split, version=version, products=products, position=position  # type: ignore[arg-type]
+    )  # fmt: skip
+    plan = run.plan
+    direct = evaluate(network, cells[None], reading_of(plan.arithmetic, plan.products))
+    row = plan.position if network.readout.at == "every" else 0
+    stated = condition(plan)
+    return {
+        "theorem": "BHBK24 Theorem 4",
+        "version": plan.version.name,
+        "about_version": plan.version.about,
+        "products": plan.products,
+        "read_position": plan.position,
+        "held_by": plan.holder,
+        "bits": run.transcript.total_bits,
+        "formula": "query + maxima + totals + values + answer",
+        "formula_bits": plan.formula_bits,
+        "step_bits": plan.step_bits(),
+        "claim": {
+            **compare(plan, run.transcript.total_bits).as_json(),
+            "sufficient": {"constant": stated.constant, "when": stated.when, "met": stated.met},
+        },
+        "answer": run.answer.tolist(),
+        "direct_answer": direct.answers[0, row].tolist(),
+        "equal": run.raw.tolist() == direct.raw[0, row].tolist()
+        and run.alice.answer.tolist() == run.bob.answer.tolist() == direct.answers[0, row].tolist(),
+    }, run.transcript
+
+
+def _print(subject: Subject, result: dict[str, Any], transcript: "Transcript") -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    out = console()
+    kind = f", {result['version']}" if result["theorem"].endswith("4") else ""
+    out.print(f"[bold]{escape(subject.name)}[/bold], length {subject.length}: {result['theorem']}{kind}")
+    if result["input_text"] is not None:
+        shown = result["input_text"]
+        shown = shown if len(shown) <= SHOWN_INPUT else f"{shown[:SHOWN_INPUT]} …"
+        out.print(f"input {escape(shown)}", soft_wrap=True)
+    held = result["partition"]
+    counts = [f"[{COLOURS[who]}]{who}[/] {len(held[who.lower()])} positions" for who in COLOURS]
+    out.print(f"{' and '.join(counts)} ({held['name']}), numbers of {subject.arithmetic.precision_bits} bits")
+    table = Table()
+    table.add_column("", justify="right", style="dim")
+    table.add_column("from")
+    table.add_column("what", overflow="fold")
+    table.add_column("bits", justify="right")
+    table.add_column("sent")
+    for message in transcript.messages:
+        colour = COLOURS[message.sender]
+        sent = message.bits if message.length <= SHOWN_BITS else f"{message.bits[:SHOWN_BITS]}…"
+        who = f"[{colour}]{message.sender}[/{colour}]"
+        table.add_row(str(message.round), who, escape(message.what), str(message.length), f"[{colour}]{sent}[/]")
+    out.print(table)
+    claim = result["claim"]
+    p, holds = claim["precision_bits"], "[green]within[/green]" if claim["holds"] else "[red]beyond[/red]"
+    formula = "mp" if kind == "" else "3m(p + log N)H"
+    sizes = f"m = {claim['m']}, p = {p}"
+    sizes += f", N = {claim['positions']}, H = {claim['heads']}" if kind else ""
+    out.print(f"[bold]{result['bits']} bits[/bold], {holds} the claimed {formula} = {claim['claimed_bits']} ({sizes})")
+    if kind and claim["projection_rows"] != claim["m"]:
+        holds = "[green]within[/green]" if claim["holds_for_projection_rows"] else "[red]beyond[/red]"
+        bits = claim["claimed_bits_for_projection_rows"]
+        out.print(f"with m = {claim['projection_rows']}, the rows of the projections: {holds} {bits}")
+    if kind:
+        enough = claim["sufficient"]
+        met = "met" if enough["met"] else "not met"
+        out.print(
+            f"[dim]sufficient for constant {enough['constant']}: {enough['when']} ({met} with m = "
+            f"{claim['projection_rows']})[/dim]"
+        )
+    equal = "[green]equal bit for bit[/green]" if result["equal"] else "[red]not equal[/red]"
+    answer: Any = result["answer"]
+    if subject.task is not None:
+        answer = subject.task.write_answer(answer if isinstance(answer, int) else tuple(answer), subject.length)
+    out.print(f"answer {escape(str(answer))}; protocol and direct evaluation are {equal}")

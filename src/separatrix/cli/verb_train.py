@@ -1,0 +1,127 @@
+"""``separatrix train``: train one model on one task, a grid of learning rates and seeds at once."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from separatrix.cli.output import JsonOption, command_line, console, print_json
+from separatrix.cli.training_options import (
+    AddressOption,
+    DeviceOption,
+    ExecutorOption,
+    FullGridOption,
+    Place,
+    ResumeOption,
+    SaveOption,
+    StoreOption,
+    ThreadsOption,
+    WorkersOption,
+    parse_list,
+)
+from separatrix.cli.verb_sample import complete_task
+from separatrix.errors import SeparatrixError, StoppedError
+
+if TYPE_CHECKING:
+    from separatrix.training.records import Record
+    from separatrix.training.spec import RunSpec
+
+NAME = "train"
+ORDER = 82
+EXAMPLE = 'separatrix train index-lookup "TF-(1,64)" --length 20 --lr 1e-3,5e-4 --steps 1000'
+
+
+def command(
+    context: typer.Context,
+    task: Annotated[str, typer.Argument(help="Name of a task.", autocompletion=complete_task)],
+    architecture: Annotated[str, typer.Argument(help='A model, such as "TF-(1,64)" or "package.module:Mixer-(2,64)".')],
+    length: Annotated[int, typer.Option("--length", "-n", help="Length N of the inputs.")],
+    rates: Annotated[str, typer.Option("--lr", help="Learning rates, comma-separated.")] = "1e-3,5e-4,2e-4",
+    seeds: Annotated[str, typer.Option("--seed", help="Seeds, comma-separated.")] = "0",
+    steps: Annotated[int, typer.Option("--steps", help="Training steps.")] = 5000,
+    batch: Annotated[int, typer.Option("--batch", help="Examples in a step.")] = 64,
+    weight_decay: Annotated[float, typer.Option("--weight-decay", help="Decoupled weight decay.")] = 0.0,
+    warmup: Annotated[int, typer.Option("--warmup", help="Steps over which the learning rate rises.")] = 0,
+    clip: Annotated[float, typer.Option("--clip", help="Largest norm of a gradient; 0 for none.")] = 0.0,
+    every: Annotated[int, typer.Option("--evaluate-every", help="Steps between two points of the curve.")] = 250,
+    examples: Annotated[int, typer.Option("--examples", help="Fresh examples of the last evaluation.")] = 5000,
+    goal: Annotated[float, typer.Option("--goal", help="Stop at this accuracy.")] = 0.999,
+    precision: Annotated[str, typer.Option("--precision", help="float32, float64 or bfloat16.")] = "float32",
+    parameters: Annotated[list[str] | None, typer.Option("--set", help="A parameter of the task, NAME=VALUE.")] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Draw the curves to this .png or .svg file.")] = None,
+    store: StoreOption = None,
+    device: DeviceOption = "auto",
+    executor: ExecutorOption = "local",
+    workers: WorkersOption = 0,
+    address: AddressOption = None,
+    threads: ThreadsOption = 0,
+    save_every: SaveOption = 30.0,
+    full_grid: FullGridOption = True,
+    resume: ResumeOption = True,
+    as_json: JsonOption = False,
+) -> None:
+    """Train a grid of learning rates and seeds as one ensemble; interrupted runs go on where they stopped."""
+    from separatrix.cli.training_run import run_groups
+    from separatrix.models.naming import parse_spec
+    from separatrix.provenance import provenance
+    from separatrix.tasks import tasks
+    from separatrix.tasks.parameters import with_text_parameters
+    from separatrix.training.group import Group, halving_rungs
+    from separatrix.training.spec import RunSpec
+
+    started = time.perf_counter()
+    if plot is not None and plot.suffix not in (".png", ".svg"):
+        raise SeparatrixError(f"--plot {plot} must end in .png or .svg")
+    chosen = with_text_parameters(tasks()[task], parameters or [])
+    model = parse_spec(architecture)
+    own = {name: value for name, value in chosen.parameters().items() if value != tasks()[task].parameters()[name]}
+    specs = tuple(
+        RunSpec(
+            task=task, task_parameters=tuple(sorted(own.items())), architecture=str(model), length=length,
+            learning_rate=rate, seed=seed, steps=steps, batch=batch, weight_decay=weight_decay, warmup=warmup,
+            clip=clip, evaluate_every=every, evaluation_examples=examples, probe_examples=min(512, examples),
+            goal=goal, precision=precision,
+        )
+        for rate in parse_list(rates, float, "--lr")
+        for seed in parse_list(seeds, int, "--seed")
+    )  # fmt: skip
+    rungs = () if full_grid else halving_rungs(steps, len(specs), every)
+    group = Group(specs, rungs, first_goal_ends=False)
+    place = Place(device, executor, workers, address, threads, save_every)
+    done, found, curves = run_groups([group], store, place, full_grid, resume, as_json, _label)
+    if not done:
+        raise StoppedError("interrupted; the state is saved, the same command goes on from here")
+    if plot is not None:
+        from separatrix.atlas.training_figures import curve_figure
+        from separatrix.files import write_atomically
+
+        figure = curve_figure(f"{task} at length {length}", [(_label(spec), curves[spec.name]) for spec in specs])
+        write_atomically(plot, figure.png if plot.suffix == ".png" else figure.svg)
+    if as_json:
+        record = provenance(command_line(context), arithmetic=precision, seed=specs[0].seed, started=started)
+        print_json({"runs": [found[spec.name].as_dict() for spec in specs], "provenance": record})
+        return
+    _print(task, str(model), length, [(spec, found[spec.name]) for spec in specs])
+
+
+def _label(spec: "RunSpec") -> str:
+    return f"lr {spec.learning_rate:g} seed {spec.seed}"
+
+
+def _print(task: str, model: str, length: int, rows: "list[tuple[RunSpec, Record]]") -> None:
+    from rich.table import Table
+
+    best = max(record.result.accuracy for _, record in rows)
+    table = Table(title=f"{model} on {task}, length {length}")
+    for column in ("learning rate", "seed", "accuracy", "loss", "steps", "ended", "seconds", "run"):
+        table.add_column(column, justify="left" if column in ("ended", "run") else "right")
+    for spec, record in rows:
+        result = record.result
+        style = "bold" if result.accuracy == best else ""
+        values: tuple[Any, ...] = (
+            f"{spec.learning_rate:g}", spec.seed, f"{result.accuracy:.4f}", f"{result.loss:.4f}", result.step,
+            result.ending, f"{result.seconds:.1f}", spec.name,
+        )  # fmt: skip
+        table.add_row(*map(str, values), style=style)
+    console().print(table)

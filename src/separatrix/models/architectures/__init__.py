@@ -1,0 +1,1 @@
+"""One file for each architecture; each exports one ``ARCHITECTURE``."""

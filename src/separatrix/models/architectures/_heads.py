@@ -1,0 +1,53 @@
+"""Heads of linear attention: splitting and joining them, and values that need not be formed.
+
+Where few positions are read, Σ_s w_s (W_V x_s) = W_V (Σ_s w_s x_s): the average of the inputs is formed first and the
+values of all positions never are.
+"""
+
+import torch
+from torch import Tensor
+
+from separatrix.errors import SeparatrixError
+from separatrix.models.architecture import Option
+
+HEADS = Option("heads", 4, "heads; must divide the width", minimum=1)
+
+# Up to this many reads each one takes its own sum over the past; more take the chunked form of all positions.
+FEW_READS = 64
+
+
+def check_divides(short: str, what: str, number: int, heads: int) -> None:
+    """Raise a one-line error unless ``heads`` divides ``number``."""
+    if number % heads:
+        fitting = [str(each) for each in range(1, min(number, 64) + 1) if number % each == 0]
+        raise SeparatrixError(f"heads={heads} does not divide {what} {number} of {short}; choose {', '.join(fitting)}")
+
+
+def split_heads(x: Tensor, heads: int) -> Tensor:
+    """(members, batch, length, heads·k) to (members, batch, heads, length, k)."""
+    return x.unflatten(-1, (heads, -1)).transpose(2, 3)
+
+
+def join_heads(x: Tensor) -> Tensor:
+    """(members, batch, heads, length, k) to (members, batch, length, heads·k)."""
+    return x.transpose(2, 3).flatten(3)
+
+
+def weighted_values(weights: Tensor, x: Tensor, to_value: Tensor) -> Tensor:
+    """Σ_s weights[s] (x_s W_V) for each head.
+
+    weights (members, batch, heads, reads, N), x (members, batch, N, width), to_value (members, width, heads·V).
+    Returns (members, batch, reads, heads·V).
+    """
+    members, batch, heads, reads, length = weights.shape
+    width, values = x.shape[-1], to_value.shape[-1]
+    if reads * heads > values:
+        formed = torch.matmul(x, to_value.unsqueeze(1))
+        return join_heads(torch.matmul(weights, split_heads(formed, heads)))
+    flat = weights.reshape(members * batch, heads * reads, length)
+    averaged = torch.bmm(flat, x.reshape(members * batch, length, width))
+    averaged = averaged.view(members, batch, heads, reads, width).permute(0, 2, 1, 3, 4)
+    by_head = to_value.unflatten(-1, (heads, -1)).transpose(1, 2).reshape(members * heads, width, -1)
+    projected = torch.bmm(averaged.reshape(members * heads, batch * reads, width), by_head)
+    projected = projected.view(members, heads, batch, reads, -1)
+    return projected.permute(0, 2, 3, 1, 4).flatten(3)

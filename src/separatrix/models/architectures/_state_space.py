@@ -1,0 +1,87 @@
+"""What Mamba, Mamba-2 and gated DeltaNet share: the short convolution, the start of time steps, the gated norm."""
+
+import math
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from separatrix.models.ensemble import EnsembleModule, Generators, fill_members, plus_minus, unset
+from separatrix.models.kernels.convolution import convolve_silu
+from separatrix.models.scans.convolution import short_convolution_step
+
+TAPS = 4
+# Time steps start log-uniform between these (Gu and Dao 2023, §3.6), never under the floor.
+SHORTEST_STEP, LONGEST_STEP, STEP_FLOOR = 1e-3, 1e-1, 1e-4
+
+
+class ShortConvolution(EnsembleModule):
+    """SiLU of a causal depthwise convolution with four taps; starts as torch.nn.Conv1d."""
+
+    def __init__(self, members: int, channels: int, *, bias: bool) -> None:
+        super().__init__(members)
+        self.channels = channels
+        self.weight = unset(members, channels, TAPS)
+        self.bias = unset(members, channels) if bias else None
+
+    def initialise(self, generators: Generators) -> None:
+        """Uniform within 1/√taps."""
+        start = plus_minus(1.0 / math.sqrt(TAPS))
+        start.fill(self.weight, generators)
+        if self.bias is not None:
+            start.fill(self.bias, generators)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x (members, batch, length, channels) to the same."""
+        return convolve_silu(x, self.weight, self.bias)
+
+    def initial_window(self, batch: int) -> Tensor:
+        """The positions before the first: (members, batch, taps - 1, channels), 0."""
+        return self.weight.new_zeros(self.members, batch, TAPS - 1, self.channels)
+
+    def step(self, x: Tensor, window: Tensor) -> tuple[Tensor, Tensor]:
+        """One position: x (members, batch, channels)."""
+        output, window = short_convolution_step(x, window, self.weight, self.bias)
+        return functional.silu(output), window
+
+    def state_numbers(self) -> int:
+        """(taps - 1)·channels."""
+        return (TAPS - 1) * self.channels
+
+
+def start_time_steps(bias: Tensor, generators: Generators) -> None:
+    """Set a bias so that its softplus is log-uniform between the shortest and the longest step."""
+    span = math.log(LONGEST_STEP) - math.log(SHORTEST_STEP)
+    draws = []
+    for generator in generators:
+        step = torch.exp(torch.rand(bias.shape[1:], generator=generator) * span + math.log(SHORTEST_STEP))
+        step = step.clamp_min(STEP_FLOOR)
+        # The inverse of softplus.
+        draws.append(step + torch.log(-torch.expm1(-step)))
+    fill_members(bias, draws)
+
+
+class GatedNorm(EnsembleModule):
+    """Root-mean-square norm over groups with a gate: before the gate (norm(x) ⊙ silu(z)), or after (norm(x ⊙ silu(z)))."""
+
+    def __init__(self, members: int, width: int, *, group: int, norm_first: bool, shared: bool) -> None:
+        super().__init__(members)
+        self.width, self.group, self.norm_first, self.epsilon = width, group, norm_first, 1e-5
+        # One gain for each number, or one for each place in a group, shared by the groups.
+        self.weight = unset(members, group if shared else width)
+
+    def initialise(self, generators: Generators) -> None:
+        """Gain 1."""
+        del generators
+        with torch.no_grad():
+            self.weight.fill_(1.0)
+
+    def forward(self, x: Tensor, gate: Tensor) -> Tensor:
+        """x, gate (members, …, width)."""
+        if not self.norm_first:
+            x = x * functional.silu(gate)
+        grouped = x.unflatten(-1, (-1, self.group))
+        normal = functional.rms_norm(grouped, (self.group,), None, self.epsilon)
+        gain = self.weight.view(self.members, *[1] * (x.dim() - 2), -1, self.group)
+        normal = (normal * gain).flatten(-2)
+        return normal * functional.silu(gate) if self.norm_first else normal

@@ -1,0 +1,189 @@
+"""RetNet (Sun et al. 2023): linear attention with a decay and a rotation of its own for each head.
+
+    S_t = γ_h R_θ S_{t-1} + k_t v_tᵀ,  o_t = S_tᵀ q_t / √m,  γ_h = 1 - 2^{-5-h}
+    y_t = W_O [ GroupNorm(o_t) ⊙ swish(W_G x_t) ]
+
+R_θ turns pairs of key coordinates by the angles θ_i = 10000^{-i/(m/2 - 1)} (the rotation of xPos; its decay is γ). Values
+and the gate are twice as wide as the model, keys as wide; the feed-forward part is 2·width wide instead of 4·width, so
+that a layer has as many weights as a Transformer's (paper §3.1). Weights start as in the authors' ``torchscale``:
+Xavier uniform with gain 2^{-2.5}, and gain 1 for W_O.
+
+The parallel form turns queries and keys by their positions, then uses the chunked attention with decay of
+``models.scans.attention``. The step form turns the state instead, so it needs no clock. State: 2·width²/heads numbers.
+
+Deviations: the paper's three rescalings of scores for half precision are left out: the group norm removes them, up to
+its ε. Pairs are coordinates (i, i + m/2), not (2i, 2i + 1): the same up to the order of the key's coordinates.
+``torchscale`` has a root-mean-square norm without gain where the paper and this file have a group norm. Heads are 4 by
+default (BHBK24 tunes 4 and 8), not one for each 256 of the width.
+"""
+
+import math
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from separatrix.errors import SeparatrixError
+from separatrix.models.architecture import Architecture, FeedForwardShape, Initialiser, Option, Options, Place
+from separatrix.models.architectures._heads import (
+    FEW_READS,
+    HEADS,
+    check_divides,
+    join_heads,
+    split_heads,
+    weighted_values,
+)
+from separatrix.models.ensemble import Constant, EnsembleLinear, Generators, Normal, linear, unset, xavier_uniform
+from separatrix.models.mixer import Mixer, RecurrentMixer, State, at_positions
+from separatrix.models.scans.attention import decayed_attention
+
+EPSILON = 1e-6
+GAIN = 2.0**-2.5
+
+
+class Retention(RecurrentMixer):
+    """Multi-scale retention for all members."""
+
+    def __init__(self, width: int, members: int, heads: int) -> None:
+        super().__init__(members)
+        self.width, self.heads, self.key_size, self.value_size = width, heads, width // heads, 2 * width // heads
+        # Queries, keys, values, gate in one map; each part keeps the start of a map of its own.
+        self.project = EnsembleLinear(members, width, 6 * width, bias=False)
+        self.output = EnsembleLinear(
+            members, 2 * width, width, bias=False, weight_start=xavier_uniform(2 * width, width)
+        )
+        self.norm_weight = unset(members, 2 * width)
+        self.norm_bias = unset(members, 2 * width)
+        self.scale = 1.0 / math.sqrt(self.key_size)
+
+    def initialise(self, generators: Generators) -> None:
+        """Xavier with gain 2^-2.5 for every part; group norm with gain 1 and shift 0."""
+        width, first = self.width, 0
+        for size in (width, width, 2 * width, 2 * width):
+            xavier_uniform(width, size, GAIN).fill(self.project.weight[..., first : first + size], generators)
+            first += size
+        Constant(1.0).fill(self.norm_weight, generators)
+        Constant(0.0).fill(self.norm_bias, generators)
+
+    def forward(self, x: Tensor, *, read: Tensor | None = None, lengths: Tensor | None = None) -> Tensor:
+        """x (members, batch, length, width) to the same at the positions read; padding lies in the future."""
+        weight, width = self.project.weight, self.width
+        place = torch.arange(x.shape[2], device=x.device)
+        if read is not None and read.shape[2] <= FEW_READS:
+            chosen = at_positions(x, read)
+            query = self._turned(linear(chosen, weight[..., :width]), read.unsqueeze(2))
+            key = self._turned(linear(x, weight[..., width : 2 * width]), place)
+            weights = torch.matmul(query, key.transpose(-1, -2)) * self._decays(read, place).to(x.dtype)
+            retained = weighted_values(weights * self.scale, x, weight[..., 2 * width : 4 * width])
+            return self._finish(retained, linear(chosen, weight[..., 4 * width :]))
+        query, key, value = self._parts(linear(x, weight[..., : 4 * width]))
+        query, key = self._turned(query, place) * self.scale, self._turned(key, place)
+        log_decay = self._log_decay(x).unsqueeze(-1).expand(-1, x.shape[2])[None, None]
+        retained = join_heads(decayed_attention(query, key, split_heads(value, self.heads), log_decay))
+        return self._finish(at_positions(retained, read), linear(at_positions(x, read), weight[..., 4 * width :]))
+
+    def _parts(self, projected: Tensor) -> tuple[Tensor, ...]:
+        return projected.split([self.width, self.width, 2 * self.width], dim=-1)
+
+    def _finish(self, retained: Tensor, gate: Tensor) -> Tensor:
+        """Group norm, gate, output map: retained, gate (members, …, 2·width)."""
+        grouped = retained.unflatten(-1, (self.heads, -1))
+        normal = functional.layer_norm(grouped, (self.value_size,), None, None, EPSILON).flatten(-2)
+        shape = (self.members, *[1] * (retained.dim() - 2), -1)
+        normal = torch.addcmul(self.norm_bias.view(shape), normal, self.norm_weight.view(shape))
+        return self.output(normal * functional.silu(gate))
+
+    def _log_decay(self, like: Tensor) -> Tensor:
+        """log γ of the heads, (heads,), in at least float32."""
+        exact = torch.promote_types(like.dtype, torch.float32)
+        number = torch.arange(self.heads, device=like.device, dtype=exact)
+        return torch.log1p(-torch.exp2(-5.0 - number))
+
+    def _angles(self, like: Tensor) -> Tensor:
+        """θ of the pairs, (m/2,), in at least float32."""
+        exact = torch.promote_types(like.dtype, torch.float32)
+        return 10000.0 ** -torch.linspace(0, 1, self.key_size // 2, device=like.device, dtype=exact)
+
+    def _turned(self, x: Tensor, place: Tensor) -> Tensor:
+        """(members, batch, length, width) to heads (members, batch, heads, length, m), turned by ``place``·θ."""
+        angle = place.unsqueeze(-1) * self._angles(x)
+        return turn(split_heads(x, self.heads), angle.cos().to(x.dtype), angle.sin().to(x.dtype))
+
+    def _decays(self, read: Tensor, place: Tensor) -> Tensor:
+        """γ^(p - s) for s ≤ p, else 0: (members, batch, heads, reads, length)."""
+        age = (read.unsqueeze(-1) - place).unsqueeze(2)
+        decays = torch.exp(self._log_decay(self.norm_weight)[:, None, None] * age.clamp_min(0))
+        return torch.where(age >= 0, decays, 0)
+
+    def initial_state(self, batch: int) -> State:
+        """The state S, 0."""
+        shape = (self.members, batch, self.heads, self.key_size, self.value_size)
+        return (self.norm_weight.new_zeros(shape),)
+
+    def step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        """x (members, batch, width)."""
+        projected = self.project(x)
+        query, key, value = (
+            each.unflatten(-1, (self.heads, -1)) for each in self._parts(projected[..., : 4 * self.width])
+        )
+        angle = self._angles(x)
+        memory = turn(state[0].transpose(-1, -2), angle.cos().to(x.dtype), -angle.sin().to(x.dtype)).transpose(-1, -2)
+        memory = memory * self._log_decay(x).exp().to(x.dtype)[:, None, None] + key.unsqueeze(-1) * value.unsqueeze(-2)
+        retained = (query.unsqueeze(-1) * memory).sum(-2) * self.scale
+        return self._finish(retained.flatten(2), projected[..., 4 * self.width :]), (memory,)
+
+    def state_numbers(self) -> int:
+        """2·width²/heads."""
+        return self.width * self.value_size
+
+
+def turn(x: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
+    """Turn the pairs (i, i + m/2) of the last axis: x (…, m), cosine and sine (…, m/2)."""
+    first, second = x.chunk(2, dim=-1)
+    return torch.cat([first * cosine - second * sine, second * cosine + first * sine], dim=-1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetNet(Architecture):
+    """RetNet's layer."""
+
+    name: str = "retnet"
+    short: str = "RetNet"
+    title: str = "RetNet (multi-scale retention)"
+    reference: str = "Sun et al. 2023, arXiv:2307.08621; BHBK24 §6"
+    equations: str = (
+        "S_t = γ_h R_θ S_{t-1} + k_t v_tᵀ; o_t = S_tᵀ q_t / √m; γ_h = 1 − 2^{−5−h}; "
+        "y = W_O [GroupNorm(o) ⊙ swish(W_G x)]; x ← x + y(LN x); x ← x + W_2 GELU(W_1 LN x)"
+    )
+    deviations: tuple[str, ...] = (
+        "no rescaling of scores, which the group norm removes",
+        "pairs (i, i + m/2) are turned, the same up to the order of coordinates",
+        "4 heads instead of one for each 256 of the width",
+    )
+    options: tuple[Option, ...] = (HEADS,)
+    recurrent: bool = True
+    linear_time: bool = True
+    feed_forward: FeedForwardShape = field(default_factory=lambda: FeedForwardShape("gelu", 2.0))
+    embedding_start: Initialiser = field(default_factory=lambda: Normal(1.0))
+    feed_forward_start: Initialiser | None = None
+    scale_residual_projections: bool = False
+
+    def check(self, width: int, options: Options) -> None:
+        """Heads divide the width into even parts, since pairs are turned."""
+        check_divides(self.short, "width", width, options["heads"])
+        if (size := width // options["heads"]) % 2:
+            raise SeparatrixError(f"{self.short} turns pairs of numbers, but a head has {size}; make that even")
+
+    def mixer(self, width: int, options: Options, members: int, place: Place) -> Mixer:
+        """Retention."""
+        del place
+        return Retention(width, members, options["heads"])
+
+    def state_numbers(self, width: int, options: Options, length: int) -> int:
+        """2·width²/heads."""
+        del length
+        return 2 * width * width // options["heads"]
+
+
+ARCHITECTURE = RetNet()

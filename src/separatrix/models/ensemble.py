@@ -1,0 +1,243 @@
+"""Layers of many models at once: every parameter has a leading axis of members, every product is batched over it.
+
+An ensemble of E models is one program: activations are (members, batch, length, width), weights (members, in, out),
+and a linear map is one batched matrix product. No number of one member ever meets a number of another.
+
+Initial weights of a member depend on its own seed alone: each member has its own generator on the CPU, draws are made
+in float32 in the order in which the modules were registered, and only then moved to the device and type of the
+parameter. So an ensemble starts bit for bit at the weights of its single models, on every device.
+
+A module says how its own parameters start in :meth:`EnsembleModule.initialise`; :func:`initialise` calls children
+first, so that a parent may overwrite what its children drew. Parameters are NaN until then, which makes a forgotten
+one impossible to overlook.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from separatrix.errors import SeparatrixError
+
+Generators: TypeAlias = Sequence[torch.Generator]
+"""One generator for each member, on the CPU."""
+
+LARGEST_SEED = 2**63 - 1
+
+
+class Initialiser(Protocol):
+    """How a parameter starts."""
+
+    def fill(self, parameter: Tensor, generators: Generators) -> None:
+        """Set the values of all members; ``parameter`` is (members, …)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Normal:
+    """Independent normal numbers."""
+
+    deviation: float
+    mean: float = 0.0
+
+    def fill(self, parameter: Tensor, generators: Generators) -> None:
+        """Set the values of all members."""
+        fill_members(parameter, [self._draw(parameter, each) for each in generators])
+
+    def _draw(self, parameter: Tensor, generator: torch.Generator) -> Tensor:
+        return torch.randn(parameter.shape[1:], generator=generator) * self.deviation + self.mean
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Independent numbers, uniform from ``low`` to ``high``."""
+
+    low: float
+    high: float
+
+    def fill(self, parameter: Tensor, generators: Generators) -> None:
+        """Set the values of all members."""
+        fill_members(parameter, [self._draw(parameter, each) for each in generators])
+
+    def _draw(self, parameter: Tensor, generator: torch.Generator) -> Tensor:
+        return torch.rand(parameter.shape[1:], generator=generator) * (self.high - self.low) + self.low
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The same number everywhere; takes nothing from the generators."""
+
+    value: float
+
+    def fill(self, parameter: Tensor, generators: Generators) -> None:
+        """Set the values of all members."""
+        del generators
+        with torch.no_grad():
+            parameter.fill_(self.value)
+
+
+def plus_minus(bound: float) -> Uniform:
+    """Uniform from -bound to bound."""
+    return Uniform(-bound, bound)
+
+
+def xavier_uniform(inputs: int, outputs: int, gain: float = 1.0) -> Uniform:
+    """Glorot and Bengio 2010, as ``torch.nn.init.xavier_uniform_``."""
+    return plus_minus(gain * math.sqrt(6.0 / (inputs + outputs)))
+
+
+def torch_default(inputs: int) -> Uniform:
+    """How ``torch.nn.Linear`` starts its weights and biases: uniform within 1/√inputs."""
+    return plus_minus(1.0 / math.sqrt(inputs))
+
+
+def fill_members(parameter: Tensor, values: Sequence[Tensor]) -> None:
+    """Copy one tensor into each member of a parameter (members, …)."""
+    with torch.no_grad():
+        for member, value in enumerate(values):
+            parameter[member].copy_(value.view(parameter.shape[1:]))
+
+
+def unset(members: int, *shape: int) -> nn.Parameter:
+    """A parameter (members, *shape) of NaN, to be set by ``initialise``."""
+    return nn.Parameter(torch.full((members, *shape), float("nan")))
+
+
+class EnsembleModule(nn.Module, ABC):
+    """A module whose parameters all have a leading axis of members."""
+
+    members: int
+
+    def __init__(self, members: int) -> None:
+        super().__init__()
+        self.members = members
+
+    @abstractmethod
+    def initialise(self, generators: Generators) -> None:
+        """Set this module's own parameters (children have set theirs before); one generator for each member."""
+
+
+def initialise(module: nn.Module, seeds: Sequence[int]) -> None:
+    """Start all parameters of a module, member j from ``seeds[j]`` alone."""
+    for seed in seeds:
+        if not 0 <= seed <= LARGEST_SEED:
+            raise SeparatrixError(f"seed {seed} is out of range; choose 0 to 2^63 - 1")
+    _initialise(module, [torch.Generator().manual_seed(seed) for seed in seeds])
+
+
+def _initialise(module: nn.Module, generators: Generators) -> None:
+    for child in module.children():
+        _initialise(child, generators)
+    if isinstance(module, EnsembleModule):
+        module.initialise(generators)
+
+
+class EnsembleLinear(EnsembleModule):
+    """x ↦ x W + b for each member: (members, …, inputs) to (members, …, outputs), one batched product."""
+
+    def __init__(
+        self,
+        members: int,
+        inputs: int,
+        outputs: int,
+        *,
+        bias: bool = True,
+        weight_start: Initialiser | None = None,
+        bias_start: Initialiser | None = None,
+    ) -> None:
+        super().__init__(members)
+        self.inputs, self.outputs = inputs, outputs
+        self.weight = unset(members, inputs, outputs)
+        self.bias = unset(members, outputs) if bias else None
+        self.weight_start = weight_start or torch_default(inputs)
+        self.bias_start = bias_start or torch_default(inputs)
+
+    def initialise(self, generators: Generators) -> None:
+        """Draw the weights, then the bias."""
+        self.weight_start.fill(self.weight, generators)
+        if self.bias is not None:
+            self.bias_start.fill(self.bias, generators)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x (members, …, inputs)."""
+        return linear(x, self.weight, self.bias)
+
+
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """x (members, …, inputs), weight (members, inputs, outputs), bias (members, outputs): (members, …, outputs)."""
+    members, inputs, outputs = weight.shape
+    if members == 1:
+        flat = x.reshape(-1, inputs)
+        result = flat @ weight[0] if bias is None else torch.addmm(bias[0], flat, weight[0])
+    else:
+        flat = x.reshape(members, -1, inputs)
+        result = torch.bmm(flat, weight) if bias is None else torch.baddbmm(bias.unsqueeze(1), flat, weight)
+    return result.view(*x.shape[:-1], outputs)
+
+
+class EnsembleEmbedding(EnsembleModule):
+    """A table of vectors for each member: tokens (members, …) int64 to (members, …, width)."""
+
+    def __init__(self, members: int, vocabulary: int, width: int, *, start: Initialiser) -> None:
+        super().__init__(members)
+        self.weight = unset(members, vocabulary, width)
+        self.start = start
+
+    def initialise(self, generators: Generators) -> None:
+        """Draw the table."""
+        self.start.fill(self.weight, generators)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """The vectors of the tokens."""
+        members, vocabulary, width = self.weight.shape
+        # Numbers outside the table are caught on the CPU by the lookup itself; on a GPU that would stop the stream.
+        if members > 1:
+            first = torch.arange(members, device=tokens.device) * vocabulary
+            tokens = tokens + first.view(members, *[1] * (tokens.dim() - 1))
+        return functional.embedding(tokens, self.weight.view(members * vocabulary, width))
+
+
+class EnsembleLayerNorm(EnsembleModule):
+    """Layer normalisation over the last axis with a gain and a shift for each member."""
+
+    def __init__(self, members: int, width: int, *, epsilon: float = 1e-5) -> None:
+        super().__init__(members)
+        self.width, self.epsilon = width, epsilon
+        self.weight = unset(members, width)
+        self.bias = unset(members, width)
+
+    def initialise(self, generators: Generators) -> None:
+        """Gain 1 and shift 0."""
+        Constant(1.0).fill(self.weight, generators)
+        Constant(0.0).fill(self.bias, generators)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x (members, …, width)."""
+        if self.members == 1:
+            return functional.layer_norm(x, (self.width,), self.weight[0], self.bias[0], self.epsilon)
+        normal = functional.layer_norm(x, (self.width,), None, None, self.epsilon)
+        shape = (self.members, *[1] * (x.dim() - 2), self.width)
+        return torch.addcmul(self.bias.view(shape), normal, self.weight.view(shape))
+
+
+class EnsembleRMSNorm(EnsembleModule):
+    """Root-mean-square normalisation (Zhang and Sennrich 2019) over the last axis with a gain for each member."""
+
+    def __init__(self, members: int, width: int, *, epsilon: float = 1e-5) -> None:
+        super().__init__(members)
+        self.width, self.epsilon = width, epsilon
+        self.weight = unset(members, width)
+
+    def initialise(self, generators: Generators) -> None:
+        """Gain 1."""
+        Constant(1.0).fill(self.weight, generators)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x (members, …, width)."""
+        normal = functional.rms_norm(x, (self.width,), None, self.epsilon)
+        return normal * self.weight.view(self.members, *[1] * (x.dim() - 2), self.width)

@@ -1,0 +1,27 @@
+"""The selective scan with softplus, skip and gate: one kernel each way on a GPU, plain operations elsewhere."""
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from separatrix.models.scans.selective import selective_scan
+
+
+def gated_selective_scan(
+    x: Tensor, step: Tensor, rate: Tensor, write: Tensor, query: Tensor, skip: Tensor, gate: Tensor | None, bias: Tensor
+) -> Tensor:
+    """(scan(x, softplus(step + bias), rate, write, query) + skip ⊙ x) ⊙ silu(gate), without the gate for None.
+
+    x, step, gate (members, batch, length, d); rate (members, d, n), negative; write, query (members, batch, length, n);
+    skip, bias (members, d). Returns (members, batch, length, d).
+    """
+    return plain_gated_scan(x, step, rate, write, query, skip, gate, bias)
+
+
+def plain_gated_scan(
+    x: Tensor, step: Tensor, rate: Tensor, write: Tensor, query: Tensor, skip: Tensor, gate: Tensor | None, bias: Tensor
+) -> Tensor:
+    """The same by the plain chunked scan: the kernel's oracle."""
+    delta = functional.softplus(step + bias[:, None, None])
+    output = torch.addcmul(selective_scan(x, delta, rate, write, query), x, skip[:, None, None])
+    return output if gate is None else output * functional.silu(gate)

@@ -1,0 +1,67 @@
+"""Models in the papers' short form: ``TF-(1,64)``, ``LSTM-(3,256)``, ``Mamba,Mamba,TF-(6,256)``.
+
+The form is a pattern of architectures, then layers and width, then options:
+
+    TF-(1,64,heads=4,positions=rotary)        a full name, transformer-(1,64), and any case do as well
+    Mamba,Mamba,TF-(6,256)                    the pattern is repeated up to the number of layers
+    package.module:MixerClass-(2,128)         anyone's own module, see ``user_mixer``
+    fla:NAME-(2,128)                          a layer of flash-linear-attention, where that is installed
+"""
+
+import re
+
+from separatrix.errors import SeparatrixError
+from separatrix.models.architecture import ModelSpec, Value
+
+_FORM = re.compile(r"(?P<pattern>[^()]+?)-?\((?P<inside>[^()]*)\)")
+
+
+def parse_spec(text: str) -> ModelSpec:
+    """The specification with this text; ``str`` of it is the canonical form.
+
+    >>> str(parse_spec("tf-(1, 64, heads=4)")), parse_spec("LSTM-(3,256)").layers
+    ('TF-(1,64,heads=4)', ('lstm', 'lstm', 'lstm'))
+    """
+    found = _FORM.fullmatch(text.strip())
+    if found is None:
+        raise SeparatrixError(f"{text!r} is not a model; write NAME-(layers,width), such as TF-(1,64) or LSTM-(3,256)")
+    inside = [part.strip() for part in found["inside"].split(",")]
+    sizes, settings = inside[:2], inside[2:]
+    if len(sizes) < 2 or not all(size.isascii() and size.isdecimal() for size in sizes):
+        raise SeparatrixError(
+            f"({found['inside']}) in {text!r} must begin with the number of layers and the width, such as (1,64)"
+        )
+    depth, width = map(int, sizes)
+    pattern = [name.strip() for name in found["pattern"].split(",")]
+    if not all(pattern):
+        raise SeparatrixError(f"the pattern of {text!r} has an empty place; write it such as Mamba,Mamba,TF-(6,256)")
+    if not len(pattern) <= depth <= 1024:
+        raise SeparatrixError(
+            f"{text!r} asks for {depth} layers of a pattern of {len(pattern)}; choose {len(pattern)} to 1024 layers"
+        )
+    options: dict[str, Value] = {}
+    for setting in settings:
+        name, equals, value = (part.strip() for part in setting.partition("="))
+        if not (name and equals and value):
+            raise SeparatrixError(f"{setting!r} in {text!r} is not an option; write NAME=VALUE, such as heads=4")
+        if name in options:
+            raise SeparatrixError(f"option {name} stands twice in {text!r}; keep one")
+        options[name] = parse_value(value)
+    layers = tuple(pattern[number % len(pattern)] for number in range(depth))
+    return ModelSpec(layers, width, tuple(sorted(options.items())))
+
+
+def parse_value(text: str) -> Value:
+    """A whole number, a number, true, false, or else the word itself.
+
+    >>> [parse_value(text) for text in ("4", "0.5", "true", "rotary")]
+    [4, 0.5, True, 'rotary']
+    """
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

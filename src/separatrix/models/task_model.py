@@ -1,0 +1,72 @@
+"""Models for the tasks: what a task says about its cells and answers becomes the model's first and last layer."""
+
+from collections.abc import Sequence
+
+import numpy
+import torch
+
+from separatrix.errors import SeparatrixError
+from separatrix.models.architecture import ModelSpec
+from separatrix.models.inputs import Columns
+from separatrix.models.sequence_model import SequenceModel, build_model
+from separatrix.tasks.problems.nearest_neighbour import NearestNeighbour
+from separatrix.tasks.problems.sparse_averaging import SparseAveraging
+from separatrix.tasks.task import Task
+
+
+def columns_of(task: Task, length: int) -> tuple[Columns, ...]:
+    """How the cells of a task are read; empty where cells are tokens."""
+    if isinstance(task, SparseAveraging):
+        index = Columns("symbol", 1, first=1, size=length)
+        named = Columns("symbol", task.sparsity, first=1, size=length)
+        return (index, named, Columns("number", task.dimension, scale=float(task.resolution)))
+    if isinstance(task, NearestNeighbour):
+        kind, label = Columns("symbol", 1, size=2), Columns("symbol", 1, size=task.labels)
+        return (kind, label, Columns("number", task.dimension, scale=float(task.scale) ** 0.5))
+    features = task.features(length)
+    return (Columns("number", features),) if features else ()
+
+
+def outputs_of(task: Task, length: int) -> int:
+    """How many numbers a model gives at a position: one for each class, or those of a vector answer."""
+    classes = task.classes(length)
+    if classes:
+        return classes
+    cell = numpy.ones((1, task.positions(length), task.features(length)), dtype=numpy.int64)
+    return int(task.label(cell, length)[0].shape[-1])
+
+
+def model_for_task(
+    spec: ModelSpec,
+    task: Task,
+    length: int,
+    seeds: Sequence[int],
+    *,
+    dtype: torch.dtype | None = None,
+    device: torch.device | str | None = None,
+) -> SequenceModel:
+    """One model for each seed, for inputs of this task up to length N.
+
+    >>> from separatrix.models.naming import parse_spec
+    >>> from separatrix.tasks import tasks
+    >>> model = model_for_task(parse_spec("TF-(1,64)"), tasks()["index-lookup"], 20, seeds=[0])
+    >>> model.vocabulary, model.classes, model.length
+    (85, 64, 21)
+    """
+    task.check_length(length)
+    graph = next((entry.short for entry in spec.entries if entry.reads_graphs), None)
+    if graph is not None and task.features(length) != task.positions(length):
+        raise SeparatrixError(
+            f"{graph} reads rows of adjacency matrices, which {task.name} does not give; choose directed-3-cycle or "
+            "undirected-5-cycle"
+        )
+    return build_model(
+        spec,
+        vocabulary=task.vocabulary(length).size,
+        classes=outputs_of(task, length),
+        length=task.positions(length),
+        columns=columns_of(task, length),
+        seeds=seeds,
+        dtype=dtype,
+        device=device,
+    )

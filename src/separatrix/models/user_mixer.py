@@ -1,0 +1,186 @@
+"""Anyone's own sequence-mixing module as an architecture: ``package.module:MixerClass-(2,128)``.
+
+Any ``torch.nn.Module`` that maps (batch, length, width) to the same shape will do. It is made as ``MixerClass(width)``,
+further parameters of its constructor are options of the model's name (``…-(2,128,window=8)``), and it is placed in the
+common block: embedding, learned positions, pre-norm, feed-forward, readout. ``FILE.py:MixerClass`` loads a file.
+
+What a module may tell, all optional:
+
+- ``causal = True``: an output depends on no later position. Left out, this is found by a trial: the future of a random
+  input is changed, and the module counts as causal if no earlier output moves.
+- a parameter ``lengths`` of ``forward``, (batch,) int64, for modules that are not causal and mask their padding.
+  Without it, padding is set to zero before such a module sees it: its content cannot leak, that it is there can.
+- a static ``state_numbers(width, length)``: numbers carried past a cut; else width times length, which always suffice.
+
+An ensemble runs as one program by ``torch.func.vmap`` where that works, which is tried when the model is built, and by
+a loop over members where not; ``batching`` and ``batching_reason`` of the mixer say which and why. Each member is made
+by the module's own constructor under the member's own seed.
+
+How a name becomes such an architecture stands in ``user_architecture``.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, vmap
+
+from separatrix.errors import SeparatrixError
+from separatrix.models.ensemble import Generators
+from separatrix.models.mixer import Mixer, at_positions
+
+TRIAL = (2, 5)
+"""Batch and length of the input on which a module is tried."""
+AGREEMENT = 1e-4
+"""How far vmap and loop may differ on the trial, relative to the largest output."""
+
+
+class UserMixer(Mixer):
+    """E instances of a user's module, with their parameters stacked along a leading axis."""
+
+    def __init__(self, make: Callable[[], nn.Module], name: str, width: int, members: int, trial: torch.device) -> None:
+        super().__init__(members)
+        self.name, self.width, self._make = name, width, make
+        example = self._instance(0)
+        # In a list, so that torch does not count the parameters of this instance, which are never used.
+        self._template = [example]
+        self._parameters_of = [each for each, _ in example.named_parameters()]
+        self._buffers_of = [each for each, _ in example.named_buffers()]
+        for each, value in [*example.named_parameters(), *example.named_buffers()]:
+            stacked = value.detach().unsqueeze(0).repeat(members, *[1] * value.dim())
+            if each in self._buffers_of:
+                self.register_buffer(attribute_name(each), stacked)
+            else:
+                self.register_parameter(attribute_name(each), nn.Parameter(stacked))
+        self.takes_lengths = "lengths" in inspect.signature(example.forward).parameters
+        self.batching, self.batching_reason = "loop", "one member"
+        self._try(example.to(trial), trial)
+
+    def _instance(self, seed: int) -> nn.Module:
+        """A fresh instance under a seed; the global generator is left as it was."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            try:
+                return self._make()
+            except Exception as error:
+                given = f"{type(error).__name__}: {error}"
+                raise SeparatrixError(
+                    f"{self.name} could not be made with width {self.width}: {given}; its constructor takes the width "
+                    "first, and everything else it needs is given as options"
+                ) from error
+
+    def _try(self, example: nn.Module, device: torch.device) -> None:
+        """Check the shapes, find out whether the module is causal and whether vmap works."""
+        batch, length = TRIAL
+        # Without dropout and the like, so that two runs can be compared.
+        example.eval()
+        generator = torch.Generator().manual_seed(0)
+        x = torch.randn(batch, length, self.width, generator=generator).to(device)
+        more = {"lengths": torch.full((batch,), length, device=device)} if self.takes_lengths else {}
+        with torch.no_grad():
+            output = self._checked(example, x, more)
+            declared = getattr(example, "causal", None)
+            changed = torch.cat([x[:, :3], x[:, 3:] + 1.0], dim=1)
+            found = torch.equal(self._checked(example, changed, more)[:, :3], output[:, :3])
+        self.causal = found if declared is None else bool(declared)
+        if self.members > 1:
+            self.batching, self.batching_reason = self._choose_batching(example, x, more)
+        example.to("cpu")
+
+    def _checked(self, module: nn.Module, x: Tensor, more: Mapping[str, Tensor]) -> Tensor:
+        try:
+            output = module(x, **more)
+        except Exception as error:
+            raise SeparatrixError(
+                f"{self.name} failed on an input of {tuple(x.shape)} (batch, length, width): "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        if not isinstance(output, Tensor):
+            raise SeparatrixError(
+                f"{self.name} returned {type(output).__name__} for an input of {tuple(x.shape)}; expected a tensor of "
+                "the same shape (batch, length, width)"
+            )
+        if output.shape != x.shape:
+            raise SeparatrixError(
+                f"{self.name} returned {tuple(output.shape)} for an input of {tuple(x.shape)}; expected the same shape "
+                "(batch, length, width)"
+            )
+        return output
+
+    def _choose_batching(self, example: nn.Module, x: Tensor, more: Mapping[str, Tensor]) -> tuple[str, str]:
+        """Try vmap, forwards and backwards, on two members that differ."""
+        weights = {
+            name: torch.stack([value.detach(), value.detach() * 0.5 if value.is_floating_point() else value.detach()])
+            for name, value in [*example.named_parameters(), *example.named_buffers()]
+        }
+        both = torch.stack([x, x.flip(0)])
+        own = {name: torch.stack([value, value]) for name, value in more.items()}
+        results: list[list[Tensor]] = []
+        for run in (run_by_vmap, run_by_loop):
+            leaves = {name: value.clone() for name, value in weights.items()}
+            for name in self._parameters_of:
+                leaves[name].requires_grad_(leaves[name].is_floating_point())
+            given = both.clone().requires_grad_()
+            try:
+                output = run(example, leaves, given, own)
+                wanted = [given, *[leaves[name] for name in self._parameters_of if leaves[name].requires_grad]]
+                gradients = torch.autograd.grad(output.square().sum(), wanted, allow_unused=True)
+            except Exception as error:
+                if run is run_by_loop:
+                    raise SeparatrixError(f"{self.name} cannot be trained: {type(error).__name__}: {error}") from error
+                return "loop", f"torch.func.vmap does not work: {type(error).__name__}: {' '.join(str(error).split())}"
+            results.append([output.detach(), *[each for each in gradients if each is not None]])
+        for batched, looped in zip(*results, strict=True):
+            # NaN compares false, so that it leads to the loop as well.
+            if not bool((batched - looped).abs().max() <= AGREEMENT * looped.abs().max().clamp(min=1.0)):
+                return "loop", "torch.func.vmap gives other numbers than single runs"
+        return "vmap", "torch.func.vmap works"
+
+    def initialise(self, generators: Generators) -> None:
+        """Each member by the module's own constructor, under a seed from the member's generator."""
+        for member, generator in enumerate(generators):
+            instance = self._instance(int(torch.randint(2**62, (), generator=generator)))
+            with torch.no_grad():
+                for name, value in [*instance.named_parameters(), *instance.named_buffers()]:
+                    getattr(self, attribute_name(name))[member].copy_(value)
+
+    def forward(self, x: Tensor, *, read: Tensor | None = None, lengths: Tensor | None = None) -> Tensor:
+        """x (members, batch, length, width) to the same at the positions read."""
+        more: dict[str, Tensor] = {}
+        if self.takes_lengths:
+            more["lengths"] = lengths if lengths is not None else torch.full_like(x[..., 0, 0], x.shape[2]).long()
+        elif lengths is not None and not self.causal:
+            inside = torch.arange(x.shape[2], device=x.device) < lengths.unsqueeze(-1)
+            x = x * inside.unsqueeze(-1).to(x.dtype)
+        weights = {name: getattr(self, attribute_name(name)) for name in [*self._parameters_of, *self._buffers_of]}
+        run = run_by_vmap if self.batching == "vmap" else run_by_loop
+        return at_positions(run(self._template[0].train(self.training), weights, x, more), read)
+
+
+def run_by_vmap(module: nn.Module, weights: Mapping[str, Tensor], x: Tensor, more: Mapping[str, Tensor]) -> Tensor:
+    """All members as one program; everything has the members in front."""
+
+    def single(own: dict[str, Tensor], x: Tensor, more: dict[str, Tensor]) -> Tensor:
+        return functional_call(module, own, (x,), more)
+
+    return vmap(single, randomness="different")(dict(weights), x, dict(more))
+
+
+def run_by_loop(module: nn.Module, weights: Mapping[str, Tensor], x: Tensor, more: Mapping[str, Tensor]) -> Tensor:
+    """One member after the other."""
+    outputs = [
+        functional_call(
+            module,
+            {name: value[member] for name, value in weights.items()},
+            (x[member],),
+            {name: value[member] for name, value in more.items()},
+        )
+        for member in range(x.shape[0])
+    ]
+    return torch.stack(outputs)
+
+
+def attribute_name(parameter: str) -> str:
+    """A name without dots, which torch reserves."""
+    return "module/" + parameter.replace(".", "/")

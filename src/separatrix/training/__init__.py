@@ -1,0 +1,1 @@
+"""Training: runs as frozen specifications, trained together, recorded, resumed."""

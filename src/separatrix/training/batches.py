@@ -1,0 +1,144 @@
+"""Training data as a pure function of a seed and a place in the run.
+
+A run's data is cut into chunks of :data:`CHUNK_STEPS` steps. The numbers of chunk c of seed s come from a generator
+that is made from (s, purpose, c) alone, so a run resumes at any step without any generator's state, and a member's data
+is the same in every ensemble. On the CPU the generator is numpy's PCG64, on a GPU torch's on that device: the same seed
+gives other examples there, and a record says which device it was.
+
+Members with equal seeds share one copy. Memory: seeds · 32 · batch · positions · 17 bytes (inputs, targets, mask).
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+import torch
+from torch import Tensor
+
+from separatrix.tasks import Examples, Task, draws_from
+
+CHUNK_STEPS = 32
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What a model is given and asked; a leading axis of seeds (or of 1 where all share).
+
+    ``inputs`` (seeds, batch, positions) or (seeds, batch, positions, features); ``read`` (seeds, batch, 1) int64 where
+    every example is asked at exactly one position, None where a model answers at every position and ``asked`` says
+    which count; ``targets`` (seeds, batch, reads) or (…, outputs); ``asked`` bool (seeds, batch, reads); ``lengths``
+    (seeds, batch) where inputs are padded, else None.
+    """
+
+    inputs: Tensor
+    targets: Tensor
+    asked: Tensor
+    read: Tensor | None
+    lengths: Tensor | None
+
+    def part(self, *index: Any) -> "Batch":
+        """The same index on every tensor."""
+        pick = [None if each is None else each[index] for each in self.tensors()]
+        assert pick[0] is not None and pick[1] is not None and pick[2] is not None
+        return Batch(pick[0], pick[1], pick[2], pick[3], pick[4])
+
+    def tensors(self) -> tuple[Tensor | None, ...]:
+        """All five, in the order of the fields."""
+        return (self.inputs, self.targets, self.asked, self.read, self.lengths)
+
+
+def derived_seed(seed: int, purpose: str, number: int) -> int:
+    """A seed of its own for each purpose and place, below 2^63."""
+    text = f"{seed}/{purpose}/{number}".encode()
+    return int.from_bytes(hashlib.sha256(text).digest()[:8], "big") >> 1
+
+
+def draw(task: Task, length: int, count: int, seed: int, device: torch.device, split: Any) -> Examples:
+    """``count`` examples from a generator of this seed, as torch tensors on the device."""
+    if device.type == "cpu":
+        found = task.sample(draws_from(numpy.random.default_rng(seed)), count, length, split)
+        return Examples(*(torch.from_numpy(numpy.ascontiguousarray(each)) for each in vars(found).values()))
+    generator = torch.Generator(device).manual_seed(seed)
+    return task.sample(draws_from(generator), count, length, split)
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """Batches of one task at one length; ``single`` says that every example is asked exactly once."""
+
+    task: Task
+    length: int
+    batch: int
+    device: torch.device
+    single: bool
+
+    def training_chunk(self, seeds: Sequence[int], chunk: int) -> Batch:
+        """The data of 32 steps: every tensor has leading axes (CHUNK_STEPS, seeds)."""
+        drawn = [
+            self._arranged(
+                draw(
+                    self.task,
+                    self.length,
+                    CHUNK_STEPS * self.batch,
+                    derived_seed(seed, "train", chunk),
+                    self.device,
+                    "train",
+                ),
+                CHUNK_STEPS,
+            )
+            for seed in seeds
+        ]
+        return _stacked(drawn, dim=1)
+
+    def evaluation(self, seeds: Sequence[int], count: int, purpose: str, number: int) -> Batch:
+        """Fresh examples of exactly the task's length; leading axis of seeds."""
+        drawn = [
+            self._arranged(
+                draw(self.task, self.length, count, derived_seed(seed, purpose, number), self.device, "eval"), 1
+            ).part(0)
+            for seed in seeds
+        ]
+        return _stacked(drawn, dim=0)
+
+    def _arranged(self, examples: Examples, steps: int) -> Batch:
+        """Leading axis of steps; the positions asked are looked up once, for the whole chunk."""
+        inputs, targets, asked = examples.inputs, examples.targets, examples.read
+        padding = self.task.padding(self.length)
+        lengths = None if padding is None else (inputs != padding).sum(dim=1)
+        read = None
+        if self.single:
+            read = asked.int().argmax(dim=1, keepdim=True)
+            index = read.view(-1, 1, *[1] * (targets.dim() - 2)).expand(-1, 1, *targets.shape[2:])
+            targets, asked = targets.gather(1, index), asked.gather(1, read)
+        parts = [
+            None if each is None else each.reshape(steps, -1, *each.shape[1:])
+            for each in (inputs, targets, asked, read, lengths)
+        ]
+        assert parts[0] is not None and parts[1] is not None and parts[2] is not None
+        return Batch(parts[0], parts[1], parts[2], parts[3], parts[4])
+
+
+def data_source(task: Task, length: int, batch: int, device: torch.device) -> DataSource:
+    """The source for a task; whether examples are asked once is read off a sample of both splits.
+
+    That is only a matter of speed and of which positions are computed: if a later example is asked more than once the
+    mask ``asked`` and the targets are still those of the task, and :func:`asked_once` is tested over the catalog.
+    """
+    return DataSource(task, length, batch, device, asked_once(task, length))
+
+
+def asked_once(task: Task, length: int) -> bool:
+    """Whether every example of the task is asked at exactly one position."""
+    found = [task.sample(draws_from(0), 64, length, split).read for split in ("train", "eval")]
+    return all(bool((read.sum(axis=1) == 1).all()) for read in found)
+
+
+def _stacked(batches: Sequence[Batch], dim: int) -> Batch:
+    parts = [
+        None if each[0] is None else torch.stack([tensor for tensor in each if tensor is not None], dim=dim)
+        for each in zip(*(batch.tensors() for batch in batches), strict=True)
+    ]
+    assert parts[0] is not None and parts[1] is not None and parts[2] is not None
+    return Batch(parts[0], parts[1], parts[2], parts[3], parts[4])

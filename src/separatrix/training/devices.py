@@ -1,0 +1,43 @@
+"""Which device trains, and what its errors mean."""
+
+import platform
+from typing import Any
+
+import torch
+
+from separatrix.errors import SeparatrixError
+from separatrix.provenance import versions
+
+
+def device_named(name: str) -> torch.device:
+    """``auto`` (a GPU if there is one), ``cpu``, ``cuda`` or ``cuda:1``."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise SeparatrixError(f"device {name!r} is unknown; choose auto, cpu, cuda or cuda:NUMBER") from None
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise SeparatrixError(f"device {name!r} is not here: torch sees no GPU; choose auto or cpu")
+    if device.type not in ("cpu", "cuda"):
+        raise SeparatrixError(f"device {name!r} is not supported; choose auto, cpu, cuda or cuda:NUMBER")
+    return device
+
+
+def environment(device: torch.device, executor: str) -> dict[str, Any]:
+    """What a record says about where it was made."""
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.processor() or platform.machine()
+    return {
+        "device": device.type,
+        "device_name": name,
+        "threads": torch.get_num_threads(),
+        "executor": executor,
+        "versions": versions(),
+    }
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Whether an error means that the memory did not suffice, on a GPU or on the host."""
+    if isinstance(error, torch.OutOfMemoryError | MemoryError):
+        return True
+    return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)

@@ -1,0 +1,164 @@
+"""Many runs of one shape trained as one program.
+
+Runs that differ only in learning rate, weight decay, warm-up, clipping or seed share every tensor shape, so E of them
+are one model with a leading axis of E members: one batched product instead of E small ones, one pass of Adam over all
+parameters, one read of the metrics. Members that are finished leave: the rest is packed into a smaller model and goes
+on with the very same numbers.
+
+What a member computes does not depend on the others: weights start from its own seed, data come from its own seed, its
+loss is its own mean. A batched product may add in another order than a single one, so records of single and batched
+runs agree to rounding error, not always to the bit; the tests state the tolerance. The same ensemble repeated on the
+same CPU with the same number of threads gives the same bits.
+"""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from separatrix.models.naming import parse_spec
+from separatrix.models.sequence_model import SequenceModel
+from separatrix.models.task_model import model_for_task
+from separatrix.training.adam import Adam, FlatParameters, MemberRates
+from separatrix.training.batches import CHUNK_STEPS, Batch, data_source
+from separatrix.training.objective import losses, scores
+from separatrix.training.spec import RunSpec
+
+EVALUATION_ROWS = 256
+TYPES = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.float32}
+
+
+class Ensemble:
+    """The state of a group of runs in training: weights, moments, step; :meth:`advance` trains, :meth:`probe` tests."""
+
+    def __init__(self, specs: Sequence[RunSpec], device: torch.device) -> None:
+        self.device = device
+        self.step = 0
+        self._take(specs)
+
+    def _take(self, specs: Sequence[RunSpec]) -> None:
+        """Make model, optimiser and data for these members, freshly initialised."""
+        first = specs[0]
+        self.specs = tuple(specs)
+        self.task, self.length = first.the_task(), first.length
+        self.seeds = tuple(dict.fromkeys(spec.seed for spec in specs))
+        self.data = data_source(self.task, self.length, first.batch, self.device)
+        self.model: SequenceModel = model_for_task(
+            parse_spec(first.architecture),
+            self.task,
+            self.length,
+            [spec.seed for spec in specs],
+            dtype=TYPES[first.precision],
+            device=self.device,
+        )
+        self.flat = FlatParameters(self.model)
+        self.adam = Adam(self.flat, _rates(specs))
+        self.chunk: tuple[int, Batch] | None = None
+        # Sums since the last read: loss, right answers, questions; (3, members) on the device.
+        self.sums = torch.zeros(3, len(specs), dtype=torch.float64, device=self.device)
+        self.which = torch.tensor([self.seeds.index(spec.seed) for spec in specs], device=self.device)
+
+    # -- training ----------------------------------------------------------------------------------------
+
+    def advance(self, steps: int) -> None:
+        """Train all members for this many steps; nothing is read back from the device."""
+        for _ in range(steps):
+            self.train_on(self._batch(self.step))
+            self.step += 1
+
+    def train_on(self, batch: Batch) -> None:
+        """One step on one batch."""
+        with self._precision():
+            outputs = self.model(batch.inputs, read=batch.read, lengths=batch.lengths)
+            loss = losses(self.task, self.length, outputs, batch)
+        torch.autograd.backward(loss.sum(), inputs=self.flat.parameters)
+        self.adam.update()
+        with torch.no_grad():
+            right, asked = scores(self.task, self.length, outputs, batch)
+            self.sums += torch.stack([loss.detach().double(), right.double(), asked.double()])
+
+    def _batch(self, step: int) -> Batch:
+        number = step // CHUNK_STEPS
+        if self.chunk is None or self.chunk[0] != number:
+            self.chunk = number, self.data.training_chunk(self.seeds, number)
+        return self._for_members(self.chunk[1].part(step % CHUNK_STEPS))
+
+    def _for_members(self, batch: Batch) -> Batch:
+        """From an axis of seeds to one of members; a single seed is expanded without a copy."""
+        if len(self.seeds) == 1:
+            return Batch(*(None if t is None else t.expand(len(self.specs), *t.shape[1:]) for t in batch.tensors()))  # type: ignore[arg-type]
+        return batch.part(self.which)
+
+    def _precision(self) -> AbstractContextManager[Any]:
+        if self.specs[0].precision == "bfloat16":
+            return torch.autocast(self.device.type, dtype=torch.bfloat16, cache_enabled=False)
+        return nullcontext()
+
+    # -- measuring ---------------------------------------------------------------------------------------
+
+    def training_metrics(self) -> tuple[list[float], list[float]]:
+        """Mean loss and accuracy of each member on the training batches since the last call."""
+        sums = self.sums.cpu()
+        loss = (sums[0] * 1.0).tolist()
+        accuracy = (sums[1] / sums[2].clamp(min=1)).tolist()
+        self.sums.zero_()
+        return loss, accuracy
+
+    @torch.no_grad()
+    def accuracy(self, examples: int, purpose: str, number: int) -> list[float]:
+        """Each member's accuracy on fresh examples of exactly the task's length."""
+        right = torch.zeros(len(self.specs), dtype=torch.int64, device=self.device)
+        asked = torch.zeros_like(right)
+        everything = self.data.evaluation(self.seeds, examples, purpose, number)
+        with self._precision():
+            for start in range(0, examples, EVALUATION_ROWS):
+                batch = self._for_members(everything.part(slice(None), slice(start, start + EVALUATION_ROWS)))
+                outputs = self.model(batch.inputs, read=batch.read, lengths=batch.lengths)
+                found = scores(self.task, self.length, outputs, batch)
+                right, asked = right + found[0], asked + found[1]
+        return (right.double() / asked.clamp(min=1)).tolist()
+
+    # -- members come and go -----------------------------------------------------------------------------
+
+    def keep(self, members: Sequence[int]) -> None:
+        """Go on with these members only; their weights, moments and data are untouched."""
+        rows = {name: self.flat.by_member(tensor)[list(members)] for name, tensor in self._buffers().items()}
+        step = self.adam.step.clone()
+        self._take([self.specs[member] for member in members])
+        self._restore(rows, step)
+
+    def _buffers(self) -> dict[str, Tensor]:
+        return {"weights": self.flat.values, "first": self.adam.first, "second": self.adam.second}
+
+    def _restore(self, rows: dict[str, Tensor], step: Tensor) -> None:
+        for name, tensor in self._buffers().items():
+            self.flat.write(tensor, rows[name].to(tensor))
+        self.adam.step.copy_(step)
+
+    # -- saving ------------------------------------------------------------------------------------------
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything that training goes on from, (members, numbers) each, on the CPU; see ``checkpoints``."""
+        found = {name: self.flat.by_member(tensor).cpu().contiguous() for name, tensor in self._buffers().items()}
+        return {**found, "sums": self.sums.cpu().clone()}
+
+    def load(self, tensors: dict[str, Tensor], step: int) -> None:
+        """Go on from what :meth:`tensors` gave after ``step`` steps."""
+        self.step = step
+        self._restore({name: tensors[name] for name in self._buffers()}, torch.tensor(float(step)))
+        self.sums.copy_(tensors["sums"])
+
+    def numbers_of_one_member(self) -> int:
+        """How many parameters one member has."""
+        return self.flat.values.numel() // len(self.specs)
+
+
+def _rates(specs: Sequence[RunSpec]) -> MemberRates:
+    return MemberRates(
+        tuple(spec.learning_rate for spec in specs),
+        tuple(spec.weight_decay for spec in specs),
+        tuple(spec.warmup for spec in specs),
+        tuple(spec.clip for spec in specs),
+    )

@@ -1,0 +1,50 @@
+"""How groups are trained somewhere: the one interface of local, process and cluster execution.
+
+An executor takes jobs and hands back events; it never touches the store. A worker that dies loses nothing but the work
+since its last checkpoint: its job is given out again with the newest checkpoint that reached the driver.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from separatrix.training.events import Event
+from separatrix.training.group import Group
+
+
+@dataclass(frozen=True)
+class Job:
+    """A group to be trained, from a checkpoint where there is one; ``attempt`` counts how often it was given out."""
+
+    group: Group
+    checkpoint: bytes | None = None
+    attempt: int = 0
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A job that did not end: out of memory (then it is split), or lost with its worker."""
+
+    reason: str
+    out_of_memory: bool
+
+
+Outcome: TypeAlias = Event | Failure | None
+"""An event, a failure, or None when the job is done."""
+
+Jobs: TypeAlias = Callable[[], Job | None]
+"""Gives the next job, or None when there is none at the moment."""
+
+
+class Executor(ABC):
+    """Trains jobs one after another or several at once."""
+
+    name: str
+
+    @abstractmethod
+    def run(self, jobs: Jobs) -> Iterator[tuple[Job, Outcome]]:
+        """Take jobs until there is none and no worker is busy; yield what happens, in the order it happens.
+
+        While the caller holds an outcome, that job's worker may go on.
+        """

@@ -1,0 +1,38 @@
+"""Training in this process, one group after another: the default."""
+
+from collections.abc import Callable, Iterator
+
+import torch
+
+from separatrix.training.devices import out_of_memory
+from separatrix.training.executors.executor import Executor, Failure, Job, Jobs, Outcome
+from separatrix.training.group import train
+
+
+class LocalExecutor(Executor):
+    """One group at a time on one device."""
+
+    name = "local"
+
+    def __init__(
+        self,
+        device: torch.device,
+        save_every_seconds: float = 30.0,
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.device = device
+        self.save_every_seconds = save_every_seconds
+        self.stopped = stopped
+
+    def run(self, jobs: Jobs) -> Iterator[tuple[Job, Outcome]]:
+        """Train each job to its end before taking the next."""
+        while (job := jobs()) is not None:
+            try:
+                for event in train(job.group, self.device, job.checkpoint, self.save_every_seconds, self.stopped):
+                    yield job, event
+            except (RuntimeError, MemoryError) as error:
+                if not out_of_memory(error):
+                    raise
+                yield job, Failure(str(error).splitlines()[0] if str(error) else "out of memory", True)
+            else:
+                yield job, None

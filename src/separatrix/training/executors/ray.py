@@ -1,0 +1,140 @@
+"""Training on a Ray cluster: each group goes to a worker somewhere, only the driver writes records.
+
+Events stream back as they happen, checkpoints included, so a node that dies takes nothing with it but the work since
+the last checkpoint; its group is given out again. Ray is the ``ray`` extra and is imported only here.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from separatrix.errors import SeparatrixError
+from separatrix.training.devices import out_of_memory
+from separatrix.training.executors.executor import Executor, Failure, Job, Jobs, Outcome
+
+PATIENCE_SECONDS = 0.2
+
+
+@dataclass
+class _Assignment:
+    actor: Any
+    stream: Any
+    job: Job
+
+
+def _ray() -> Any:
+    try:
+        import ray
+    except ModuleNotFoundError:
+        raise SeparatrixError("--executor ray needs Ray; install it with  pip install 'separatrix[ray]'") from None
+    return ray
+
+
+class RayExecutor(Executor):
+    """Groups on the nodes of a cluster; ``address`` None starts one on this machine."""
+
+    name = "ray"
+
+    def __init__(
+        self,
+        address: str | None = None,
+        cpus: float = 1.0,
+        gpus: float = 0.0,
+        save_every_seconds: float = 30.0,
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.address, self.cpus, self.gpus = address, cpus, gpus
+        self.save_every_seconds, self.stopped = save_every_seconds, stopped
+
+    def run(self, jobs: Jobs) -> Iterator[tuple[Job, Outcome]]:
+        """Keep as many groups in training as the cluster has room for."""
+        ray = _ray()
+        mine = not ray.is_initialized()
+        if mine:
+            _connect(ray, self.address)
+        trainer = ray.remote(num_cpus=self.cpus, num_gpus=self.gpus, max_restarts=0, max_concurrency=2)(_Trainer)
+        active: list[_Assignment] = []
+        halted = False
+        try:
+            while True:
+                while len(active) < self._room(ray) and (job := jobs()) is not None:
+                    actor = trainer.remote()
+                    device = "cuda" if self.gpus else "cpu"
+                    stream = actor.train.options(num_returns="streaming").remote(
+                        job, device, max(1, int(self.cpus)), self.save_every_seconds
+                    )
+                    active.append(_Assignment(actor, stream, job))
+                if not active:
+                    return
+                if self.stopped() and not halted:
+                    halted = True
+                    for each in active:
+                        each.actor.stop.remote()
+                ready, _ = ray.wait([each.stream for each in active], timeout=PATIENCE_SECONDS, fetch_local=False)
+                for each in [one for one in active if one.stream in ready]:
+                    outcome = self._next(ray, each)
+                    if outcome is None or isinstance(outcome, Failure):
+                        active.remove(each)
+                        ray.kill(each.actor)
+                    yield each.job, outcome
+        finally:
+            for each in active:
+                ray.kill(each.actor)
+            if mine:
+                ray.shutdown()
+
+    def _room(self, ray: Any) -> int:
+        """How many groups the nodes that are alive can train at once; at least one is always asked for."""
+        found = ray.cluster_resources()
+        room = int(found.get("CPU", 0) // self.cpus) if self.cpus else 1
+        return max(1, min(room, int(found.get("GPU", 0) // self.gpus)) if self.gpus else room)
+
+    def _next(self, ray: Any, assignment: _Assignment) -> Outcome:
+        """The next outcome of a stream that is ready."""
+        try:
+            reference = next(assignment.stream)
+        except StopIteration:
+            return None
+        try:
+            return ray.get(reference)
+        except ray.exceptions.RayTaskError as error:
+            cause = error.cause if isinstance(error.cause, BaseException) else error
+            if out_of_memory(cause):
+                return Failure(str(cause).splitlines()[0], True)
+            raise cause from None
+        except ray.exceptions.RayError as error:
+            return Failure(str(error).splitlines()[0] or type(error).__name__, False)
+
+
+def _connect(ray: Any, address: str | None) -> None:
+    # Without this Ray packs the working folder and sends metrics; neither is wanted.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        ray.init(address=address, include_dashboard=False, log_to_driver=False, configure_logging=False)
+    except (ConnectionError, ValueError, RuntimeError, OSError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise SeparatrixError(
+            f"no Ray cluster at {address or 'this machine'} ({reason}); start one with  ray start --head  and give "
+            "its --address"
+        ) from error
+
+
+class _Trainer:
+    """What runs on a worker."""
+
+    def __init__(self) -> None:
+        self.halted = False
+
+    def stop(self) -> None:
+        """Save at the next step and end."""
+        self.halted = True
+
+    def train(self, job: Job, device: str, threads: int, save_every_seconds: float) -> Iterator[Any]:
+        """The events of a group, one after another."""
+        import torch
+
+        from separatrix.training.group import train
+
+        torch.set_num_threads(threads)
+        yield from train(job.group, torch.device(device), job.checkpoint, save_every_seconds, lambda: self.halted)

@@ -1,0 +1,44 @@
+"""The papers' experiments by name: what to train at which scale, and which table of the paper it answers.
+
+``quick`` takes minutes on two cores with smaller lengths and models, ``reduced`` an hour of one GPU, ``paper`` is the
+experiment of the paper. One file of this folder exports one ``EXPERIMENT``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from separatrix.errors import UnknownNameError
+from separatrix.training.sweep import Sweep
+
+Scale: TypeAlias = Literal["quick", "reduced", "paper"]
+SCALES: tuple[Scale, ...] = ("quick", "reduced", "paper")
+PAPER_RATES = (0.01, 0.005, 0.001, 0.0005, 0.0001, 0.00005, 0.000001)
+"""The learning rates of BHBK24 Appendix H."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """A figure of a paper. ``rows`` and ``columns`` are the axes of its heat map, ``paper`` its table's key in
+    ``paper-figures.json`` (None where the paper gives no numbers), ``curves`` whether it shows curves over steps."""
+
+    name: str
+    title: str
+    source: str
+    task: str
+    scales: Mapping[str, Mapping[str, Any]]
+    common: Mapping[str, Any]
+    rows: str = "architecture"
+    columns: str = "length"
+    paper: str | None = None
+    curves: bool = False
+    note: str = ""
+
+    def sweep(self, scale: str) -> Sweep:
+        """The sweep at a scale."""
+        if scale not in self.scales:
+            raise UnknownNameError(f"scale of {self.name}", scale, self.scales)
+        chosen = {**self.common, **self.scales[scale], "task": self.task}
+        axes = {name: value for name, value in chosen.items() if isinstance(value, tuple)}
+        base = {name: value for name, value in chosen.items() if name not in axes}
+        return Sweep(f"{self.name}-{scale}", f"{self.title} ({scale})", base, axes)

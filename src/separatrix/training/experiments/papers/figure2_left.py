@@ -1,0 +1,42 @@
+"""BHBK24 Figure 2, left: index lookup, the final accuracy of six models at five lengths."""
+
+from separatrix.training.experiments.experiment import PAPER_RATES, Experiment
+
+EXPERIMENT = Experiment(
+    name="figure2-left",
+    title="Index lookup: accuracy against length",
+    source="BHBK24 Figure 2, left",
+    task="index-lookup",
+    paper="figure_2_index_lookup",
+    common={"evaluate_every": 500},
+    scales={
+        "quick": {
+            "architecture": (
+                "LSTM-(1,64)", "LinTF-(2,64)", "RetNet-(2,64)", "DSS-(2,64)", "Mamba-(2,64)", "TF-(1,64)",
+            ),
+            "length": (10, 20, 40),
+            "learning_rate": (0.005, 0.002, 0.0005),
+            "steps": 2000,
+            "evaluate_every": 250,
+            "evaluation_examples": 2000,
+        },
+        "reduced": {
+            "architecture": (
+                "LSTM-(3,256)", "LinTF-(6,256)", "RetNet-(6,256)", "DSS-(6,256)", "Mamba-(6,256)", "TF-(1,64)",
+            ),
+            "length": (20, 50, 100, 200, 400),
+            "learning_rate": (0.002, 0.001, 0.0005, 0.0002, 0.0001),
+            "steps": 20000,
+            "precision": "bfloat16",
+        },
+        "paper": {
+            "architecture": (
+                "LSTM-(3,256)", "LinTF-(6,256)", "RetNet-(6,256)", "DSS-(6,256)", "Mamba-(6,256)", "TF-(1,64)",
+            ),
+            "length": (20, 50, 100, 200, 400),
+            "learning_rate": PAPER_RATES,
+            "steps": 250000,
+            "evaluate_every": 1000,
+        },
+    },
+)  # fmt: skip

@@ -1,0 +1,174 @@
+"""One group of runs from its start, or from a checkpoint, to the end of its last member.
+
+:func:`train` is a generator of events and has no side effect: whoever drives it writes records and checkpoints. So the
+same code runs in this process, in a worker process and on a cluster, and only the driver touches the store.
+
+At every evaluation each member is measured by a probe. A member whose loss is not a number is *diverged*; one whose
+probe reaches the goal and whose full evaluation confirms it is done; at the rungs of successive halving (Jamieson and
+Talwalkar 2016; Li et al. 2017) the worse half is *pruned*; and once a member of a cell is done, the others are *beaten*
+if the group says so. Everything depends on the numbers alone and never on time, so that a group that was interrupted
+ends exactly as one that was not.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from separatrix.errors import SeparatrixError
+from separatrix.training.checkpoints import Checkpoint, read_checkpoint, weights_file, written
+from separatrix.training.ensemble import Ensemble
+from separatrix.training.events import Ending, Event, Finished, Point, Progress, Result, Saved, Tick
+from separatrix.training.spec import RunSpec, group_name
+
+TICK_SECONDS = 0.2
+
+
+@dataclass(frozen=True)
+class Group:
+    """Runs of one shape that train together.
+
+    ``rungs`` are the steps at which the worse half leaves; empty for a full grid. ``first_goal_ends`` stops the others
+    as soon as one member has reached the goal: a figure's cell is the best of its grid.
+    """
+
+    specs: tuple[RunSpec, ...]
+    rungs: tuple[int, ...] = ()
+    first_goal_ends: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.specs:
+            raise SeparatrixError("a group of no runs cannot train; give at least one run")
+        shapes = {spec.shape.name for spec in self.specs}
+        if len(shapes) > 1:
+            raise SeparatrixError(f"{len(self.specs)} runs of {len(shapes)} shapes cannot train as one; split them")
+        if len({spec.name for spec in self.specs}) < len(self.specs):
+            raise SeparatrixError("the same run stands twice in a group; remove one")
+
+    @property
+    def name(self) -> str:
+        """The name of the group's checkpoint: its runs and how they compete."""
+        return group_name(self.specs, self.rungs, self.first_goal_ends)
+
+
+def halving_rungs(steps: int, members: int, every: int) -> tuple[int, ...]:
+    """Steps at which half of the members leave, doubling up to half of the run, so that one or two are left at the end.
+
+    >>> halving_rungs(8000, 7, 500)
+    (2000, 4000)
+    """
+    rounds = max(0, math.ceil(math.log2(members)) - 1) if members > 1 else 0
+    rungs = [steps >> shift for shift in range(rounds, 0, -1)]
+    return tuple(sorted({max(every, rung // every * every) for rung in rungs}))
+
+
+def train(
+    group: Group,
+    device: torch.device,
+    checkpoint: bytes | None = None,
+    save_every_seconds: float = 30.0,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Iterator[Event]:
+    """Train a group and tell what happens; ends when no member is left.
+
+    ``stopped`` is asked after every step: once it says yes, the state is given out as :class:`Saved` and training ends.
+    """
+    started = time.monotonic()
+    ensemble, earlier = _begun(group, device, checkpoint)
+    saved_at = told_at = started
+    every, total = group.specs[0].evaluate_every, group.specs[0].steps
+    while True:
+        target = min(total, (ensemble.step // every + 1) * every)
+        while ensemble.step < target:
+            ensemble.advance(1)
+            now = time.monotonic()
+            if stopped():
+                yield _saved(group, ensemble, earlier + now - started)
+                return
+            if now - saved_at > save_every_seconds and ensemble.step < target:
+                yield _saved(group, ensemble, earlier + now - started)
+                saved_at = time.monotonic()
+            if now - told_at > TICK_SECONDS:
+                yield Tick(ensemble.step)
+                told_at = now
+        seconds = earlier + time.monotonic() - started
+        points = _measured(ensemble)
+        yield Progress(ensemble.step, points, seconds)
+        endings, accuracy = _endings(group, ensemble, points)
+        if endings:
+            yield _finished(ensemble, points, endings, accuracy, seconds)
+            rest = [member for member in range(len(points)) if member not in endings]
+            if not rest:
+                return
+            ensemble.keep(rest)
+            # Saved at once: what was recorded as finished is not in training any more.
+            yield _saved(group, ensemble, seconds)
+            saved_at = time.monotonic()
+
+
+def _begun(group: Group, device: torch.device, checkpoint: bytes | None) -> tuple[Ensemble, float]:
+    """The ensemble at its start or where the checkpoint left it, and the seconds it had trained by then."""
+    if checkpoint is None:
+        return Ensemble(group.specs, device), 0.0
+    found = read_checkpoint(checkpoint, group.name)
+    ensemble = Ensemble([spec for spec in group.specs if spec.name in found.runs], device)
+    ensemble.load(found.tensors, found.step)
+    return ensemble, found.seconds
+
+
+def _measured(ensemble: Ensemble) -> tuple[Point, ...]:
+    loss, training = ensemble.training_metrics()
+    every = ensemble.specs[0].evaluate_every
+    since = ensemble.step - (ensemble.step - 1) // every * every
+    accuracy = ensemble.accuracy(ensemble.specs[0].probe_examples, "probe", ensemble.step)
+    return tuple(
+        Point(spec.name, ensemble.step, loss[member] / since, training[member], accuracy[member])
+        for member, spec in enumerate(ensemble.specs)
+    )
+
+
+def _endings(group: Group, ensemble: Ensemble, points: Sequence[Point]) -> tuple[dict[int, Ending], list[float] | None]:
+    """Who leaves now and why; and the accuracies of the full evaluation where there was one."""
+    endings: dict[int, Ending] = {
+        member: "diverged" for member, point in enumerate(points) if not math.isfinite(point.loss)
+    }
+    first = group.specs[0]
+    accuracy: list[float] | None = None
+    if any(point.accuracy >= first.goal for point in points):
+        accuracy = ensemble.accuracy(first.evaluation_examples, "evaluation", 0)
+        for member, reached in enumerate(accuracy):
+            if reached >= first.goal and member not in endings:
+                endings[member] = "goal"
+    others = [member for member in range(len(points)) if member not in endings]
+    if group.first_goal_ends and "goal" in endings.values():
+        endings.update(dict.fromkeys(others, "beaten"))
+    elif ensemble.step >= first.steps:
+        endings.update(dict.fromkeys(others, "steps"))
+    elif ensemble.step in group.rungs and len(others) > 1:
+        # The better half stays; equal accuracies are ordered by loss, then by place.
+        ranked = sorted(others, key=lambda member: (-points[member].accuracy, points[member].loss, member))
+        endings.update(dict.fromkeys(ranked[-(len(ranked) // 2) :], "pruned"))
+    return endings, accuracy
+
+
+def _finished(
+    ensemble: Ensemble,
+    points: Sequence[Point],
+    endings: dict[int, Ending],
+    accuracy: list[float] | None,
+    seconds: float,
+) -> Finished:
+    accuracy = accuracy or ensemble.accuracy(ensemble.specs[0].evaluation_examples, "evaluation", 0)
+    parameters = ensemble.numbers_of_one_member()
+    results = tuple(
+        Result(points[m].run, why, ensemble.step, accuracy[m], points[m].loss, seconds, parameters)
+        for m, why in sorted(endings.items())
+    )
+    return Finished(results, weights_file(ensemble, sorted(endings)))
+
+
+def _saved(group: Group, ensemble: Ensemble, seconds: float) -> Saved:
+    runs = tuple(spec.name for spec in ensemble.specs)
+    return Saved(ensemble.step, written(Checkpoint(group.name, runs, ensemble.step, seconds, ensemble.tensors())))

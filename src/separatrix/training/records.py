@@ -1,0 +1,268 @@
+"""The store: one SQLite file with every run, its curve and its result, and a folder beside it for weights.
+
+Written only by the process that drives a sweep. Every write is one transaction, and writing the same result or point
+again changes nothing, so a driver that is killed and started again never loses or doubles a run. Two drivers may share
+a store (write-ahead log); who trains which group is settled by file locks, see ``driver``.
+
+A store made by a newer version is refused without being touched. All errors of SQLite (a full disk, a file that is no
+database, no permission) end in one line.
+"""
+
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from separatrix.errors import SeparatrixError
+from separatrix.training.events import Ending, Point, Result
+from separatrix.training.spec import RunSpec, spec_from
+
+if TYPE_CHECKING:
+    import pandas
+
+VERSION = 1
+DEFAULT_STORE = "runs.sqlite"
+ENVIRONMENT_VARIABLE = "SEPARATRIX_STORE"
+OPEN_ENDED: tuple[Ending, ...] = ("pruned", "beaten")
+"""Endings of runs that were stopped for the sake of others; a full grid trains them again."""
+
+_TABLES = """
+CREATE TABLE runs (
+    name TEXT PRIMARY KEY, spec TEXT NOT NULL, ending TEXT NOT NULL, step INTEGER NOT NULL, accuracy REAL NOT NULL,
+    loss REAL, seconds REAL NOT NULL, parameters INTEGER NOT NULL, environment TEXT NOT NULL, finished_at TEXT NOT NULL,
+    weights TEXT
+) WITHOUT ROWID;
+CREATE TABLE points (
+    run TEXT NOT NULL, step INTEGER NOT NULL, loss REAL, training_accuracy REAL NOT NULL, accuracy REAL NOT NULL,
+    PRIMARY KEY (run, step)
+) WITHOUT ROWID;
+CREATE TABLE groups (planned TEXT PRIMARY KEY, members TEXT NOT NULL) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A finished run."""
+
+    spec: RunSpec
+    result: Result
+    environment: dict[str, Any]
+    finished_at: str
+    weights: str | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for machines."""
+        return {
+            "name": self.spec.name,
+            "spec": self.spec.as_dict(),
+            **{key: value for key, value in self.result.as_dict().items() if key != "run"},
+            "environment": self.environment,
+            "finished_at": self.finished_at,
+            "weights": self.weights,
+        }
+
+
+def store_path(given: Path | None) -> Path:
+    """The store that was named, or the one in the environment variable SEPARATRIX_STORE, or ``runs.sqlite``."""
+    return given or Path(os.environ.get(ENVIRONMENT_VARIABLE) or DEFAULT_STORE)
+
+
+class Records:
+    """An open store; use as a context manager."""
+
+    def __init__(self, path: Path, *, create: bool = True) -> None:
+        self.path = path
+        self.files = path.with_name(f"{path.stem}.files")
+        if not path.exists() and not create:
+            raise SeparatrixError(f"there is no store {path}; train something first or name another with --store")
+        self._refuse_newer()
+        with self._explained():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(path, timeout=60.0, isolation_level=None)
+            self._connection.execute("PRAGMA journal_mode=WAL")
+            self._connection.execute("PRAGMA synchronous=NORMAL")
+            with self._transaction():
+                if self._version() == 0:
+                    for statement in _TABLES.split(";"):
+                        if statement.strip():
+                            self._connection.execute(statement)
+                    self._connection.execute(f"PRAGMA user_version={VERSION}")
+
+    def __enter__(self) -> "Records":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+    # -- writing -----------------------------------------------------------------------------------------
+
+    def add_points(self, points: Iterable[Point]) -> None:
+        """Points of curves; one that is there already stays as it is."""
+        rows = [(p.run, p.step, _number(p.loss), p.training_accuracy, p.accuracy) for p in points]
+        with self._explained(), self._transaction():
+            self._connection.executemany("INSERT OR IGNORE INTO points VALUES (?, ?, ?, ?, ?)", rows)
+
+    def add_results(
+        self, specs: Sequence[RunSpec], results: Sequence[Result], environment: dict[str, Any], weights: str | None
+    ) -> None:
+        """Finished runs; a result that is there already stays, unless that run had been stopped for others."""
+        by_name = {spec.name: spec for spec in specs}
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        with self._explained(), self._transaction():
+            for each in results:
+                found = self._connection.execute("SELECT ending FROM runs WHERE name=?", (each.run,)).fetchone()
+                if found is not None and (found[0] not in OPEN_ENDED or each.ending in OPEN_ENDED):
+                    continue
+                row = (
+                    each.run, json.dumps(by_name[each.run].as_dict(), sort_keys=True), each.ending, each.step,
+                    each.accuracy, _number(each.loss), each.seconds, each.parameters,
+                    json.dumps(environment, sort_keys=True), now, weights,
+                )  # fmt: skip
+                self._connection.execute("INSERT OR REPLACE INTO runs VALUES (?,?,?,?,?,?,?,?,?,?,?)", row)
+
+    def settle(self, planned: str, members: Sequence[str]) -> tuple[str, ...]:
+        """Who trains in a planned group: what was settled when it first started, else ``members`` from now on."""
+        with self._explained(), self._transaction():
+            text = json.dumps(list(members))
+            self._connection.execute("INSERT OR IGNORE INTO groups VALUES (?, ?)", (planned, text))
+        found = self.settled(planned)
+        assert found is not None
+        return found
+
+    def settled(self, planned: str) -> tuple[str, ...] | None:
+        """The members settled for a planned group that has started and is not done; None for others."""
+        with self._explained():
+            found = self._connection.execute("SELECT members FROM groups WHERE planned=?", (planned,)).fetchone()
+        return None if found is None else tuple(json.loads(found[0]))
+
+    def forget_group(self, planned: str) -> None:
+        """The group is done, or is to be settled anew."""
+        with self._explained(), self._transaction():
+            self._connection.execute("DELETE FROM groups WHERE planned=?", (planned,))
+
+    def forget(self, names: Sequence[str]) -> None:
+        """Remove runs with their curves and settled groups, so that they train again."""
+        with self._explained(), self._transaction():
+            for name in names:
+                self._connection.execute("DELETE FROM runs WHERE name=?", (name,))
+                self._connection.execute("DELETE FROM points WHERE run=?", (name,))
+                self._connection.execute("DELETE FROM groups WHERE members LIKE ?", (f'%"{name}"%',))
+
+    # -- reading -----------------------------------------------------------------------------------------
+
+    def get(self, name: str) -> Record:
+        """The run of a name or of the beginning of one."""
+        with self._explained():
+            # A bound parameter and an escape: a name typed by a person is data, never a pattern.
+            pattern = name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+            query = "SELECT * FROM runs WHERE name LIKE ? ESCAPE '\\' ORDER BY name LIMIT 3"
+            rows = self._connection.execute(query, (pattern,)).fetchall()
+        if not rows or not name:
+            raise SeparatrixError(f"no run in {self.path} is named {name!r}; see  separatrix runs list")
+        if len(rows) > 1:
+            raise SeparatrixError(f"{name!r} begins the names of several runs; give more of its digits")
+        return _record(rows[0])
+
+    def find(self, names: Iterable[str]) -> dict[str, Record]:
+        """Those of the named runs that are finished."""
+        found: dict[str, Record] = {}
+        with self._explained():
+            for name in names:
+                row = self._connection.execute("SELECT * FROM runs WHERE name=?", (name,)).fetchone()
+                if row is not None:
+                    found[name] = _record(row)
+        return found
+
+    def all(self) -> list[Record]:
+        """Every finished run, by the time it finished."""
+        with self._explained():
+            rows = self._connection.execute("SELECT * FROM runs ORDER BY finished_at, name").fetchall()
+        return [_record(row) for row in rows]
+
+    def curve(self, name: str) -> list[Point]:
+        """The points of a run, in order of steps."""
+        with self._explained():
+            query = "SELECT run, step, loss, training_accuracy, accuracy FROM points WHERE run=? ORDER BY step"
+            rows = self._connection.execute(query, (name,)).fetchall()
+        return [Point(run, step, float("nan") if loss is None else loss, t, a) for run, step, loss, t, a in rows]
+
+    def frame(self) -> "pandas.DataFrame":
+        """All runs as a pandas table, one row each: the fields of the run beside those of its result."""
+        try:
+            import pandas
+        except ModuleNotFoundError:
+            raise SeparatrixError(
+                "a table of runs needs pandas; install it with  pip install 'separatrix[records]'"
+            ) from None
+        rows: list[dict[str, Any]] = []
+        for record in self.all():
+            plain = record.as_dict()
+            spec = plain.pop("spec")
+            for column in ("task_parameters",):
+                spec[column] = json.dumps(spec[column], sort_keys=True)
+            plain["environment"] = json.dumps(plain["environment"], sort_keys=True)
+            rows.append({"name": plain.pop("name"), **spec, **plain})
+        return pandas.DataFrame(rows)
+
+    # -- inside ------------------------------------------------------------------------------------------
+
+    def _version(self) -> int:
+        return int(self._connection.execute("PRAGMA user_version").fetchone()[0])
+
+    def _refuse_newer(self) -> None:
+        """Look at the version without being able to change anything."""
+        if not self.path.exists() or (self.path.is_file() and self.path.stat().st_size == 0):
+            return
+        with self._explained():
+            connection = sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)
+            try:
+                version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+                tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")}
+            finally:
+                connection.close()
+        if version > VERSION:
+            raise SeparatrixError(
+                f"{self.path} was written by a newer version (format {version}, this one knows {VERSION}); "
+                "upgrade separatrix or name another store"
+            )
+        if version == 0 and tables:
+            raise SeparatrixError(f"{self.path} is a database of something else; name another store with --store")
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise SeparatrixError(
+                f"store {self.path}: {error}; check that it is a store of separatrix, writable, on a disk with room"
+            ) from error
+
+
+def _number(value: float) -> float | None:
+    """SQLite has no NaN; a missing loss is a loss that was not a number."""
+    return value if value == value and abs(value) != float("inf") else None
+
+
+def _record(row: Sequence[Any]) -> Record:
+    name, spec, ending, step, accuracy, loss, seconds, parameters, environment, finished_at, weights = row
+    result = Result(name, ending, step, accuracy, float("nan") if loss is None else loss, seconds, parameters)
+    return Record(spec_from(json.loads(spec)), result, json.loads(environment), finished_at, weights)

@@ -1,0 +1,145 @@
+"""What a training run is: a frozen, plain description whose content is its name.
+
+Two runs with the same description are the same run, wherever and in whatever company they train. The name is a hash of
+the description's canonical JSON. The recipe's defaults are those of BHBK24 Appendix H: Adam, cross-entropy, batch 64,
+fresh data at every step, 5000 fresh examples of exactly length N in evaluation, stop at (almost) perfect accuracy.
+
+Deviation: between the full evaluations a curve is drawn from smaller probes of ``probe_examples``; a probe that reaches
+the goal is confirmed by a full evaluation before a run stops.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.tasks import Task, tasks
+
+FORMAT = 1
+"""Part of every name: raised when the same description would train differently."""
+
+PRECISIONS = ("float32", "float64", "bfloat16")
+LARGEST_COUNT = 1 << 31
+MEMBER_FIELDS = ("learning_rate", "weight_decay", "seed", "warmup", "clip")
+"""What may differ between runs that train as one ensemble."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSpec:
+    """One model trained once on one task.
+
+    ``precision`` is the type of weights and activations; "bfloat16" keeps float32 weights and computes the products in
+    bfloat16. ``clip`` bounds the norm of a gradient (0: no bound). ``warmup`` steps raise the learning rate linearly.
+
+    >>> spec = RunSpec(task="index-lookup", architecture="TF-(1,64)", length=50, learning_rate=1e-3, steps=1000)
+    >>> spec.name == RunSpec(**spec.as_dict()).name
+    True
+    >>> spec.with_changes(seed=1).name == spec.name
+    False
+    """
+
+    task: str
+    architecture: str
+    length: int
+    learning_rate: float
+    steps: int
+    task_parameters: tuple[tuple[str, Any], ...] = ()
+    weight_decay: float = 0.0
+    batch: int = 64
+    warmup: int = 0
+    clip: float = 0.0
+    evaluate_every: int = 500
+    probe_examples: int = 512
+    evaluation_examples: int = 5000
+    goal: float = 0.999
+    seed: int = 0
+    precision: str = "float32"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.task_parameters, Mapping):
+            object.__setattr__(self, "task_parameters", tuple(sorted(self.task_parameters.items())))
+        else:
+            object.__setattr__(self, "task_parameters", tuple((str(a), b) for a, b in self.task_parameters))
+        problems = list(self.problems())
+        if problems:
+            raise SeparatrixError("; ".join(problems))
+
+    def problems(self) -> list[str]:
+        """Every reason why this is no run, not only the first."""
+        found: list[str] = []
+        counts = ("steps", "batch", "evaluate_every", "probe_examples", "evaluation_examples")
+        for name, least in [(each, 1) for each in counts] + [("warmup", 0)]:
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LARGEST_COUNT:
+                found.append(f"{name}={value!r} must be a whole number from {least} to 2^31")
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 2**63:
+            found.append(f"seed={self.seed!r} must be a whole number from 0 to 2^63 - 1")
+        for name, positive in (("learning_rate", True), ("weight_decay", False), ("clip", False)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+                found.append(f"{name}={value!r} must be a finite number")
+            elif value < 0 or (positive and value == 0):
+                found.append(f"{name}={value!r} must be {'above' if positive else 'at least'} 0")
+        if not isinstance(self.goal, int | float) or not 0 < self.goal <= 1:
+            found.append(f"goal={self.goal!r} must be an accuracy above 0 and at most 1")
+        if self.precision not in PRECISIONS:
+            found.append(f"precision={self.precision!r} is unknown; choose {', '.join(PRECISIONS)}")
+        try:
+            self.the_task().check_length(self.length)
+        except SeparatrixError as error:
+            found.append(str(error))
+        return found
+
+    def the_task(self) -> Task:
+        """The task with this run's parameters."""
+        return tasks()[self.task].with_parameters(**dict(self.task_parameters))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data; :func:`spec_from` reads it back."""
+        plain = asdict(self)
+        plain["task_parameters"] = dict(self.task_parameters)
+        return plain
+
+    def with_changes(self, **changes: Any) -> "RunSpec":
+        """The same run with other values; an unknown field names the nearest."""
+        known = [field.name for field in fields(self)]
+        for name in changes:
+            if name not in known:
+                raise UnknownNameError("field of a run", name, known)
+        return replace(self, **changes)
+
+    @property
+    def name(self) -> str:
+        """Sixteen hexadecimal digits of the hash of the content."""
+        return _hashed(self.as_dict())
+
+    @property
+    def shape(self) -> "RunSpec":
+        """The same description with the members' own fields set to fixed values: equal shapes train together."""
+        return replace(self, learning_rate=1.0, weight_decay=0.0, seed=0, warmup=0, clip=0.0)
+
+
+def spec_from(plain: Mapping[str, Any]) -> RunSpec:
+    """A run from plain data; unknown and missing fields raise."""
+    known = [field.name for field in fields(RunSpec)]
+    for name in plain:
+        if name not in known:
+            raise UnknownNameError("field of a run", name, known)
+    missing = [name for name in ("task", "architecture", "length", "learning_rate", "steps") if name not in plain]
+    if missing:
+        raise SeparatrixError(f"a run needs {', '.join(missing)}; add {'it' if len(missing) == 1 else 'them'}")
+    return RunSpec(**plain)
+
+
+def _hashed(plain: Mapping[str, Any]) -> str:
+    text = json.dumps({"format": FORMAT, **plain}, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def group_name(specs: Sequence[RunSpec], rungs: Sequence[int], first_goal_ends: bool) -> str:
+    """The name of runs that train together, in this order and competing in this way."""
+    members = [spec.name for spec in specs]
+    return _hashed({"members": members, "rungs": list(rungs), "first_goal_ends": first_goal_ends})

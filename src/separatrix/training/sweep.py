@@ -1,0 +1,125 @@
+"""Sweeps: axes over the fields of a run, planned as cells that train as one ensemble each.
+
+A sweep is a base run and lists of values for some of its fields. A *cell* is a choice of the fields that change a
+model's shapes or its task (architecture, length, …); within a cell all learning rates, seeds, weight decays, warm-ups
+and clippings train together as one group, and the cell's result is the best of them, as in BHBK24 Appendix H.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import product
+from typing import Any
+
+from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.models.naming import parse_spec
+from separatrix.training.group import Group, halving_rungs
+from separatrix.training.records import Record
+from separatrix.training.spec import MEMBER_FIELDS, RunSpec
+
+FIELDS = tuple(field.name for field in fields(RunSpec))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One square of a figure: the values of the axes that are not shared within an ensemble, and the cell's runs."""
+
+    coordinates: tuple[tuple[str, Any], ...]
+    runs: tuple[RunSpec, ...]
+
+    def at(self, axis: str) -> Any:
+        """The cell's value on an axis."""
+        return dict(self.coordinates)[axis]
+
+    def best(self, found: Mapping[str, Record]) -> Record | None:
+        """The most accurate of the cell's recorded runs; equal ones by fewer steps, then by name."""
+        records = [found[run.name] for run in self.runs if run.name in found]
+        key = lambda record: (-record.result.accuracy, record.result.step, record.spec.name)  # noqa: E731
+        return min(records, key=key, default=None)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A base run and axes over its fields; ``halving`` prunes, ``first_goal_ends`` stops a cell at its first success.
+
+    >>> sweep = Sweep("demo", "Two cells", {"task": "equality", "steps": 100},
+    ...               {"architecture": ["TF-(1,16)"], "length": [8, 12], "learning_rate": [0.01, 0.001]})
+    >>> [(cell.at("length"), len(cell.runs)) for cell in sweep.cells()]
+    [(8, 2), (12, 2)]
+    """
+
+    name: str
+    title: str
+    base: Mapping[str, Any]
+    axes: Mapping[str, Sequence[Any]]
+    halving: bool = True
+    first_goal_ends: bool = True
+
+    def __post_init__(self) -> None:
+        problems = list(self.problems())
+        if problems:
+            raise SeparatrixError("; ".join(problems))
+
+    def problems(self) -> Iterable[str]:
+        """Every mistake in the base and the axes."""
+        for name in [*self.base, *self.axes]:
+            if name not in FIELDS:
+                yield str(UnknownNameError("field of a run", name, FIELDS))
+        for name, values in self.axes.items():
+            if name in self.base:
+                yield f"{name} stands both in the base and among the axes; keep one"
+            if not values:
+                yield f"axis {name} has no values; give at least one"
+            elif len({repr(each) for each in values}) < len(values):
+                yield f"axis {name} names a value twice; keep one"
+
+    def cells(self) -> list[Cell]:
+        """All cells; a run that cannot be raises with everything that is wrong with it."""
+        shared = {name: values for name, values in self.axes.items() if name in MEMBER_FIELDS}
+        own = {name: values for name, values in self.axes.items() if name not in MEMBER_FIELDS}
+        cells: list[Cell] = []
+        problems: list[str] = []
+        for place in product(*own.values()):
+            coordinates = dict(zip(own, place, strict=True))
+            runs: list[RunSpec] = []
+            for settings in product(*shared.values()):
+                values = {**self.base, **coordinates, **dict(zip(shared, settings, strict=True))}
+                try:
+                    runs.append(_run(values))
+                except SeparatrixError as error:
+                    problems.append(str(error))
+            cells.append(Cell(tuple(coordinates.items()), tuple(runs)))
+        if problems:
+            raise SeparatrixError("; ".join(dict.fromkeys(problems)))
+        return cells
+
+    def groups(self, cells: Sequence[Cell], full_grid: bool = False) -> list[Group]:
+        """One group for each cell."""
+        return [
+            Group(
+                cell.runs,
+                rungs=()
+                if full_grid or not self.halving
+                else halving_rungs(cell.runs[0].steps, len(cell.runs), cell.runs[0].evaluate_every),
+                first_goal_ends=self.first_goal_ends and not full_grid,
+            )
+            for cell in cells
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, in the form of a sweep file."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "base": dict(self.base),
+            "axes": {name: list(values) for name, values in self.axes.items()},
+            "halving": self.halving,
+            "first_goal_ends": self.first_goal_ends,
+        }
+
+
+def _run(values: Mapping[str, Any]) -> RunSpec:
+    missing = [name for name in ("task", "architecture", "length", "learning_rate", "steps") if name not in values]
+    if missing:
+        raise SeparatrixError(f"the sweep gives no {', '.join(missing)}; add it to the base or as an axis")
+    # The canonical short name, so that one model is one name in all records.
+    return RunSpec(**{**values, "architecture": str(parse_spec(str(values["architecture"])))})

@@ -1,0 +1,65 @@
+"""Sweep files: TOML, validated with pydantic, all mistakes listed at once.
+
+title = "Index lookup, two models"
+[base]
+task = "index-lookup"
+steps = 2000
+[axes]
+architecture = ["TF-(1,64)", "LSTM-(1,64)"]
+length = [20, 50]
+learning_rate = [1e-3, 5e-4]
+"""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from separatrix.errors import SeparatrixError
+from separatrix.training.sweep import Sweep
+
+LARGEST_FILE = 1 << 20
+
+
+def read_sweep(path: Path) -> Sweep:
+    """The sweep of a file; raises with everything that is wrong with it."""
+    from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+    class SweepFile(BaseModel):
+        model_config = ConfigDict(extra="forbid", strict=True)
+        title: str = ""
+        base: dict[str, Any] = Field(default_factory=dict)
+        axes: dict[str, list[Any]] = Field(min_length=1)
+        halving: bool = True
+        first_goal_ends: bool = True
+
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise SeparatrixError(f"{path} is larger than a sweep file can be; give a TOML file of at most 1 MiB")
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SeparatrixError(f"{path} is not TOML: {error}; see docs/training.md for an example") from error
+    except OSError as error:
+        raise SeparatrixError(
+            f"cannot read {path}: {error.strerror}; give an experiment's name or a TOML file"
+        ) from error
+    problems: list[str] = []
+    try:
+        found = SweepFile.model_validate(content)
+    except ValidationError as error:
+        problems += [f"{'.'.join(map(str, each['loc']))}: {each['msg'].lower()}" for each in error.errors()]
+        # Go on with what is usable, so that the mistakes inside base and axes are told as well.
+        tables = {
+            key: content[key]
+            for key in ("base", "axes")
+            if isinstance(content.get(key), dict) and all(isinstance(each, list) for each in content[key].values())
+        }
+        found = SweepFile.model_construct(base=content.get("base", {}), axes=tables.get("axes", {}))
+    try:
+        sweep = Sweep(path.stem, found.title or path.stem, found.base, found.axes, found.halving, found.first_goal_ends)
+        sweep.cells()
+    except SeparatrixError as error:
+        problems.append(str(error))
+    else:
+        if not problems:
+            return sweep
+    raise SeparatrixError(f"{path}: {'; '.join(problems)}")
