@@ -5,16 +5,16 @@ depend on the machine's speed as much as times would. Run with ``python -m bench
 """
 
 import math
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from flint import arb, ctx, fmpq
 
 from benchmarks.report import Report
+from benchmarks.timing import best_of
 from separatrix.arithmetic import FixedPoint, RawArray
 
 CASES = {
@@ -25,7 +25,6 @@ CASES = {
 }
 """By what the products of numbers around 1 need: 40 bits, 60 bits, 80 bits, 160 bits."""
 
-Result = TypeVar("Result")
 Row = dict[str, str | float]
 
 
@@ -74,18 +73,6 @@ class FractionLoops:
         return min(Fraction(self.end), Fraction(int(steps), self.end))
 
 
-def timed(function: Callable[[], Result], repeats: int = 1) -> tuple[float, Result]:
-    """Give the shortest time of a few calls and the result."""
-    best = math.inf
-    while True:
-        start = time.perf_counter()
-        result = function()
-        best = min(best, time.perf_counter() - start)
-        repeats -= 1
-        if repeats <= 0:
-            return best, result
-
-
 def numbers(arithmetic: FixedPoint, shape: tuple[int, ...], seed: int) -> RawArray:
     """Draw numbers between −8 and 8 that use every bit after the point."""
     generator = np.random.default_rng(seed)
@@ -109,8 +96,8 @@ def table(size: int = 32) -> list[Row]:
         }
         for operation, (vectorised, loop, arguments) in operations.items():
             fractions = [arithmetic.decode(argument).tolist() for argument in arguments]
-            quick, result = timed(lambda run=vectorised, given=arguments: run(*given), repeats=5)
-            slow, expected = timed(lambda run=loop, given=fractions: run(*given))
+            quick, result = best_of(lambda run=vectorised, given=arguments: run(*given), repeats=5)
+            slow, expected = best_of(lambda run=loop, given=fractions: run(*given), repeats=1)
             assert arithmetic.decode(result).tolist() == expected, f"{operation} in {arithmetic} is wrong"
             rows.append(
                 {

@@ -1,11 +1,11 @@
 """Samples per second of the vectorised samplers against the obvious loop over examples and symbols, in the same run.
 
 Two baselines, because what a plain loop costs depends on where its numbers come from: ``random.Random`` (the fastest
-in pure Python) and a numpy generator called once for each number (what most data-set code does).
+in pure Python) and a numpy generator called once for each number (what most data-set code does). All sides are timed by
+``timing.best_of``, with the allocator in the same state.
 """
 
 import random
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy
 
 from benchmarks import loop_samplers
 from benchmarks.report import Report
+from benchmarks.timing import best_of
 from separatrix.tasks import draws_from, tasks
 
 BATCH, LENGTH = 1024, 400
@@ -31,17 +32,6 @@ ADMISSIBLE = {
 """Lengths for tasks whose inputs or labels grow with the square of the length or faster."""
 
 
-def best_seconds(work: Callable[[], Any], budget: float = 0.6) -> float:
-    """The shortest of repeated runs within a time budget: the run with the least disturbance."""
-    fastest, spent = float("inf"), 0.0
-    while spent < budget:
-        start = time.perf_counter()
-        work()
-        took = time.perf_counter() - start
-        fastest, spent = min(fastest, took), spent + took
-    return fastest
-
-
 def against_loops() -> Report:
     """The three tasks with a loop baseline."""
     report = Report(
@@ -53,11 +43,9 @@ def against_loops() -> Report:
     generator = numpy.random.default_rng(0)
     for name, loop in LOOPS.items():
         task, draws = tasks()[name], draws_from(0)
-        # One large batch first, so that the allocator keeps memory instead of returning it after every call.
-        task.sample(draws, 16 * BATCH, LENGTH)
-        ours = best_seconds(lambda task=task, draws=draws: task.sample(draws, BATCH, LENGTH))
-        plain = best_seconds(lambda loop=loop: loop(python.randrange, BATCH // 4, LENGTH)) * 4
-        scalar = best_seconds(lambda loop=loop: loop(lambda n: int(generator.integers(n)), BATCH // 16, LENGTH)) * 16
+        ours = best_of(lambda task=task, draws=draws: task.sample(draws, BATCH, LENGTH))[0]
+        plain = best_of(lambda loop=loop: loop(python.randrange, BATCH // 4, LENGTH))[0] * 4
+        scalar = best_of(lambda loop=loop: loop(lambda n: int(generator.integers(n)), BATCH // 16, LENGTH))[0] * 16
         report.add(
             name, f"{BATCH / ours:,.0f}", f"{BATCH / plain:,.0f}", f"{plain / ours:.0f}×",
             f"{BATCH / scalar:,.0f}", f"{scalar / ours:.0f}×",
@@ -75,9 +63,8 @@ def every_task() -> Report:
     for name, task in tasks().items():
         length = ADMISSIBLE.get(name, 100)
         draws = draws_from(0)
-        task.sample(draws, 1024, length)
         rates = [
-            256 / best_seconds(lambda s=s, t=task, d=draws, n=length: t.sample(d, 256, n, s), 0.2)
+            256 / best_of(lambda s=s, t=task, d=draws, n=length: t.sample(d, 256, n, s), 0.2)[0]
             for s in ("train", "eval")
         ]
         report.add(name, length, *[f"{rate:,.0f}" for rate in rates])

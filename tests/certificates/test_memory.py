@@ -1,23 +1,10 @@
-"""The estimate of memory: sizes as text, and refusals before any work."""
+"""The estimate of memory: what would not fit is refused before any work."""
 
 import pytest
 
-from separatrix.certificates.memory import check_memory, estimated_bytes, parse_bytes
+from separatrix.certificates.memory import check_memory, estimated_bytes
 from separatrix.constructions import Options, constructions
 from separatrix.errors import SeparatrixError
-
-
-@pytest.mark.parametrize(
-    ("text", "size"), [("8G", 8 << 30), ("500m", 500 << 20), ("1024", 1024), ("2 ", 2), ("3KB", 3 << 10)]
-)
-def test_sizes(text, size):
-    assert parse_bytes(text) == size
-
-
-@pytest.mark.parametrize("text", ["", "G", "-1G", "8X", "1e9", "9" * 40])
-def test_sizes_that_are_none(text):
-    with pytest.raises(SeparatrixError, match="not a size"):
-        parse_bytes(text)
 
 
 def test_the_estimate_grows_with_the_length_and_stays_below_the_default_where_it_must():

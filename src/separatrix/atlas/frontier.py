@@ -1,80 +1,233 @@
 """The frontier of a construction: how narrow and how coarse it can be and still be certified.
 
-For a length, every address code on a ladder from two points on a circle to a sign code of small inner products is built
-at every Kc, and the checker decides each network for all inputs. What is certified and not beaten in both width and
-precision is the frontier. This answers seed question "precision sensitivity of the constructions": a circle needs two
-dimensions and many bits, sign codes more dimensions and fewer bits.
+A theorem that says "width O(log N) and precision O(log N)" leaves open what is really needed. Here every network on a
+ladder of address codes is built, from points on one circle (two dimensions, many bits) over several circles and binary
+digits to sign codes of small inner products (many dimensions, few bits), and the checker decides each for all inputs.
+Two questions are answered by bisection:
+
+* the narrowest code on the ladder that is certified at a given precision, and the smallest score scale η for it;
+* the fewest bits with which a given code is certified, which draws the border in the plane of width and precision.
+
+BHBK24 B.2 has steps N^-Kc and a range of N^Kc for a whole number Kc. A fixed point of 2^-b and 2^b is the same thing
+with Kc = b / log₂ N, so that precision can be asked for in bits. Bisection assumes that a certificate at some width or
+precision means one at every larger one. Nothing depends on that: what is reported as certified was certified, and
+what is reported as the smallest has a neighbour below it that was tried and was not.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
+from typing import Protocol
 
+from separatrix.arithmetic import FixedPoint
 from separatrix.certificates import Claim, check
 from separatrix.constructions import Options, constructions
+from separatrix.constructions.pieces import addresses, circles, digits
 from separatrix.errors import SeparatrixError
 
-LADDER: tuple[tuple[str, Fraction], ...] = (
-    ("circle", Fraction(1, 4)),
-    ("code", Fraction(19, 20)),
-    ("code", Fraction(7, 8)),
-    ("code", Fraction(3, 4)),
-    ("code", Fraction(1, 2)),
-    ("code", Fraction(1, 4)),
-)
-"""Address codes from narrow to wide."""
+LARGEST: dict[str, int] = {
+    "index-lookup": 20, "equality": 20, "equality-partition": 16, "majority": 10, "disjointness": 10, "dnf": 10,
+    "cnf": 10, "associative-recall": 9, "mqar": 8, "nearest-neighbour": 8,
+}  # fmt: skip
+"""The largest power of two of each construction that takes addresses from the ladder, by the time of a certificate."""
 
-EXPONENTS = (1, 2, 3)
+GAPS = ("associative-recall", "mqar", "nearest-neighbour")
+"""Constructions whose gain is the gap between the best score and the next; that of all others is the best score."""
+
+FINEST = Fraction(1, 4)
+"""The ladder ends at the inner products of the theorems' own codes."""
+MOST_BITS = 30
+"""The checker computes in 64-bit integers: numbers up to 2^b in steps of 2^-b with b up to 30."""
+FEWEST_BITS = 2
 LARGEST_CIRCLE = 4096
-"""Points on a circle have no symmetry that the checker uses, so every query is examined: N² scores."""
+"""Each point of a circle is compared with every other one, so circles have at most this many points."""
+STRETCHES = (Fraction(1), Fraction(9, 8), Fraction(3, 2), Fraction(2), Fraction(3))
+"""By how much η may exceed the value from which on all other weights round to 0, to make up for rounded addresses."""
+
+
+@dataclass(frozen=True)
+class Code:
+    """A rung of the ladder: how to ask for it, its width k, largest inner product and norm."""
+
+    label: str
+    family: str | None
+    max_inner: Fraction
+    width: int
+    norm: int
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A network to decide: gain None is the theorem's own."""
+
+    construction: str
+    length: int
+    code: Code
+    bits: int
+    gain: Fraction | None
 
 
 @dataclass(frozen=True)
 class Point:
-    """One network on the ladder and its verdict."""
+    """One network on the ladder and its verdict; ``bits`` is b of the steps 2^-b, ``gain`` the score scale η."""
 
+    construction: str
     length: int
     code: str
+    code_width: int
+    bits: int
     width: int
     precision_bits: int
-    exponent: int
     size_bits: int
+    gain: str
     certified: bool
     reason: str
+    seconds: float
 
 
-def supports_codes(name: str) -> bool:
-    """Whether a construction takes its addresses from the ladder: it has a slot for them."""
-    construction = constructions()[name]
+class Decide(Protocol):
+    """Whatever turns trials into points: :func:`decided`, or a store that remembers them."""
+
+    def __call__(self, trial: Trial) -> Point | None:
+        """The verdict, None where the theorem has no such network."""
+        ...
+
+
+@lru_cache(maxsize=32)
+def ladder(length: int) -> tuple[Code, ...]:
+    """Address codes for N positions from narrow to wide, each with a smaller largest inner product than the last."""
+    power = max(1, (length - 1).bit_length())
+    found: list[Code] = []
+    number = 1
+    while 2 * number < power:
+        if round(length ** (1 / number)) <= LARGEST_CIRCLE:
+            code = circles(length, str(number))
+            label = "circle" if number == 1 else f"{number} circles"
+            found.append(Code(label, f"circles:{number}", code.max_inner, code.width, code.norm))
+        number += 1
+    plain = digits(length)
+    found.append(Code("digits", "digits", plain.max_inner, plain.width, plain.norm))
+    bound = plain.max_inner
+    while bound > FINEST:
+        try:
+            code = addresses(length, bound - Fraction(1, 10**6), None)
+        except SeparatrixError:
+            break
+        bound = code.max_inner
+        found.append(Code(f"inner ≤ {bound}", None, bound, code.width, code.norm))
+    return tuple(found)
+
+
+def gains(trial_of: Callable[[Fraction | None], Trial]) -> list[Trial]:
+    """Trials with different η, the smallest first; the theorem's own last.
+
+    From η (1 - γ) ≥ b ln 2 on, all exponentials but the best round to 0 in steps of 2^-b. ln 2 < 7/10.
+    """
+    example = trial_of(None)
+    code, bits = example.code, example.bits
+    step, one = Fraction(1, 1 << bits), 1
+    unit = step if example.construction in GAPS else code.norm * step
+    enough = Fraction(7 * bits, 10) / (one if example.construction in GAPS else 1 - code.max_inner)
+    asked = [math.ceil(enough * stretch / unit) * unit for stretch in STRETCHES]
+    # Scores cannot exceed 2^b, so beyond that only the largest possible η is worth a try.
+    most = (1 << bits) - unit
+    kept = sorted({min(gain, most) for gain in asked if min(gain, most) > 0})
+    return [*[trial_of(gain) for gain in kept], example]
+
+
+def decided(trial: Trial) -> Point | None:
+    """Build one network and let the checker decide it for all inputs."""
+    import time
+
+    started = time.perf_counter()
+    code = trial.code
+    options = Options(family=code.family, max_inner=code.max_inner, gain=trial.gain)
     try:
-        built = construction.build(max(16, construction.minimum_length))
+        built = constructions()[trial.construction].build(trial.length, options)
     except SeparatrixError:
-        return False
-    slots = getattr(built.network, "slots", None)
-    return slots is not None and "address" in {part for part, _ in slots.parts}
+        return None
+    arithmetic = FixedPoint(1 << trial.bits, 1)
+    verdict = check(built.network, Claim(built.task, built.length, arithmetic))
+    size, precision = built.network.size_bits(arithmetic.precision_bits), arithmetic.precision_bits
+    return Point(
+        trial.construction, trial.length, code.label, code.width, trial.bits, built.network.width, precision, size,
+        "theorem" if trial.gain is None else str(trial.gain), verdict.valid, verdict.reason,
+        round(time.perf_counter() - started, 3),
+    )  # fmt: skip
 
 
-def plane(name: str, length: int, advance: Callable[[str], None], exponents: Sequence[int] = EXPONENTS) -> list[Point]:
-    """Every network on the ladder at one length, each decided for all inputs."""
-    points: list[Point] = []
-    for code, max_inner in LADDER:
-        for exponent in exponents:
-            label = code if code == "circle" else f"inner ≤ {max_inner}"
-            advance(f"N = {length}, {label}, Kc = {exponent}")
-            if code == "circle" and length > LARGEST_CIRCLE:
-                continue
-            options = Options(exponent=exponent, family="circle" if code == "circle" else None, max_inner=max_inner)
-            try:
-                built = constructions()[name].build(length, options)
-            except SeparatrixError:
-                continue
-            verdict = check(built.network, Claim(built.task, built.length, built.arithmetic))
-            bits = built.arithmetic.precision_bits
-            size = built.network.size_bits(bits)
-            points.append(
-                Point(length, label, built.network.width, bits, exponent, size, verdict.valid, verdict.reason)
-            )
-    return points
+def first_certified(name: str, length: int, code: Code, bits: int, decide: Decide) -> Point | None:
+    """A certified network with this code and precision, or the last one that was not; None where there is no network."""
+    last: Point | None = None
+    for trial in gains(lambda gain: Trial(name, length, code, bits, gain)):
+        point = decide(trial)
+        last = point or last
+        if point is not None and point.certified:
+            return point
+    return last
+
+
+def narrowest(name: str, length: int, bits: int, decide: Decide) -> Point | None:
+    """The narrowest certified network on the ladder at a precision, by bisection over the codes."""
+    codes = [code for code in ladder(length) if usable(name, code)]
+    low, high, best = 0, len(codes) - 1, None
+    while low <= high:
+        middle = (low + high) // 2
+        point = first_certified(name, length, codes[middle], bits, decide)
+        if point is not None and point.certified:
+            best, high = point, middle - 1
+        else:
+            low = middle + 1
+    return best
+
+
+def smallest_gain(point: Point, decide: Decide, steps: int = 6) -> Point:
+    """A certified network like this one with a smaller η, by bisection; the point itself where none was found."""
+    code = next(code for code in ladder(point.length) if code.label == point.code)
+    if point.gain == "theorem":
+        return point
+    unit = Fraction(1 if point.construction in GAPS else code.norm, 1 << point.bits)
+    low, high, best = 0, int(Fraction(point.gain) / unit), point
+    for _ in range(steps):
+        middle = (low + high) // 2
+        if middle in (low, high):
+            break
+        tried = decide(Trial(point.construction, point.length, code, point.bits, middle * unit))
+        if tried is not None and tried.certified:
+            best, high = tried, middle
+        else:
+            low = middle
+    return best
+
+
+def fewest_bits(name: str, length: int, code: Code, decide: Decide) -> Point | None:
+    """The certified network with this code and the fewest bits, by bisection over them."""
+    low, high, best = FEWEST_BITS, MOST_BITS, None
+    while low <= high:
+        middle = (low + high) // 2
+        point = first_certified(name, length, code, middle, decide)
+        if point is not None and point.certified:
+            best, high = point, middle - 1
+        else:
+            low = middle + 1
+    return best
+
+
+def usable(name: str, code: Code) -> bool:
+    """Whether a construction can take these addresses: recall by content needs signs."""
+    return name not in GAPS or not (code.family or "").startswith("circles")
+
+
+def check_supported(name: str) -> None:
+    """Raise unless a construction takes its addresses from the ladder."""
+    constructions()[name]
+    if name not in LARGEST:
+        raise SeparatrixError(
+            f"{name} does not take its addresses from a code; its size is what certify shows. There is a frontier for "
+            + ", ".join(LARGEST)
+        )
 
 
 def best(points: Sequence[Point]) -> list[Point]:

@@ -1,18 +1,21 @@
 """The independent checker: from a weight file and a claim to a verdict about every input.
 
 It shares no code with the constructions. What it relies on is the arithmetic room, the networks' data and evaluation,
-and the tasks. Methods are tried in order until one decides; each is a file of ``methods/``.
+and the tasks. Methods are tried in order until one proves the claim or finds it false; each is a file of ``methods/``.
+Searches for counterexamples (``searches/``) need no trust: what they find is run, and they cannot make a claim valid.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from functools import cache
+from typing import Any
 
 from separatrix.catalog import Catalog, discover
 from separatrix.certificates import methods as folder
-from separatrix.certificates.verdict import Claim, Method, Tokens, Verdict, apply, first_failure
-from separatrix.networks import AnyNetwork
-from separatrix.tasks import draws_from
+from separatrix.certificates.searches import random_inputs, suspects
+from separatrix.certificates.verdict import Claim, Method, SuspicionError, Tokens, UnsupportedError, Verdict
+from separatrix.networks import AnyNetwork, Network, evaluate
 
+REPLAYED = 64
 LONGEST_REPLAY = 128
 
 
@@ -33,15 +36,70 @@ def check(network: AnyNetwork, claim: Claim, method: str | None = None) -> Verdi
             return verdict
         reasons.append(f"{each.name}: {verdict.reason}")
     # A network too long to be run many times is left undecided rather than waited for.
-    small = network.positions <= LONGEST_REPLAY
-    found = first_failure(network, claim, _samples(claim)) if small else None
+    small = network.positions <= LONGEST_REPLAY and misfit(network, claim) is None
+    found = first_failure(network, claim, random_inputs(claim)) if small else None
     if found is not None:
         return Verdict(False, True, "a random input is answered wrongly", "sampling", counterexample=found)
     return Verdict(False, False, "not proved; " + "; ".join(reasons), "none")
 
 
-def _samples(claim: Claim) -> Iterator[Tokens]:
-    """Random inputs of the task: they can refute a claim, never prove it."""
-    draws = draws_from(0)
-    while True:
-        yield from claim.task.sample(draws, 8, claim.length).inputs
+def apply(method: Method, network: AnyNetwork, claim: Claim) -> Verdict:
+    """One method's verdict; a suspicion becomes a refutation only when an input that was run fails."""
+    reason = misfit(network, claim)
+    if not isinstance(network, method.kinds):
+        reason = f"the method does not cover a {type(network).__name__}"
+    elif not method.extensions and _extended(network):
+        reason = "the method does not cover dual certificates and this decoding"
+    if reason is not None:
+        return Verdict(False, False, reason, method.name)
+    try:
+        covered = method.prove(network, claim)
+    except UnsupportedError as refusal:
+        return Verdict(False, False, str(refusal), method.name)
+    except SuspicionError as suspicion:
+        found = first_failure(network, claim, suspects(method.name, network, claim, suspicion))
+        return Verdict(False, found is not None, str(suspicion), method.name, counterexample=found)
+    return Verdict(True, False, "every input is answered correctly", method.name, covered)
+
+
+def misfit(network: AnyNetwork, claim: Claim) -> str | None:
+    """Why the task's inputs are not the network's, or None."""
+    task, length = claim.task, claim.length
+    positions, features, symbols = task.positions(length), task.features(length), task.vocabulary(length).size
+    if network.positions != positions:
+        return f"the network reads {network.positions} positions, the task has {positions}"
+    given = 0
+    if isinstance(network, Network):
+        given = positions if network.reads_graphs else network.features
+    if given != features or (not features and network.vocabulary < symbols):
+        return f"the network reads {given or network.vocabulary} numbers or tokens, the task has {features or symbols}"
+    return None
+
+
+def _extended(network: AnyNetwork) -> bool:
+    """Whether a network has something that most methods would overlook."""
+    embeds_sets = isinstance(network, Network) and bool(network.dual_parts)
+    return embeds_sets or network.readout.decoding not in ("bits", "argmax", "exact")
+
+
+def first_failure(network: AnyNetwork, claim: Claim, candidates: Iterable[Tokens]) -> tuple[Any, ...] | None:
+    """The first of up to 64 candidates that the network really gets wrong."""
+    for number, candidate in enumerate(candidates):
+        if number >= REPLAYED:
+            return None
+        if not replay(network, claim, candidate)["right"]:
+            return tuple(candidate.tolist())
+    return None
+
+
+def replay(network: AnyNetwork, claim: Claim, tokens: Tokens) -> dict[str, Any]:
+    """Run one input and compare with the task's own slow solution."""
+    outputs = evaluate(network, tokens[None, ...], claim.arithmetic)
+    solved = claim.task.solve(tokens.tolist(), claim.length)
+    # Vectors are lists here, as in the answers that are given.
+    plain = [list(answer) if isinstance(answer, tuple) else answer for answer in solved]
+    expected = [answer for answer in plain if answer is not None]
+    given = outputs.answers[0].tolist()
+    if network.readout.at == "every":
+        given = [answer for answer, asked in zip(given, solved, strict=True) if asked is not None]
+    return {"answers": given, "expected": expected, "right": given == expected}

@@ -6,8 +6,6 @@ estimate is generous: for pair matching over 2^20 residues it says 16 GiB where 
 N = 2^20 it says 1.2 GiB where 0.6 GB were measured.
 """
 
-import re
-
 from separatrix.errors import SeparatrixError
 from separatrix.networks import AnyNetwork, Attention, Network
 
@@ -18,7 +16,6 @@ HELD = 1 << 24
 """Numbers of a projection that is kept whole."""
 BLOCKS = 12
 """Arrays of the size of a block that are alive at once: scores, exponentials, weights and their masks."""
-UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def estimated_bytes(network: AnyNetwork) -> int:
@@ -43,18 +40,6 @@ def _compares_tokens(network: Network) -> bool:
         if isinstance(layer, Attention)
         for head in layer.heads
     )
-
-
-def parse_bytes(text: str) -> int:
-    """A size such as 8G, 500M or 1048576.
-
-    >>> parse_bytes("2G") == 2 << 30
-    True
-    """
-    found = re.fullmatch(r"(\d{1,12})([KMGT]?)B?", text.strip().upper())
-    if found is None:
-        raise SeparatrixError(f"{text!r} is not a size; write one such as 8G or 500M")
-    return int(found[1]) * UNITS[found[2]]
 
 
 def check_memory(network: AnyNetwork, limit: int) -> None:

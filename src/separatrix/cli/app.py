@@ -1,8 +1,8 @@
 """The application: which verbs there are, and how every ending of a command looks.
 
-Exit codes: 0 done, 1 a claim is false, 2 bad input, 130 interrupted by Ctrl-C. Bad input is one line on standard error,
-never a traceback and never a usage box; what is a defect of ours keeps its traceback. Results go to standard output, all
-else to standard error, so that ``--json`` prints one object and nothing more.
+Exit codes: 0 done, 1 a claim is false, 2 bad input, 130 interrupted by Ctrl-C. Bad input is one line on standard
+error, never a traceback and never a usage box; what is a defect of ours keeps its traceback. Results go to standard
+output, all else to standard error, so that ``--json`` prints one object and nothing more.
 """
 
 import os

@@ -6,65 +6,89 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from separatrix.cli.output import JsonOption, console, notes, print_json
+from separatrix.cli.construction_options import (
+    AttentionOption,
+    ConstructionArgument,
+    ExponentOption,
+    FamilyOption,
+    GainOption,
+    LengthOption,
+    MaxInnerOption,
+    PrecisionOption,
+    RoundingOption,
+    SettingsOption,
+    VariantOption,
+    options_from,
+)
+from separatrix.cli.limits import MaxMemoryOption, limited_memory, memory_limit
+from separatrix.cli.output import JsonOption, command_line, console, print_json
 from separatrix.errors import SeparatrixError
-from separatrix.text_numbers import parse_fraction
 
 if TYPE_CHECKING:
-    from separatrix.constructions import Options
+    from separatrix.arithmetic import Arithmetic
 
 NAME = "certify"
 ORDER = 50
 EXAMPLE = "separatrix certify index-lookup --length 1024"
-
-
-def complete_construction(incomplete: str) -> list[tuple[str, str]]:
-    """Names of constructions for the shell, with their titles."""
-    from separatrix.constructions import constructions
-
-    return [(name, each.title) for name, each in constructions().items() if name.startswith(incomplete)]
+BALL_BITS = 128
 
 
 def command(
-    construction: Annotated[str, typer.Argument(help="Name of a construction.", autocompletion=complete_construction)],
-    length: Annotated[int, typer.Option("--length", "-n", help="Input length N.")],
-    precision: Annotated[
-        int | None, typer.Option("--precision", "-p", help="Bits of one number, instead of --exponent.")
+    context: typer.Context,
+    construction: ConstructionArgument,
+    length: LengthOption,
+    precision: PrecisionOption = None,
+    exponent: ExponentOption = None,
+    rounding: RoundingOption = "down",
+    arithmetic: Annotated[
+        str | None,
+        typer.Option(
+            "--arithmetic", help="'balls' for the real numbers, or a fixed point such as fixed:N=64,Kc=2,down."
+        ),
     ] = None,
-    exponent: Annotated[
-        int | None, typer.Option("--exponent", help="The constant Kc; the theorem's own by default.")
-    ] = None,
-    rounding: Annotated[str, typer.Option("--rounding", help="'down' as the paper has it, or 'nearest'.")] = "down",
-    variant: Annotated[str, typer.Option("--variant", help="Which version of the proof.")] = "repaired",
-    gain: Annotated[str | None, typer.Option("--gain", help="A score scale η instead of the theorem's.")] = None,
-    settings: Annotated[list[str] | None, typer.Option("--set", help="A parameter of the task, NAME=VALUE.")] = None,
-    max_memory: Annotated[str, typer.Option("--max-memory", help="Refuse what would need more, such as 8G.")] = "8G",
+    variant: VariantOption = "repaired",
+    gain: GainOption = None,
+    attention: AttentionOption = "softmax",
+    family: FamilyOption = None,
+    max_inner: MaxInnerOption = "1/4",
+    settings: SettingsOption = None,
+    max_memory: MaxMemoryOption = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the two files.")] = None,
     as_json: JsonOption = False,
 ) -> int:
     """Build a network from a theorem and certify that it is right on every input of a length."""
     from separatrix.certificates import Claim, check
     from separatrix.certificates.certificate import size_of, write_certificate
-    from separatrix.certificates.memory import check_memory, parse_bytes
+    from separatrix.certificates.memory import check_memory
+    from separatrix.certificates.progress import listening
+    from separatrix.cli.interrupts import uninterrupted
+    from separatrix.cli.progress import progress_bar
     from separatrix.constructions import constructions
+    from separatrix.provenance import provenance
 
     started = time.perf_counter()
-    limit = parse_bytes(max_memory)
+    limit = memory_limit(max_memory)
     chosen = constructions()[construction]
-    options = _options(chosen.task_name, length, precision, exponent, rounding, variant, gain, settings or [])
+    options = options_from(
+        chosen, length, precision=precision, exponent=exponent, rounding=rounding, variant=variant, gain=gain,
+        attention=attention, family=family, max_inner=max_inner, settings=settings,
+    )  # fmt: skip
+    other = _arithmetic(arithmetic, precision, exponent)
     folder = out or Path("certificates") / f"{construction}-{length}"
     if folder.exists() and not folder.is_dir():
         raise SeparatrixError(f"--out {folder} is a file; give a folder")
-    with notes().status(f"building {construction} for length {length}") as status:
+    with progress_bar(f"building {construction} for length {length}", as_json) as show, limited_memory(limit):
         built = chosen.build(length, options)
-        claim = Claim(built.task, built.length, built.arithmetic)
+        claim = Claim(built.task, built.length, other or built.arithmetic)
         check_memory(built.network, limit)
-        status.update(f"checking all inputs of length {length}")
-        verdict = check(built.network, claim)
+        show(f"checking all inputs of length {length}", 0, None)
+        with listening(show):
+            verdict = check(built.network, claim)
         path: Path | None = None
         if verdict.valid:
             about = {"construction": construction, "theorem": chosen.theorem, "variant": variant}
-            path = write_certificate(built.network, claim, verdict, folder, about)
+            with uninterrupted():
+                path = write_certificate(built.network, claim, verdict, folder, about)
     result: dict[str, Any] = {
         "claim": f"{chosen.theorem}: {chosen.statement}",
         "construction": construction,
@@ -81,39 +105,28 @@ def command(
         "certificate": str(path) if path else None,
     }
     if as_json:
-        print_json(result)
+        record = provenance(command_line(context), arithmetic=str(claim.arithmetic), seed=None, started=started)
+        print_json({**result, "provenance": record})
     else:
         _print(result)
     return 0 if verdict.valid else 1
 
 
-def _options(
-    task: str, length: int, precision: int | None, exponent: int | None, rounding: str, variant: str, gain: str | None,
-    settings: list[str],
-) -> "Options":  # fmt: skip
-    from separatrix.cli.verb_precision import exponent_for_bits
-    from separatrix.constructions import Options
-    from separatrix.tasks import tasks
-    from separatrix.tasks.parameters import with_text_parameters
+def _arithmetic(name: str | None, precision: int | None, exponent: int | None) -> "Arithmetic | None":
+    """The arithmetic that was asked for by name, None for the construction's own fixed point."""
+    from separatrix.arithmetic import arithmetic_named
 
-    if precision is not None and exponent is not None:
-        raise SeparatrixError(f"give one of --precision {precision} and --exponent {exponent}, not both")
-    tasks()[task].check_length(length)
-    if precision is not None:
-        exponent = exponent_for_bits(task, length, precision)
-    if rounding not in ("down", "nearest"):
-        raise SeparatrixError(f"--rounding {rounding} is unknown; choose down or nearest")
-    scale = None if gain is None else parse_fraction("--gain", gain)
-    changed = with_text_parameters(tasks()[task], settings).parameters()
-    own = tasks()[task].parameters()
-    parameters = {name: value for name, value in changed.items() if value != own[name]}
-    return Options(
-        exponent=exponent,
-        rounding=rounding,
-        variant=variant,
-        gain=scale,
-        parameters=parameters,
-    )
+    if name is None:
+        return None
+    for option, value in (("--precision", precision), ("--exponent", exponent)):
+        if value is not None:
+            raise SeparatrixError(f"give one of --arithmetic {name} and {option} {value}, not both")
+    found = arithmetic_named(f"balls:{BALL_BITS}" if name == "balls" else name)
+    if not found.rigorous:
+        raise SeparatrixError(
+            f"--arithmetic {name} proves nothing: what it computes depends on the machine; choose balls or a fixed point"
+        )
+    return found
 
 
 def _print(result: dict[str, Any]) -> None:

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from separatrix.cli.output import JsonOption, console, notes, print_json
+from separatrix.cli.limits import MaxMemoryOption, limited_memory, memory_limit
+from separatrix.cli.output import JsonOption, command_line, console, print_json
 
 NAME = "check"
 ORDER = 60
@@ -14,8 +15,10 @@ EXAMPLE = "separatrix check certificates/index-lookup-1024"
 
 
 def command(
+    context: typer.Context,
     file: Annotated[Path, typer.Argument(help="A certificate, or the folder it lies in.")],
     replay: Annotated[bool, typer.Option("--replay", help="Run the counterexample and show it.")] = False,
+    max_memory: MaxMemoryOption = None,
     as_json: JsonOption = False,
 ) -> int:
     """Recompute a certificate from the weights; exit code 1 when it does not hold."""
@@ -23,9 +26,13 @@ def command(
 
     from separatrix.certificates import replay as run_again
     from separatrix.certificates.certificate import check_certificate
+    from separatrix.certificates.progress import listening
+    from separatrix.cli.progress import progress_bar
+    from separatrix.provenance import provenance
 
     started = time.perf_counter()
-    with notes().status(f"checking {file}"):
+    limit = memory_limit(max_memory)
+    with progress_bar(f"checking {file}", as_json) as show, limited_memory(limit), listening(show):
         checked = check_certificate(file)
     verdict = checked.verdict
     result: dict[str, Any] = {
@@ -40,7 +47,9 @@ def command(
         tokens = numpy.array(verdict.counterexample, dtype=numpy.int64)
         result["replay"] = run_again(checked.network, checked.claim, tokens)
     if as_json:
-        print_json(result)
+        arithmetic = str(checked.claim.arithmetic)
+        record = provenance(command_line(context), arithmetic=arithmetic, seed=None, started=started)
+        print_json({**result, "provenance": record})
     else:
         word = "[green]valid[/green]" if verdict.valid else "[red]not valid[/red]"
         console().print(f"{word}: {verdict.reason} ({verdict.inputs_covered} inputs, {verdict.method})")

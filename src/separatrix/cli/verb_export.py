@@ -6,8 +6,21 @@ from typing import Annotated, Any
 
 import typer
 
+from separatrix.cli.construction_options import (
+    AttentionOption,
+    ConstructionArgument,
+    ExponentOption,
+    FamilyOption,
+    GainOption,
+    LengthOption,
+    MaxInnerOption,
+    PrecisionOption,
+    RoundingOption,
+    SettingsOption,
+    VariantOption,
+    options_from,
+)
 from separatrix.cli.output import JsonOption, console, notes, print_json
-from separatrix.cli.verb_certify import complete_construction
 from separatrix.errors import SeparatrixError
 
 NAME = "export"
@@ -16,8 +29,8 @@ EXAMPLE = "separatrix export index-lookup --length 64 --to torch --out exports/i
 
 
 def command(
-    construction: Annotated[str, typer.Argument(help="Name of a construction.", autocompletion=complete_construction)],
-    length: Annotated[int, typer.Option("--length", "-n", help="Input length N.")],
+    construction: ConstructionArgument,
+    length: LengthOption,
     to: Annotated[str, typer.Option("--to", help="torch, safetensors (exact), onnx or transformer-lens.")],
     out: Annotated[
         Path, typer.Option("--out", "-o", help="A folder for torch and transformer-lens, a file for the others.")
@@ -25,21 +38,28 @@ def command(
     dtype: Annotated[
         str | None, typer.Option("--dtype", help="float64 (default) or float32; safetensors holds exact numbers.")
     ] = None,
-    settings: Annotated[list[str] | None, typer.Option("--set", help="A parameter of the task, NAME=VALUE.")] = None,
+    precision: PrecisionOption = None,
+    exponent: ExponentOption = None,
+    rounding: RoundingOption = "down",
+    variant: VariantOption = "repaired",
+    gain: GainOption = None,
+    attention: AttentionOption = "softmax",
+    family: FamilyOption = None,
+    max_inner: MaxInnerOption = "1/4",
+    settings: SettingsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write a theorem's network for another tool, compared with the exact one on sampled inputs."""
-    from separatrix.constructions import Options, constructions
-    from separatrix.tasks import tasks
-    from separatrix.tasks.parameters import with_text_parameters
+    from separatrix.constructions import constructions
 
     started = time.perf_counter()
     chosen = constructions()[construction]
     if to == "safetensors" and dtype is not None:
         raise SeparatrixError(f"--dtype {dtype} does not go with --to safetensors, which holds the exact weights")
-    own = tasks()[chosen.task_name]
-    changed = with_text_parameters(own, settings or []).parameters()
-    options = Options(parameters={name: each for name, each in changed.items() if each != own.parameters()[name]})
+    options = options_from(
+        chosen, length, precision=precision, exponent=exponent, rounding=rounding, variant=variant, gain=gain,
+        attention=attention, family=family, max_inner=max_inner, settings=settings,
+    )  # fmt: skip
     try:
         # Comes with torch, which is an optional part of the package.
         from separatrix.models.export import export
@@ -56,6 +76,7 @@ def command(
         "theorem": chosen.theorem,
         "task": built.task.name,
         "length": length,
+        "variant": variant,
         "to": to,
         "dtype": "exact" if to == "safetensors" else dtype or "float64",
         "positions": built.network.positions,

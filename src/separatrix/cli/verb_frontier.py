@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from separatrix.cli.construction_options import complete_construction
 from separatrix.cli.output import JsonOption, command_line, console, notes, print_json
-from separatrix.cli.verb_certify import complete_construction
 from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:

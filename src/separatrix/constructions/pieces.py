@@ -19,6 +19,7 @@ from separatrix.errors import SeparatrixError
 from separatrix.networks import ExactMatrix, FeedForward, SignRows, Slots, TableRows
 
 CIRCLE_BITS = 30
+MOST_CIRCLES = 16
 
 
 @dataclass(frozen=True)
@@ -48,12 +49,15 @@ class Addresses:
 def addresses(count: int, max_inner: Fraction, family: str | None, two_sided: bool = False) -> Addresses:
     """The narrowest linear sign code for ``count`` addresses: described by a generator of O(log² N) bits.
 
-    Nonlinear codes can be narrower but have no generator, so they would have to be stored. The family ``circle`` gives
-    points of the unit circle instead: two dimensions, stored, and inner products so close to 1 that they need bits.
+    Nonlinear codes can be narrower but have no generator, so they would have to be stored. Two kinds of addresses are
+    no such code and are asked for by name: ``digits``, the binary digits as signs, and ``circle`` or ``circles:J``,
+    points of J unit circles: 2J dimensions, stored, and inner products so close to 1 that they need bits.
     With ``two_sided`` no inner product is below -``max_inner`` either.
     """
-    if family == "circle":
-        return circle(count)
+    if family == "digits":
+        return digits(count)
+    if family is not None and family.partition(":")[0] in ("circle", "circles"):
+        return circles(count, family.partition(":")[2] or "1")
     found: list[SignCode] = []
     refused: SeparatrixError | None = None
     for name in [family] if family is not None else list(families()):
@@ -76,25 +80,36 @@ def addresses(count: int, max_inner: Fraction, family: str | None, two_sided: bo
     return Addresses(SignRows(generator[:needed]), best.max_inner, best.width)
 
 
-def circle(count: int) -> Addresses:
-    """``count`` points spread over the unit circle, as multiples of 2^-30 (SHT23's encoding, in two dimensions).
+def digits(count: int) -> Addresses:
+    """The binary digits of a number as signs: ⌈log₂ N⌉ of them, as few as signs can be, two of them one digit apart."""
+    size = max(1, (max(count, 2) - 1).bit_length())
+    return Addresses(SignRows(numpy.eye(size, dtype=numpy.uint8)), 1 - Fraction(2, size), size)
 
-    The largest inner product is that of neighbours, measured exactly on the rounded points and lowered by what the
-    shortest point falls short of norm 1, so that it bounds every comparison of a point with itself.
+
+def circles(count: int, number: str) -> Addresses:
+    """``count`` points on ``number`` unit circles, as multiples of 2^-30: digit d of a number to the base
+    m = ⌈count^(1/number)⌉ is the d-th of the circles' m points (one circle: SHT23's encoding, in two dimensions).
+
+    The largest inner product is that of neighbours on one circle, measured exactly on the rounded points and lowered by
+    what the shortest point falls short of norm 1, so that it bounds every comparison of a point with itself.
     """
+    if not number.isdecimal() or not 1 <= int(number) <= MOST_CIRCLES:
+        raise SeparatrixError(f"circles:{number} is no number of circles; choose circles:1 to circles:{MOST_CIRCLES}")
+    dimensions, base = int(number), 2
+    while base**dimensions < count:
+        base += 1
     scale = 1 << CIRCLE_BITS
-    angles = 2 * numpy.pi * numpy.arange(count) / count
+    angles = 2 * numpy.pi * numpy.arange(base) / base
     # Floats only propose the points; everything that is claimed about them is computed from the integers.
     points = numpy.rint(numpy.stack([numpy.cos(angles), numpy.sin(angles)], axis=1) * scale).astype(numpy.int64)
     own = min(int(x) ** 2 + int(y) ** 2 for x, y in points.tolist())
     following = numpy.roll(points, -1, axis=0).tolist()
     nearest = max(a * c + b * d for (a, b), (c, d) in zip(points.tolist(), following, strict=True))
-    gap = Fraction(own - nearest, scale * scale)
+    gap = Fraction(own - nearest, scale * scale * dimensions)
     if gap <= 0:
-        raise SeparatrixError(
-            f"{count} points on a circle are not told apart by {CIRCLE_BITS} bits; choose a sign code"
-        )
-    return Addresses(TableRows(ExactMatrix(points, scale)), 1 - gap, 1)
+        raise SeparatrixError(f"{base} points on a circle are not told apart by {CIRCLE_BITS} bits; choose a sign code")
+    places = numpy.arange(count)[:, None] // base ** numpy.arange(dimensions)[None, :] % base
+    return Addresses(TableRows(ExactMatrix(points[places].reshape(count, 2 * dimensions), scale)), 1 - gap, dimensions)
 
 
 def sufficient_gain(keys: int, max_inner: Fraction) -> Fraction:

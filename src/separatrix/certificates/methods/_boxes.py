@@ -1,9 +1,10 @@
-"""Feed-forwards on boxes of integers: exact wherever no ReLU changes its side inside the box.
+"""Feed-forwards and readouts on boxes of integers: exact wherever no ReLU changes its side inside the box.
 
 A box holds raw fixed-point numbers (multiples of the step) between ``low`` and ``high``, coordinate by coordinate. If
 every unit keeps its sign on the box, the feed-forward is an affine map there, and noise whose weights cancel disappears
 exactly: that is how a threshold turns an interval into a point. A unit that may change its side contributes an
-interval. All weights must be whole numbers, so that fixed point rounds nothing; results beyond the range are refused.
+interval. Weights must be whole numbers and biases multiples of the step, so that fixed point rounds nothing; whatever
+the end of the range might cut off, or 64 bits might not hold, is refused.
 """
 
 from dataclasses import dataclass
@@ -12,9 +13,9 @@ import numpy
 from numpy.typing import NDArray
 
 from separatrix.arithmetic import FixedPoint
-from separatrix.certificates.verdict import UnsupportedError
-from separatrix.errors import SeparatrixError
-from separatrix.networks import ExactMatrix, FeedForward
+from separatrix.certificates.verdict import Claim, UnsupportedError
+from separatrix.networks import ExactMatrix, FeedForward, Network
+from separatrix.networks.evaluate import affine, decode
 
 Raw = NDArray[numpy.int64]
 
@@ -26,38 +27,39 @@ class Box:
     low: Raw
     high: Raw
 
-    @property
-    def points(self) -> bool:
-        """Whether every case is a single point."""
-        return bool((self.low == self.high).all())
+    def plus(self, low: Raw, high: Raw | None = None) -> "Box":
+        """The sum with raw numbers, or with bounds of them."""
+        return Box(self.low + low, self.high + (low if high is None else high))
 
 
-def whole(matrix: ExactMatrix, what: str) -> Raw:
-    """The entries as integers, or a refusal that names the matrix."""
-    try:
-        return matrix.whole()
-    except SeparatrixError:
-        raise UnsupportedError(
-            f"{what} has weights that are not whole numbers; the method covers only whole ones"
-        ) from None
+def fixed_point(claim: Claim, once: bool = False) -> FixedPoint:
+    """The claim's arithmetic, if the methods can compute in its integers."""
+    arithmetic = claim.arithmetic
+    if not isinstance(arithmetic, FixedPoint):
+        raise UnsupportedError(f"{arithmetic} is not a fixed point; the method computes in its integers")
+    if arithmetic.dtype != numpy.int64:
+        raise UnsupportedError(f"{arithmetic} needs more than 62 bits; choose a smaller Kc")
+    if arithmetic.softmax_rule != "appendix-d" and not once:
+        raise UnsupportedError(f"{arithmetic} rounds softmax once; the method covers the rounding of Appendix D")
+    return arithmetic
 
 
-def guard(matrix: Raw, box: Box) -> None:
-    """Refuse products that could overflow 64 bits: then no bound computed from them would mean anything."""
-    if matrix.size and box.low.size:
-        heaviest = max(sum(map(abs, row)) for row in matrix.reshape(-1, matrix.shape[-1]).tolist())
-        largest = max(abs(int(box.low.min())), abs(int(box.high.max())))
-        if heaviest * largest >= 2**62:
-            raise UnsupportedError("weights times values exceed 62 bits; choose a smaller Kc")
+def whole(matrix: ExactMatrix, what: str, unit: int = 1) -> Raw:
+    """The entries in units of 1/``unit``, or a refusal that names the matrix."""
+    exact = matrix.numerators if unit == 1 else matrix.numerators.astype(object) * unit
+    if (exact % matrix.denominator).any():
+        raise UnsupportedError(f"{what} has weights that are not whole numbers; the method covers only whole ones")
+    exact = exact // matrix.denominator
+    if unit > 1 and int(numpy.abs(exact).max(initial=0)) > unit**2:
+        raise UnsupportedError(f"{what} may leave the range ±{unit}; a larger Kc keeps it inside")
+    return numpy.asarray(exact, dtype=numpy.int64)
 
 
-def product_range(matrix: Raw, box: Box) -> Box:
-    """Bounds of W x for x in the box."""
-    guard(matrix, box)
-    positive, negative = numpy.maximum(matrix, 0), numpy.minimum(matrix, 0)
-    low = box.low @ positive.T + box.high @ negative.T
-    high = box.high @ positive.T + box.low @ negative.T
-    return Box(low, high)
+def whole_part(raw: Raw, arithmetic: FixedPoint, what: str) -> Raw:
+    """Raw numbers as whole ones, or a refusal."""
+    if (raw % arithmetic.largest).any():
+        raise UnsupportedError(f"{what} are not whole numbers; the method covers only whole ones")
+    return raw // arithmetic.largest
 
 
 def in_range(box: Box, arithmetic: FixedPoint, what: str) -> Box:
@@ -68,42 +70,81 @@ def in_range(box: Box, arithmetic: FixedPoint, what: str) -> Box:
     return box
 
 
-def unsaturated(weights: Raw, most: Raw, arithmetic: FixedPoint, what: str) -> None:
-    """Refuse weights beyond the range, and products with inputs up to ``most`` (cases, inputs) that might be cut off.
+def product_range(matrix: Raw, box: Box, arithmetic: FixedPoint, what: str) -> Box:
+    """Bounds of W x for x in the box.
 
     A sum inside the range is not enough: two products outside it that cancel would be cut off before they are added.
     """
-    if weights.size and int(numpy.abs(weights).max()) > arithmetic.largest:
+    most = numpy.maximum(numpy.abs(box.low), numpy.abs(box.high)).max(axis=0, initial=0)
+    _fits(most, matrix)
+    if matrix.size and int(numpy.abs(matrix).max()) > arithmetic.largest:
         raise UnsupportedError(f"{what} has weights beyond ±{arithmetic.largest}; a larger Kc can represent them")
-    products = numpy.abs(weights) * most.max(axis=0, initial=0)
-    in_range(Box(-products, products), arithmetic, what)
+    in_range(Box(-numpy.abs(matrix) * most, numpy.abs(matrix) * most), arithmetic, what)
+    positive, negative = numpy.maximum(matrix, 0).T, numpy.minimum(matrix, 0).T
+    low, high = box.low @ positive + box.high @ negative, box.high @ positive + box.low @ negative
+    return in_range(Box(low, high), arithmetic, what)
+
+
+def _fits(most: Raw, *matrices: Raw) -> None:
+    """Refuse products that could overflow 64 bits: then no bound computed from them would mean anything."""
+    # Floats only bound sizes here, with more room than they can round away.
+    reach = most.astype(numpy.float64)
+    for matrix in matrices:
+        reach = numpy.abs(matrix).astype(numpy.float64) @ reach
+        if reach.max(initial=0) >= 2.0**61:
+            raise UnsupportedError("weights times values exceed 62 bits; choose a smaller Kc")
 
 
 def feed_forward(layer: FeedForward, box: Box, columns: Raw, arithmetic: FixedPoint, what: str) -> Box:
     """The layer on boxes that hold only the coordinates ``columns`` of the stream; all others are taken as zero."""
-    one = arithmetic.largest
-    inner = whole(layer.inner, what)[:, columns]
-    outer = whole(layer.outer, what)[columns, :]
-    bias = whole(layer.inner_bias, what)[:, 0] * one
-    shift = whole(layer.outer_bias, what)[columns, 0] * one
-    guard(numpy.abs(outer) @ numpy.abs(inner) + 1, box)
-    guard(numpy.abs(outer), Box(-numpy.abs(bias)[None, :], numpy.abs(bias)[None, :]))
-    in_range(Box(-numpy.abs(bias), numpy.abs(bias)), arithmetic, f"the bias of {what}")
-    unsaturated(inner, numpy.maximum(numpy.abs(box.low), numpy.abs(box.high)), arithmetic, f"{what}, inside")
-    before = in_range(product_range(inner, box), arithmetic, f"{what}, before its bias")
-    before = in_range(Box(before.low + bias, before.high + bias), arithmetic, f"{what}, inside")
-    unsaturated(outer, numpy.maximum(before.high, 0), arithmetic, f"{what}, result")
+    inner, outer = whole(layer.inner, what)[:, columns], whole(layer.outer, what)[columns, :]
+    bias = whole(layer.inner_bias, f"the bias of {what}", arithmetic.largest)[:, 0]
+    shift = whole(layer.outer_bias, f"the bias of {what}", arithmetic.largest)[columns, 0]
+    before = product_range(inner, box, arithmetic, f"{what}, before its bias")
+    before = in_range(before.plus(bias), arithmetic, f"{what}, inside")
+    most = numpy.maximum(before.high, 0)
+    # All sums of some products lie between these, because hidden numbers are at least 0.
+    written = product_range(outer, Box(numpy.zeros_like(most), most), arithmetic, f"{what}, result")
+    in_range(written.plus(shift), arithmetic, f"{what}, result")
     active = before.low >= 0
-    mixed = ~active & (before.high > 0)
     # The affine part: outer · diag(active) · inner, one matrix for each case.
+    _fits(numpy.maximum(numpy.abs(box.low), numpy.abs(box.high)).max(axis=0, initial=0), inner, outer)
+    _fits(numpy.abs(bias), outer)
     effective = numpy.einsum("oh,ch,hi->coi", outer, active.astype(numpy.int64), inner)
     if layer.residual:
         effective = effective + numpy.eye(len(columns), dtype=numpy.int64)
     positive, negative = numpy.maximum(effective, 0), numpy.minimum(effective, 0)
     low = numpy.einsum("coi,ci->co", positive, box.low) + numpy.einsum("coi,ci->co", negative, box.high)
     high = numpy.einsum("coi,ci->co", positive, box.high) + numpy.einsum("coi,ci->co", negative, box.low)
-    constant = (active * bias) @ outer.T + shift
-    most = mixed * before.high
-    low = low + constant + most @ numpy.minimum(outer, 0).T
-    high = high + constant + most @ numpy.maximum(outer, 0).T
-    return in_range(Box(low, high), arithmetic, f"{what}, result")
+    constant, mixed = (active * bias) @ outer.T + shift, ~active * most
+    result = Box(low, high).plus(constant)
+    result = result.plus(mixed @ numpy.minimum(outer, 0).T, mixed @ numpy.maximum(outer, 0).T)
+    return in_range(result, arithmetic, f"{what}, result")
+
+
+def feed_forwards(network: Network, box: Box, start: int, stop: int, live: Raw, arithmetic: FixedPoint) -> Box:
+    """Run the feed-forwards ``start`` … ``stop`` - 1 on the coordinates ``live``, each different case once."""
+    cases, places = numpy.unique(numpy.concatenate([box.low, box.high], axis=1), axis=0, return_inverse=True)
+    current = Box(cases[:, : len(live)], cases[:, len(live) :])
+    for number, layer in enumerate(network.layers[start:stop], start):
+        if not isinstance(layer, FeedForward):
+            raise UnsupportedError(f"layer {number} is not a feed-forward; the method expects one there")
+        current = feed_forward(layer, current, live, arithmetic, f"layer {number}")
+    return Box(current.low[places.reshape(-1)], current.high[places.reshape(-1)])
+
+
+def decided(network: Network, box: Box, live: Raw, arithmetic: FixedPoint) -> Raw:
+    """The decoded answer of each case, -1 where it is not the same all over the box."""
+    readout, certain = network.readout, (box.low == box.high).all(axis=1)
+    full = numpy.zeros((len(box.low), network.slots.width), dtype=numpy.int64)
+    full[:, live] = box.low
+    answers = decode(network, affine(readout.matrix, readout.bias, full, arithmetic), arithmetic)
+    if certain.all() or readout.decoding == "exact":
+        return numpy.where(certain, answers, -1)
+    if readout.decoding != "bits":
+        raise UnsupportedError("an argmax of intervals is not covered; round the stream before the readout")
+    bias = whole(readout.bias, "the readout bias", arithmetic.largest)[:, 0]
+    read = product_range(whole(readout.matrix, "the readout")[:, live], box, arithmetic, "the readout")
+    read = in_range(read.plus(bias), arithmetic, "the readout")
+    same = (2 * read.low > arithmetic.largest) == (2 * read.high > arithmetic.largest)
+    return numpy.where(same.all(axis=1), answers, -1)

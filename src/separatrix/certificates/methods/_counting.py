@@ -1,46 +1,47 @@
-"""What can be used of the stream after the first layer, and a uniform attention layer that counts ones."""
+"""A uniform attention layer that counts ones, and what follows it, on every number of ones."""
 
 import numpy
 
 from separatrix.arithmetic import FixedPoint
-from separatrix.certificates.methods._boxes import Raw
+from separatrix.certificates.methods._boxes import Box, Raw, in_range, product_range, whole
 from separatrix.certificates.verdict import UnsupportedError
-from separatrix.networks import Attention, FeedForward, Network
+from separatrix.networks import Attention, FeedForward, Head, Network
 from separatrix.networks.evaluate import affine, decode, run_layer
+from separatrix.networks.weights import weights_of
 
 
-def live_columns(network: Network) -> Raw:
-    """Coordinates of the stream that anything after the first layer can use."""
-    slots = network.slots
-    used = slots.read_by(network.readout.matrix)
-    for layer in network.layers[1:]:
-        if isinstance(layer, FeedForward):
-            used |= slots.read_by(layer.inner)
-        elif isinstance(layer, Attention):
-            for head in layer.heads:
-                used |= slots.read_by(head.value) | slots.read_by(head.query) | slots.read_by(head.key)
-        else:
-            raise UnsupportedError("after its first layer the method covers plain attention and feed-forwards")
-    every = numpy.arange(slots.width, dtype=numpy.int64)
-    return numpy.concatenate([every[:0], *[every[slots.columns(name)] for name, _ in slots.parts if name in used]])
-
-
-def answers_by_count(network: Network, second: int, most: int, arithmetic: FixedPoint) -> Raw:
-    """The layers from a uniform averaging one on, for every possible number of ones: (most + 1,) answers."""
-    layer = network.layers[second]
+def counting_head(network: Network, place: int) -> Head:
+    """The one head of the layer at this place, which must average one value uniformly."""
+    layer = network.layers[place]
     if not isinstance(layer, Attention) or len(layer.heads) != 1 or layer.residual:
         raise UnsupportedError("the second attention layer is covered with one head and no residual")
     head = layer.heads[0]
     if head.query.parameters and head.key.parameters:
         raise UnsupportedError("the second layer is covered when its attention is uniform (a query or key of zeros)")
-    if head.scoring != "softmax" or head.mask != "none" or head.value.shape[0] != 1:
-        raise UnsupportedError("the second layer is covered with unmasked softmax attention and one value")
-    weight = int(arithmetic.softmax(arithmetic.zeros((1, network.positions)))[0, 0])
-    averages = numpy.arange(most + 1, dtype=numpy.int64)[:, None] * weight
+    if head.mask != "none" or head.value.shape[0] != 1:
+        raise UnsupportedError("the second layer is covered with one value and no mask")
+    return head
+
+
+def handed_on(head: Head, live: Raw, box: Box, arithmetic: FixedPoint) -> Raw:
+    """What each case hands to the counting head: 0, 1, or -1 where it is neither exactly."""
+    handed = product_range(whole(head.value, "the second value matrix")[:, live], box, arithmetic, "what is counted")
+    low, high, one = handed.low[:, 0], handed.high[:, 0], arithmetic.largest
+    return numpy.where((low == high) & ((low == 0) | (low == one)), low // one, -1)
+
+
+def answers_by_count(network: Network, place: int, most: int, arithmetic: FixedPoint) -> Raw:
+    """The layers from the counting one on, for every possible number of ones: (most + 1,) answers."""
+    head = counting_head(network, place)
+    seen = numpy.ones((1, network.positions), dtype=bool)
+    weights = weights_of(head, arithmetic.zeros((1, 1, network.positions)), seen, arithmetic)[0, 0]
+    if int(weights.min()) != int(weights.max()):
+        raise UnsupportedError("the second layer is covered when all positions weigh alike")
+    averages = numpy.arange(most + 1, dtype=numpy.int64)[:, None] * int(weights[0])
+    in_range(Box(averages, averages), arithmetic, "what is counted")
     stream = arithmetic.matmul(averages, head.output.encoded(arithmetic).T)[:, None, :]
-    for later in network.layers[second + 1 :]:
+    for later in network.layers[place + 1 :]:
         if not isinstance(later, FeedForward):
             raise UnsupportedError("after the second attention layer the method covers feed-forwards")
         stream = run_layer(later, stream, arithmetic)
-    raw = affine(network.readout.matrix, network.readout.bias, stream, arithmetic)
-    return decode(network, raw, arithmetic)[:, 0]
+    return decode(network, affine(network.readout.matrix, network.readout.bias, stream, arithmetic), arithmetic)[:, 0]

@@ -81,7 +81,9 @@ class Stream:
     def source(self, slots: set[str]) -> Source:
         """What the given slots depend on."""
         parts = [part for part in self.network.embedding if part.slot in slots]
-        return Source(any(p.source == "token" for p in parts), any(p.source == "position" for p in parts))
+        # A part that goes by position depends on the token too where it leaves some tokens out.
+        by_token = any(p.source == "token" or p.tokens[0] > 0 or p.tokens[1] < self.network.vocabulary for p in parts)
+        return Source(by_token, any(p.source == "position" for p in parts))
 
     def rows(self, slot: str, tokens: Raw, positions: Raw) -> Raw:
         """A slot's numbers for pairs of tokens and positions: (n, width)."""

@@ -1,36 +1,32 @@
 """Position-addressed attention: all inputs at once, for networks whose first layer looks at fixed positions.
 
-The first attention layer is examined on all inputs at once (``_layers``), feed-forwards turn its intervals into points
+The first attention layer is examined on all inputs at once (``_focused``), feed-forwards turn its intervals into points
 (``_boxes``), so that after them every position holds a function of its own token and the tokens at its heads' focuses.
 The answer is then read off directly (a lookup), or a second, uniform attention layer counts how often that function is
-1, and the rest of the network is run on every possible count. The result is compared with what the task means
-(``meaning``). Everything is integers: the raw numbers of the fixed point of BHBK24 B.2, rounded as the network's own
-evaluation rounds them.
+1 (``_counting``), and the rest of the network is run on every possible count.
+
+Counts are compared as polynomials: a function of tokens is a sum of products of indicators [x_p = a], a not the first
+token of p, in exactly one way. So the number of ones that the network counts is the number of the task's features that
+hold, up to a constant, on every input, exactly when the coefficients agree. Everything is integers: the raw numbers of
+the fixed point of BHBK24 B.2, rounded as the network's own evaluation rounds them.
 """
 
 from collections import Counter
-from collections.abc import Iterator
 from itertools import product
 
 import numpy
 
 from separatrix.arithmetic import FixedPoint
-from separatrix.certificates.meaning import Count, Feature, Lookup, essential, meaning_of
-from separatrix.certificates.methods._boxes import Box, Raw
-from separatrix.certificates.methods._layers import (
-    Attended,
-    Queries,
-    attend_everywhere,
-    output_boxes,
-    symmetric,
-    value_table,
-)
-from separatrix.certificates.methods._positions import Kind, Stream, covered, kinds_of
-from separatrix.certificates.methods._tail import decided, run_feed_forwards
+from separatrix.certificates.meanings.counts import Count, Lookup, meaning_of
+from separatrix.certificates.methods._boxes import Box, Raw, decided, feed_forwards, fixed_point, in_range
+from separatrix.certificates.methods._counting import answers_by_count, counting_head, handed_on
+from separatrix.certificates.methods._focused import Attended, Focused, Kinds, interchangeable, kinds_of
+from separatrix.certificates.methods._streams import by_token, columns, filled, live_columns, reads
 from separatrix.certificates.verdict import Claim, Method, SuspicionError, UnsupportedError
-from separatrix.networks import Attention, FeedForward, Head, Network
-from separatrix.networks.evaluate import affine, decode, run_layer
-from separatrix.tasks import draws_from
+from separatrix.networks import Attention, FeedForward, Network
+
+Polynomial = dict[tuple[tuple[int, int], ...], int]
+"""Coefficients of products of indicators, each given by a position and the number of a token there."""
 
 
 class PositionAddressed(Method):
@@ -41,269 +37,121 @@ class PositionAddressed(Method):
 
     def prove(self, network: Network, claim: Claim) -> str:
         """Examine the network on all inputs at once."""
-        if not isinstance(claim.arithmetic, FixedPoint):
-            raise UnsupportedError(f"{claim.arithmetic} is not a fixed point; the method computes in its integers")
-        if claim.arithmetic.dtype != numpy.int64:
-            raise UnsupportedError(f"{claim.arithmetic} needs more than 62 bits; choose a smaller Kc")
-        kinds, kind_of = kinds_of(claim.task, claim.length, network)
-        _Examination(network, claim, claim.arithmetic, kinds, kind_of).run()
-        return covered(kinds)
+        arithmetic, kinds = fixed_point(claim, once=True), kinds_of(claim, network)
+        meaning = meaning_of(claim.task, claim.length)
+        if network.readout.at != "last":
+            raise UnsupportedError("the method covers networks that are read at the last position")
+        attention = [place for place, layer in enumerate(network.layers) if not isinstance(layer, FeedForward)]
+        if attention[:1] != [0] or len(attention) != (1 if isinstance(meaning, Lookup) else 2):
+            raise UnsupportedError("the method covers one attention layer for lookups and two for counts, one at first")
+        examination = _Examination(network, arithmetic, kinds)
+        if isinstance(meaning, Lookup):
+            examination.check_lookup(meaning)
+        else:
+            examination.check_count(meaning, attention[1])
+        return kinds.covered()
 
 
 class _Examination:
     """One run of the method; attributes are what its steps share."""
 
-    def __init__(
-        self, network: Network, claim: Claim, arithmetic: FixedPoint, kinds: tuple[Kind, ...], kind_of: Raw
-    ) -> None:
-        self.network, self.claim, self.kinds, self.kind_of = network, claim, kinds, kind_of
-        self.arithmetic = arithmetic
-        self.stream = Stream(network, arithmetic)
-        self.meaning = meaning_of(claim.task, claim.length)
-
-    def run(self) -> None:
-        """Raise unless every input is answered correctly."""
-        if self.network.readout.at != "last":
-            raise UnsupportedError("the method covers networks that are read at the last position")
-        if not all(isinstance(layer, Attention | FeedForward) for layer in self.network.layers):
+    def __init__(self, network: Network, arithmetic: FixedPoint, kinds: Kinds) -> None:
+        self.network, self.arithmetic, self.kinds = network, arithmetic, kinds
+        layer, self.live = network.layers[0], live_columns(network)
+        if not isinstance(layer, Attention):
             raise UnsupportedError("the method covers plain attention and feed-forwards, not other kinds of layers")
-        attention = [number for number, layer in enumerate(self.network.layers) if isinstance(layer, Attention)]
-        if attention[:1] != [0] or len(attention) > 2:
-            raise UnsupportedError(
-                "the method covers networks that begin with attention and have one or two such layers"
-            )
-        if isinstance(self.meaning, Lookup):
-            if len(attention) != 1:
-                raise UnsupportedError("a lookup is covered with one attention layer")
-            self._check_lookup(self.meaning)
-        else:
-            if len(attention) != 2:
-                raise UnsupportedError("a count is covered with two attention layers")
-            self._check_count(self.meaning, attention[1])
-
-    # -- the first layer -----------------------------------------------------------------------------------
-
-    def live_after_first(self) -> Raw:
-        """Coordinates of the stream that anything after the first attention can use."""
-        slots = self.network.slots
-        used: set[str] = set()
-        for layer in self.network.layers[1:]:
-            if isinstance(layer, FeedForward):
-                used |= slots.read_by(layer.inner)
-            elif isinstance(layer, Attention):
-                for head in layer.heads:
-                    used |= slots.read_by(head.value) | slots.read_by(head.query) | slots.read_by(head.key)
-        used |= slots.read_by(self.network.readout.matrix)
-        every = numpy.arange(slots.width, dtype=numpy.int64)
-        return numpy.concatenate([every[slots.columns(name)] for name, _ in slots.parts if name in used])
-
-    def first_layer(self, queries: Queries) -> list[Attended]:
-        """Every head of the first layer on all inputs."""
-        layer = self.network.layers[0]
-        assert isinstance(layer, Attention)
-        return [
-            attend_everywhere(head, self.network, self.stream, self.kinds, queries, f"head {number} of layer 1")
+        self.residual = layer.residual
+        self.heads = [
+            Focused(head, network, kinds, arithmetic, f"head {number} of layer 1")
             for number, head in enumerate(layer.heads)
         ]
 
-    def after_first(self, queries: Queries, own: Raw, attended: list[Attended], held: list[Raw], live: Raw) -> Box:
-        """The stream's live coordinates after the first attention: own tokens (n,), tokens at the focuses (n,) each."""
-        layer = self.network.layers[0]
-        assert isinstance(layer, Attention)
-        slots = self.network.slots
-        base = numpy.zeros((len(own), slots.width), dtype=numpy.int64)
-        if layer.residual:
-            for name, _ in slots.parts:
-                if slots.columns(name).start in live:
-                    base[:, slots.columns(name)] = self.stream.rows(name, own, queries.positions)
-        low, high = base[:, live], base[:, live].copy()
-        for number, (head, seen, tokens) in enumerate(zip(layer.heads, attended, held, strict=True)):
-            what = f"head {number} of layer 1"
-            box = output_boxes(head, seen, self.values_of(head, seen.focus, tokens, what), live, self.arithmetic, what)
-            low, high = low + box.low, high + box.high
-        return Box(low, high)
+    def after(self, stop: int, positions: Raw, own: Raw, attended: list[Attended], held: list[Raw]) -> Box:
+        """The live coordinates before layer ``stop``: own tokens, and tokens at the focuses of each head, (n,) each."""
+        base = numpy.zeros((len(own), len(self.live)), dtype=numpy.int64)
+        if self.residual:
+            slots = {name for name, _ in self.network.slots.parts if self.network.slots.columns(name).start in self.live}
+            base[:, numpy.isin(self.live, columns(self.network, slots))] = filled(
+                self.network, slots, own, positions, self.arithmetic
+            )
+        box = Box(base, base)
+        for head, seen, tokens in zip(self.heads, attended, held, strict=True):
+            more = head.written(seen, tokens, self.live)
+            # Heads are added one after the other, and no sum may be cut off.
+            box = in_range(box.plus(more.low, more.high), self.arithmetic, "the stream after layer 1")
+        return feed_forwards(self.network, box, 1, stop, self.live, self.arithmetic)
 
-    def values_of(self, head: Head, positions: Raw, tokens: Raw, what: str) -> Raw:
-        """Value vectors of given tokens at given positions, as whole numbers."""
-        result = numpy.zeros((len(tokens), head.value.shape[0]), dtype=numpy.int64)
-        for number, kind in enumerate(self.kinds):
-            mine = self.kind_of[positions] == number
-            if mine.any():
-                table = value_table(head, self.network, self.stream, kind, what)
-                order = numpy.argsort(kind.tokens)
-                place = order[numpy.searchsorted(kind.tokens[order], tokens[mine])]
-                result[mine] = table[place]
-        return result
-
-    def feed_forwards(self, box: Box, start: int, stop: int, live: Raw) -> Box:
-        """Run the feed-forwards ``start`` … ``stop`` - 1, each different case once."""
-        return run_feed_forwards(self.network, box, start, stop, live, self.arithmetic)
-
-    # -- lookups ---------------------------------------------------------------------------------------------
-
-    def _check_lookup(self, meaning: Lookup) -> None:
-        last = self.network.positions - 1
-        asking = self.kinds[int(self.kind_of[last])]
-        layer = self.network.layers[0]
-        assert isinstance(layer, Attention)
-        group = symmetric(layer.heads[0], self.network, self.kinds) if len(layer.heads) == 1 else None
-        # With interchangeable positions one query stands for all.
-        tokens = asking.tokens[:1] if group == len(asking.tokens) else asking.tokens
-        queries = Queries(numpy.full(len(tokens), last), tokens)
-        attended = self.first_layer(queries)
-        if len(attended) != 1:
+    def check_lookup(self, meaning: Lookup) -> None:
+        """The last position finds what its token asks for, whatever stands there and elsewhere."""
+        last, asked = self.network.positions - 1, self.kinds.tokens[int(self.kinds.of[-1])]
+        if len(self.heads) != 1:
             raise UnsupportedError("a lookup is covered with one head")
-        wrong = numpy.nonzero(attended[0].focus != tokens - meaning.first_token)[0]
-        if len(wrong):
-            token = int(tokens[wrong[0]])
-            reason = f"the query for position {token - meaning.first_token + 1} looks elsewhere"
-            raise SuspicionError(reason, self._lookup_inputs(token, token - meaning.first_token))
-        live = self.live_after_first()
-        for number in range(len(tokens)):
-            self._check_one_lookup(queries, attended[0], number, live)
+        # With interchangeable positions one query stands for all.
+        if interchangeable(self.heads[0].head, self.network, self.kinds) == len(asked):
+            asked = asked[:1]
+        positions = numpy.full(len(asked), last)
+        seen = self.heads[0].attend(positions, asked)
+        for wrong in numpy.nonzero(seen.focus != asked - meaning.first_token)[0].tolist():
+            place = int(asked[wrong]) - meaning.first_token
+            raise SuspicionError(f"the query for position {place + 1} looks elsewhere", token=int(asked[wrong]), place=place)
+        for choice in range(max(len(self.kinds.tokens[kind]) for kind in self.kinds.of[seen.focus])):
+            held = self.kinds.token(seen.focus, choice)
+            box = self.after(len(self.network.layers), positions, asked, [seen], [held])
+            answers = decided(self.network, box, self.live, self.arithmetic)
+            for wrong in numpy.nonzero(answers != held)[0].tolist():
+                place, symbol = int(seen.focus[wrong]), int(held[wrong])
+                reason = f"the symbol {symbol} at position {place + 1} is not recovered on every input"
+                raise SuspicionError(reason, token=int(asked[wrong]), place=place, symbol=symbol)
 
-    def _check_one_lookup(self, queries: Queries, attended: Attended, number: int, live: Raw) -> None:
-        kind = self.kinds[int(self.kind_of[attended.focus[number]])]
-        symbols = len(kind.tokens)
-        pick = numpy.full(symbols, number)
-        one = Queries(queries.positions[pick], queries.tokens[pick])
-        rest = Box(attended.rest.low[pick], attended.rest.high[pick])
-        seen = Attended(attended.focus[pick], attended.weight[pick], rest)
-        box = self.after_first(one, one.tokens, [seen], [kind.tokens], live)
-        box = self.feed_forwards(box, 1, len(self.network.layers), live)
-        answers = decided(self.network, box, live, self.arithmetic)
-        bad = numpy.nonzero(answers != kind.tokens)[0]
-        if len(bad):
-            token = int(queries.tokens[number])
-            symbol = int(kind.tokens[bad[0]])
-            reason = (
-                f"the symbol {symbol} at position {int(attended.focus[number]) + 1} is not recovered on every input"
-            )
-            raise SuspicionError(reason, self._lookup_inputs(token, int(attended.focus[number]), symbol))
+    def check_count(self, meaning: Count, second: int) -> None:
+        """The network counts what the task counts, and answers every count as the task does."""
+        kinds, positions = self.kinds, numpy.arange(self.network.positions)
+        if any(by_token(self.network, reads(self.network, head.head.query)) for head in self.heads):
+            raise UnsupportedError("the first layer's queries depend on tokens; counts are covered when they do not")
+        attended = [head.attend(positions, numpy.zeros_like(positions)) for head in self.heads]
+        places = numpy.stack([positions, *[seen.focus for seen in attended]], axis=1)
+        sizes = numpy.array([len(tokens) for tokens in kinds.tokens])[kinds.of]
+        most = sizes[places].max(axis=0)
+        head, bits = counting_head(self.network, second), numpy.zeros((len(positions), *most), dtype=numpy.int64)
+        for choices in product(*[range(size) for size in most]):
+            own, *held = (kinds.token(places[:, number], choice) for number, choice in enumerate(choices))
+            box = self.after(second, positions, own, attended, held)
+            bits[(slice(None), *choices)] = handed_on(head, self.live, box, self.arithmetic)
+        for wrong in numpy.argwhere(bits < 0).tolist():
+            reason = f"position {wrong[0] + 1} does not hand on an exact 0 or 1"
+            raise SuspicionError(reason, places=tuple(set(places[wrong[0]].tolist())))
+        have, want = polynomial(places, bits, sizes), Counter[tuple[tuple[int, int], ...]]()
+        free = constant = 0
+        for where, values in meaning.features:
+            table = numpy.array(values).reshape(1, *sizes[list(where)])
+            want.update(polynomial(numpy.array([where]), table, sizes))
+            free, constant = free + (len(set(values)) > 1), constant + values[0] * (len(set(values)) == 1)
+        for odd in sorted(key for key in {*have, *want} if key and have.get(key, 0) != want[key]):
+            where = tuple(place for place, _ in odd)
+            reason = f"the feature at positions {', '.join(str(place + 1) for place in where)} is not the task's"
+            raise SuspicionError(reason, places=where)
+        more = have.get((), 0) - want[()]
+        answers = answers_by_count(self.network, second, max(0, constant + free + more), self.arithmetic)
+        for count in range(constant, constant + free + 1):
+            if int(answers[max(0, count + more)]) != meaning.answer(count):
+                reason = f"inputs on which {count} features hold are answered {int(answers[max(0, count + more)])}"
+                raise SuspicionError(reason, places=())
 
-    def _lookup_inputs(self, token: int, position: int, symbol: int | None = None) -> Iterator[Raw]:
-        """Inputs that ask for a position while all other positions hold one symbol."""
-        kind = self.kinds[int(self.kind_of[position])]
-        for target in kind.tokens.tolist() if symbol is None else [symbol]:
-            for other in kind.tokens.tolist():
-                tokens = numpy.zeros(self.network.positions, dtype=numpy.int64)
-                for each in self.kinds:
-                    tokens[each.members] = other if other in each.tokens else each.tokens[0]
-                tokens[position], tokens[-1] = target, token
-                yield tokens
 
-    # -- counts ----------------------------------------------------------------------------------------------
-
-    def _check_count(self, meaning: Count, second: int) -> None:
-        position = numpy.arange(self.network.positions)
-        layer = self.network.layers[0]
-        assert isinstance(layer, Attention)
-        for head in layer.heads:
-            if self.stream.source(self.network.slots.read_by(head.query)).by_token:
-                raise UnsupportedError(
-                    "the first layer's queries depend on tokens; counts are covered when they do not"
-                )
-        attended = self.first_layer(Queries(position, numpy.full(len(position), -1)))
-        live = self.live_after_first()
-        found = self._features(attended, second, live)
-        symbols = {int(p): len(self.kinds[int(self.kind_of[p])].tokens) for p in position}
-        have = Counter(essential(feature, symbols) for feature in found)
-        want = Counter(essential(feature, symbols) for feature in meaning.features)
-        always = sum(n for (places, values), n in have.items() if not places and values[0])
-        needed = sum(n for (places, values), n in want.items() if not places and values[0])
-        have = Counter({key: n for key, n in have.items() if key[0]})
-        want = Counter({key: n for key, n in want.items() if key[0]})
-        if have != want:
-            odd = next(iter((have - want) + (want - have)))
-            reason = f"the feature at positions {', '.join(str(p + 1) for p in odd[0])} is not the task's"
-            raise SuspicionError(reason, self._count_inputs(odd[0]))
-        answers = self._answers_by_count(second, sum(have.values()) + always)
-        for count in range(sum(want.values()) + 1):
-            if int(answers[count + always]) != meaning.answer(count + needed):
-                reason = f"inputs on which {count + needed} features hold are answered {int(answers[count + always])}"
-                raise SuspicionError(reason, self._count_inputs(()))
-
-    def _features(self, attended: list[Attended], second: int, live: Raw) -> list[Feature]:
-        """The function that each position hands to the second layer."""
-        layer = self.network.layers[second]
-        assert isinstance(layer, Attention)
-        if len(layer.heads) != 1 or layer.heads[0].value.shape[0] != 1 or layer.residual:
-            raise UnsupportedError("the second layer is covered with one head of one value and no residual")
-        head = layer.heads[0]
-        if head.query.parameters and head.key.parameters:
-            raise UnsupportedError(
-                "the second layer is covered when its attention is uniform (a query or key of zeros)"
-            )
-        position = numpy.arange(self.network.positions)
-        sizes = [
-            [len(self.kinds[int(self.kind_of[p])].tokens) for p in places]
-            for places in (position, *[a.focus for a in attended])
-        ]
-        most = [max(size) for size in sizes]
-        tables: dict[tuple[int, ...], Raw] = {}
-        value = head.value.whole()[0]
-        for combination in product(*[range(size) for size in most]):
-            held = [
-                self._token(places, combination[n]) for n, places in enumerate([position, *[a.focus for a in attended]])
-            ]
-            box = self.after_first(Queries(position, held[0]), held[0], attended, held[1:], live)
-            box = self.feed_forwards(box, 1, second, live)
-            weights = value[live]
-            low, high = box.low @ weights, box.high @ weights
-            if bool((low != high).any()) or bool(((low != 0) & (low != self.arithmetic.largest)).any()):
-                where = int(numpy.nonzero((low != high) | ((low != 0) & (low != self.arithmetic.largest)))[0][0])
-                places = tuple({where, *[int(a.focus[where]) for a in attended]})
-                raise SuspicionError(
-                    f"position {where + 1} does not hand on an exact 0 or 1", self._count_inputs(places)
-                )
-            tables[combination] = low // self.arithmetic.largest
-        return [self._feature(int(p), attended, tables) for p in position]
-
-    def _token(self, positions: Raw, choice: int) -> Raw:
-        """The ``choice``-th token of each position (its last one where it has fewer)."""
-        result = numpy.zeros(len(positions), dtype=numpy.int64)
-        for number, kind in enumerate(self.kinds):
-            mine = self.kind_of[positions] == number
-            result[mine] = kind.tokens[min(choice, len(kind.tokens) - 1)]
-        return result
-
-    def _feature(self, position: int, attended: list[Attended], tables: dict[tuple[int, ...], Raw]) -> Feature:
-        places = [position, *[int(a.focus[position]) for a in attended]]
-        distinct = sorted(set(places))
-        values: list[int] = []
-        for choice in product(*[range(len(self.kinds[int(self.kind_of[p])].tokens)) for p in distinct]):
-            at = dict(zip(distinct, choice, strict=True))
-            values.append(int(tables[tuple(at[p] for p in places)][position]))
-        return tuple(distinct), tuple(values)
-
-    def _answers_by_count(self, second: int, most: int) -> Raw:
-        """The rest of the network on every possible count of ones: (most + 1,) answers."""
-        layer = self.network.layers[second]
-        assert isinstance(layer, Attention)
-        head = layer.heads[0]
-        weights = self.arithmetic.softmax(self.arithmetic.zeros((1, self.network.positions)))[0]
-        if head.scoring != "softmax" or head.mask != "none" or bool((weights != weights[0]).any()):
-            raise UnsupportedError("the second layer is covered with unmasked softmax attention")
-        averages = numpy.arange(most + 1, dtype=numpy.int64)[:, None] * int(weights[0])
-        stream = self.arithmetic.matmul(averages, head.output.encoded(self.arithmetic).T)[:, None, :]
-        for later in self.network.layers[second + 1 :]:
-            stream = run_layer(later, stream, self.arithmetic)
-        readout = self.network.readout
-        return decode(self.network, affine(readout.matrix, readout.bias, stream, self.arithmetic), self.arithmetic)[
-            :, 0
-        ]
-
-    def _count_inputs(self, positions: tuple[int, ...]) -> Iterator[Raw]:
-        """Inputs worth trying: constant ones, changed at the given positions, and random ones with few changes."""
-        base = [self._token(numpy.arange(self.network.positions), choice) for choice in (0, 1)]
-        for tokens in base:
-            for places in [positions[:1], positions[1:], positions]:
-                changed = tokens.copy()
-                changed[list(places)] = base[0][list(places)] + base[1][list(places)] - tokens[list(places)]
-                yield changed
-        stream = draws_from(numpy.random.default_rng(0))
-        while True:
-            yield self.claim.task.sample(stream, 1, self.claim.length).inputs[0]
+def polynomial(places: Raw, tables: Raw, sizes: Raw) -> Polynomial:
+    """The sum over n of functions of the tokens at ``places`` (n, k), given by their ``tables`` (n, tokens, tokens …)."""
+    total: Polynomial = {}
+    coefficients = tables.copy()
+    for axis in range(1, tables.ndim):
+        rest = numpy.moveaxis(coefficients, axis, 0)
+        rest[1:] -= rest[0].copy()
+    for number, *tokens in numpy.argwhere(coefficients).tolist():
+        pairs = [(int(place), token) for place, token in zip(places[number], tokens, strict=True) if token]
+        # Nothing is two tokens at once, and tables go on beyond the tokens of positions that have fewer.
+        if len(dict(pairs)) == len(set(pairs)) and all(token < sizes[place] for place, token in pairs):
+            key = tuple(sorted(set(pairs)))
+            total[key] = total.get(key, 0) + int(coefficients[(number, *tokens)])
+    return total
 
 
 METHOD = PositionAddressed()
