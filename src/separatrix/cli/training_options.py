@@ -53,29 +53,18 @@ class Place:
 
     def opened(self, stopped: Callable[[], bool]) -> "tuple[Executor, dict[str, Any]]":
         """The executor and what records say about it."""
-        import torch
-
-        from separatrix.training.devices import device_named, environment
+        from separatrix.training.executors.opening import open_executor
 
         self.check()
-        device = device_named(self.device)
-        if self.threads:
-            torch.set_num_threads(self.threads)
-        executor: Executor
-        if self.executor == "processes":
-            from separatrix.training.executors.processes import ProcessExecutor
-
-            executor = ProcessExecutor(device, self.workers, self.save_every, stopped)
-        elif self.executor == "ray":
-            from separatrix.training.executors.ray import RayExecutor
-
-            gpus = 1.0 if device.type == "cuda" else 0.0
-            executor = RayExecutor(self.address, gpus=gpus, save_every_seconds=self.save_every, stopped=stopped)
-        else:
-            from separatrix.training.executors.local import LocalExecutor
-
-            executor = LocalExecutor(device, self.save_every, stopped)
-        return executor, environment(device, self.executor)
+        return open_executor(
+            self.executor,
+            device=self.device,
+            workers=self.workers,
+            address=self.address,
+            threads=self.threads,
+            save_every_seconds=self.save_every,
+            stopped=stopped,
+        )
 
 
 def parse_list(text: str, kind: Callable[[str], Any], option: str) -> tuple[Any, ...]:

@@ -6,7 +6,8 @@ ends bit for bit as an undisturbed one. A file lock, which the system lets go wh
 group; a group that another process trains is waited for at the end.
 
 On disk beside the store: ``checkpoints/GROUP.safetensors`` with the one before it as ``….previous``, used when the
-newer one is damaged; ``weights/GROUP-STEP.safetensors`` of the runs that ended at that step.
+newer one is damaged; ``weights/GROUP-STEP.safetensors`` of the runs that ended at that step, ``snapshots/…`` of the
+runs that wanted their weights kept there.
 """
 
 import fcntl
@@ -21,7 +22,7 @@ from typing import Any, Protocol
 from separatrix.errors import SeparatrixError
 from separatrix.files import write_atomically
 from separatrix.training.checkpoints import DamagedCheckpointError, read_checkpoint
-from separatrix.training.events import Event, Finished, Progress, Saved
+from separatrix.training.events import Event, Finished, Progress, Saved, Snapshot
 from separatrix.training.executors.executor import Executor, Failure, Job
 from separatrix.training.group import Group
 from separatrix.training.records import OPEN_ENDED, Records
@@ -153,16 +154,23 @@ class Driver:
         if isinstance(event, Progress):
             self.records.add_points(event.points)
         elif isinstance(event, Finished):
-            step = event.results[0].step
-            path = self.records.files / "weights" / f"{group.name}-{step}.safetensors"
-            write_atomically(path, event.weights)
-            relative = path.relative_to(self.records.files).as_posix()
-            self.records.add_results(group.specs, event.results, self.environment, relative)
+            file = self._kept("weights", group, event.results[0].step, event.weights)
+            where = {**self.environment, "group": group.name, "members": len(group.specs)}
+            self.records.add_results(group.specs, event.results, where, file)
+        elif isinstance(event, Snapshot):
+            file = self._kept("snapshots", group, event.step, event.weights)
+            self.records.add_snapshots(event.runs, event.step, file)
         elif isinstance(event, Saved):
             path = self._checkpoint_path(group)
             if path.exists():
                 path.replace(path.with_suffix(".previous"))
             write_atomically(path, event.content)
+
+    def _kept(self, folder: str, group: Group, step: int, weights: bytes) -> str:
+        """Write weights beside the store; returns the file's name as records hold it."""
+        name = f"{folder}/{group.name}-{step}.safetensors"
+        write_atomically(self.records.files / name, weights)
+        return name
 
     def _after(self, job: Job, failure: Failure, locks: dict[str, Any], settled: dict[str, str]) -> list[Job]:
         """The jobs that replace one that failed."""

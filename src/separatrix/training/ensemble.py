@@ -23,6 +23,7 @@ from separatrix.models.sequence_model import SequenceModel
 from separatrix.models.task_model import model_for_task
 from separatrix.training.adam import Adam, FlatParameters, MemberRates
 from separatrix.training.batches import CHUNK_STEPS, Batch, data_source
+from separatrix.training.captured import CapturedStep
 from separatrix.training.objective import losses, scores
 from separatrix.training.spec import RunSpec
 
@@ -56,6 +57,7 @@ class Ensemble:
         self.flat = FlatParameters(self.model)
         self.adam = Adam(self.flat, _rates(specs))
         self.chunk: tuple[int, Batch] | None = None
+        self.captured: CapturedStep | None = None
         # Sums since the last read: loss, right answers, questions; (3, members) on the device.
         self.sums = torch.zeros(3, len(specs), dtype=torch.float64, device=self.device)
         self.which = torch.tensor([self.seeds.index(spec.seed) for spec in specs], device=self.device)
@@ -65,7 +67,19 @@ class Ensemble:
     def advance(self, steps: int) -> None:
         """Train all members for this many steps; nothing is read back from the device."""
         for _ in range(steps):
-            self.train_on(self._batch(self.step))
+            number, place = divmod(self.step, CHUNK_STEPS)
+            fresh = self.chunk is None or self.chunk[0] != number
+            if fresh:
+                self.chunk = number, self.data.training_chunk(self.seeds, number)
+            assert self.chunk is not None
+            if self.device.type != "cuda":
+                self.train_on(self.for_members(self.chunk[1].part(place)))
+            else:
+                if self.captured is None:
+                    self.captured, fresh = CapturedStep(self, self.chunk[1]), True
+                if fresh:
+                    self.captured.load(self.chunk[1], place)
+                self.captured.replay()
             self.step += 1
 
     def train_on(self, batch: Batch) -> None:
@@ -77,15 +91,9 @@ class Ensemble:
         self.adam.update()
         with torch.no_grad():
             right, asked = scores(self.task, self.length, outputs, batch)
-            self.sums += torch.stack([loss.detach().double(), right.double(), asked.double()])
+            self.sums.add_(torch.stack([loss.detach().double(), right.double(), asked.double()]))
 
-    def _batch(self, step: int) -> Batch:
-        number = step // CHUNK_STEPS
-        if self.chunk is None or self.chunk[0] != number:
-            self.chunk = number, self.data.training_chunk(self.seeds, number)
-        return self._for_members(self.chunk[1].part(step % CHUNK_STEPS))
-
-    def _for_members(self, batch: Batch) -> Batch:
+    def for_members(self, batch: Batch) -> Batch:
         """From an axis of seeds to one of members; a single seed is expanded without a copy."""
         if len(self.seeds) == 1:
             return Batch(*(None if t is None else t.expand(len(self.specs), *t.shape[1:]) for t in batch.tensors()))  # type: ignore[arg-type]
@@ -113,8 +121,9 @@ class Ensemble:
         asked = torch.zeros_like(right)
         everything = self.data.evaluation(self.seeds, examples, purpose, number)
         with self._precision():
-            for start in range(0, examples, EVALUATION_ROWS):
-                batch = self._for_members(everything.part(slice(None), slice(start, start + EVALUATION_ROWS)))
+            rows = max(1, EVALUATION_ROWS // len(self.specs)) if self.device.type == "cpu" else EVALUATION_ROWS
+            for start in range(0, examples, rows):
+                batch = self.for_members(everything.part(slice(None), slice(start, start + rows)))
                 outputs = self.model(batch.inputs, read=batch.read, lengths=batch.lengths)
                 found = scores(self.task, self.length, outputs, batch)
                 right, asked = right + found[0], asked + found[1]
@@ -126,11 +135,17 @@ class Ensemble:
         """Go on with these members only; their weights, moments and data are untouched."""
         rows = {name: self.flat.by_member(tensor)[list(members)] for name, tensor in self._buffers().items()}
         step = self.adam.step.clone()
+        # The old graph and its memory go before the new model comes.
+        self.captured = None
         self._take([self.specs[member] for member in members])
         self._restore(rows, step)
 
     def _buffers(self) -> dict[str, Tensor]:
         return {"weights": self.flat.values, "first": self.adam.first, "second": self.adam.second}
+
+    def state_tensors(self) -> list[Tensor]:
+        """Everything that a step changes in place."""
+        return [*self._buffers().values(), self.flat.gradients, self.adam.step, self.sums]
 
     def _restore(self, rows: dict[str, Tensor], step: Tensor) -> None:
         for name, tensor in self._buffers().items():

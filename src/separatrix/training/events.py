@@ -54,6 +54,15 @@ class Finished:
 
 
 @dataclass(frozen=True)
+class Snapshot:
+    """The weights of all members that are still in training after ``step`` steps, as a safetensors file."""
+
+    step: int
+    runs: tuple[str, ...]
+    weights: bytes
+
+
+@dataclass(frozen=True)
 class Tick:
     """The group is alive, after ``step`` steps; several times a second, for progress bars, not recorded."""
 
@@ -68,4 +77,4 @@ class Saved:
     content: bytes
 
 
-Event: TypeAlias = Tick | Progress | Finished | Saved
+Event: TypeAlias = Tick | Progress | Snapshot | Finished | Saved

@@ -20,7 +20,7 @@ import torch
 from separatrix.errors import SeparatrixError
 from separatrix.training.checkpoints import Checkpoint, read_checkpoint, weights_file, written
 from separatrix.training.ensemble import Ensemble
-from separatrix.training.events import Ending, Event, Finished, Point, Progress, Result, Saved, Tick
+from separatrix.training.events import Ending, Event, Finished, Point, Progress, Result, Saved, Snapshot, Tick
 from separatrix.training.spec import RunSpec, group_name
 
 TICK_SECONDS = 0.2
@@ -78,11 +78,16 @@ def train(
     started = time.monotonic()
     ensemble, earlier = _begun(group, device, checkpoint)
     saved_at = told_at = started
-    every, total = group.specs[0].evaluate_every, group.specs[0].steps
+    every, total, snapshots = group.specs[0].evaluate_every, group.specs[0].steps, group.specs[0].snapshots
+    if ensemble.step == 0 and 0 in snapshots:
+        yield _snapshot(ensemble)
     while True:
         target = min(total, (ensemble.step // every + 1) * every)
         while ensemble.step < target:
             ensemble.advance(1)
+            if ensemble.step in snapshots:
+                # Before any checkpoint of this step, so that one who goes on from there has it already.
+                yield _snapshot(ensemble)
             now = time.monotonic()
             if stopped():
                 yield _saved(group, ensemble, earlier + now - started)
@@ -136,7 +141,7 @@ def _endings(group: Group, ensemble: Ensemble, points: Sequence[Point]) -> tuple
     }
     first = group.specs[0]
     accuracy: list[float] | None = None
-    if any(point.accuracy >= first.goal for point in points):
+    if first.goal > 0 and any(point.accuracy >= first.goal for point in points):
         accuracy = ensemble.accuracy(first.evaluation_examples, "evaluation", 0)
         for member, reached in enumerate(accuracy):
             if reached >= first.goal and member not in endings:
@@ -167,6 +172,11 @@ def _finished(
         for m, why in sorted(endings.items())
     )
     return Finished(results, weights_file(ensemble, sorted(endings)))
+
+
+def _snapshot(ensemble: Ensemble) -> Snapshot:
+    names = tuple(spec.name for spec in ensemble.specs)
+    return Snapshot(ensemble.step, names, weights_file(ensemble, range(len(names))))
 
 
 def _saved(group: Group, ensemble: Ensemble, seconds: float) -> Saved:

@@ -41,6 +41,9 @@ CREATE TABLE points (
     run TEXT NOT NULL, step INTEGER NOT NULL, loss REAL, training_accuracy REAL NOT NULL, accuracy REAL NOT NULL,
     PRIMARY KEY (run, step)
 ) WITHOUT ROWID;
+CREATE TABLE snapshots (
+    run TEXT NOT NULL, step INTEGER NOT NULL, file TEXT NOT NULL, PRIMARY KEY (run, step)
+) WITHOUT ROWID;
 CREATE TABLE groups (planned TEXT PRIMARY KEY, members TEXT NOT NULL) WITHOUT ROWID;
 """
 
@@ -61,6 +64,7 @@ class Record:
             "name": self.spec.name,
             "spec": self.spec.as_dict(),
             **{key: value for key, value in self.result.as_dict().items() if key != "run"},
+            "loss": _number(self.result.loss),
             "environment": self.environment,
             "finished_at": self.finished_at,
             "weights": self.weights,
@@ -129,6 +133,12 @@ class Records:
                 )  # fmt: skip
                 self._connection.execute("INSERT OR REPLACE INTO runs VALUES (?,?,?,?,?,?,?,?,?,?,?)", row)
 
+    def add_snapshots(self, runs: Sequence[str], step: int, file: str) -> None:
+        """Where the weights of runs after ``step`` steps were kept, relative to ``files``."""
+        with self._explained(), self._transaction():
+            rows = [(run, step, file) for run in runs]
+            self._connection.executemany("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", rows)
+
     def settle(self, planned: str, members: Sequence[str]) -> tuple[str, ...]:
         """Who trains in a planned group: what was settled when it first started, else ``members`` from now on."""
         with self._explained(), self._transaction():
@@ -155,6 +165,7 @@ class Records:
             for name in names:
                 self._connection.execute("DELETE FROM runs WHERE name=?", (name,))
                 self._connection.execute("DELETE FROM points WHERE run=?", (name,))
+                self._connection.execute("DELETE FROM snapshots WHERE run=?", (name,))
                 self._connection.execute("DELETE FROM groups WHERE members LIKE ?", (f'%"{name}"%',))
 
     # -- reading -----------------------------------------------------------------------------------------
@@ -195,6 +206,13 @@ class Records:
             rows = self._connection.execute(query, (name,)).fetchall()
         return [Point(run, step, float("nan") if loss is None else loss, t, a) for run, step, loss, t, a in rows]
 
+    def snapshots(self, name: str) -> dict[int, Path]:
+        """The files with a run's weights after the steps that its description names, by step."""
+        with self._explained():
+            query = "SELECT step, file FROM snapshots WHERE run=? ORDER BY step"
+            rows = self._connection.execute(query, (name,)).fetchall()
+        return {step: self.files / file for step, file in rows}
+
     def frame(self) -> "pandas.DataFrame":
         """All runs as a pandas table, one row each: the fields of the run beside those of its result."""
         try:
@@ -203,15 +221,9 @@ class Records:
             raise SeparatrixError(
                 "a table of runs needs pandas; install it with  pip install 'separatrix[records]'"
             ) from None
-        rows: list[dict[str, Any]] = []
-        for record in self.all():
-            plain = record.as_dict()
-            spec = plain.pop("spec")
-            for column in ("task_parameters",):
-                spec[column] = json.dumps(spec[column], sort_keys=True)
-            plain["environment"] = json.dumps(plain["environment"], sort_keys=True)
-            rows.append({"name": plain.pop("name"), **spec, **plain})
-        return pandas.DataFrame(rows)
+        from separatrix.training.export_records import flat_row
+
+        return pandas.DataFrame([flat_row(record) for record in self.all()])
 
     # -- inside ------------------------------------------------------------------------------------------
 

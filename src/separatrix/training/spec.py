@@ -33,6 +33,8 @@ class RunSpec:
 
     ``precision`` is the type of weights and activations; "bfloat16" keeps float32 weights and computes the products in
     bfloat16. ``clip`` bounds the norm of a gradient (0: no bound). ``warmup`` steps raise the learning rate linearly.
+    ``goal`` is the accuracy at which a run stops; 0 trains all steps. ``snapshots`` are the steps after which the
+    weights are kept, 0 for the weights before the first.
 
     >>> spec = RunSpec(task="index-lookup", architecture="TF-(1,64)", length=50, learning_rate=1e-3, steps=1000)
     >>> spec.name == RunSpec(**spec.as_dict()).name
@@ -57,12 +59,15 @@ class RunSpec:
     goal: float = 0.999
     seed: int = 0
     precision: str = "float32"
+    snapshots: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.task_parameters, Mapping):
             object.__setattr__(self, "task_parameters", tuple(sorted(self.task_parameters.items())))
         else:
             object.__setattr__(self, "task_parameters", tuple((str(a), b) for a, b in self.task_parameters))
+        if isinstance(self.snapshots, Sequence) and not isinstance(self.snapshots, str):
+            object.__setattr__(self, "snapshots", tuple(self.snapshots))
         problems = list(self.problems())
         if problems:
             raise SeparatrixError("; ".join(problems))
@@ -83,15 +88,23 @@ class RunSpec:
                 found.append(f"{name}={value!r} must be a finite number")
             elif value < 0 or (positive and value == 0):
                 found.append(f"{name}={value!r} must be {'above' if positive else 'at least'} 0")
-        if not isinstance(self.goal, int | float) or not 0 < self.goal <= 1:
-            found.append(f"goal={self.goal!r} must be an accuracy above 0 and at most 1")
+        if isinstance(self.goal, bool) or not isinstance(self.goal, int | float) or not 0 <= self.goal <= 1:
+            found.append(f"goal={self.goal!r} must be an accuracy of at most 1, or 0 to train all steps")
         if self.precision not in PRECISIONS:
             found.append(f"precision={self.precision!r} is unknown; choose {', '.join(PRECISIONS)}")
+        if not isinstance(self.snapshots, tuple) or not all(self._is_step(each) for each in self.snapshots):
+            found.append(f"snapshots={self.snapshots!r} must be a list of steps, whole numbers from 0 to {self.steps}")
+        elif list(self.snapshots) != sorted(set(self.snapshots)):
+            found.append(f"snapshots={list(self.snapshots)} must ascend, each step once; sort them")
         try:
             self.the_task().check_length(self.length)
         except SeparatrixError as error:
             found.append(str(error))
         return found
+
+    def _is_step(self, value: Any) -> bool:
+        whole = isinstance(value, int) and not isinstance(value, bool) and isinstance(self.steps, int)
+        return whole and 0 <= value <= self.steps
 
     def the_task(self) -> Task:
         """The task with this run's parameters."""
@@ -101,6 +114,7 @@ class RunSpec:
         """Plain data; :func:`spec_from` reads it back."""
         plain = asdict(self)
         plain["task_parameters"] = dict(self.task_parameters)
+        plain["snapshots"] = list(self.snapshots)
         return plain
 
     def with_changes(self, **changes: Any) -> "RunSpec":

@@ -1,0 +1,156 @@
+"""The real-models section: presets against the bounds, at 16 bits a number."""
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from rich.table import Table
+
+from separatrix.atlas.figure import PALETTE, draw
+from separatrix.atlas.html import table as html_table
+from separatrix.atlas.section import Advance, Figure, Results, Section
+from separatrix.communication.capacity import Preset, capacity, plain, presets
+
+PRECISION = 16
+ALPHABET = 64
+TASKS = ("index-lookup", "associative-recall", "mqar", "inequality", "sparse-averaging")
+"""Tasks of the table: one for each bound of the papers on recurrent models."""
+ONE_LAYER = ("dyck", "match3")
+"""Further tasks of the folds, for one attention layer by itself."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CapacitySection(Section):
+    """State bits of published models and the first length at which each task is impossible for any weights."""
+
+    name: str = "capacity"
+    title: str = "Real models"
+    order: int = 40
+
+    @property
+    def units(self) -> int:
+        """One for each preset."""
+        return len(presets())
+
+    def collect(self, advance: Advance) -> Results:
+        """Every preset at 16 bits a number."""
+        rows: list[dict[str, Any]] = []
+        for preset in presets().values():
+            rows.append(_row(preset))
+            advance(f"capacity of {preset.name}")
+        return {"precision_bits": PRECISION, "alphabet": ALPHABET, "tasks_shown": list(TASKS), "rows": rows}
+
+    def figures(self, results: Results) -> list[Figure]:
+        """State bits and the first impossible length of index lookup."""
+        bounded = [row for row in results["rows"] if row["state_bits"] is not None]
+        bounded.sort(key=lambda row: row["first_impossible"]["index-lookup"])
+
+        def paint(axes: Any) -> None:
+            kinds = sorted({_kind(row) for row in bounded})
+            for number, kind in enumerate(kinds):
+                places = [place for place, row in enumerate(bounded) if _kind(row) == kind]
+                lengths = [bounded[place]["first_impossible"]["index-lookup"] for place in places]
+                colour, marker = PALETTE[number % len(PALETTE)], "os^Dv"[number // len(PALETTE) % 5]
+                axes.scatter(lengths, places, color=colour, marker=marker, label=kind)
+            axes.set_yticks(range(len(bounded)), [row["model"] for row in bounded], fontsize=7)
+            axes.set_xscale("log")
+            axes.set_xlabel(f"first length N at which index lookup over {ALPHABET} symbols is impossible")
+            axes.grid(alpha=0.3)
+            axes.legend(frameon=False, fontsize=8)
+
+        caption = (
+            f"Models of bounded memory at {PRECISION} bits a number: right of its mark, no weights let a model look up "
+            f"every position of every text over {ALPHABET} symbols."
+        )
+        return [draw("capacity-lengths", caption, paint, height=7.0)]
+
+    def body(self, results: Results) -> str:
+        """A table of all presets, then a fold for each."""
+        headings = ("model", "layers", "state bits", *results["tasks_shown"])
+        rows = [
+            (row["model"], row["layers_text"], _bits(row), *(_first(row, task) for task in results["tasks_shown"]))
+            for row in results["rows"]
+        ]
+        caption = (
+            f"{len(rows)} presets at {results['precision_bits']} bits a number; columns: the first length N at which "
+            f"the task is impossible for any weights (index lookup over {results['alphabet']} symbols)"
+        )
+        numbers = tuple(range(2, len(headings)))
+        links = [f"#capacity-{row['model']}" for row in results["rows"]]
+        return html_table(headings, rows, caption=caption, numbers=numbers, links=links) + "".join(
+            map(_fold, results["rows"])
+        )
+
+    def table(self, results: Results) -> Table:
+        """State bits and two tasks for the terminal."""
+        title = f"{len(results['rows'])} models at {results['precision_bits']} bits a number: first impossible length"
+        shown = Table(title=title, title_justify="left")
+        shown.add_column("model", style="bold", no_wrap=True)
+        for heading in ("state bits", f"index-lookup ({results['alphabet']})", "mqar"):
+            shown.add_column(heading, justify="right")
+        for row in results["rows"]:
+            shown.add_row(row["model"], _bits(row), _first(row, "index-lookup"), _first(row, "mqar"))
+        return shown
+
+
+def _row(preset: Preset) -> dict[str, Any]:
+    found = capacity(preset.describe(), PRECISION, alphabet=ALPHABET, only=(*TASKS, *ONE_LAYER))
+    row = plain(found)
+    first: dict[str, int | None] = {}
+    for limit in found.limits:
+        if limit.scope == "model" and limit.first_impossible is not None:
+            held = first.get(limit.task)
+            first[limit.task] = limit.first_impossible if held is None else min(held, limit.first_impossible)
+    row["first_impossible"] = first
+    row["layers_text"] = ", ".join(f"{layer.count} × {layer.name}" for layer in found.model.layers)
+    row["command"] = f"separatrix capacity {preset.name} --precision {PRECISION} --alphabet {ALPHABET}"
+    return row
+
+
+def _kind(row: Results) -> str:
+    return " and ".join(layer["name"] for layer in row["layers"])
+
+
+def _bits(row: Results) -> str:
+    return "grows" if row["state_bits"] is None else f"{row['state_bits']:,}"
+
+
+def _first(row: Results, task: str) -> str:
+    found = row["first_impossible"].get(task)
+    return "—" if found is None else f"{found:,}"
+
+
+def _fold(row: Results) -> str:
+    facts = {
+        "source": row["source"],
+        "numbers kept": "; ".join(_kept(layer) for layer in row["layers"]),
+        "bounds": row["reason"],
+        "again": row["command"],
+    }
+    facts |= {"note": " ".join(row["notes"])} if row["notes"] else {}
+    listed = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in facts.items())
+    headings = ("task", "for", "first impossible N", "bits needed", "claim")
+    limits = [
+        (limit["task"], limit["scope"], _number(limit["first_impossible"]), limit["needs"], limit["claim"])
+        for limit in row["limits"]
+    ]
+    table = html_table(headings, limits, numbers=(2,)) if limits else ""
+    name = escape(row["model"])
+    return (
+        f'<details id="capacity-{name}"><summary>{name} <span>{escape(row["layers_text"])}</span></summary>'
+        f"<dl>{listed}</dl>{table}</details>"
+    )
+
+
+def _kept(layer: Results) -> str:
+    if layer["state_numbers"] is None:
+        return f"{layer['count']} × {layer['name']} (H = {layer['heads']}, m = {layer['head_width']}): grows"
+    formula = " + ".join(part["formula"] for part in layer["state"])
+    return f"{layer['count']} × {layer['name']}: {formula} = {layer['state_numbers']:,}"
+
+
+def _number(value: int | None) -> str:
+    return "never" if value is None else f"{value:,}"
+
+
+SECTION = CapacitySection()

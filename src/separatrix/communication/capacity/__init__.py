@@ -1,0 +1,44 @@
+"""How long an input a real model could still handle: config files and presets against the bounds.
+
+>>> from separatrix.communication.capacity import capacity, describe
+>>> found = capacity(describe("mamba-130m"), precision=16)
+>>> found.state_bits
+11206656
+"""
+
+from separatrix.communication.capacity.catalog import Preset, config_families, model_types, presets
+from separatrix.communication.capacity.coverage import which_bounds
+from separatrix.communication.capacity.family import Config, Family
+from separatrix.communication.capacity.layers import (
+    LayerDescription,
+    ModelDescription,
+    StatePart,
+    attention,
+    local_attention,
+    recurrent,
+)
+from separatrix.communication.capacity.reading import describe, read_config
+from separatrix.communication.capacity.record import plain
+from separatrix.communication.capacity.report import Capacity, Limit, capacity
+
+__all__ = [
+    "Capacity",
+    "Config",
+    "Family",
+    "LayerDescription",
+    "Limit",
+    "ModelDescription",
+    "Preset",
+    "StatePart",
+    "attention",
+    "capacity",
+    "config_families",
+    "describe",
+    "local_attention",
+    "model_types",
+    "plain",
+    "presets",
+    "read_config",
+    "recurrent",
+    "which_bounds",
+]

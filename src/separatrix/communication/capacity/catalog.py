@@ -1,0 +1,86 @@
+"""The families of config files, one file each in ``families``, and the presets, one table each in ``presets``."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Any
+
+from separatrix.catalog import Catalog, discover
+from separatrix.communication.capacity import families as folder
+from separatrix.communication.capacity.family import Family
+from separatrix.communication.capacity.layers import ModelDescription
+from separatrix.errors import SeparatrixError, UnknownNameError
+
+
+@cache
+def config_families() -> Catalog[Family[Any]]:
+    """All families of config files by name.
+
+    >>> "mamba" in config_families()
+    True
+    """
+    return discover("config", folder, "FAMILY", Family)
+
+
+@cache
+def model_types() -> Mapping[str, Family[Any]]:
+    """Which family a ``model_type`` belongs to; two families of one type are an error."""
+    found: dict[str, Family[Any]] = {}
+    for family in config_families().values():
+        for name in family.model_types:
+            if name in found:
+                raise SeparatrixError(f"model_type {name!r} is claimed by {found[name].name} and {family.name}")
+            found[name] = family
+    return MappingProxyType(found)
+
+
+def family_of(raw: Mapping[str, Any], where: str) -> Family[Any]:
+    """The family of a config, by its ``model_type`` or, without one, by its fields; ``where`` names it in messages."""
+    given = raw.get("model_type")
+    by_hand = 'any other model can be described by hand: {"model_type": "layers", "layers": […]}, see docs/capacity.md'
+    if given is None or given == "":
+        for family in config_families().values():
+            if family.recognises(raw):
+                return family
+        raise SeparatrixError(f"{where}: the field model_type is missing; known: {', '.join(model_types())}; {by_hand}")
+    if not isinstance(given, str) or given not in model_types():
+        error = UnknownNameError("model_type", str(given)[:60], model_types())
+        known = "" if not error.nearest else f"; known: {', '.join(model_types())}"
+        raise SeparatrixError(f"{where}: {error}{known}; {by_hand}")
+    return model_types()[given]
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A published model: its sizes in the spelling of its own config file, and where they were read."""
+
+    name: str
+    source: str
+    config: Mapping[str, Any]
+    note: str = ""
+
+    def describe(self) -> ModelDescription:
+        """The model, through the same validation as a file."""
+        found = family_of(self.config, self.name).describe(self.config, self.name, self.source)
+        return replace(found, notes=(*found.notes, self.note)) if self.note else found
+
+
+@cache
+def presets() -> Catalog[Preset]:
+    """All presets by name.
+
+    >>> presets()["mamba-130m"].describe().state_numbers
+    700416
+    """
+    found: list[Preset] = []
+    for table in sorted(files(__package__ or "").joinpath("presets").iterdir(), key=lambda each: each.name):
+        if table.name.endswith(".json"):
+            entries: dict[str, Any] = json.loads(table.read_text(encoding="utf-8"))
+            found += [
+                Preset(name, entry["source"], MappingProxyType(entry["config"]), entry.get("note", ""))
+                for name, entry in entries.items()
+            ]
+    return Catalog("preset", found)

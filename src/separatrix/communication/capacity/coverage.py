@@ -1,0 +1,59 @@
+"""Which classes of models cover a model, so that their bounds apply to it.
+
+- Every layer has bounded memory and the input is read once: the model is a recurrent model in the sense of BHBK24 §2,
+  whose update is arbitrary, and its state is the sum over all layers (a stack of recurrent layers is one recurrent
+  model). Theorems 3, 8, 11, Proposition 9 and SHT23's bound for sparse averaging apply.
+- One layer of attention and nothing else that mixes positions: Theorem 4's protocol applies, and with it Theorems 5
+  and 12 and SHT23's bounds for one layer.
+- Anything else (several layers of full attention; attention and recurrence mixed): no bound is known. BHBK24 Corollary
+  13.1 shows that a protocol like Theorem 4's cannot exist for two layers.
+"""
+
+from separatrix.communication.bounds import Model
+from separatrix.communication.capacity.layers import LayerDescription, ModelDescription
+
+
+def which_bounds(model: ModelDescription) -> tuple[tuple[Model, ...], str]:
+    """The classes of models that cover a model, and why, in a sentence.
+
+    >>> from separatrix.communication.capacity import describe
+    >>> which_bounds(describe("recurrentgemma-2b"))[0], which_bounds(describe("jamba-v0.1"))[0]
+    (('rnn',), ())
+    """
+    attending = sum(layer.count for layer in model.layers if layer.kind == "attention")
+    local = sum(layer.count for layer in model.layers if layer.kind == "local-attention")
+    depth = model.depth
+    single = depth == 1 and is_softmax(model.layers[0])
+    if model.passes > 1:
+        return (), f"No bound applies: the input is read {model.passes} times; Theorem 2's protocol needs one pass."
+    if attending == 0:
+        which = "its one layer keeps" if depth == 1 else f"all its {depth} layers keep"
+        windows = f" ({local} of them the last keys and values of an attention over a bounded window)" if local else ""
+        more = " A single attention layer, it also gives the protocol of Theorem 4." if single else ""
+        return ("rnn", "transformer-1layer") if single else ("rnn",), (
+            f"The bounds for recurrent models apply: {which} a state of fixed size{windows}, so together they are one "
+            f"recurrent model (Theorem 2).{more}"
+        )
+    if single:
+        return ("transformer-1layer",), (
+            "The bounds for one-layer Transformers apply: a single attention layer mixes the positions (Theorem 4)."
+        )
+    if attending < depth:
+        return (), (
+            f"No bound applies to the whole model: {attending} of {depth} layers attend over the whole input, so its "
+            "memory grows (no Theorem 2), and Theorem 4 covers one attention layer with nothing beside it."
+        )
+    if depth == 1:
+        return (
+            (),
+            "No bound applies: its one layer reads the whole input, and not by the softmax attention of Theorem 4.",
+        )
+    return (), (
+        f"No bound applies to the whole model: it has {depth} attention layers. Theorem 4 covers one; by Corollary "
+        "13.1 no such protocol exists for two."
+    )
+
+
+def is_softmax(layer: LayerDescription) -> bool:
+    """Whether a layer is softmax attention of known heads and width, as Theorem 4 has it."""
+    return layer.kind != "recurrent" and layer.heads > 0 and layer.head_width > 0

@@ -1,0 +1,124 @@
+"""A family of config files: which fields it needs, and the layers they describe.
+
+What enters from a file is validated with pydantic, strictly: a size is a whole number above 0, never a text, a float
+or a truth value. Fields that do not change the memory (dropout, activation, token ids) are not looked at. The class
+of the schema is the list of what is read; its field names, and their other spellings, are those of the model's own
+config file.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, TypeAlias, TypeVar
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from separatrix.communication.capacity.layers import LayerDescription, ModelDescription
+from separatrix.errors import SeparatrixError
+
+LARGEST = 10**9
+DEEPEST = 10**5
+
+Size: TypeAlias = Annotated[int, Field(strict=True, gt=0, le=LARGEST)]
+Depth: TypeAlias = Annotated[int, Field(strict=True, gt=0, le=DEEPEST)]
+Factor: TypeAlias = Annotated[float, Field(gt=0, le=LARGEST, allow_inf_nan=False)]
+Flag: TypeAlias = Annotated[bool, Field(strict=True)]
+
+
+def spelled(*names: str) -> AliasChoices:
+    """The spellings of one field, the usual one first: that one wins when a file has several."""
+    return AliasChoices(*names)
+
+
+def _size_or_none(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= LARGEST else None
+
+
+class Config(BaseModel):
+    """The fields of a config file that decide the memory of the model; all others are ignored."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, protected_namespaces=())
+
+    model_type: Annotated[str, BeforeValidator(lambda value: "" if value is None else value)] = ""
+    # Only shown, so a file is not refused for it: some write -1 or 1e30 for "no limit".
+    trained_length: Annotated[int | None, BeforeValidator(_size_or_none)] = Field(
+        default=None, validation_alias=spelled("max_position_embeddings", "n_positions", "n_ctx", "context_length")
+    )
+
+
+Schema = TypeVar("Schema", bound=Config)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family(Generic[Schema]):
+    """One kind of config file.
+
+    ``model_types`` are the values of the field ``model_type`` that belong to it. ``recognises`` says whether a file
+    without that field is of this family. ``state`` is the formula of the state in words, ``source`` where it is from.
+    """
+
+    name: str
+    title: str
+    model_types: tuple[str, ...]
+    schema: type[Schema]
+    layers: Callable[[Schema], tuple[LayerDescription, ...]]
+    state: str
+    source: str
+    passes: Callable[[Schema], int] = lambda config: 1
+    notes: Callable[[Schema], tuple[str, ...]] = lambda config: ()
+    recognises: Callable[[Mapping[str, Any]], bool] = lambda raw: False
+
+    def describe(self, raw: Mapping[str, Any], name: str, source: str = "") -> ModelDescription:
+        """The model that a config describes; raises :class:`SeparatrixError` naming every field that is wrong."""
+        try:
+            config = self.schema.model_validate(dict(raw))
+        except ValidationError as error:
+            kind = raw.get("model_type") or self.name
+            raise SeparatrixError(f"{name} is no complete {kind} config: {reasons(error)}") from None
+        return ModelDescription(
+            name=name,
+            family=self.name,
+            layers=self.layers(config),
+            passes=self.passes(config),
+            trained_length=config.trained_length,
+            source=source,
+            notes=self.notes(config),
+        )
+
+
+def reasons(error: ValidationError) -> str:
+    """Everything that is wrong with a config, in one line: first what is missing, then what is not a size."""
+    missing: list[str] = []
+    wrong: list[str] = []
+    for each in error.errors(include_url=False, include_context=False):
+        where = ".".join(map(str, each["loc"]))
+        if each["type"] == "missing":
+            missing.append(where)
+        else:
+            given = repr(each["input"])
+            shown = given if len(given) <= 40 else f"{given[:37]}..."
+            text = each["msg"][:1].lower() + each["msg"][1:]
+            wrong.append(f"{where} is {shown}: {text}" if where else text)
+    parts = [f"missing {', '.join(missing)}"] if missing else []
+    return "; ".join(parts + wrong)
+
+
+def whole(what: str, value: float) -> int:
+    """A product that must come out whole, such as expand × hidden_size.
+
+    >>> whole("expand × hidden_size", 1.5 * 512)
+    768
+    """
+    if value != int(value) or value < 1:
+        raise SeparatrixError(f"{what} is {value}; it must be a whole number from 1")
+    return int(value)
+
+
+def share(what: str, total: int, parts: int) -> int:
+    """``total / parts``, which must come out whole, such as hidden_size / num_attention_heads.
+
+    >>> share("hidden_size / num_attention_heads", 768, 12)
+    64
+    """
+    if total % parts:
+        raise SeparatrixError(f"{what} is {total}/{parts}, which is not whole; correct one of them")
+    return total // parts

@@ -1,0 +1,149 @@
+"""What a sequence model keeps between two tokens, layer by layer.
+
+BHBK24 §2 gives a recurrent model a hidden state of m numbers of p bits and lets the update be any function, so only the
+count of numbers matters for Theorems 2, 3, 8 and 11. A :class:`LayerDescription` says how many numbers a layer hands
+from one token to the next, and how wide its attention is. Three kinds of memory occur:
+
+- ``recurrent``: a fixed count of numbers (LSTM, state-space models, linear attention, retention).
+- ``local-attention``: softmax attention over at most ``window`` earlier positions. Its keys and values are all it
+  remembers, 2 × window × key/value heads × head width numbers, so its memory is bounded as well.
+- ``attention``: softmax attention over all positions; its memory grows with the input and no bound on a state applies.
+
+The count of tokens read so far is not part of the state: in BHBK24 §2 the update may depend on the time step, so both
+parties of Theorem 2 know it. Config files, presets and this package's own architectures all end in a
+:class:`ModelDescription`, and everything else starts from one.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from separatrix.errors import SeparatrixError
+
+Kind: TypeAlias = Literal["recurrent", "local-attention", "attention"]
+
+
+@dataclass(frozen=True)
+class StatePart:
+    """One array that a layer keeps: how many numbers, and the product they come from."""
+
+    name: str
+    numbers: int
+    formula: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerDescription:
+    """``count`` equal layers.
+
+    ``heads`` and ``head_width`` are H and m of BHBK24 §2 (the projections W_Q, W_K, W_V are m × d), ``width`` is d.
+    ``window`` is the number of *earlier* positions a local attention sees.
+    """
+
+    kind: Kind
+    name: str
+    width: int = 0
+    heads: int = 0
+    head_width: int = 0
+    key_value_heads: int = 0
+    window: int | None = None
+    state: tuple[StatePart, ...] = ()
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        sizes = (self.width, self.heads, self.head_width, self.key_value_heads, self.window or 0)
+        if self.count < 1 or min(sizes) < 0 or any(part.numbers < 0 for part in self.state):
+            raise SeparatrixError(
+                f"layer {self.name!r} has a negative size; sizes are whole numbers from 0, counts from 1"
+            )
+        if (self.kind == "local-attention") != (self.window is not None):
+            raise SeparatrixError(f"layer {self.name!r} is {self.kind}; exactly local-attention layers have a window")
+        if self.kind == "recurrent" and not self.state:
+            raise SeparatrixError(f"recurrent layer {self.name!r} has no state; list its arrays as StatePart")
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the memory of the layer stays the same for all lengths."""
+        return self.kind != "attention"
+
+    @property
+    def state_numbers(self) -> int | None:
+        """Numbers kept by one of these layers between two tokens; ``None`` where they grow with the length."""
+        return sum(part.numbers for part in self.state) if self.bounded else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelDescription:
+    """A model as the bounds see it; ``passes``: how often it reads its input (a bidirectional network reads twice)."""
+
+    name: str
+    family: str
+    layers: tuple[LayerDescription, ...]
+    passes: int = 1
+    trained_length: int | None = None
+    source: str = ""
+    notes: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        if not self.layers:
+            raise SeparatrixError(f"model {self.name!r} has no layers; describe at least one")
+
+    @property
+    def depth(self) -> int:
+        """The number of layers that mix positions."""
+        return sum(layer.count for layer in self.layers)
+
+    @property
+    def state_numbers(self) -> int | None:
+        """Numbers kept between two tokens by all layers together; ``None`` where they grow with the length."""
+        return self.bounded_state_numbers if all(layer.bounded for layer in self.layers) else None
+
+    @property
+    def bounded_state_numbers(self) -> int:
+        """Numbers kept by the layers of bounded memory alone."""
+        return sum((layer.state_numbers or 0) * layer.count for layer in self.layers)
+
+    @property
+    def reach(self) -> int | None:
+        """How many earlier positions the last output can depend on; ``None`` where there is no limit.
+
+        A stack of local attention sees ``window`` positions further back with each layer and nothing beyond.
+        """
+        windows = [layer.window for layer in self.layers]
+        if any(window is None for window in windows):
+            return None
+        return sum((window or 0) * layer.count for window, layer in zip(windows, self.layers, strict=True))
+
+
+def attention(
+    width: int, heads: int, head_width: int, *, key_value_heads: int | None = None, count: int = 1
+) -> LayerDescription:
+    """Softmax attention over all positions."""
+    return LayerDescription(
+        kind="attention", name="attention", width=width, heads=heads, head_width=head_width,
+        key_value_heads=heads if key_value_heads is None else key_value_heads, count=count,
+    )  # fmt: skip
+
+
+def local_attention(
+    width: int, heads: int, head_width: int, window: int, *, key_value_heads: int | None = None, count: int = 1
+) -> LayerDescription:
+    """Softmax attention over the position itself and ``window`` earlier ones.
+
+    >>> local_attention(4096, 32, 128, 4095, key_value_heads=8).state_numbers
+    8386560
+    """
+    groups = heads if key_value_heads is None else key_value_heads
+    cache = StatePart("keys and values", 2 * groups * head_width * window, f"2 × {groups} × {head_width} × {window}")
+    return LayerDescription(
+        kind="local-attention", name="local attention", width=width, heads=heads, head_width=head_width,
+        key_value_heads=groups, window=window, state=(cache,), count=count,
+    )  # fmt: skip
+
+
+def recurrent(name: str, width: int, *state: StatePart, heads: int = 0, count: int = 1) -> LayerDescription:
+    """A layer with a fixed state.
+
+    >>> recurrent("LSTM", 256, StatePart("h", 256, "256"), StatePart("c", 256, "256"), count=3).state_numbers
+    512
+    """
+    return LayerDescription(kind="recurrent", name=name, width=width, state=state, heads=heads, count=count)

@@ -1,0 +1,77 @@
+"""From the name of a preset or the path of a config file to a model description.
+
+A file that is not a config ends in one line: a folder, a file of several megabytes, text that is not JSON, JSON that is
+not an object, a missing or unknown model_type, missing fields, sizes that are not whole numbers above 0.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from separatrix.communication.capacity.catalog import family_of, presets
+from separatrix.communication.capacity.layers import ModelDescription
+from separatrix.errors import SeparatrixError, UnknownNameError
+
+LARGEST_FILE = 4 << 20
+"""Bytes; a config file has a few thousand, with long label tables some hundred thousand."""
+
+
+def describe(config: str | Path | Mapping[str, Any]) -> ModelDescription:
+    """A model from the name of a preset, the path of a config file, or the fields of one.
+
+    The name of a preset wins over a file of the same name; write ``./name`` for the file.
+
+    >>> describe("lstm-3-256").state_numbers
+    1536
+    >>> describe({"model_type": "gru", "hidden_size": 64}).state_numbers
+    64
+    """
+    if isinstance(config, Mapping):
+        return family_of(config, "the config").describe(config, "the config")
+    path = Path(config)
+    if isinstance(config, str):
+        if config in presets():
+            return presets()[config].describe()
+        if path.suffix != ".json" and not _exists(path):
+            # The last part of a path or of a name such as state-spaces/mamba-130m is what a preset is named after.
+            error = UnknownNameError("preset", path.name[:80], presets())
+            raise SeparatrixError(f"{error}; or give the path of a config.json")
+    fields = read_config(path)
+    return family_of(fields, str(path)).describe(fields, str(path), source=f"file {path}")
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """The fields of a config file."""
+    try:
+        if path.is_dir():
+            raise SeparatrixError(f"{path} is a folder; give the file, such as {path / 'config.json'}")
+        if path.exists() and not path.is_file():
+            raise SeparatrixError(f"{path} is not a file; give a config.json")
+        with path.open("rb") as stream:
+            data = stream.read(LARGEST_FILE + 1)
+    except (OSError, ValueError) as error:
+        if isinstance(error, SeparatrixError):
+            raise
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise SeparatrixError(
+            f"cannot read {str(path)[:200]!r}: {reason}; give the name of a preset or the path of a config.json"
+        ) from None
+    if len(data) > LARGEST_FILE:
+        raise SeparatrixError(f"{path} is larger than {LARGEST_FILE >> 20} MiB; that is no config.json")
+    try:
+        value: object = json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise SeparatrixError(f"{path} is not JSON: {reason[:120]}; give a config.json") from None
+    if not isinstance(value, dict):
+        kind = {list: "a list", str: "a text", type(None): "null"}.get(cast("type[Any]", type(value)), "a number")
+        raise SeparatrixError(f"{path} holds {kind}; a config.json holds one object with the fields of a model")
+    return cast("dict[str, Any]", value)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,65 @@
+"""A capacity as plain data, for ``--json`` and the atlas."""
+
+from typing import Any
+
+from separatrix.communication.capacity.report import Capacity
+
+
+def plain(found: Capacity) -> dict[str, Any]:
+    """Everything about a model's capacity, ready for JSON."""
+    model = found.model
+    return {
+        "model": model.name,
+        "family": model.family,
+        "source": model.source,
+        "notes": list(model.notes),
+        "trained_length": model.trained_length,
+        "passes": model.passes,
+        "precision_bits": found.precision,
+        "length": found.length,
+        "layers": [
+            {
+                "kind": layer.kind,
+                "name": layer.name,
+                "count": layer.count,
+                "width": layer.width,
+                "heads": layer.heads,
+                "head_width": layer.head_width,
+                "key_value_heads": layer.key_value_heads,
+                "window": layer.window,
+                "state_numbers": layer.state_numbers,
+                "state_bits": None if layer.state_numbers is None else layer.state_numbers * found.precision,
+                "state": [
+                    {"name": part.name, "numbers": part.numbers, "formula": part.formula} for part in layer.state
+                ],
+            }
+            for layer in model.layers
+        ],
+        "state_numbers": model.state_numbers,
+        "state_bits": found.state_bits,
+        "bounded_state_bits": found.bounded_state_bits,
+        "reach": model.reach,
+        "bounds_apply": list(found.applies),
+        "reason": found.reason,
+        "limits": [
+            {
+                "task": limit.task,
+                "parameters": dict(limit.parameters),
+                "scope": limit.scope,
+                "layer": limit.layer,
+                "class": limit.model,
+                "bound": limit.bound,
+                "claim": limit.claim,
+                "in_the_papers": limit.in_the_papers,
+                "needs": limit.needs,
+                "longest_possible": limit.longest,
+                "first_impossible": limit.first_impossible,
+                "at_length": limit.at_length,
+                "needed_bits": limit.needed_bits,
+                "available_bits": limit.available_bits,
+                "impossible_at_length": limit.impossible_at_length,
+            }
+            for limit in found.limits
+        ],
+        "caveats": list(found.caveats),
+    }

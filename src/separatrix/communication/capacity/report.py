@@ -1,0 +1,223 @@
+"""What a model of given sizes cannot do, at any weights: the bounds of the two papers read backwards.
+
+The arithmetic is that of :mod:`separatrix.communication.bounds`; which of them cover a model is decided in
+:mod:`separatrix.communication.capacity.coverage`. What one layer of a deeper Transformer cannot do by itself is listed
+for comparison, as SHT23's table of model sizes invites; it does not bind the stack.
+
+One more limit needs no theorem: in a stack of local attention alone, nothing further back than the sum of the windows
+reaches the output, so index lookup is impossible at any longer length.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from separatrix.communication.bounds import Model, ModelSize, ProtocolBound, protocol_bounds
+from separatrix.communication.capacity.coverage import is_softmax, which_bounds
+from separatrix.communication.capacity.layers import LayerDescription, ModelDescription
+from separatrix.errors import SeparatrixError
+from separatrix.tasks import Task, tasks
+
+Scope: TypeAlias = Literal["model", "one layer alone"]
+
+LARGEST_PRECISION = 4096
+LARGEST_LENGTH = 10**18
+
+CAVEATS = (
+    "Impossible means: whatever the weights, some input of that length is answered wrongly. It says nothing about most "
+    "inputs, and nothing about shorter ones: room left by a bound makes a model neither able nor a task learnable.",
+    "The model is deterministic, every number it hands on has exactly the given bits, and its state is all that it "
+    "hands on. Where an implementation keeps part of its state in more bits, give that precision.",
+    "The input is read once, the question last. Reading the input again lifts the bound; tokens that the model writes "
+    "after the question do not, because they come from the state as well.",
+    "Lengths count symbols of the task (vertices of a graph, read row by row), not tokens of a tokeniser. Embeddings, "
+    "feed-forwards and the update may be any functions.",
+)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One task that becomes impossible.
+
+    ``longest`` is the largest length still open (None if all are) and ``first_impossible`` the next length of
+    the task: from there on every length is impossible.
+    """
+
+    task: str
+    parameters: Mapping[str, str]
+    scope: Scope
+    model: Model
+    bound: str
+    claim: str
+    in_the_papers: bool
+    longest: int | None
+    first_impossible: int | None
+    needs: str
+    layer: str = ""
+    at_length: int | None = None
+    needed_bits: int | None = None
+    available_bits: int | None = None
+
+    @property
+    def impossible_at_length(self) -> bool | None:
+        """Whether the task is impossible at the length that was asked for."""
+        if self.at_length is None:
+            return None
+        if self.needed_bits is not None and self.available_bits is not None:
+            return self.needed_bits > self.available_bits
+        return self.longest is not None and self.at_length > self.longest
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """Everything the bounds say about one model at one precision."""
+
+    model: ModelDescription
+    precision: int
+    length: int | None
+    applies: tuple[Model, ...]
+    reason: str
+    limits: tuple[Limit, ...]
+    caveats: tuple[str, ...] = CAVEATS
+
+    @property
+    def state_bits(self) -> int | None:
+        """Bits that the model hands from token to token; ``None`` where they grow with the length."""
+        numbers = self.model.state_numbers
+        return None if numbers is None else numbers * self.precision
+
+    @property
+    def bounded_state_bits(self) -> int:
+        """Bits of the layers with bounded memory alone."""
+        return self.model.bounded_state_numbers * self.precision
+
+
+def capacity(
+    model: ModelDescription,
+    precision: int = 16,
+    length: int | None = None,
+    alphabet: int = 64,
+    only: Collection[str] | None = None,
+) -> Capacity:
+    """What a model cannot do at any weights; ``alphabet`` is the number of symbols of index lookup.
+
+    ``only`` names the tasks to speak about; without it all are.
+
+    >>> from separatrix.communication.capacity import describe
+    >>> found = capacity(describe("rnn-1-128"), precision=64, alphabet=2)
+    >>> found.state_bits
+    8192
+    >>> next(limit.longest for limit in found.limits if limit.task == "index-lookup")
+    8192
+    """
+    if not 1 <= precision <= LARGEST_PRECISION:
+        raise SeparatrixError(f"precision {precision} is out of range; choose 1 to {LARGEST_PRECISION} bits a number")
+    if length is not None and not 1 <= length <= LARGEST_LENGTH:
+        raise SeparatrixError(f"length {length} is out of range; choose 1 to {LARGEST_LENGTH:.0e}")
+    applies, reason = which_bounds(model)
+    asked = _tasks(alphabet, only)
+    limits: list[Limit] = []
+    numbers = model.state_numbers
+    if "rnn" in applies and numbers is not None:
+        size = ModelSize(width=numbers, precision=precision)
+        limits += _limits("rnn", size, "model", asked, length)
+        if "index-lookup" in asked:
+            limits += _reach(model, asked["index-lookup"], length)
+    if "transformer-1layer" in applies:
+        limits += _limits("transformer-1layer", _layer_size(model.layers[0], precision), "model", asked, length)
+    elif all(layer.kind == "attention" and is_softmax(layer) for layer in model.layers):
+        for layer in model.layers:
+            size = _layer_size(layer, precision)
+            limits += _limits("transformer-1layer", size, "one layer alone", asked, length, _shape(layer))
+    return Capacity(model, precision, length, applies, reason, tuple(limits))
+
+
+def _tasks(alphabet: int, only: Collection[str] | None) -> dict[str, Task]:
+    """The tasks to speak about, index lookup over the given number of symbols."""
+    lookup = tasks()["index-lookup"].with_parameters(alphabet=alphabet)
+    chosen = {**tasks(), lookup.name: lookup}
+    # Through the catalog, which explains an unknown name.
+    return chosen if only is None else {tasks()[name].name: chosen[name] for name in only}
+
+
+def _limits(
+    model: Model, size: ModelSize, scope: Scope, asked: Mapping[str, Task], length: int | None, layer: str = ""
+) -> list[Limit]:
+    """For each task the strongest bound of the class: the one that leaves the shortest length open.
+
+    Among equals the one that covers most tasks: Theorem 2 before Lemma 4, which needs the same update at every step.
+    """
+    best: dict[str, Limit] = {}
+    for bound in sorted(protocol_bounds(model=model), key=lambda each: -len(each.task_names)):
+        for name in bound.task_names:
+            if name in asked:
+                found = _limit(bound, asked[name], model, size, scope, length, layer)
+                held = best.get(name)
+                if held is None or _order(found) < _order(held):
+                    best[name] = found
+    return [best[name] for name in sorted(best)]
+
+
+def _limit(
+    bound: ProtocolBound, task: Task, model: Model, size: ModelSize, scope: Scope, length: int | None, layer: str
+) -> Limit:
+    longest = bound.longest_length(size, task)
+    first = None if longest is None else max(longest + task.length_step, task.minimum_length)
+    at = _rounded(length, task)
+    return Limit(
+        task=task.name,
+        parameters={name: str(value) for name, value in task.parameters().items()},
+        scope=scope,
+        model=model,
+        bound=bound.name,
+        claim=bound.claim,
+        in_the_papers=not bound.extension,
+        longest=longest,
+        first_impossible=first,
+        needs=bound.in_words,
+        layer=layer,
+        at_length=at,
+        needed_bits=None if at is None else bound.required_bits(at, task),
+        available_bits=None if at is None else bound.available_bits(at, size, task),
+    )
+
+
+def _rounded(length: int | None, task: Task) -> int | None:
+    """The largest length of the task up to the one asked for, or its smallest."""
+    if length is None:
+        return None
+    return max(length - length % task.length_step, task.minimum_length)
+
+
+def _reach(model: ModelDescription, task: Task, length: int | None) -> list[Limit]:
+    """Index lookup where the first symbol is out of sight: the query stands N positions after it."""
+    reach = model.reach
+    if reach is None:
+        return []
+    return [
+        Limit(
+            task=task.name,
+            parameters={name: str(value) for name, value in task.parameters().items()},
+            scope="model",
+            model="rnn",
+            bound="reach",
+            claim="receptive field (elementary)",
+            in_the_papers=False,
+            longest=reach,
+            first_impossible=reach + 1,
+            needs="the sum of the windows of all layers must reach back N positions",
+            at_length=_rounded(length, task),
+        )
+    ]
+
+
+def _order(limit: Limit) -> tuple[bool, int]:
+    return (limit.longest is None, limit.longest or 0)
+
+
+def _layer_size(layer: LayerDescription, precision: int) -> ModelSize:
+    return ModelSize(width=layer.head_width, precision=precision, heads=layer.heads)
+
+
+def _shape(layer: LayerDescription) -> str:
+    return f"H = {layer.heads}, m = {layer.head_width}"

@@ -1,0 +1,277 @@
+"""Records that travel: tables for other tools (CSV, Parquet) and a JSON file that this package reads back.
+
+A store is a database with checkpoints and weights beside it; what belongs into a repository or an article is smaller.
+The JSON file holds every run with its description, result, environment and curve, one run on a line, and
+:class:`ExportedRecords` answers the questions of an open store from such files, so that figures are drawn from them on
+a machine that never trained anything. The name of a run is the hash of its description and is checked on reading.
+
+Weights that runs kept at certain steps are written beside it, into ``NAME.files`` as a store has it, one file for each
+run and step.
+"""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from separatrix.errors import SeparatrixError
+from separatrix.files import write_atomically
+from separatrix.training.events import Point, Result
+from separatrix.training.records import Record
+from separatrix.training.spec import spec_from
+
+FORMAT = "separatrix-runs-1"
+SUFFIXES = (".json", ".csv", ".parquet")
+LARGEST_FILE = 1 << 30
+DIGITS = 6
+"""Losses and accuracies of curves are rounded to this many digits after the point."""
+
+
+class RunSource(Protocol):
+    """Whatever finished runs can be read from: an open store, or files that were exported from one."""
+
+    def find(self, names: Iterable[str]) -> dict[str, Record]:
+        """Those of the named runs that are there."""
+        ...
+
+    def get(self, name: str) -> Record:
+        """The run of a name or of the beginning of one."""
+        ...
+
+    def all(self) -> list[Record]:
+        """Every run."""
+        ...
+
+    def curve(self, name: str) -> list[Point]:
+        """The points of a run, in order of steps."""
+        ...
+
+    def snapshots(self, name: str) -> dict[int, Path]:
+        """Files with weights that a run kept, by step."""
+        ...
+
+
+def flat_row(record: Record) -> dict[str, Any]:
+    """A run as one row of a table: the fields of its description beside those of its result; nested ones as JSON."""
+    plain = record.as_dict()
+    spec = plain.pop("spec")
+    row = {"name": plain.pop("name"), **spec, **plain}
+    return {
+        key: json.dumps(value, sort_keys=True) if isinstance(value, dict | list) else value
+        for key, value in row.items()
+    }
+
+
+def curve_rows(source: RunSource, records: Sequence[Record]) -> list[dict[str, Any]]:
+    """All points of runs as rows of one long table."""
+    return [
+        {
+            "run": record.spec.name,
+            "task": record.spec.task,
+            "architecture": record.spec.architecture,
+            "length": record.spec.length,
+            "learning_rate": record.spec.learning_rate,
+            "seed": record.spec.seed,
+            "step": point.step,
+            "loss": point.loss,
+            "training_accuracy": point.training_accuracy,
+            "accuracy": point.accuracy,
+        }
+        for record in records
+        for point in source.curve(record.spec.name)
+    ]
+
+
+def export(source: RunSource, records: Sequence[Record], path: Path, *, curves: bool = False) -> int:
+    """Write runs (or, with ``curves``, all points of their curves) to a file of the kind its suffix says.
+
+    Returns how many rows were written.
+    """
+    if path.suffix not in SUFFIXES:
+        raise SeparatrixError(f"cannot export to {path}; the file must end in {', '.join(SUFFIXES)}")
+    if path.suffix == ".json":
+        if curves:
+            raise SeparatrixError(f"{path}: a .json file always holds the curves; leave --curves out")
+        _write_json(source, records, path)
+        return len(records)
+    rows = curve_rows(source, records) if curves else [flat_row(record) for record in records]
+    if not rows:
+        raise SeparatrixError(f"there is nothing to write to {path}; choose other filters or train something first")
+    if path.suffix == ".csv":
+        text = io.StringIO()
+        table = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
+        write_atomically(path, text.getvalue())
+    else:
+        write_atomically(path, _parquet(rows))
+    return len(rows)
+
+
+def _parquet(rows: list[dict[str, Any]]) -> bytes:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ModuleNotFoundError:
+        raise SeparatrixError("Parquet needs pyarrow; install it with  pip install 'separatrix[records]'") from None
+    sink = io.BytesIO()
+    parquet.write_table(pyarrow.Table.from_pylist(rows), sink)
+    return sink.getvalue()
+
+
+# -- the JSON file -------------------------------------------------------------------------------------------
+
+
+def _write_json(source: RunSource, records: Sequence[Record], path: Path) -> None:
+    environments: list[dict[str, Any]] = []
+    lines: list[str] = []
+    files = path.with_name(f"{path.stem}.files")
+    for record in records:
+        own = {key: record.environment[key] for key in ("group", "members") if key in record.environment}
+        shared = {key: value for key, value in record.environment.items() if key not in own}
+        if shared not in environments:
+            environments.append(shared)
+        plain = record.as_dict()
+        del plain["weights"]  # stays with the store
+        plain |= {"environment": environments.index(shared), **own, "loss": _finite(record.result.loss)}
+        plain["seconds"] = round(record.result.seconds, 3)
+        points = source.curve(record.spec.name)
+        plain["curve"] = {
+            "step": [point.step for point in points],
+            "loss": [_finite(point.loss) for point in points],
+            "training_accuracy": [round(point.training_accuracy, DIGITS) for point in points],
+            "accuracy": [round(point.accuracy, DIGITS) for point in points],
+        }
+        kept = _copied_snapshots(source, record.spec.name, files)
+        if kept:
+            plain["snapshots"] = kept
+        lines.append(json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False))
+    about = json.dumps(environments, sort_keys=True, ensure_ascii=False, indent=1)
+    body = ",\n".join(lines)
+    write_atomically(path, f'{{"format": "{FORMAT}",\n"environments": {about},\n"runs": [\n{body}\n]}}\n')
+
+
+def _snapshot_name(run: str, step: int) -> str:
+    return f"snapshots/{run}-{step}.safetensors"
+
+
+def _copied_snapshots(source: RunSource, run: str, files: Path) -> list[int]:
+    """Write the weights of one run, without those of the others it trained with; returns the steps."""
+    from safetensors.torch import save
+
+    from separatrix.training.checkpoints import weights_of
+
+    snapshots = source.snapshots(run)
+    for step, path in snapshots.items():
+        tensors = {f"{run}/{key}": value for key, value in weights_of(read_weights(path), run).items()}
+        write_atomically(files / _snapshot_name(run, step), save(tensors))
+    return list(snapshots)
+
+
+def read_weights(path: Path) -> bytes:
+    """The content of a file of weights, or a one-line error."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise SeparatrixError(
+            f"cannot read the weights {path}: {error.strerror}; train the run again with --fresh"
+        ) from error
+
+
+def _finite(value: float) -> float | None:
+    return round(value, DIGITS) if math.isfinite(value) else None
+
+
+class ExportedRecords:
+    """Runs read from JSON files that :func:`export` wrote; of a run that stands in several, the last one counts."""
+
+    def __init__(self, paths: Iterable[Path]) -> None:
+        self._records: dict[str, Record] = {}
+        self._curves: dict[str, dict[str, list[Any]]] = {}
+        self._snapshots: dict[str, dict[int, Path]] = {}
+        self.paths = tuple(file for path in paths for file in _files(path))
+        if not self.paths:
+            raise SeparatrixError("no file of exported runs was found there; write one with  separatrix runs export")
+        for path in self.paths:
+            self._read(path)
+
+    def _read(self, path: Path) -> None:
+        content = _loaded(path)
+        try:
+            for plain in content["runs"]:
+                spec = spec_from(plain["spec"])
+                if spec.name != plain["name"]:
+                    raise SeparatrixError(f"{path}: run {plain['name']} was changed or is of another version")
+                where = {**content["environments"][plain["environment"]]}
+                where |= {key: plain[key] for key in ("group", "members") if key in plain}
+                loss = float("nan") if plain["loss"] is None else plain["loss"]
+                result = Result(
+                    spec.name, plain["ending"], plain["step"], plain["accuracy"], loss, plain["seconds"],
+                    plain["parameters"],
+                )  # fmt: skip
+                self._records[spec.name] = Record(spec, result, where, plain["finished_at"], None)
+                self._curves[spec.name] = plain["curve"]
+                folder = path.with_name(f"{path.stem}.files")
+                kept = map(int, plain.get("snapshots", []))
+                self._snapshots[spec.name] = {step: folder / _snapshot_name(spec.name, step) for step in kept}
+        except (KeyError, TypeError, IndexError, AttributeError) as error:
+            raise SeparatrixError(f"{path} is not a whole file of exported runs ({error!r})") from error
+
+    def find(self, names: Iterable[str]) -> dict[str, Record]:
+        """Those of the named runs that are there."""
+        return {name: self._records[name] for name in names if name in self._records}
+
+    def get(self, name: str) -> Record:
+        """The run of a name or of the beginning of one."""
+        found = [record for each, record in self._records.items() if each.startswith(name)] if name else []
+        if not found:
+            raise SeparatrixError(f"no run in {', '.join(map(str, self.paths))} is named {name!r}; see  runs list")
+        if len(found) > 1:
+            raise SeparatrixError(f"{name!r} begins the names of several runs; give more of its digits")
+        return found[0]
+
+    def all(self) -> list[Record]:
+        """Every run, by the time it finished."""
+        return sorted(self._records.values(), key=lambda record: (record.finished_at, record.spec.name))
+
+    def curve(self, name: str) -> list[Point]:
+        """The points of a run, in order of steps."""
+        curve = self._curves.get(name)
+        if curve is None:
+            return []
+        columns = zip(curve["step"], curve["loss"], curve["training_accuracy"], curve["accuracy"], strict=True)
+        return [Point(name, step, float("nan") if loss is None else loss, t, a) for step, loss, t, a in columns]
+
+    def snapshots(self, name: str) -> dict[int, Path]:
+        """Files with weights that a run kept, by step."""
+        return self._snapshots.get(name, {})
+
+
+def _files(path: Path) -> list[Path]:
+    """The file itself, or the JSON files of a folder that are exported runs."""
+    if not path.is_dir():
+        return [path]
+    beginning = f'{{"format": "{FORMAT}"'.encode()
+    found: list[Path] = []
+    for each in sorted(path.glob("*.json")):
+        with each.open("rb") as stream:
+            if stream.read(len(beginning)) == beginning:
+                found.append(each)
+    return found
+
+
+def _loaded(path: Path) -> dict[str, Any]:
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise SeparatrixError(f"{path} is larger than 1 GiB; export fewer runs")
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SeparatrixError(f"cannot read {path}: {error.strerror}; give a .json file of  runs export") from error
+    except ValueError as error:
+        raise SeparatrixError(f"{path} is not JSON ({error}); give a file of  separatrix runs export") from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise SeparatrixError(f"{path} holds no exported runs; write it with  separatrix runs export {path.name}")
+    return content

@@ -1,0 +1,259 @@
+"""What a sweep will cost, said before it starts: runs, steps, and time on this device.
+
+The time of a step is taken from records of the same shapes that were trained on the same device with as many members;
+where there are none it is measured: a few steps and one evaluation of the real ensemble. A shape whose step would take
+longer than :data:`LONGEST_STEP` seconds is never tried whole (a laptop may plan the paper's sweep): there one member on
+a few examples is measured and multiplied, which says the order of magnitude.
+
+All numbers are "at most": a cell that reaches its goal ends early. Members that successive halving removes are counted
+until the rung at which they leave; the time of a smaller ensemble lies on the line between one member and all.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+import torch
+
+from separatrix.training.ensemble import Ensemble
+from separatrix.training.group import Group
+from separatrix.training.records import OPEN_ENDED, Record
+from separatrix.training.spec import RunSpec
+
+Basis: TypeAlias = Literal["records", "measured", "extrapolated", "unknown"]
+LONGEST_STEP = 2.0
+"""Seconds; slower steps are extrapolated from a small one."""
+MEASURED_SECONDS = 0.4
+"""How long one shape is measured at most, after the first step."""
+SMALL_BATCH = 4
+SMALL_EVALUATION = 256
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds of one step and of one evaluated example, with all members and with one."""
+
+    step: float
+    step_alone: float
+    example: float
+    basis: Basis
+
+    def seconds(self, group: Group) -> float:
+        """The whole group, if no member ends early."""
+        first, members = group.specs[0], len(group.specs)
+        total = 0.0
+        for start, end, left in phases(group):
+            share = 1.0 if members == 1 else (left - 1) / (members - 1)
+            total += (end - start) * (self.step_alone + share * (self.step - self.step_alone))
+        examples = first.steps // first.evaluate_every * first.probe_examples
+        # Everyone has one full evaluation: those who leave at a rung have it there.
+        return total + self.example * (examples + first.evaluation_examples * (1 + len(group.rungs)))
+
+
+@dataclass(frozen=True)
+class GroupPlan:
+    """A group with what is already recorded of it and what is left to do."""
+
+    group: Group
+    recorded: int
+    model_steps: int
+    seconds: float | None
+    basis: Basis
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left to train."""
+        return self.recorded == len(self.group.specs)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be trained; ``workers`` groups at a time."""
+
+    groups: tuple[GroupPlan, ...]
+    workers: int = 1
+
+    @property
+    def runs(self) -> int:
+        """All runs, recorded or not."""
+        return sum(len(each.group.specs) for each in self.groups)
+
+    @property
+    def recorded(self) -> int:
+        """Runs whose result is in the store."""
+        return sum(each.recorded for each in self.groups)
+
+    @property
+    def steps(self) -> int:
+        """Steps of ensembles that are left, at most."""
+        return sum(each.group.specs[0].steps for each in self.groups if not each.done)
+
+    @property
+    def model_steps(self) -> int:
+        """Steps of single models that are left, at most."""
+        return sum(each.model_steps for each in self.groups)
+
+    @property
+    def seconds(self) -> float | None:
+        """How long what is left will take at most; None where it was not estimated."""
+        left = [each for each in self.groups if not each.done]
+        if any(each.seconds is None for each in left):
+            return None
+        times = [each.seconds or 0.0 for each in left]
+        return max(max(times, default=0.0), sum(times) / max(1, self.workers))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for machines."""
+        seconds = self.seconds
+        bases = [each.basis for each in self.groups if not each.done]
+        return {
+            "cells": len(self.groups),
+            "runs": self.runs,
+            "recorded": self.recorded,
+            "steps": self.steps,
+            "model_steps": self.model_steps,
+            "seconds_at_most": None if seconds is None else round(seconds, 1),
+            "workers": self.workers,
+            "estimated_from": {basis: bases.count(basis) for basis in sorted(set(bases))},
+        }
+
+
+def phases(group: Group) -> list[tuple[int, int, int]]:
+    """(first step, last step, members) between the rungs, if members leave only there.
+
+    >>> spec = RunSpec(task="equality", architecture="TF-(1,16)", length=8, learning_rate=0.1, steps=800)
+    >>> phases(Group(tuple(spec.with_changes(seed=seed) for seed in range(5)), rungs=(200, 400)))
+    [(0, 200, 5), (200, 400, 3), (400, 800, 2)]
+    """
+    steps, left, found, start = group.specs[0].steps, len(group.specs), list[tuple[int, int, int]](), 0
+    for rung in (*group.rungs, steps):
+        if rung > start:
+            found.append((start, min(rung, steps), left))
+            start = rung
+        left -= left // 2 if left > 1 else 0
+    return found
+
+
+def plan(
+    groups: Sequence[Group],
+    recorded: Mapping[str, Record],
+    earlier: Sequence[Record],
+    device: torch.device,
+    environment: Mapping[str, Any],
+    *,
+    full_grid: bool = False,
+    workers: int = 1,
+    told: Callable[[int, int], None] = lambda done, total: None,
+) -> Plan:
+    """What is left of ``groups``, with a time for each.
+
+    ``recorded`` are the records of these runs by name, ``earlier`` all records whose times may be used. ``told`` hears
+    how many of how many shapes have been timed.
+    """
+    known = known_timings(earlier, environment)
+    measured: dict[Any, Timing] = {}
+    found: list[GroupPlan] = []
+    for number, group in enumerate(groups):
+        told(number, len(groups))
+        names = [spec.name for spec in group.specs]
+        done = [
+            name
+            for name in names
+            if name in recorded and not (full_grid and recorded[name].result.ending in OPEN_ENDED)
+        ]
+        if len(done) == len(names):
+            found.append(GroupPlan(group, len(done), 0, 0.0, "records"))
+            continue
+        left = Group(tuple(s for s in group.specs if s.name not in done), group.rungs, group.first_goal_ends)
+        key = cost_key(left.specs[0], len(left.specs))
+        timing = known.get(key) or measured.get(key)
+        if timing is None:
+            timing = measured[key] = measure(left.specs, device)
+        work = sum((end - start) * members for start, end, members in phases(left))
+        found.append(GroupPlan(group, len(done), work, timing.seconds(left), timing.basis))
+    told(len(groups), len(groups))
+    return Plan(tuple(found), workers)
+
+
+def cost_key(spec: RunSpec, members: int) -> tuple[Any, ...]:
+    """What decides how long a step takes."""
+    parameters = tuple(sorted((name, repr(value)) for name, value in spec.task_parameters))
+    return (spec.task, parameters, spec.architecture, spec.length, spec.batch, spec.precision, members)
+
+
+def known_timings(records: Sequence[Record], environment: Mapping[str, Any]) -> dict[Any, Timing]:
+    """Timings from records made on this device with as many threads, by :func:`cost_key`; evaluation is within them.
+
+    Only runs that ended with their group's first ones say how long a step with all members takes.
+    """
+    found: dict[Any, Timing] = {}
+    same = ("device", "device_name", "threads", "executor")
+    shortest: dict[str, int] = {}
+    for record in records:
+        group = str(record.environment.get("group"))
+        shortest[group] = min(shortest.get(group, record.result.step), record.result.step)
+    for record in records:
+        where, result = record.environment, record.result
+        if "members" not in where or any(where.get(key) != environment.get(key) for key in same):
+            continue
+        if result.step != shortest[str(where["group"])] or result.step < 1:
+            continue
+        step = result.seconds / result.step
+        # A smaller ensemble is taken to be proportionally faster; records do not tell more.
+        timing = Timing(step, step / where["members"], 0.0, "records")
+        found[cost_key(record.spec, where["members"])] = timing
+    return found
+
+
+def measure(specs: Sequence[RunSpec], device: torch.device) -> Timing:
+    """Time a few steps of these runs; nothing is kept."""
+    first = specs[0]
+    small = replace(first, batch=min(SMALL_BATCH, first.batch))
+    tiny = Ensemble([small], device)
+    tiny.advance(1)
+    alone = _seconds(tiny, 1, device)
+    factor = len(specs) * first.batch / small.batch
+    if alone * factor > LONGEST_STEP:
+        # An example is evaluated in about a third of the time that it is trained in.
+        return Timing(alone * factor, alone * factor / len(specs), alone * factor / first.batch / 3, "extrapolated")
+    del tiny
+    whole = Ensemble(specs, device)
+    whole.advance(1)
+    step = _step_seconds(whole, device)
+    single = step
+    if len(specs) > 1:
+        single = _step_seconds(Ensemble([first], device), device)
+    examples = min(SMALL_EVALUATION, first.probe_examples)
+    started = time.perf_counter()
+    whole.accuracy(examples, "planning", 0)
+    return Timing(step, min(single, step), (time.perf_counter() - started) / examples, "measured")
+
+
+def _step_seconds(ensemble: Ensemble, device: torch.device) -> float:
+    """Mean seconds of a step over a short while, after one that is not counted."""
+    ensemble.advance(1)
+    once = _seconds(ensemble, 1, device)
+    more = max(1, min(50, int(MEASURED_SECONDS / 2 / max(once, 1e-6))))
+    return min(once, _seconds(ensemble, more, device))
+
+
+def _seconds(ensemble: Ensemble, steps: int, device: torch.device) -> float:
+    started = time.perf_counter()
+    ensemble.advance(steps)
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    return (time.perf_counter() - started) / steps
+
+
+def in_words(seconds: float) -> str:
+    """A duration for people.
+
+    >>> in_words(42.4), in_words(600), in_words(9000), in_words(400000)
+    ('42 s', '10 min', '2.5 h', '4.6 days')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 172800 else f"{seconds / 86400:.1f} days"

@@ -1,0 +1,171 @@
+"""The verb ``capacity``, its bad inputs, and the section of the atlas."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from separatrix.atlas.sections.capacity import SECTION
+from separatrix.cli.app import run
+from separatrix.communication.capacity import describe, presets
+from separatrix.errors import SeparatrixError
+
+MAMBA_130M = 24 * (1536 * 16 + 1536 * 3)
+
+GOOD = {"model_type": "mamba", "hidden_size": 8, "num_hidden_layers": 2}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"hidden_size": -8}, ["hidden_size is -8", "greater than 0"]),
+        ({"hidden_size": 8.5}, ["hidden_size is 8.5", "integer"]),
+        ({"hidden_size": "8"}, ["hidden_size is '8'", "integer"]),
+        ({"hidden_size": True}, ["hidden_size is True", "integer"]),
+        ({"hidden_size": None, "num_hidden_layers": [1] * 100}, ["hidden_size is None", "num_hidden_layers is [1"]),
+        ({"num_hidden_layers": 10**30}, ["num_hidden_layers", "less than"]),
+        ({"expand": 0.3}, ["expand × hidden_size is 2.4", "whole"]),
+        ({"expand": float("inf")}, ["expand is inf"]),
+        ({"model_type": "mabma"}, ["unknown model_type 'mabma'", "nearest: mamba", "known: ", "by hand"]),
+        ({"model_type": 7}, ["unknown model_type '7'"]),
+        ({"model_type": None}, ["model_type is missing", "known: bert"]),
+        ({"model_type": "llama"}, ["missing num_attention_heads"]),
+        ({"model_type": "jamba"}, ["missing num_attention_heads, attn_layer_period, attn_layer_offset"]),
+        ({"model_type": "retnet", "num_heads": 3}, ["keys / heads is 8/3"]),
+        ({"model_type": "retnet", "num_heads": 2, "attn": {"layers": [1]}}, ["attn is {'layers'"]),
+        ({"model_type": "mamba2", "num_heads": 3, "head_dim": 5}, ["expand × hidden_size is 16", "15"]),
+        ({"model_type": "gru", "proj_size": 2}, ["proj_size 2 is only for an lstm"]),
+        ({"model_type": "layers"}, ["missing layers"]),
+        ({"model_type": "layers", "layers": [{"kind": "magic"}]}, ["layers.0", "magic"]),
+        ({"model_type": "layers", "layers": [{"kind": "recurrent", "state_numbers": 0}]}, ["greater than 0"]),
+        ({"model_type": "recurrent_gemma", "num_attention_heads": 2, "block_types": []}, ["block_types is empty"]),
+    ],
+)
+def test_bad_fields_end_in_one_line(change, words):
+    with pytest.raises(SeparatrixError) as caught:
+        describe({**GOOD, **change})
+    text = str(caught.value)
+    assert "\n" not in text
+    assert len(text) < 700
+    for word in words:
+        assert word in text, text
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"{", ["is not JSON"]),
+        (b"\xff\xfe\x00", ["is not JSON"]),
+        (b"[1, 2]", ["holds a list"]),
+        (b"3", ["holds a number"]),
+        (b"null", ["holds null"]),
+        (b"[" * 100_000, ["is not JSON", "nested"]),
+        (b'{"hidden_size": ' + b"9" * 10_000 + b"}", ["is not JSON"]),
+        (b" " * (5 << 20), ["larger than 4 MiB"]),
+        (b"{}", ["model_type is missing"]),
+    ],
+)
+def test_bad_files_end_in_one_line(tmp_path, capsys, content, words):
+    path = tmp_path / "config.json"
+    path.write_bytes(content)
+    refused(capsys, [str(path)], *words)
+
+
+def refused(capsys, arguments, *words):
+    capsys.readouterr()
+    assert run(["capacity", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1, captured.err
+    for word in words:
+        assert word in captured.err, captured.err
+
+
+def test_other_bad_arguments(tmp_path, capsys):
+    refused(capsys, [str(tmp_path)], "is a folder", "config.json")
+    refused(capsys, [str(tmp_path / "none.json")], "cannot read", "No such file")
+    refused(capsys, ["/dev/zero"], "not a file")
+    refused(capsys, ["mamba-131m"], "unknown preset", "nearest: mamba-130m", "config.json")
+    refused(capsys, ["x" * 5000], "unknown preset")
+    refused(capsys, ["a/\0b"], "unknown preset")
+    refused(capsys, ["a/\0b.json"], "cannot read")
+    refused(capsys, ["state-spaces/mamba-131m"], "nearest: mamba-130m")
+    refused(capsys, ["a\nb"], "unknown preset")
+    refused(capsys, ["gpt2", "--precision", "0"], "precision 0")
+    refused(capsys, ["gpt2", "--precision", "-3"], "precision -3")
+    refused(capsys, ["gpt2", "--length", "0"], "length 0")
+    refused(capsys, ["gpt2", "--alphabet", "1"], "alphabet")
+    refused(capsys, ["gpt2", "--task", "index-lookpu"], "unknown task", "nearest: index-lookup")
+    refused(capsys, ["Nothing-(1,2)"], "unknown architecture")
+
+
+def test_verb_on_a_file(tmp_path, capsys):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(GOOD), encoding="utf-8-sig")
+    assert run(["capacity", str(path), "--precision", "8", "--length", "500", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["state_bits"] == 2 * (16 * 16 + 16 * 3) * 8
+    assert data["provenance"]["arithmetic"] == "integers"
+    found = {limit["task"]: limit for limit in data["limits"]}
+    assert found["index-lookup"]["longest_possible"] == data["state_bits"] // 6
+    assert found["index-lookup"]["impossible_at_length"] is False
+    assert found["index-lookup"]["needed_bits"] == 3000
+
+
+@pytest.mark.parametrize("name", ["mamba-130m", "recurrentgemma-9b", "gpt3", "jamba-v0.1", "mistral-7b-v0.1"])
+def test_verb_prints_tables(capsys, name):
+    assert run(["capacity", name, "--length", "1000000"]) == 0
+    out = capsys.readouterr().out
+    assert name in out
+    assert ("How to read this" in out) == (name != "jamba-v0.1")
+    assert ("No bound applies" in out) == (name in ("gpt3", "jamba-v0.1"))
+
+
+def test_verb_lists_what_it_knows(capsys):
+    assert run(["capacity", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert {entry["name"] for entry in data["presets"]} == set(presets())
+    assert run(["capacity"]) == 0
+    assert all(name in capsys.readouterr().out.replace("\n", " ") for name in ("jamba-v0.1",))
+
+
+def test_verb_on_this_packages_models(capsys):
+    """A one-layer Transformer of width 64: Theorem 4 with m = 64; its Mamba keeps inner × (16 + 3) numbers."""
+    pytest.importorskip("torch")
+    assert run(["capacity", "TF-(1,64)", "--task", "dyck", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["bounds_apply"] == ["transformer-1layer"]
+    assert [(limit["task"], limit["scope"]) for limit in data["limits"]] == [("dyck", "model")]
+    assert run(["capacity", "Mamba-(6,256)", "--json", "--task", "index-lookup"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["state_numbers"] == 6 * 512 * (16 + 3)
+    assert data["limits"][0]["longest_possible"] == data["state_bits"] // 6
+
+
+def test_a_file_named_like_a_preset_needs_its_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("gpt2").write_text(json.dumps(GOOD), encoding="utf-8")
+    assert describe("gpt2").family == "gpt2"
+    assert describe("./gpt2").family == "mamba"
+    assert describe(Path("gpt2")).family == "mamba"
+    Path("copy (1)").write_text(json.dumps(GOOD), encoding="utf-8")
+    assert run(["capacity", "copy (1)", "--task", "dyck"]) == 0
+
+
+@pytest.mark.parametrize("length", [-1, 1e30, None, "long", True])
+def test_the_context_length_is_only_shown(length):
+    assert describe({**GOOD, "max_position_embeddings": length}).trained_length is None
+    assert describe({**GOOD, "max_position_embeddings": 77}).trained_length == 77
+
+
+def test_atlas_section():
+    words: list[str] = []
+    results = SECTION.collect(words.append)
+    assert len(words) == SECTION.units == len(results["rows"]) == SECTION.table(results).row_count
+    json.dumps(results)
+    rows = {row["model"]: row for row in results["rows"]}
+    assert rows["mamba-130m"]["first_impossible"]["index-lookup"] == MAMBA_130M * 16 // 6 + 1
+    assert rows["mistral-7b-v0.1"]["first_impossible"]["index-lookup"] == 32 * 4095 + 1, "the reach comes first"
+    assert rows["jamba-v0.1"]["first_impossible"] == {}
+    page = SECTION.body(results)
+    assert all(f'id="capacity-{name}"' in page for name in presets())

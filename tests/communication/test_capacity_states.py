@@ -1,0 +1,181 @@
+"""The states of config families against the caches of real modules of transformers and torch, after a forward pass."""
+
+import copy
+import json
+import warnings
+
+import pytest
+
+from separatrix.communication.capacity import describe, which_bounds
+
+
+def cache_numbers(values) -> int:
+    """All numbers in nested containers of tensors."""
+    if hasattr(values, "numel"):
+        return values.numel()
+    inner = values.values() if isinstance(values, dict) else values
+    return sum(cache_numbers(each) for each in inner if hasattr(each, "numel") or isinstance(each, dict | list | tuple))
+
+
+def tiny(kind: str, **sizes):
+    """A small random model of transformers and the fields of its config file."""
+    transformers = pytest.importorskip("transformers")
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    config = getattr(transformers, f"{kind}Config")(vocab_size=32, **sizes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = getattr(transformers, f"{kind}Model")(config).eval()
+    return torch, transformers, model, json.loads(config.to_json_string())
+
+
+def run_on(torch, model, length=12, **arguments):
+    tokens = torch.arange(length).reshape(1, length) % 32
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model(tokens, use_cache=True, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("kind", "sizes"),
+    [
+        ("Mamba", {"hidden_size": 8, "num_hidden_layers": 2, "state_size": 3, "conv_kernel": 4, "expand": 2}),
+        ("Mamba", {"hidden_size": 8, "num_hidden_layers": 1, "state_size": 5, "conv_kernel": 3, "expand": 3}),
+        (
+            "Mamba2",
+            {
+                "hidden_size": 16, "num_hidden_layers": 2, "state_size": 4, "expand": 2, "num_heads": 4, "head_dim": 8,
+                "n_groups": 2, "conv_kernel": 4, "chunk_size": 8,
+            },
+        ),
+    ],
+)  # fmt: skip
+def test_state_space_caches(kind, sizes):
+    """The cache of transformers holds one input of the convolution more than is ever read again."""
+    torch, _, model, fields = tiny(kind, **sizes)
+    cache = run_on(torch, model).cache_params
+    held = sum(cache_numbers([layer.conv_states, layer.recurrent_states]) for layer in cache.layers)
+    described = describe(fields)
+    (layer,) = described.layers
+    convolution = next(part for part in layer.state if part.name == "convolution")
+    channels = convolution.numbers // (sizes["conv_kernel"] - 1)
+    assert held == described.state_numbers + channels * layer.count
+
+
+def test_the_oldest_input_of_the_convolution_is_never_read_again():
+    torch, _, model, _ = tiny("Mamba", hidden_size=8, num_hidden_layers=2, state_size=3)
+    cache = run_on(torch, model).cache_params
+    follow = torch.tensor([[7]])
+
+    def answer(change):
+        changed = copy.deepcopy(cache)
+        for layer in changed.layers:
+            change(layer)
+        with torch.no_grad():
+            return model(follow, cache_params=changed, use_cache=True).last_hidden_state
+
+    def spoil(column):
+        def change(layer):
+            for states in layer.conv_states.values():
+                states[..., column] += 5.0
+
+        return change
+
+    kept = answer(lambda layer: None)
+    assert torch.equal(answer(spoil(0)), kept)
+    assert not torch.equal(answer(spoil(1)), kept)
+
+
+def test_sliding_window_cache():
+    sizes = {
+        "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "num_key_value_heads": 2, "sliding_window": 5,
+    }  # fmt: skip
+    torch, _, model, fields = tiny("Mistral", **sizes)
+    cache = run_on(torch, model).past_key_values
+    described = describe(fields)
+    assert sum(cache_numbers([layer.keys, layer.values]) for layer in cache.layers) == described.state_numbers
+    assert described.reach == 2 * 4
+
+
+def test_nothing_beyond_the_reach_of_the_windows_matters():
+    sizes = {
+        "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "num_key_value_heads": 2, "sliding_window": 3,
+    }  # fmt: skip
+    torch, _, model, fields = tiny("Mistral", **sizes)
+    reach = describe(fields).reach
+    tokens = torch.arange(10).reshape(1, 10)
+    with torch.no_grad():
+        last = model(tokens).last_hidden_state[0, -1]
+        for back in range(10):
+            changed = tokens.clone()
+            changed[0, -1 - back] = 20
+            moved = not torch.allclose(model(changed).last_hidden_state[0, -1], last, atol=0, rtol=0)
+            assert moved == (back <= reach)
+
+
+def test_jamba_cache():
+    sizes = {
+        "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 6, "num_attention_heads": 4,
+        "num_key_value_heads": 2, "attn_layer_period": 4, "attn_layer_offset": 2, "num_experts": 2, "mamba_d_state": 4,
+    }  # fmt: skip
+    torch, _, model, fields = tiny("Jamba", **sizes)
+    cache = run_on(torch, model).past_key_values
+    described = describe(fields)
+    mamba, attending = described.layers
+    recurrent_layers = [layer for layer in cache.layers if hasattr(layer, "recurrent_states")]
+    assert (mamba.count, attending.count) == (len(recurrent_layers), len(cache.layers) - len(recurrent_layers))
+    held = sum(cache_numbers([layer.conv_states, layer.recurrent_states]) for layer in recurrent_layers)
+    assert held == described.bounded_state_numbers + 32 * mamba.count
+    assert described.state_numbers is None
+
+
+def test_recurrent_gemma_state():
+    """transformers keeps one position of the window less than the reference implementation, which we count."""
+    sizes = {
+        "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 4, "num_attention_heads": 2,
+        "num_key_value_heads": 1, "lru_width": 24, "attention_window_size": 5, "conv1d_width": 4,
+    }  # fmt: skip
+    torch, transformers, model, fields = tiny("RecurrentGemma", **sizes)
+    cache = transformers.DynamicCache(config=model.config)
+    run_on(torch, model, past_key_values=cache)
+    blocks = [layer.temporal_block for layer in model.layers]
+    recurrent_blocks = [block for block in blocks if hasattr(block, "rg_lru")]
+    linear, local = describe(fields).layers
+    assert (linear.count, local.count) == (len(recurrent_blocks), len(blocks) - len(recurrent_blocks)) == (3, 1)
+    for block in recurrent_blocks:
+        assert cache_numbers([block.rg_lru.recurrent_states, block.conv1d_state]) == linear.state_numbers
+    keys = next(layer.keys for layer in cache.layers if layer.keys is not None)
+    assert 2 * keys.numel() * 5 // 4 == local.state_numbers
+
+
+def test_rwkv_state():
+    torch, _, model, fields = tiny("Rwkv", hidden_size=16, num_hidden_layers=2)
+    assert cache_numbers(run_on(torch, model).state) == describe(fields).state_numbers
+
+
+def test_xlstm_state():
+    torch, _, model, fields = tiny("xLSTM", hidden_size=128, num_hidden_layers=2, num_heads=4)
+    cache = run_on(torch, model).cache_params
+    assert cache_numbers(cache.rnn_state) == describe(fields).state_numbers
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+@pytest.mark.parametrize("extra", [{}, {"bidirectional": True}])
+def test_torch_recurrent_states(kind, extra):
+    torch = pytest.importorskip("torch")
+    module = getattr(torch.nn, kind)(3, 7, num_layers=2, **extra)
+    _, state = module(torch.zeros(4, 3))
+    model = describe({"model_type": kind.lower(), "hidden_size": 7, "num_layers": 2, **extra})
+    assert cache_numbers([state]) == model.state_numbers
+    assert which_bounds(model)[0] == (() if extra else ("rnn",))
+
+
+def test_projected_lstm():
+    torch = pytest.importorskip("torch")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch says that it takes a slower path
+        _, state = torch.nn.LSTM(3, 7, num_layers=2, proj_size=2)(torch.zeros(4, 3))
+    described = describe({"model_type": "lstm", "hidden_size": 7, "num_layers": 2, "proj_size": 2})
+    assert cache_numbers([state]) == described.state_numbers
