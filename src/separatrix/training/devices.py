@@ -1,6 +1,7 @@
 """Which device trains, and what its errors mean."""
 
 import platform
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -26,7 +27,7 @@ def device_named(name: str) -> torch.device:
 
 def environment(device: torch.device, executor: str) -> dict[str, Any]:
     """What a record says about where it was made."""
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.processor() or platform.machine()
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else processor_name()
     return {
         "device": device.type,
         "device_name": name,
@@ -34,6 +35,16 @@ def environment(device: torch.device, executor: str) -> dict[str, Any]:
         "executor": executor,
         "versions": versions(),
     }
+
+
+def processor_name() -> str:
+    """The processor as its maker calls it, where the system tells, else its kind."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    told = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+    return told or platform.processor() or platform.machine()
 
 
 def out_of_memory(error: BaseException) -> bool:

@@ -76,6 +76,15 @@ class Driver:
                 time.sleep(WAITING_SECONDS)
         return True
 
+    def forget(self, planned: Sequence[Group]) -> None:
+        """Remove what is recorded of these groups, checkpoints included, so that they train from the start."""
+        for group in planned:
+            settled = self.records.settled(group.name)
+            for each in [group] if settled is None else [group, _restricted(group, settled)]:
+                self._remove_checkpoints(each)
+            self.records.forget_group(group.name)
+        self.records.forget([spec.name for group in planned for spec in group.specs])
+
     # -- one round over what is left ---------------------------------------------------------------------
 
     def _round(self, planned: Sequence[Group]) -> list[Group]:
@@ -199,12 +208,15 @@ class Driver:
 
     def _done(self, group: Group, planned: str, last: bool = True) -> None:
         """Every run of a group is recorded; ``last`` unless another half of the planned group is still in training."""
-        for path in (self._checkpoint_path(group), self._checkpoint_path(group).with_suffix(".previous")):
-            path.unlink(missing_ok=True)
+        self._remove_checkpoints(group)
         if last:
             self.records.forget_group(planned)
 
     # -- checkpoints -------------------------------------------------------------------------------------
+
+    def _remove_checkpoints(self, group: Group) -> None:
+        for path in (self._checkpoint_path(group), self._checkpoint_path(group).with_suffix(".previous")):
+            path.unlink(missing_ok=True)
 
     def _checkpoint_path(self, group: Group) -> Path:
         return self.records.files / "checkpoints" / f"{group.name}.safetensors"

@@ -11,6 +11,7 @@ runs agree to rounding error, not always to the bit; the tests state the toleran
 same CPU with the same number of threads gives the same bits.
 """
 
+import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -54,6 +55,8 @@ class Ensemble:
             dtype=TYPES[first.precision],
             device=self.device,
         )
+        if self.device.type == "cuda":
+            compile_blocks(self.model)
         self.flat = FlatParameters(self.model)
         self.adam = Adam(self.flat, _rates(specs))
         self.chunk: tuple[int, Batch] | None = None
@@ -168,6 +171,16 @@ class Ensemble:
     def numbers_of_one_member(self) -> int:
         """How many parameters one member has."""
         return self.flat.values.numel() // len(self.specs)
+
+
+def compile_blocks(model: SequenceModel) -> None:
+    """Fuse what stands between the products of a block; blocks of one kind share one compilation.
+
+    Set ``SEPARATRIX_COMPILE=0`` to train without it: the first step of a new shape then starts at once.
+    """
+    if os.environ.get("SEPARATRIX_COMPILE", "1") != "0":
+        for block in model.blocks:
+            block.compile()
 
 
 def _rates(specs: Sequence[RunSpec]) -> MemberRates:

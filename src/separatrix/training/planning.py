@@ -152,28 +152,41 @@ def plan(
     how many of how many shapes have been timed.
     """
     known = known_timings(earlier, environment)
-    measured: dict[Any, Timing] = {}
     found: list[GroupPlan] = []
     for number, group in enumerate(groups):
         told(number, len(groups))
-        names = [spec.name for spec in group.specs]
-        done = [
-            name
-            for name in names
-            if name in recorded and not (full_grid and recorded[name].result.ending in OPEN_ENDED)
-        ]
-        if len(done) == len(names):
-            found.append(GroupPlan(group, len(done), 0, 0.0, "records"))
+        left = _left(group, recorded, full_grid)
+        if left is None:
+            found.append(_counted(group, left))
             continue
-        left = Group(tuple(s for s in group.specs if s.name not in done), group.rungs, group.first_goal_ends)
         key = cost_key(left.specs[0], len(left.specs))
-        timing = known.get(key) or measured.get(key)
-        if timing is None:
-            timing = measured[key] = measure(left.specs, device)
-        work = sum((end - start) * members for start, end, members in phases(left))
-        found.append(GroupPlan(group, len(done), work, timing.seconds(left), timing.basis))
+        if key not in known:
+            known[key] = measure(left.specs, device)
+        found.append(replace(_counted(group, left), seconds=known[key].seconds(left), basis=known[key].basis))
     told(len(groups), len(groups))
     return Plan(tuple(found), workers)
+
+
+def counted(groups: Sequence[Group], recorded: Mapping[str, Record], *, full_grid: bool = False) -> Plan:
+    """What is left of ``groups``, without an estimate of the time."""
+    return Plan(tuple(_counted(group, _left(group, recorded, full_grid)) for group in groups))
+
+
+def _left(group: Group, recorded: Mapping[str, Record], full_grid: bool) -> Group | None:
+    """The runs that the driver will train; None where all are recorded."""
+    missing = tuple(
+        spec
+        for spec in group.specs
+        if spec.name not in recorded or (full_grid and recorded[spec.name].result.ending in OPEN_ENDED)
+    )
+    return Group(missing, group.rungs, group.first_goal_ends) if missing else None
+
+
+def _counted(group: Group, left: Group | None) -> GroupPlan:
+    if left is None:
+        return GroupPlan(group, len(group.specs), 0, 0.0, "records")
+    work = sum((end - start) * members for start, end, members in phases(left))
+    return GroupPlan(group, len(group.specs) - len(left.specs), work, None, "unknown")
 
 
 def cost_key(spec: RunSpec, members: int) -> tuple[Any, ...]:
@@ -249,11 +262,11 @@ def _seconds(ensemble: Ensemble, steps: int, device: torch.device) -> float:
 def in_words(seconds: float) -> str:
     """A duration for people.
 
-    >>> in_words(42.4), in_words(600), in_words(9000), in_words(400000)
-    ('42 s', '10 min', '2.5 h', '4.6 days')
+    >>> in_words(0.2), in_words(42.4), in_words(600), in_words(9000), in_words(400000)
+    ('under 1 s', '42 s', '10 min', '2.5 h', '4.6 days')
     """
     if seconds < 100:
-        return f"{seconds:.0f} s"
+        return f"{seconds:.0f} s" if seconds >= 1 else "under 1 s"
     if seconds < 5400:
         return f"{seconds / 60:.0f} min"
     return f"{seconds / 3600:.1f} h" if seconds < 172800 else f"{seconds / 86400:.1f} days"

@@ -6,7 +6,7 @@ and clippings train together as one group, and the cell's result is the best of 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import product
 from typing import Any
 
@@ -105,6 +105,30 @@ class Sweep:
             for cell in cells
         ]
 
+    def restricted(self, only: Iterable[str]) -> "Sweep":
+        """The sweep with some axes cut down to the values in texts ``axis=value``; an axis may be named several times.
+
+        >>> sweep = Sweep("demo", "", {"task": "equality"}, {"length": [8, 12, 16], "seed": [0, 1]})
+        >>> sweep.restricted(["length=8", "length=16", "seed=1"]).axes
+        {'length': [8, 16], 'seed': [1]}
+        """
+        wanted: dict[str, list[Any]] = {}
+        for text in only:
+            axis, equals, value = (part.strip() for part in text.partition("="))
+            if not equals:
+                raise SeparatrixError(f"--only {text} is not AXIS=VALUE; write such as  --only length=20")
+            if axis not in self.axes:
+                raise UnknownNameError("axis of this sweep", axis, self.axes)
+            matching = [each for each in self.axes[axis] if _means(each, value, axis)]
+            if not matching:
+                raise UnknownNameError(f"value of axis {axis}", value, [value_text(each) for each in self.axes[axis]])
+            wanted.setdefault(axis, []).extend(matching)
+        kept = {
+            name: [each for each in values if name not in wanted or each in wanted[name]]
+            for name, values in self.axes.items()
+        }
+        return replace(self, axes=kept)
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data, in the form of a sweep file."""
         return {
@@ -115,6 +139,34 @@ class Sweep:
             "halving": self.halving,
             "first_goal_ends": self.first_goal_ends,
         }
+
+
+def value_text(value: Any) -> str:
+    """A value on an axis as a person writes it.
+
+    >>> value_text(0.0005), value_text("TF-(1,64)"), value_text({"sparsity": 3})
+    ('0.0005', 'TF-(1,64)', 'sparsity=3')
+    """
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}={value_text(each)}" for name, each in value.items())
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _means(value: Any, text: str, axis: str) -> bool:
+    """Whether a text from the command line means this value: 5e-4 means 0.0005, tf-(1, 64) means TF-(1,64)."""
+    if text in (str(value), value_text(value)):
+        return True
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            return float(text) == value
+        except ValueError:
+            return False
+    if axis == "architecture":
+        try:
+            return parse_spec(text) == parse_spec(str(value))
+        except SeparatrixError:
+            return False
+    return False
 
 
 def _run(values: Mapping[str, Any]) -> RunSpec:
