@@ -57,10 +57,52 @@ def _constructions() -> list[dict[str, Any]]:
     ]
 
 
-CATALOGS = {"tasks": _tasks, "constructions": _constructions, "codes": _codes, "arithmetics": _arithmetics}
+def _bounds() -> list[dict[str, Any]]:
+    from separatrix.communication.bounds import bounds
+
+    return [
+        {
+            "name": each.name,
+            "claim": each.claim,
+            "statement": each.statement,
+            "kind": each.kind,
+            "tasks": list(each.task_names),
+            "models": list(each.models),
+            "in_the_papers": not each.extension,
+        }
+        for each in bounds().values()
+    ]
+
+
+def _reductions() -> list[dict[str, Any]]:
+    from separatrix.communication.reductions import reductions
+
+    return [
+        {
+            "name": version.name,
+            "from": version.problem,
+            "statement": version.statement,
+            "source": version.source,
+            "fails": version.fails,
+        }
+        for each in reductions().values()
+        for version in (each, *each.variants)
+    ]
+
+
+CATALOGS = {
+    "tasks": _tasks,
+    "constructions": _constructions,
+    "bounds": _bounds,
+    "reductions": _reductions,
+    "codes": _codes,
+    "arithmetics": _arithmetics,
+}
 COLUMNS = {
     "tasks": ("name", "question", "source"),
     "constructions": ("name", "theorem", "statement"),
+    "bounds": ("name", "claim", "statement"),
+    "reductions": ("name", "statement", "source"),
     "codes": ("name", "about"),
     "arithmetics": ("name", "bits", "about"),
 }
@@ -76,7 +118,7 @@ def command(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List what is in the catalogs: tasks, constructions, families of sign codes, arithmetics."""
+    """List what is in the catalogs: tasks, constructions, bounds, reductions, families of sign codes, arithmetics."""
     from rich.table import Table
 
     if catalog is not None and catalog not in CATALOGS:

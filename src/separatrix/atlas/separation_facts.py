@@ -1,0 +1,189 @@
+"""Upper bounds that need no theorem: what every model of a class can do by brute force, and a few easy tasks.
+
+The papers' lower bounds let everything but the counted part be arbitrary (updates of recurrent models, element-wise
+maps of attention layers, what follows a feed-forward network's first layer), so an upper bound by brute force may use
+that too. Each fact has a reason in words, a growth and, for the comparison with lower bounds, a size at every length.
+
+The sizes are representation sizes in bits, the papers' m·p·H (state bits m·p of recurrent models).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from separatrix.communication.bounds import Growth, Model, ModelSize
+from separatrix.communication.protocols.bits import bits_of
+from separatrix.errors import SeparatrixError
+from separatrix.tasks import Task
+
+GRAPH_TASKS = ("directed-3-cycle", "undirected-5-cycle")
+GRID_BITS = 22
+"""Bits of one coordinate of a point on the grid of the nearest-neighbour task, its sign included."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """An upper bound with its reason, in few words and in full; ``size`` at a length, for comparison with the
+    bounds."""
+
+    growth: Growth
+    short: str
+    reason: str
+    size: Callable[[Task, int], ModelSize]
+
+
+def facts_about(task: str, model: Model) -> tuple[Fact, ...]:
+    """The facts about a task and a class of models, easiest first; none where the class does not take the task."""
+    if model == "graph-transformer" and task not in GRAPH_TASKS:
+        return ()
+    special = [_SPECIAL[task, kind] for kind in {model: 0, _family(model): 0} if (task, kind) in _SPECIAL]
+    return (*special, *_GENERAL.get((_family(model), task in GRAPH_TASKS), ()))
+
+
+def input_bits(task: Task, length: int) -> int:
+    """Bits that tell all inputs of a length apart."""
+    try:
+        return bits_of(task.count(length))
+    except SeparatrixError:
+        # Points on the sphere are not listed; every number of a cell fits in the grid.
+        return task.positions(length) * max(1, task.features(length)) * GRID_BITS
+
+
+def token_bits(task: Task, length: int) -> int:
+    """Bits of one cell of the input."""
+    features = task.features(length)
+    if not features:
+        return bits_of(task.vocabulary(length).size)
+    return features if task.name in GRAPH_TASKS else features * GRID_BITS
+
+
+def _family(model: Model) -> str:
+    return "attention" if model in ("transformer-1layer", "transformer-2layer", "third-order") else model
+
+
+def _stored(task: Task, length: int) -> ModelSize:
+    return ModelSize(width=1, precision=1, state_bits=input_bits(task, length))
+
+
+def _copied(task: Task, length: int) -> ModelSize:
+    positions = task.positions(length)
+    # The averages are 0 or 1/N, which ⌈log2 N⌉ bits behind the point and a sign tell apart.
+    return ModelSize(width=positions * token_bits(task, length), precision=bits_of(positions) + 2)
+
+
+def _passed_on(task: Task, length: int) -> ModelSize:
+    features = max(1, task.features(length))
+    bits = (
+        GRID_BITS if task.features(length) and task.name not in GRAPH_TASKS else bits_of(task.vocabulary(length).size)
+    )
+    return ModelSize(width=task.positions(length) * features, precision=max(1, bits))
+
+
+_STORE = "the state can hold the whole input, and the update is arbitrary; asked at the last position"
+_COPY = (
+    "uniform attention, each position writing its token's bits into coordinates of its own, brings the whole input to "
+    "every "
+    "position, and the element-wise map is arbitrary"
+)
+_PASS = "the first layer can pass on every number of the input, and what follows is arbitrary"
+_GENERAL: dict[tuple[str, bool], tuple[Fact, ...]] = {
+    ("rnn", False): (Fact("linear", "stores the input", _STORE, _stored),),
+    ("rnn", True): (Fact("quadratic", "stores the input", f"{_STORE}; a graph has about N² bits", _stored),),
+    ("attention", False): (Fact("linear", "copies the input", _COPY, _copied),),
+    ("attention", True): (Fact("quadratic", "copies the input", f"{_COPY}; a row has N bits", _copied),),
+    ("graph-transformer", True): (Fact("quadratic", "copies the input", f"{_COPY}; a row has N bits", _copied),),
+    ("fnn", False): (Fact("linear", "passes the input on", _PASS, _passed_on),),
+    ("fnn", True): (Fact("quadratic", "passes the input on", f"{_PASS}; a graph has N² numbers", _passed_on),),
+}
+
+
+def _counter(task: Task, length: int) -> ModelSize:
+    del task
+    return ModelSize(width=1, precision=1, state_bits=bits_of(length + 1))
+
+
+def _average(task: Task, length: int) -> ModelSize:
+    return ModelSize(width=1, precision=bits_of(task.positions(length)) + 2)
+
+
+def _window(task: Task, length: int) -> ModelSize:
+    seen = min(int(task.parameters()["window"]), length)
+    return ModelSize(width=1, precision=1, state_bits=seen * token_bits(task, length))
+
+
+def _addresses(task: Task, length: int) -> ModelSize:
+    width = bits_of(task.vocabulary(length).size) + 2 * bits_of(task.positions(length))
+    return ModelSize(width=width, precision=6 * bits_of(task.positions(length)) + 1)
+
+
+def _three_heads(task: Task, length: int) -> ModelSize:
+    del task
+    return ModelSize(width=length, precision=2 * bits_of(length) + 2, heads=3)
+
+
+_CYCLES = (
+    "three heads of width N: query row i scores key j by X_ij and averages the rows X_j (which k are two steps away); "
+    "query e_i "
+    "scores key row k by X_ki and averages e_k (which k close the cycle); uniform attention gives the in-degree, by "
+    "which an "
+    "empty average is told; the element-wise map looks for a common k"
+)
+_PAIRS = (
+    "one unit attends to the pairs (j, j + N/2), first key T(j), second key T(j) at j + N/2 for near-orthogonal T, "
+    "and averages "
+    "{value} over them; the others weigh N² e^(-3η/4) together, so η = O(log N) is enough"
+)
+_XOR = _PAIRS.format(value="x_j, x_k and x_j·x_k, whose combination x_j ⊕ x_k is positive exactly if one pair differs,")
+_AND = _PAIRS.format(value="x_j·x_k, positive exactly if the sets meet,")
+_LABELLED = (
+    "one unit attends to the pairs (key, its label): the score adds the match of the query with the key and that of "
+    "the "
+    "places j and k - 1, each a product of near-orthogonal vectors (for points the product itself, η = O(log N / γ)), "
+    "and the "
+    "label's bits are the value"
+)
+
+
+def _pair_addresses(task: Task, length: int) -> ModelSize:
+    return ModelSize(width=_addresses(task, length).width + 2, precision=_addresses(task, length).precision)
+
+
+_SPECIAL: dict[tuple[str, str], Fact] = {
+    ("majority", "rnn"): Fact("logarithmic", "counts", "a counter of ones", _counter),
+    ("majority", "attention"): Fact(
+        "logarithmic", "averages", "uniform attention averages the bits; the map compares with 1/2", _average
+    ),
+    ("majority", "fnn"): Fact("logarithmic", "adds up", "one unit adds up the bits", _average),
+    ("match3-local", "rnn"): Fact(
+        "logarithmic", "keeps T numbers", "the last T numbers decide the last answer; T is fixed", _window
+    ),
+    ("eq-ncp", "attention"): Fact(
+        "logarithmic",
+        "attends to one place",
+        "every position after [SEP] attends to one fixed position, as in BHBK24 Theorem 1 with the address of the "
+        "position instead of a token's",
+        _addresses,
+    ),
+    **{
+        (name, "third-order"): Fact("logarithmic", "attends to pairs", _XOR, _pair_addresses)
+        for name in ("equality", "inequality", "eq-random", "eq-one")
+    },
+    ("disjointness", "third-order"): Fact("logarithmic", "attends to pairs", _AND, _pair_addresses),
+    **{
+        (name, "third-order"): Fact("logarithmic", "attends to pairs", _LABELLED, _pair_addresses)
+        for name in ("associative-recall", "mqar", "nearest-neighbour")
+    },
+    ("match3-last", "third-order"): Fact(
+        "logarithmic",
+        "attends to pairs",
+        "the unit that solves triple matching (construction match3), with two more coordinates that lower the scores "
+        "of pairs with the query",
+        _pair_addresses,
+    ),
+    ("directed-3-cycle", "attention"): Fact("linear", "three heads of width N", _CYCLES, _three_heads),
+    ("directed-3-cycle", "graph-transformer"): Fact(
+        "linear",
+        "three heads of width N",
+        f"{_CYCLES}; ordinary attention is graph attention whose κ ignores X",
+        _three_heads,
+    ),
+}

@@ -1,0 +1,210 @@
+"""``separatrix bound``: how large a model must be at least for a task, the formula with its numbers, and the
+evidence."""
+
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from separatrix.cli.output import JsonOption, command_line, console, print_json
+from separatrix.errors import SeparatrixError
+
+if TYPE_CHECKING:
+    from separatrix.communication.bounds import Bound, Model, ProtocolBound
+    from separatrix.tasks import Task
+
+NAME = "bound"
+ORDER = 71
+EXAMPLE = "separatrix bound dyck --model transformer-1layer --length 400 --precision 32"
+LARGEST_LENGTH = 1 << 62
+LARGEST_PRECISION = 4096
+LARGEST_LIMIT = 8
+
+
+def _complete_task(incomplete: str) -> list[tuple[str, str]]:
+    from separatrix.tasks import tasks
+
+    return [(name, task.title) for name, task in tasks().items() if name.startswith(incomplete)]
+
+
+def _complete_model(incomplete: str) -> list[str]:
+    from separatrix.communication.bounds import MODELS
+
+    return [model for model in MODELS if model.startswith(incomplete)]
+
+
+def command(
+    context: typer.Context,
+    task: Annotated[str, typer.Argument(help="Name of a task.", autocompletion=_complete_task)],
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model",
+            "-m",
+            help="rnn, transformer-1layer, transformer-2layer, fnn, third-order or graph-transformer.",
+            autocompletion=_complete_model,
+        ),
+    ],
+    length: Annotated[int, typer.Option("--length", "-n", help="Input length N.")],
+    precision: Annotated[int, typer.Option("--precision", "-p", help="Bits of one number.")] = 32,
+    heads: Annotated[int, typer.Option("--heads", help="Heads of an attention layer.")] = 1,
+    layers: Annotated[int, typer.Option("--layers", help="Layers of a graph Transformer.")] = 1,
+    limit: Annotated[int, typer.Option("--limit", help="Check reductions on all instances up to so many bits.")] = 6,
+    settings: Annotated[list[str] | None, typer.Option("--set", help="A parameter of the task, NAME=VALUE.")] = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Give the smallest width that a model may have for a task, and run the evidence for it."""
+    from separatrix.communication.bounds import ProtocolBound, bounds_for, model_named
+    from separatrix.provenance import provenance
+    from separatrix.tasks import tasks
+    from separatrix.tasks.parameters import with_text_parameters
+
+    started = time.perf_counter()
+    chosen = with_text_parameters(tasks()[task], settings or [])
+    kind = model_named(model)
+    found = bounds_for(task, kind)
+    _check(chosen, length, precision, heads, layers, limit)
+    result: dict[str, Any] = {
+        "task": task,
+        "parameters": {name: str(value) for name, value in chosen.parameters().items()},
+        "model": model,
+        "length": length,
+        "precision_bits": precision,
+        "heads": heads,
+        "layers": layers,
+    }
+    numbered = [bound for bound in found if isinstance(bound, ProtocolBound)]
+    # The papers' own bound stands first, the strongest of them; extensions of this package follow.
+    numbered.sort(key=lambda bound: (bound.extension, -_width(bound, chosen, length, precision, heads, layers)))
+    listed = [_described(bound, chosen, length, precision, heads, layers) for bound in numbered]
+    evidence = list(numbered[0].evidence(limit)) if numbered else [e for bound in found for e in bound.evidence(limit)]
+    result |= _headline(listed, found)
+    result["evidence"] = [each.described() for each in evidence]
+    result["bounds"] = listed
+    result["remarks"] = [
+        {"name": bound.name, "kind": bound.kind, "claim": bound.claim, "statement": bound.statement}
+        for bound in found
+        if bound.kind != "bound"
+    ]
+    result["known_from_above"] = _above(task, kind)
+    holds = all(each.holds for each in evidence)
+    record = provenance(command_line(context), arithmetic="integers", seed=None, started=started)
+    if as_json:
+        print_json({**result, "provenance": record})
+    else:
+        _print(result)
+    return 0 if holds else 1
+
+
+def _check(task: "Task", length: int, precision: int, heads: int, layers: int, limit: int) -> None:
+    # Bounds hold beyond the lengths that are sampled; only the grid of lengths is the task's.
+    if not task.minimum_length <= length <= LARGEST_LENGTH or length % task.length_step:
+        step = f" in steps of {task.length_step}" if task.length_step > 1 else ""
+        raise SeparatrixError(
+            f"{task.name} has no inputs of length {length}; choose {task.minimum_length} to 2^62{step}"
+        )
+    if not 1 <= precision <= LARGEST_PRECISION:
+        raise SeparatrixError(f"--precision {precision} is out of range; choose 1 to {LARGEST_PRECISION} bits")
+    for name, value in (("--heads", heads), ("--layers", layers)):
+        if not 1 <= value <= 1 << 20:
+            raise SeparatrixError(f"{name} {value} is out of range; choose 1 to 2^20")
+    if not 1 <= limit <= LARGEST_LIMIT:
+        raise SeparatrixError(f"--limit {limit} is out of range; choose 1 to {LARGEST_LIMIT} bits")
+
+
+def _width(bound: "ProtocolBound", task: "Task", length: int, precision: int, heads: int, layers: int) -> int:
+    return bound.smallest_width(length, precision, heads, layers, task)
+
+
+def _described(
+    bound: "ProtocolBound", task: "Task", length: int, precision: int, heads: int, layers: int
+) -> dict[str, Any]:
+    """One bound with its numbers."""
+    width = _width(bound, task, length, precision, heads, layers)
+    return {
+        "name": bound.name,
+        "claim": bound.claim,
+        "statement": bound.statement,
+        "in_the_papers": not bound.extension,
+        "quantity": "width",
+        "at_least": width,
+        "bounded": bound.quantity,
+        "bits_needed": bound.required_bits(length, task),
+        "formula": f"{bound.formula(length, precision, heads, layers, task)}, so m ≥ {width}",
+        "paper_formula": bound.paper_in_words or None,
+        "paper_at_least": bound.paper_width(length, precision, heads, task),
+        "problem": bound.problem,
+        "reduction": bound.reduction,
+        "assumptions": list(bound.assumptions),
+        "deviations": list(bound.deviations),
+    }
+
+
+def _headline(listed: list[dict[str, Any]], found: "tuple[Bound, ...]") -> dict[str, Any]:
+    """What is said first: the bound of the papers, or that none is known."""
+    if listed:
+        first = listed[0]
+        strongest = max(listed, key=lambda each: each["at_least"])
+        return {
+            "known": True,
+            **{key: first[key] for key in ("claim", "statement", "quantity", "at_least", "formula")},
+            "assumptions": first["assumptions"],
+            "strongest": {key: strongest[key] for key in ("name", "claim", "at_least")},
+        }
+    claim = "no bound known"
+    for bound in found:
+        if bound.kind == "conjecture":
+            claim += f"; conjectured: {bound.statement} ({bound.claim})"
+    return {
+        "known": False,
+        "claim": claim,
+        "statement": None,
+        "quantity": "width",
+        "at_least": None,
+        "formula": None,
+        "assumptions": [],
+        "strongest": None,
+    }
+
+
+def _above(task: str, model: "Model") -> list[dict[str, str]]:
+    """What is known from above: constructions by name, which ``certify`` proves, and simple reasons."""
+    from separatrix.atlas.separation import known_from_above
+
+    return [
+        {"growth": side.growth, "kind": side.kind, "text": side.text, "source": side.source}
+        for side in known_from_above(task, model)
+    ]
+
+
+def _print(result: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    table = Table(show_header=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    title = f"{result['task']}, {result['model']}, N = {result['length']}, p = {result['precision_bits']}"
+    table.add_row("asked", f"{title}, H = {result['heads']}")
+    if result["known"]:
+        first = result["bounds"][0]
+        table.add_row("claim", f"{result['claim']}: {result['statement']}")
+        table.add_row("smallest width", f"[bold]{result['at_least']}[/bold] (bounded: {first['bounded']})")
+        table.add_row("formula", result["formula"])
+        if first["paper_formula"]:
+            table.add_row("as in the paper", f"m ≥ {first['paper_formula']}, so m ≥ {first['paper_at_least']}")
+        for assumption in result["assumptions"]:
+            table.add_row("assumed", assumption)
+    else:
+        table.add_row("claim", f"[yellow]{result['claim']}[/yellow]")
+    for each in result["evidence"]:
+        mark = "[green]holds[/green]: " if each["holds"] else "[red]refuted[/red]: "
+        table.add_row(each["kind"], each["text"] if each["kind"] == "cited" else f"{mark}{each['text']}")
+    for bound in result["bounds"][1:]:
+        table.add_row("also", f"width {bound['at_least']}: {bound['claim']}, {bound['statement']}")
+    for remark in result["remarks"]:
+        table.add_row(remark["kind"], f"{remark['claim']}: {remark['statement']}")
+    above = result["known_from_above"]
+    # What grows faster than the best from above says nothing more; --json has it all.
+    for side in (each for each in above if each["growth"] == above[0]["growth"]):
+        table.add_row("from above", f"{side['growth']}: {side['text']} ({side['source']})")
+    console().print(table)

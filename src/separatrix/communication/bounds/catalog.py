@@ -1,0 +1,46 @@
+"""The catalog of bounds: every file of ``separatrix/communication/bounds/claims`` exports one ``BOUND``."""
+
+from functools import cache
+
+from separatrix.catalog import Catalog, discover
+from separatrix.communication.bounds import claims
+from separatrix.communication.bounds.bound import Bound, ProtocolBound
+from separatrix.communication.bounds.simulations import MODELS, Model
+from separatrix.errors import UnknownNameError
+from separatrix.tasks import tasks
+
+
+@cache
+def bounds() -> Catalog[Bound]:
+    """All bounds, barriers and conjectures by name."""
+    return discover("bound", claims, "BOUND", Bound)  # type: ignore[type-abstract]
+
+
+def bounds_for(task: str, model: str) -> tuple[Bound, ...]:
+    """Everything the catalog says about a task and a class of models, sorted by name; unknown names raise.
+
+    >>> [bound.name for bound in bounds_for("dyck", "transformer-1layer")]
+    ['dyck-transformer-1layer']
+    """
+    tasks()[task]
+    kind = model_named(model)
+    return tuple(bound for bound in bounds().values() if bound.applies(task, kind))
+
+
+def model_named(name: str) -> Model:
+    """The class of models with this name; an unknown one raises."""
+    for model in MODELS:
+        if model == name:
+            return model
+    raise UnknownNameError("class of models", name, MODELS)
+
+
+def protocol_bounds(task: str | None = None, model: str | None = None) -> tuple[ProtocolBound, ...]:
+    """The bounds with numbers, of one task or class of models or of all."""
+    return tuple(
+        bound
+        for bound in bounds().values()
+        if isinstance(bound, ProtocolBound)
+        and (task is None or task in bound.task_names)
+        and (model is None or model in bound.models)
+    )

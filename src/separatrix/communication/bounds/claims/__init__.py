@@ -1,0 +1,1 @@
+"""One file per lower bound; each exports one constant ``BOUND``."""

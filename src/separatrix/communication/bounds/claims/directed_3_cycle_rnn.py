@@ -1,0 +1,36 @@
+"""A recurrent model that reads a graph row by row and answers at the last vertex has m·p ≥ ⌊(N-1)/2⌋². Not in the
+papers.
+
+Derivation: INDEX on ⌊(N - 1)/2⌋² bits hides in directed 3-cycle, read at the last vertex (reduction
+``index-to-directed-3-cycle``). The input has N(N - 1) bits, so this is linear in the size of the input.
+"""
+
+from separatrix.communication.bounds.bound import ProtocolBound
+from separatrix.communication.bounds.claims._settings import RECURRENT_ASSUMPTIONS, plain_setting
+from separatrix.communication.bounds.evidence import Evidence
+from separatrix.communication.bounds.problem_facts import index_fact, reduction_evidence
+from separatrix.communication.bounds.simulations import RECURRENT
+from separatrix.communication.reductions import reductions
+
+
+def _checks(limit: int) -> tuple[Evidence, ...]:
+    return reduction_evidence(reductions()["index-to-directed-3-cycle"], limit), index_fact(limit)
+
+
+BOUND = ProtocolBound(
+    name="directed-3-cycle-rnn",
+    claim="INDEX in directed 3-cycle, with BHBK24 Theorem 2",
+    statement="a recurrent model that solves directed 3-cycle at the last vertex has mp ≥ ⌊(N-1)/2⌋²",
+    task_names=("directed-3-cycle",),
+    models=("rnn",),
+    extension=True,
+    growth="quadratic",
+    assumptions=(*RECURRENT_ASSUMPTIONS, "rows of the adjacency matrix are read in order"),
+    simulation=RECURRENT,
+    problem="INDEX",
+    reduction="index-to-directed-3-cycle",
+    hidden_bits=lambda task, length: ((length - 1) // 2) ** 2,
+    setting=plain_setting,
+    in_words="⌊(N - 1)/2⌋²",
+    checks=_checks,
+)

@@ -1,0 +1,38 @@
+"""A one-layer Transformer that reads rows of a graph and solves directed 3-cycle has H·m = Ω̃(N). Not in the papers.
+
+Derivation: DISJ on N - 2 bits hides in the answer of the last vertex (reduction
+``disjointness-to-directed-3-cycle-one-vertex``). Its row is too long to be told as a token, so Theorem 4's protocol is
+opened by the queries: H(4p + 2λ + m(2p + max(p, λ))) ≥ N - 2. SHT23's bound for graph Transformers holds for more
+layers; this one is for ordinary attention over rows.
+"""
+
+from separatrix.communication.bounds.bound import ProtocolBound
+from separatrix.communication.bounds.claims._settings import ONE_LAYER_ASSUMPTIONS, plain_setting
+from separatrix.communication.bounds.evidence import Evidence
+from separatrix.communication.bounds.problem_facts import disjointness_fact, reduction_evidence
+from separatrix.communication.bounds.simulations import ONE_LAYER_QUERY
+from separatrix.communication.reductions import reductions
+
+
+def _checks(limit: int) -> tuple[Evidence, ...]:
+    reduction = reductions()["disjointness-to-directed-3-cycle"]
+    one_vertex = reduction.variant("disjointness-to-directed-3-cycle-one-vertex")
+    return reduction_evidence(one_vertex, limit), disjointness_fact(limit)
+
+
+BOUND = ProtocolBound(
+    name="directed-3-cycle-transformer-1layer",
+    claim="DISJ in directed 3-cycle, with the protocol for one layer",
+    statement="a one-layer Transformer over the rows of a graph that solves directed 3-cycle has Hm = Ω̃(N)",
+    task_names=("directed-3-cycle",),
+    models=("transformer-1layer",),
+    extension=True,
+    assumptions=ONE_LAYER_ASSUMPTIONS,
+    simulation=ONE_LAYER_QUERY,
+    problem="DISJ",
+    reduction="disjointness-to-directed-3-cycle-one-vertex",
+    hidden_bits=lambda task, length: length - 2,
+    setting=plain_setting,
+    in_words="N - 2",
+    checks=_checks,
+)

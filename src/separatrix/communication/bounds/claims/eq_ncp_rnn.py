@@ -1,0 +1,55 @@
+"""A recurrent model that repeats the first half symbol by symbol has m·p ≥ (N/2)·⌊log2 |Σ'|⌋. Not in the papers.
+
+BHBK24 H.2 uses the task in experiments only. Derivation: let Alice run the model on the first half and [SEP] and send
+the state. Bob reads the next symbol off the answer, feeds it back, and so on: he learns the first half, of which there
+are |Σ'|^(N/2), Σ' being the symbols without [SEP]. Two first halves with the same state would be repeated alike.
+"""
+
+import numpy
+
+from separatrix.communication.bounds.bound import ProtocolBound
+from separatrix.communication.bounds.claims._settings import RECURRENT_ASSUMPTIONS, plain_setting
+from separatrix.communication.bounds.evidence import Evidence
+from separatrix.communication.bounds.simulations import RECURRENT
+from separatrix.tasks import Task, tasks
+
+
+def _hidden_bits(task: Task, length: int) -> int:
+    symbols = int(task.parameters()["vocabulary_size"]) - 1
+    return length // 2 * (symbols.bit_length() - 1)
+
+
+def _checks(limit: int) -> tuple[Evidence, ...]:
+    task = tasks()["eq-ncp"].with_parameters(vocabulary_size=3)
+    holds = True
+    for half in range(1, limit + 1):
+        answers = numpy.concatenate([part.targets[:, half : 2 * half] for part in task.enumerate(2 * half)])
+        firsts = numpy.concatenate([part.inputs[:, :half] for part in task.enumerate(2 * half)])
+        holds = holds and bool((answers == firsts).all()) and len(numpy.unique(firsts, axis=0)) == 2**half
+    return (
+        Evidence(
+            "verified",
+            f"the answers from [SEP] on are the first half, for all 2^n first halves over two symbols to n = {limit}; "
+            "so the "
+            "state after [SEP] tells all first halves apart",
+            holds,
+            {"verified_to": limit},
+        ),
+    )
+
+
+BOUND = ProtocolBound(
+    name="eq-ncp-rnn",
+    claim="copying, with BHBK24 Theorem 2",
+    statement="a recurrent model that repeats the first half has mp ≥ (N/2)·⌊log2 |Σ'|⌋",
+    task_names=("eq-ncp",),
+    models=("rnn",),
+    extension=True,
+    assumptions=RECURRENT_ASSUMPTIONS,
+    simulation=RECURRENT,
+    problem="copying",
+    hidden_bits=_hidden_bits,
+    setting=plain_setting,
+    in_words="(N/2)·⌊log2 |Σ'|⌋",
+    checks=_checks,
+)

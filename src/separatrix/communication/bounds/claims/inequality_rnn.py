@@ -1,0 +1,41 @@
+"""BHBK24 Theorem 11, first proof: a recurrent model that computes INEQ has m·p ≥ N/2, by the protocol.
+
+Derivation: EQ on N/2 bits is the complement of INEQ with the halves as the parties' inputs (reduction
+``equality-to-inequality``) and needs N/2 bits (Fact 2); the state carries m·p (Theorem 2). The same holds for equality
+and for its forms with a separator. The second proof, by automata, is ``inequality_dfa.py``.
+"""
+
+from separatrix.communication.bounds.bound import ProtocolBound
+from separatrix.communication.bounds.claims._settings import RECURRENT_ASSUMPTIONS, plain_setting, width_by_state
+from separatrix.communication.bounds.evidence import Evidence
+from separatrix.communication.bounds.problem_facts import equality_fact, reduction_evidence
+from separatrix.communication.bounds.simulations import RECURRENT
+from separatrix.communication.reductions import reductions
+
+
+def checks(limit: int) -> tuple[Evidence, ...]:
+    """EQ inside all four tasks, and what EQ needs."""
+    reduction = reductions()["equality-to-inequality"]
+    return (
+        *(reduction_evidence(each, limit) for each in (reduction, *reduction.variants)),
+        equality_fact(limit),
+    )
+
+
+BOUND = ProtocolBound(
+    name="inequality-rnn",
+    claim="BHBK24 Theorem 11 (by protocol)",
+    statement="a recurrent model that computes INEQ on {0,1}^N has mp ≥ N/2",
+    task_names=("inequality", "equality", "eq-random", "eq-one"),
+    models=("rnn",),
+    assumptions=RECURRENT_ASSUMPTIONS,
+    simulation=RECURRENT,
+    problem="EQ",
+    reduction="equality-to-inequality",
+    hidden_bits=lambda task, length: length // 2,
+    setting=plain_setting,
+    in_words="N/2",
+    checks=checks,
+    paper=lambda task, length, precision, heads: width_by_state(length // 2, precision),
+    paper_in_words="N/(2p)",
+)

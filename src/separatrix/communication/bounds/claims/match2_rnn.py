@@ -1,0 +1,41 @@
+"""A recurrent model that answers pair matching at the last number has m·p ≥ N - 1. Not stated in the papers.
+
+Derivation: INDEX on N - 1 bits hides in pair matching (reduction ``index-to-match2``): Alice's numbers are a set, Bob
+asks whether a number is in it. So pair matching, the slides' canonical easy problem for attention, is hard for
+recurrent models.
+"""
+
+from separatrix.communication.bounds.bound import ProtocolBound
+from separatrix.communication.bounds.claims._settings import RECURRENT_ASSUMPTIONS, plain_setting
+from separatrix.communication.bounds.evidence import Evidence
+from separatrix.communication.bounds.problem_facts import index_fact, reduction_evidence
+from separatrix.communication.bounds.simulations import RECURRENT
+from separatrix.communication.reductions import reductions
+from separatrix.tasks import Task
+
+
+def _hidden_bits(task: Task, length: int) -> int:
+    modulus = task.parameters()["modulus"]
+    return length - 1 if modulus is None else min(length - 1, max(0, (int(modulus) - 1) // 2))
+
+
+def _checks(limit: int) -> tuple[Evidence, ...]:
+    return reduction_evidence(reductions()["index-to-match2"], limit), index_fact(limit)
+
+
+BOUND = ProtocolBound(
+    name="match2-rnn",
+    claim="INDEX in pair matching, with BHBK24 Theorem 2",
+    statement="a recurrent model that solves pair matching at the last number has mp ≥ N - 1",
+    task_names=("match2",),
+    models=("rnn",),
+    extension=True,
+    assumptions=(*RECURRENT_ASSUMPTIONS, "M ≥ 2N - 1; for a smaller M only ⌊(M - 1)/2⌋ bits fit"),
+    simulation=RECURRENT,
+    problem="INDEX",
+    reduction="index-to-match2",
+    hidden_bits=_hidden_bits,
+    setting=plain_setting,
+    in_words="N - 1 (M ≥ 2N - 1)",
+    checks=_checks,
+)

@@ -1,0 +1,229 @@
+"""How a model becomes a protocol, and how many bits that protocol has.
+
+Each class here is one simulation theorem. It turns the size of a model into the bits that Alice and Bob exchange to
+compute the model's answer when each holds a part of the input. m is the width, p the bits of a number, H the heads, L
+the layers, λ = ⌈log2 positions⌉.
+
+**Recurrent models, BHBK24 Theorem 2.** Alice runs the prefix and sends the state, Bob goes on: m·p bits, one way.
+
+**Fixed transitions, BHBK24 Lemma 4.** A recurrent model whose transition is the same at every step is an automaton with
+2^(mp) states (the paper writes m for mp): as many bits as before, but the argument needs no protocol.
+
+**One-layer Transformers, BHBK24 Theorem 4, repaired (E13).** For each head both parties send the largest of their
+logits (2p bits) and, relative to the larger one, their sum of exponentials (2(p + λ) bits); then Alice sends her
+weighted sum of values, m numbers of p + max(p, λ) bits (2p hold a sum of exact products, p + λ one of rounded
+products), and Bob finishes. Before that the holder of the query token tells it: s = ⌈log2 |Σ|⌉ bits, 0 when both know
+it. Together
+
+    s + H·(4p + 2λ + m(p + max(p, λ))).
+
+The paper sends the embedding of the query instead (dp bits), sends the weighted sums both ways (4mp) and claims
+3m(p + λ)H in total; E13 shows where that fails. Sending one way is what repairs it, and the symbol is never longer
+than its embedding needs to be.
+
+**One-layer Transformers, opened by the queries.** When the query cell's content is long (a set of q indices, a row of a
+graph), its holder sends for each head the query vector instead (mp bits) and finishes himself, since he holds the cell:
+
+    H·(4p + 2λ + m(2p + max(p, λ))).
+
+This and the one before are the versions ``queries`` and ``token`` of the executed protocol, without its answer.
+
+**Feed-forward networks, first layer.** For g(Wx) with an arbitrary g, Alice sends her part of the m sums Wx. A sum of K
+products of two p-bit numbers takes at most 2^(2p + ⌈log2 K⌉) values: m·(2p + ⌈log2 K⌉) bits, one way, for any
+partition.
+
+**Graph Transformers (SHT23).** In each layer and head a query row needs the keys and values of all rows; an entry of
+the adjacency matrix is needed only by the owner of its row. Each party sends the keys and values of its rows, 2m
+numbers of p bits each: 2·N·L·H·m·p bits.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from separatrix.communication.bounds.evidence import Evidence
+from separatrix.communication.protocols.bits import bits_of
+from separatrix.errors import SeparatrixError
+
+Model: TypeAlias = Literal["rnn", "transformer-1layer", "transformer-2layer", "fnn", "third-order", "graph-transformer"]
+MODELS: tuple[Model, ...] = get_args(Model)
+
+
+@dataclass(frozen=True)
+class ModelSize:
+    """The size of a model: width m, bits p of a number, heads H, layers L.
+
+    ``state_bits`` replaces m·p for recurrent models whose state is not a vector of m numbers.
+    """
+
+    width: int
+    precision: int
+    heads: int = 1
+    layers: int = 1
+    state_bits: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("width", "precision", "heads", "layers"):
+            if getattr(self, name) < 1:
+                raise SeparatrixError(f"{name}={getattr(self, name)} is too small; a model has at least 1")
+        if self.state_bits is not None and self.state_bits < 0:
+            raise SeparatrixError(f"state_bits={self.state_bits} is negative; give 0 or more")
+
+    @property
+    def memory_bits(self) -> int:
+        """The bits of a recurrent model's state."""
+        return self.width * self.precision if self.state_bits is None else self.state_bits
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a simulation must know about a task at a length.
+
+    ``positions``: tokens attended to. ``query_bits``: bits that tell the query token to the party that lacks it.
+    ``numbers``: numbers of the input that a feed-forward network reads.
+    """
+
+    positions: int
+    query_bits: int = 0
+    numbers: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Simulation(ABC):
+    """One simulation theorem; subclasses count its bits."""
+
+    name: str
+    theorem: str
+    quantity: str
+    one_way: bool
+    executed: str = ""
+    """The command that runs the protocol on a network, where there is one."""
+
+    @abstractmethod
+    def bits(self, size: ModelSize, setting: Setting) -> int:
+        """Bits of the protocol of a model of this size; never decreases with any part of the size."""
+
+    @abstractmethod
+    def formula(self, size: ModelSize, setting: Setting) -> str:
+        """The bits as a formula in the width m, with all other numbers in it."""
+
+    def evidence(self) -> tuple[Evidence, ...]:
+        """What supports the count."""
+        run = f"; `{self.executed}` runs it" if self.executed else ""
+        return (Evidence("proved", f"{self.theorem}: the model gives a protocol, whose bits are counted{run}"),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recurrent(Simulation):
+    """m·p bits of state, sent once."""
+
+    name: str = "state"
+    theorem: str = "BHBK24 Theorem 2"
+    quantity: str = "state bits"
+    one_way: bool = True
+    executed: str = "separatrix protocol dyck-rnn --length 16"
+
+    def bits(self, size: ModelSize, setting: Setting) -> int:
+        """The state."""
+        del setting
+        return size.memory_bits
+
+    def formula(self, size: ModelSize, setting: Setting) -> str:
+        """m·p."""
+        del setting
+        return f"m·p = {size.precision}m"
+
+
+def _normalising(size: ModelSize, setting: Setting) -> int:
+    """Bits of the maxima and of the sums of exponentials of one head, both ways."""
+    return 4 * size.precision + 2 * bits_of(setting.positions)
+
+
+def _entry(size: ModelSize, setting: Setting) -> int:
+    """Bits of one entry of a weighted sum, of exact or of rounded products."""
+    return size.precision + max(size.precision, bits_of(setting.positions))
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneLayer(Simulation):
+    """Theorem 4 with the weighted sums sent one way."""
+
+    name: str = "one attention layer"
+    theorem: str = "BHBK24 Theorem 4, weighted sums sent one way (E13)"
+    quantity: str = "width × heads"
+    one_way: bool = False
+    executed: str = "separatrix protocol index-lookup --length 16 --version token"
+
+    def bits(self, size: ModelSize, setting: Setting) -> int:
+        """s + H·(4p + 2λ + m(p + max(p, λ)))."""
+        entries = size.width * _entry(size, setting)
+        return setting.query_bits + size.heads * (_normalising(size, setting) + entries)
+
+    def formula(self, size: ModelSize, setting: Setting) -> str:
+        """The same with numbers."""
+        fixed, each = _normalising(size, setting), _entry(size, setting)
+        return f"s + H(4p + 2λ + m(p + max(p, λ))) = {setting.query_bits} + {size.heads}·({fixed} + {each}m)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneLayerQuery(Simulation):
+    """Theorem 4 with the query vectors in place of the query token."""
+
+    name: str = "one attention layer, opened by the queries"
+    theorem: str = "BHBK24 Theorem 4, opened by the queries, weighted sums sent one way (E13)"
+    quantity: str = "width × heads"
+    one_way: bool = False
+    executed: str = "separatrix protocol index-lookup --length 16 --version queries"
+
+    def bits(self, size: ModelSize, setting: Setting) -> int:
+        """H·(4p + 2λ + m(2p + max(p, λ)))."""
+        return size.heads * (_normalising(size, setting) + size.width * (size.precision + _entry(size, setting)))
+
+    def formula(self, size: ModelSize, setting: Setting) -> str:
+        """The same with numbers."""
+        fixed, each = _normalising(size, setting), size.precision + _entry(size, setting)
+        return f"H(4p + 2λ + m(2p + max(p, λ))) = {size.heads}·({fixed} + {each}m)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FirstLayer(Simulation):
+    """The sums of the first layer of a feed-forward network, sent once."""
+
+    name: str = "first layer"
+    theorem: str = "SHT23, feed-forward networks, with p-bit weights"
+    quantity: str = "width"
+    one_way: bool = True
+
+    def bits(self, size: ModelSize, setting: Setting) -> int:
+        """m·(2p + ⌈log2 K⌉)."""
+        return size.width * (2 * size.precision + bits_of(setting.numbers))
+
+    def formula(self, size: ModelSize, setting: Setting) -> str:
+        """The same with numbers."""
+        return f"m(2p + ⌈log2 K⌉) = {2 * size.precision + bits_of(setting.numbers)}m"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphLayers(Simulation):
+    """Keys and values of every row, in every layer and head."""
+
+    name: str = "graph attention layers"
+    theorem: str = "SHT23, graph Transformers: keys and values of all rows are exchanged in each layer"
+    quantity: str = "layers × heads × width"
+    one_way: bool = False
+
+    def bits(self, size: ModelSize, setting: Setting) -> int:
+        """2·N·L·H·m·p."""
+        return 2 * setting.positions * size.layers * size.heads * size.width * size.precision
+
+    def formula(self, size: ModelSize, setting: Setting) -> str:
+        """The same with numbers."""
+        return f"2NLHmp = {2 * setting.positions * size.layers * size.heads * size.precision}m"
+
+
+RECURRENT = Recurrent()
+AUTOMATON = Recurrent(name="automaton", theorem="BHBK24 Lemma 4", executed="")
+ONE_LAYER = OneLayer()
+ONE_LAYER_QUERY = OneLayerQuery()
+FIRST_LAYER = FirstLayer()
+GRAPH_LAYERS = GraphLayers()

@@ -1,0 +1,221 @@
+"""The profile of a function: every length up to N evaluated, counted, bounded and fitted.
+
+What is exact: residual classes of every cut (hence state bits of any recurrent model), the smallest automaton where one
+agrees with the function on all strings up to length N, ranks (certified minors), fooling sets (verified pair by pair),
+the sparse form (compared on all inputs). What is not: the partition search need not find the hardest partition, and
+everything beyond length N is an extrapolation.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy
+
+from separatrix.communication.partition import Partition, parse_partition
+from separatrix.communication.profile.alphabet import Alphabet
+from separatrix.communication.profile.automaton import SmallestAutomaton, smallest_automaton
+from separatrix.communication.profile.function import FunctionError, Mode, NotDeterministicError, UserFunction, probe
+from separatrix.communication.profile.growth import Growth, fit_growth
+from separatrix.communication.profile.limits import Estimate, Limits, check_limits, seconds_for_one_input
+from separatrix.communication.profile.partitions import PartitionProfile, best_of, examine_all
+from separatrix.communication.profile.residuals import Residuals, WholeNumbers, residual_classes
+from separatrix.communication.profile.sparse import SparseForm, sparse_form
+from separatrix.communication.profile.table import Numbering, Table, tabulate
+from separatrix.communication.profile.words import Extrapolation, OneLayerNeed, extrapolate, one_layer_need
+from separatrix.errors import SeparatrixError
+
+DEFAULT_PRECISION = 16
+
+
+@dataclass(frozen=True)
+class ProfileOptions:
+    """How to profile: partitions in text (none: odd/even, halves and a search), numbers of p bits, limits, seed."""
+
+    partitions: tuple[str, ...] = ()
+    precision: int = DEFAULT_PRECISION
+    limits: Limits = field(default_factory=Limits)
+    seed: int = 0
+    mode: Mode | None = None
+
+
+@dataclass(frozen=True)
+class LengthProfile:
+    """One length: the most residual classes over its cuts, and what its best partition needs (None: none applies)."""
+
+    length: int
+    classes: int
+    state_bits: int
+    rectangles: int | None
+    communication_bits: int | None
+    partition: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """Everything found about a function at length N, and over all lengths up to it.
+
+    ``skipped``: lengths at which the function raised, with the reason. ``automaton`` is None where some length was
+    skipped or the alphabet grows.
+    """
+
+    name: str
+    length: int
+    alphabet: Alphabet
+    function: UserFunction
+    table: Table
+    values: tuple[Any, ...]
+    estimate: Estimate
+    residuals: Residuals
+    automaton: SmallestAutomaton | None
+    partitions: tuple[PartitionProfile, ...]
+    need: OneLayerNeed | None
+    lengths: tuple[LengthProfile, ...]
+    skipped: tuple[tuple[int, str], ...]
+    state_growth: Growth
+    communication_growth: Growth
+    sparse: SparseForm | None
+    extrapolations: tuple[Extrapolation, ...]
+    options: ProfileOptions
+
+    @property
+    def yes_no(self) -> bool:
+        """Whether the function is a decision with values 0 and 1."""
+        return self.table.kind == "decision" and self.table.classes == 2
+
+    @property
+    def best(self) -> PartitionProfile | None:
+        """The partition with the most bits."""
+        return best_of(self.partitions)
+
+
+def profile(
+    name: str,
+    function: Callable[[Any], Any],
+    length: int,
+    alphabet: Alphabet | None = None,
+    options: ProfileOptions | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Profile:
+    """Profile a function at all lengths up to N.
+
+    >>> found = profile("parity", lambda x: sum(x) % 2, 8)
+    >>> found.residuals.minimum_state_bits, found.automaton.states, found.state_growth.law
+    (1, 2, 'constant')
+    """
+    alphabet, options, say = alphabet or Alphabet(2), options or ProfileOptions(), progress or _silent
+    if length < 1:
+        raise SeparatrixError(f"--length {length} is too short; give at least 1")
+    if options.precision < 1:
+        raise SeparatrixError(f"--precision {options.precision} is too small; give at least 1 bit")
+    wanted = [parse_partition(text, length) for text in options.partitions]
+    check_limits(alphabet, length, options.limits)
+    user = probe(name, function, alphabet, length, options.mode, options.seed)
+    cost = check_limits(alphabet, length, options.limits, seconds_for_one_input(user, length))
+
+    numbering = Numbering()
+    shorter, kept, skipped = _shorter_lengths(user, alphabet, length, options, numbering, say)
+    say(f"evaluating {alphabet.at(length).size}^{length} inputs")
+    table = tabulate(user, length, numbering, options.seed)
+    residuals = residual_classes(table)
+    say("examining partitions")
+    partitions = examine_all(table, wanted, options.seed)
+    lengths = [*shorter, _length_profile(length, residuals, partitions)]
+    say("looking for the smallest automaton and a sparse form")
+    automaton = None
+    if not alphabet.grows and table.causal:
+        automaton = smallest_automaton([_empty(user, numbering), *kept, table.last], alphabet.size)
+    sparse = sparse_form(table)
+    state_growth = fit_growth([each.length for each in lengths], [each.classes for each in lengths])
+    talked = [each for each in lengths if each.rectangles is not None]
+    communication_growth = fit_growth([each.length for each in talked], [each.rectangles or 1 for each in talked])
+    best = best_of(partitions)
+    symbols, values = alphabet.at(length).size, len(numpy.unique(table.last))
+    return Profile(
+        name=name,
+        length=length,
+        alphabet=alphabet,
+        function=user,
+        table=table,
+        values=tuple(numbering.values),
+        estimate=cost,
+        residuals=residuals,
+        automaton=automaton,
+        partitions=tuple(partitions),
+        need=None if best is None else one_layer_need(length, best.bits, options.precision, symbols, values),
+        lengths=tuple(lengths),
+        skipped=tuple(skipped),
+        state_growth=state_growth,
+        communication_growth=communication_growth,
+        sparse=sparse,
+        extrapolations=extrapolate(
+            state_growth, communication_growth, options.precision, alphabet, values, sparse is not None
+        ),
+        options=options,
+    )
+
+
+def _shorter_lengths(
+    user: UserFunction,
+    alphabet: Alphabet,
+    length: int,
+    options: ProfileOptions,
+    numbering: Numbering,
+    say: Callable[[str], None],
+) -> tuple[list[LengthProfile], list[WholeNumbers | None], list[tuple[int, str]]]:
+    """All lengths below N: profiles, values for the automaton, and the lengths that the function refuses."""
+    found: list[LengthProfile] = []
+    kept: list[WholeNumbers | None] = []
+    skipped: list[tuple[int, str]] = []
+    for each in range(1, length):
+        say(f"evaluating length {each} of {length}")
+        mine = replace(user, alphabet=alphabet.at(each))
+        try:
+            probed = probe(user.name, user.function, alphabet, each, user.mode, options.seed)
+            if probed.kind != user.kind:
+                raise FunctionError(f"{user.name} returns a {probed.kind} at length {each}")
+            table = tabulate(mine, each, numbering, options.seed)
+        except NotDeterministicError:
+            raise
+        except FunctionError as error:
+            skipped.append((each, str(error)))
+            kept.append(None)
+            continue
+        partitions = examine_all(table, _at_length(options.partitions, each), options.seed)
+        if options.partitions and not _at_length(options.partitions, each):
+            partitions = []
+        found.append(_length_profile(each, residual_classes(table), partitions))
+        kept.append(table.last if table.causal else None)
+    return found, kept, skipped
+
+
+def _length_profile(length: int, residuals: Residuals, partitions: Sequence[PartitionProfile]) -> LengthProfile:
+    best = best_of(partitions)
+    return LengthProfile(
+        length,
+        residuals.most,
+        residuals.minimum_state_bits,
+        None if best is None else max(1, best.bound.rectangles),
+        None if best is None else best.bits,
+        None if best is None else best.partition.name,
+    )
+
+
+def _at_length(texts: Sequence[str], length: int) -> list[Partition]:
+    """The wanted partitions that mean something at another length: by name, not by a list of positions."""
+    return [parse_partition(text, length) for text in texts if text.strip().lower() in ("odd-even", "halves")]
+
+
+def _empty(user: UserFunction, numbering: Numbering) -> WholeNumbers | None:
+    """The value of the empty string, where the function has one."""
+    if user.kind == "labelling":
+        return None
+    try:
+        values = user.values(numpy.zeros((1, 0), dtype=numpy.int64))
+    except FunctionError:
+        return None
+    return numbering.numbers(values)
+
+
+def _silent(what: str) -> None:
+    del what

@@ -1,0 +1,1 @@
+"""One file per reduction; each exports one constant ``REDUCTION``."""

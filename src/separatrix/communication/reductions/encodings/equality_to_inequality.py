@@ -1,0 +1,68 @@
+"""EQ inside inequality and its relatives (BHBK24 Theorems 11 and 12, Appendix F.1).
+
+Alice writes the first half, Bob the second; the task's answer, or its complement, is EQ. N = 2n. The same maps serve
+``equality``, and with [SEP] at the end of Alice's part ``eq-random`` and ``eq-one``, whose inputs are all pairs of
+halves.
+"""
+
+import numpy
+
+from separatrix.communication.problem import Integers
+from separatrix.communication.reductions.reduction import Reduction, only_answer
+from separatrix.tasks import tasks
+
+
+def _half(bits: Integers, size: int) -> Integers:
+    del size
+    return bits
+
+
+def _complement(answers: Integers, own: Integers, size: int) -> Integers:
+    del own, size
+    return 1 - answers[:, -1]
+
+
+def _separated(task: str) -> Reduction:
+    def first(bits: Integers, size: int) -> Integers:
+        _, separator, *_ = tasks()[task].vocabulary(2 * size).starts
+        return numpy.concatenate([bits, numpy.full((len(bits), 1), separator)], axis=1)
+
+    return Reduction(
+        name=f"equality-to-{task}",
+        source="BHBK24 Appendix F.1, H.2",
+        statement="the halves around [SEP] are Alice's and Bob's bits; the answer is EQ",
+        problem="EQ",
+        task=lambda size: tasks()[task],
+        length=lambda size: 2 * size,
+        alice=first,
+        bob=_half,
+        decode=only_answer,
+    )
+
+
+REDUCTION = Reduction(
+    name="equality-to-inequality",
+    source="BHBK24 Theorems 11 and 12, Appendix F.1",
+    statement="the halves of the string are Alice's and Bob's bits; the answer is the complement of EQ",
+    problem="EQ",
+    task=lambda size: tasks()["inequality"],
+    length=lambda size: 2 * size,
+    alice=_half,
+    bob=_half,
+    decode=_complement,
+    variants=(
+        Reduction(
+            name="equality-to-equality",
+            source="BHBK24 §4.2",
+            statement="the halves of the string are Alice's and Bob's bits; the answer is EQ",
+            problem="EQ",
+            task=lambda size: tasks()["equality"],
+            length=lambda size: 2 * size,
+            alice=_half,
+            bob=_half,
+            decode=only_answer,
+        ),
+        _separated("eq-random"),
+        _separated("eq-one"),
+    ),
+)

@@ -1,0 +1,61 @@
+"""One-way communication: the number of distinct rows, counted exactly (BHBK24 Theorem 2 with Fact 3).
+
+When only Alice speaks, two of her parts may share a message exactly when their rows are equal, so the cost is
+⌈log2 of the number of distinct rows⌉: no less, because Bob must answer every column rightly, and no more, because she
+can send the number of her row. Rows are compared whole (packed), not by a hash.
+"""
+
+import numpy
+
+from separatrix.communication.matrix import CommunicationMatrix, evaluated_rows
+from separatrix.communication.problem import CommunicationProblem
+
+
+def count_distinct_rows(on: CommunicationProblem | CommunicationMatrix) -> int:
+    """How many different rows there are; a problem is read a chunk of rows at a time.
+
+    Memory grows with the number of *different* rows times the columns, never with all rows.
+
+    >>> from separatrix.communication.classics import index
+    >>> count_distinct_rows(index(8))
+    256
+    """
+    if isinstance(on, CommunicationMatrix):
+        return len(_whole_rows(on.data))
+    seen = numpy.zeros(0, dtype=numpy.void)
+    for block in evaluated_rows(on):
+        rows = numpy.packbits(block != 0, axis=1) if on.classes <= 2 else block.astype(_narrowest(on.classes))
+        found = _whole_rows(rows)
+        seen = numpy.unique(numpy.concatenate([seen, found])) if len(seen) else found
+    return len(seen)
+
+
+def one_way_bits(on: CommunicationProblem | CommunicationMatrix) -> int:
+    """The exact cost of a protocol in which only Alice speaks: ⌈log2 of the number of distinct rows⌉.
+
+    >>> from separatrix.communication.classics import equality
+    >>> one_way_bits(equality(6))
+    6
+    """
+    return bits_for(count_distinct_rows(on))
+
+
+def bits_for(count: int) -> int:
+    """⌈log2 count⌉: the bits that tell ``count`` things apart.
+
+    >>> [bits_for(count) for count in (1, 2, 3, 4, 5)]
+    [0, 1, 2, 2, 3]
+    """
+    return max(0, count - 1).bit_length()
+
+
+def _narrowest(classes: int) -> type[numpy.unsignedinteger]:
+    return numpy.uint8 if classes <= 256 else numpy.uint16 if classes <= 65536 else numpy.uint64
+
+
+def _whole_rows(
+    rows: "numpy.ndarray[tuple[int, ...], numpy.dtype[numpy.unsignedinteger]]",
+) -> "numpy.ndarray[tuple[int, ...], numpy.dtype[numpy.void]]":
+    """Different rows, each as one value."""
+    width = rows.shape[1] * rows.dtype.itemsize
+    return numpy.unique(numpy.ascontiguousarray(rows).view(numpy.dtype((numpy.void, width))).ravel())

@@ -1,0 +1,233 @@
+"""The separation table: verdicts, certified sizes against bounds, contradictions that raise, simple facts run."""
+
+import importlib
+import io
+import itertools
+import json
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy
+import pytest
+from rich.console import Console
+
+from separatrix.arithmetic.codes import sign_code
+from separatrix.atlas import separation
+from separatrix.atlas.sections.separation import SECTION
+from separatrix.atlas.separation import CLASSES, Certified, cell, known_from_above, size_of_model, table
+from separatrix.atlas.separation_facts import facts_about
+from separatrix.communication.bounds import MODELS, ContradictionError, ModelSize, protocol_bounds
+from separatrix.constructions import constructions
+from separatrix.tasks import tasks
+
+LENGTH = 16
+
+
+@pytest.fixture(scope="module")
+def certified() -> tuple[Certified, ...]:
+    return separation.certify_all(LENGTH)
+
+
+@pytest.fixture(scope="module")
+def cells(certified):
+    return {(each.task, each.model): each for each in table(certified, LENGTH)}
+
+
+def test_every_task_has_a_cell_for_every_class(cells):
+    assert set(cells) == set(itertools.product(tasks(), MODELS))
+    assert tuple(CLASSES) == MODELS
+
+
+@pytest.mark.parametrize(
+    ("task", "verdicts"),
+    [
+        # BHBK24 Table 1 and SHT23's results: any RNN, one layer, two layers.
+        ("index-lookup", ("linear", "logarithmic", "logarithmic")),
+        ("dyck", ("constant", "linear", "logarithmic")),
+        ("equality", ("linear", "linear", "logarithmic")),
+        ("inequality", ("linear", "linear", "logarithmic")),
+        ("disjointness", ("linear", "linear", "logarithmic")),
+        ("sparse-threshold", ("linear", "linear", "logarithmic")),
+        ("nearest-neighbour", ("linear", "open", "logarithmic")),
+        ("mqar", ("linear", "open", "logarithmic")),
+        ("associative-recall", ("linear", "open", "logarithmic")),
+        ("sparse-averaging", ("linear", "logarithmic", "logarithmic")),
+        ("match2", ("linear", "logarithmic", "logarithmic")),
+        ("match3", ("linear", "linear", "open")),
+        ("match3-last", ("linear", "linear", "logarithmic")),
+        ("majority", ("logarithmic", "logarithmic", "logarithmic")),
+    ],
+)
+def test_the_verdicts_of_the_papers(cells, task, verdicts):
+    found = tuple(cells[task, model].verdict for model in ("rnn", "transformer-1layer", "transformer-2layer"))
+    assert found == verdicts
+
+
+def test_other_verdicts(cells):
+    assert cells["sparse-averaging", "fnn"].verdict == "linear"
+    assert cells["match3", "third-order"].verdict == "logarithmic"
+    assert cells["directed-3-cycle", "graph-transformer"].verdict == "linear"
+    assert cells["directed-3-cycle", "rnn"].verdict == "quadratic"
+    assert cells["dyck", "graph-transformer"].verdict == "not applicable"
+    assert any("conjecture" in remark for remark in cells["match3", "transformer-2layer"].remarks)
+
+
+def test_settled_cells_show_both_sides(cells):
+    for each in cells.values():
+        if each.verdict in ("linear", "quadratic"):
+            assert each.upper[0].growth == each.lower[0].growth == each.verdict
+        if each.verdict in ("constant", "logarithmic"):
+            assert each.upper[0].growth == each.verdict
+        for side in (*each.upper, *each.lower):
+            assert side.text
+            assert side.source
+            assert side.kind in ("certified", "fact", "bound", "extension")
+
+
+# -- certified sizes --------------------------------------------------------------------------------------
+
+
+def test_declared_growths_agree_with_the_sizes_of_built_networks():
+    for construction in constructions().values():
+        small, large = (construction.build(length) for length in (16, 64))
+        bits = [
+            size.width * size.heads * size.precision
+            for size in (size_of_model(each.network, each.arithmetic.precision_bits) for each in (small, large))
+        ]
+        growth = separation.GROWTHS.get(construction.name, "logarithmic")
+        if growth == "constant":
+            assert small.network.width == large.network.width
+        elif growth == "logarithmic":
+            # log N grows by half: bits by at most its fourth power, and a little for codes that come in steps.
+            assert bits[1] <= 1.2 * 1.5**4 * bits[0]
+        else:
+            assert bits[1] >= 4 * bits[0]
+
+
+def test_certified_networks_satisfy_every_bound_and_refute_inflated_ones(certified):
+    compared = 0
+    for one in certified:
+        for bound in protocol_bounds(one.task, one.model) if one.model else ():
+            task = tasks()[one.task]
+            bound.check_consistent(one.length, one.size, one.construction, task)
+            given = bound.available_bits(one.length, one.size, task)
+            factor = Fraction(given + 1, bound.required_bits(one.length, task))
+            with pytest.raises(ContradictionError, match="one of the two is wrong"):
+                bound.inflated(factor).check_consistent(one.length, one.size, one.construction, task)
+            compared += 1
+    assert compared >= 2, "sparse averaging and triple matching in one layer have bounds"
+
+
+@pytest.mark.parametrize("task", tasks())
+@pytest.mark.parametrize("model", MODELS)
+def test_simple_facts_satisfy_every_bound_and_refute_inflated_ones(task, model):
+    chosen = tasks()[task]
+    length = max(chosen.minimum_length, 24)
+    for fact in facts_about(task, model):
+        size = fact.size(chosen, length)
+        for bound in protocol_bounds(task, model):
+            bound.check_consistent(length, size, fact.reason, chosen)
+            if model == "rnn" and bound.required_bits(length, chosen):
+                # Storing the input is an RNN, so that no bound may ask for more than the input has.
+                factor = Fraction(size.memory_bits + 1, bound.required_bits(length, chosen))
+                with pytest.raises(ContradictionError):
+                    bound.inflated(factor).check_consistent(length, size, fact.reason, chosen)
+
+
+def test_a_network_that_beats_a_bound_raises(certified):
+    honest = next(each for each in certified if each.construction == "index-lookup")
+    impossible = replace(
+        honest, construction="too-good", task="dyck", length=4096, width=1, size=ModelSize(1, 8), growth="linear"
+    )
+    with pytest.raises(ContradictionError, match="too-good contradicts dyck-transformer-1layer"):
+        cell("dyck", "transformer-1layer", [impossible], LENGTH)
+    # At a length where the bound leaves width 1 open, the growth alone contradicts it.
+    small = replace(impossible, length=16, size=ModelSize(1, 32), growth="logarithmic")
+    with pytest.raises(ContradictionError, match="is logarithmic, but"):
+        cell("dyck", "transformer-1layer", [small], LENGTH)
+
+
+def test_what_is_known_from_above_names_constructions_without_certifying():
+    names = [side.short for side in known_from_above("equality", "transformer-2layer")]
+    assert names[:2] == ["equality", "equality-partition"]
+    assert known_from_above("dyck", "rnn")[0].growth == "constant"
+    assert known_from_above("dyck", "graph-transformer") == ()
+
+
+# -- the simple facts, run --------------------------------------------------------------------------------
+
+
+def test_three_heads_of_width_n_solve_directed_3_cycle():
+    """The heads described by the fact, in the limit of exact averages, on every graph of 3 and 4 vertices."""
+    task = tasks()["directed-3-cycle"]
+    for length in (3, 4):
+        for batch in task.enumerate(length):
+            graph = batch.inputs.astype(numpy.int64)
+            # Head 1 averages the rows of out-neighbours; a vertex sees in its own row whether it has any.
+            two_steps = (graph @ graph > 0) & graph.any(axis=2, keepdims=True)
+            # Head 2 averages e_k over in-neighbours, over everyone if there are none; head 3 gives the in-degree.
+            in_degree = graph.sum(axis=1)
+            closing = (
+                numpy.where(in_degree[:, :, None] > 0, graph.transpose(0, 2, 1) > 0, True) & (in_degree > 0)[:, :, None]
+            )
+            assert ((two_steps & closing).any(axis=2).astype(int) == batch.targets).all()
+
+
+@pytest.mark.parametrize("length", [8, 64, 256])
+def test_third_order_attention_to_pairs_tells_one_difference(length):
+    """All other pairs together weigh less than one pair (j, j + N/2), with a real sign code and η = 4 ln N."""
+    half = length // 2
+    code = sign_code(half, Fraction(1, 4)).signs(range(half)).astype(numpy.float64)
+    products = code @ code.T / code.shape[1]
+    assert numpy.allclose(numpy.diag(products), 1)
+    assert (products - numpy.eye(half)).max() <= 0.25
+    gain = 4 * math.log(length)
+    matched = math.exp(gain)
+    # Pairs with an element outside its half have score 0; there are fewer than N² of them.
+    others = numpy.exp(gain * (products - 2 * numpy.eye(half))).sum() + length**2
+    assert others < matched
+    # So with no difference the average of x_j ⊕ x_k stays below others/total, with one it is at least matched/total.
+
+
+def test_copying_the_input_by_uniform_attention_loses_nothing():
+    task = tasks()["dyck"]
+    size = next(iter(facts_about("dyck", "transformer-1layer"))).size(task, 8)
+    assert size.width == 8 * 2
+    inputs = numpy.array(list(itertools.product(range(4), repeat=4)))
+    written = numpy.zeros((len(inputs), 4, 8))
+    for place in range(4):
+        written[:, place, 2 * place : 2 * place + 2] = numpy.stack(
+            [inputs[:, place] >> 1, inputs[:, place] & 1], axis=1
+        )
+    averages = written.mean(axis=1)
+    bits = averages > 1 / 8
+    read = 2 * bits[:, 0::2] + bits[:, 1::2]
+    assert (read == inputs).all()
+
+
+# -- the section ------------------------------------------------------------------------------------------
+
+
+def test_the_section_shows_every_cell_without_colour(monkeypatch, cells, certified):
+    # The façade's function `sections` hides the package of that name.
+    module = importlib.import_module("separatrix.atlas.sections.separation")
+    monkeypatch.setattr(module, "certify_all", lambda length, advance: certified)
+    monkeypatch.setattr(module, "LENGTH", LENGTH)
+    results = json.loads(json.dumps(SECTION.collect(lambda what: None)))
+    assert [row["task"] for row in results["rows"]] == list(tasks())
+    page = SECTION.body(results)
+    for task in tasks():
+        assert f'id="separation-{task}"' in page
+    for each in cells.values():
+        assert results["rows"][list(tasks()).index(each.task)]["cells"][each.model]["verdict"] == each.verdict
+        assert each.verdict in page
+    shown = SECTION.table(results)
+    assert shown.row_count == len(tasks())
+    assert all(word in str(shown.caption) for word in ("constant", "logarithmic", "linear", "open"))
+    terminal = Console(width=80, file=io.StringIO())
+    terminal.print(shown)
+    assert "…" not in terminal.file.getvalue(), "it fits 80 columns"
+    broken = json.loads(json.dumps(results))
+    broken["rows"][0]["cells"]["rnn"]["upper"][0]["text"] = "<b>&"
+    assert "&lt;b&gt;&amp;" in SECTION.body(broken)

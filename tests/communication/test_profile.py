@@ -1,0 +1,314 @@
+"""Profiles of functions with known answers, and of random ones against brute force."""
+
+import math
+from itertools import product
+
+import numpy
+import pytest
+from automata.fa.dfa import DFA
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from separatrix.communication.partition import of_positions
+from separatrix.communication.profile import ProfileOptions, parse_alphabet, profile
+from separatrix.communication.profile.automaton import smallest_automaton
+from separatrix.communication.profile.examples import balanced, equal_halves, majority, parity, repeats, running_sum
+from separatrix.communication.profile.growth import fit_growth
+from separatrix.communication.profile.partitions import best_of, examine, examine_all, matrix_of
+from separatrix.communication.profile.residuals import residual_classes
+from separatrix.communication.profile.sparse import patterns, sparse_form
+from separatrix.communication.profile.table import Table
+from separatrix.communication.profile.words import one_layer_need
+from tests.communication.oracles import exact_cost, residual_counts
+
+
+def random_table(seed: int, symbols: int, length: int, values: int = 2) -> Table:
+    drawn = numpy.random.default_rng(seed).integers(0, values, symbols**length).astype(numpy.uint8)
+    return Table(length, symbols, "decision", drawn)
+
+
+def answer_of(table: Table):
+    weights = [table.symbols**place for place in range(table.length)][::-1]
+    return lambda x: int(table.last[sum(a * w for a, w in zip(x, weights, strict=True))])
+
+
+# -- known answers ---------------------------------------------------------------------------------------------------
+
+
+def test_parity():
+    found = profile("parity", parity, 12)
+    assert found.function.mode == "arrays"
+    assert found.residuals.classes == (1, *[2] * 12)
+    assert found.residuals.minimum_state_bits == 1
+    assert found.automaton is not None
+    assert (found.automaton.states, found.automaton.exact) == (2, True)
+    assert found.residuals.automaton_states == 25
+    assert found.best is not None
+    assert (found.best.bits, found.best.rows, found.best.columns) == (2, 2, 2)
+    assert (found.state_growth.law, found.communication_growth.law) == ("constant", "constant")
+    assert found.sparse is None
+
+
+def test_majority():
+    found = profile("majority", majority, 11)
+    expected = tuple(min(t + 1, 11 - t + 2) for t in range(12))
+    assert found.residuals.classes == expected
+    assert found.automaton is not None
+    assert not found.automaton.exact
+    assert found.automaton.states >= 11
+    assert (found.state_growth.law, found.communication_growth.law) == ("logarithmic", "logarithmic")
+    assert found.sparse is not None
+    assert (found.sparse.sparsity, found.sparse.form, found.sparse.features) == (1, "threshold", 11)
+    assert found.sparse.function.threshold == 5
+
+
+def test_equality():
+    found = profile("equality", equal_halves, 12)
+    assert found.function.mode == "inputs"
+    assert found.residuals.classes[6] == 64
+    assert found.residuals.minimum_state_bits == 6
+    assert [length for length, _ in found.skipped] == [1, 3, 5, 7, 9, 11]
+    assert found.automaton is None
+    assert found.best is not None
+    assert (found.best.partition.name, found.best.bits) == ("cut:6", 7)
+    assert found.best.bound.best_fooling.size == 64
+    assert found.state_growth.best is not None
+    assert found.state_growth.best.formula() == "0.00 + 0.500·N"
+    assert found.communication_growth.law == "linear"
+    assert found.sparse is not None
+    assert (found.sparse.form, found.sparse.features, found.sparse.sparsity) == ("all", 6, 2)
+    assert sorted(map(tuple, found.sparse.function.indices.tolist())) == [(place, place + 6) for place in range(6)]
+    assert found.extrapolations[0].state_bits == 512
+
+
+def test_dyck():
+    found = profile("dyck", balanced, 8, parse_alphabet("()[]"))
+    assert found.residuals.classes == (1, 3, 6, 3, 6, 3, 6, 3, 2)
+    assert found.automaton is not None
+    assert (found.automaton.states, found.automaton.exact) == (8, True)
+    assert found.state_growth.law == "constant"
+    assert found.communication_growth.law == "linear"
+    assert found.best is not None
+    assert found.best.partition.name == "odd-even"
+    assert found.best.bound.best_fooling.size == 2**7
+    assert found.sparse is None
+
+
+def test_some_symbol_occurs_twice():
+    found = profile("repeats", repeats, 6, parse_alphabet("N"))
+    expected = [math.comb(6, t) + (t >= 2) for t in range(6)]
+    assert found.residuals.classes == (*expected, 2)
+    assert found.automaton is None
+    assert found.state_growth.law == "linear"
+    # With two symbols every string of three repeats one.
+    few = profile("repeats", repeats, 8)
+    assert few.residuals.most == 1
+    assert few.state_growth.law == "constant"
+
+
+def test_random_function():
+    table = numpy.random.default_rng(7).integers(0, 2, 2**13).astype(bool)
+
+    def chosen(x):
+        return table[2 ** x.shape[1] + (x << numpy.arange(x.shape[1])[::-1]).sum(axis=1) - 1]
+
+    found = profile("random", chosen, 12)
+    for cut, count in enumerate(found.residuals.classes):
+        assert count <= min(2**cut, 2**2 ** (12 - cut))
+    assert found.residuals.classes[6] == 64
+    assert found.residuals.minimum_state_bits >= 8
+    assert found.best is not None
+    assert found.best.bits == 7
+    assert (found.state_growth.law, found.communication_growth.law) == ("linear", "linear")
+    assert found.sparse is None
+
+
+def test_labellings():
+    found = profile("running sum", running_sum, 9)
+    assert found.table.kind == "labelling"
+    assert found.table.causal
+    assert found.residuals.classes == (1, 2, 3, 3, 3, 3, 3, 3, 3, 1)
+    assert found.automaton is not None
+    assert (found.automaton.states, found.automaton.exact) == (3, True)
+    # Looking ahead: the labels of the prefix are still to be said, so it must be remembered whole.
+    ahead = profile("reversed", lambda x: list(x[::-1]), 6)
+    assert not ahead.table.causal
+    assert ahead.residuals.classes == (1, 2, 4, 8, 16, 32, 64)
+    arrays = profile("running sum of arrays", lambda x: numpy.cumsum(x, axis=1) % 3, 9)
+    assert arrays.function.mode == "arrays"
+    assert arrays.residuals.classes == found.residuals.classes
+
+
+def test_more_than_two_values_and_words():
+    found = profile("last symbol", lambda x: x[-1], 5, parse_alphabet("push,pop,peek"))
+    assert found.table.kind == "decision"
+    assert found.residuals.classes == (1, 1, 1, 1, 1, 3)
+    assert {found.values[number] for number in set(found.table.last.tolist())} == {"push", "pop", "peek"}
+    many = profile("number", lambda x: int("".join(map(str, x)), 2), 9)
+    assert many.table.classes == 512
+    assert many.residuals.classes[9] == 512
+    assert many.best is not None
+    assert many.best.bits >= 4
+
+
+def test_wanted_partitions_replace_the_search():
+    found = profile("equality", equal_halves, 8, options=ProfileOptions(partitions=("0,1,2,3,4", "odd-even")))
+    assert [each.partition.name for each in found.partitions] == ["cut:5", "odd-even"]
+    assert not any(each.searched for each in found.partitions)
+
+
+def test_search_finds_a_partition_that_odd_even_and_halves_miss():
+    def paired(x):
+        quarters = x.shape[1] // 4
+        return (x[:, : 2 * quarters : 2] == x[:, 1 : 2 * quarters : 2]).all(axis=1) & (
+            x[:, 2 * quarters : 3 * quarters] == x[:, 3 * quarters : 4 * quarters]
+        ).all(axis=1)
+
+    found = profile("paired", paired, 8)
+    assert found.best is not None
+    assert found.best.searched
+    assert found.best.bits == 5 > max(each.bits for each in found.partitions if not each.searched)
+
+
+# -- against brute force ---------------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 10_000), st.sampled_from([(2, 6, 2), (2, 5, 3), (3, 4, 2), (4, 3, 5), (2, 1, 2)]))
+@settings(max_examples=30, deadline=None)
+def test_residual_classes_agree_with_comparing_all_suffixes(seed, shape):
+    symbols, length, values = shape
+    table = random_table(seed, symbols, length, values)
+    assert residual_classes(table).classes == residual_counts(answer_of(table), symbols, length)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 6))
+@settings(max_examples=25, deadline=None)
+def test_the_fixed_length_automaton_is_the_minimal_one(seed, length):
+    generator = numpy.random.default_rng(seed)
+    table = Table(length, 2, "decision", (generator.random(2**length) < generator.random()).astype(numpy.uint8))
+    words = {"".join(map(str, x)) for x in product(range(2), repeat=length) if answer_of(table)(x)}
+    minimal = DFA.from_finite_language({"0", "1"}, words, as_partial=False).minify()
+    assert residual_classes(table).automaton_states == len(minimal.states)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 6), st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_an_automaton_is_found_again_from_its_language(seed, states, with_empty):
+    generator = numpy.random.default_rng(seed)
+    moves = generator.integers(0, states, (states, 2))
+    accepting = generator.integers(0, 2, states)
+    source = DFA(
+        states=set(range(states)),
+        input_symbols={"0", "1"},
+        transitions={state: {"0": int(moves[state, 0]), "1": int(moves[state, 1])} for state in range(states)},
+        initial_state=0,
+        final_states={state for state in range(states) if accepting[state]},
+    ).minify()
+    at, tables = numpy.array([0]), []
+    for _ in range(2 * states + 3):
+        tables.append(accepting[at])
+        at = moves[at].reshape(-1)
+    found = smallest_automaton([tables[0] if with_empty else None, *tables[1:]], 2)
+    assert found is not None
+    assert found.exact
+    assert found.states == len(source.states) or (not with_empty and found.states < len(source.states))
+    if not with_empty:
+        assert found.states >= len(source.states) - 1
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=15, deadline=None)
+def test_no_bound_exceeds_the_exact_cost_on_any_partition(seed):
+    table = random_table(seed, 2, 4)
+    for each in examine_all(table, [], seed):
+        assert each.bits <= exact_cost(matrix_of(table, each.partition).dense())
+
+
+def test_cut_matrices_still_bound(monkeypatch):
+    table = random_table(3, 2, 10)
+    whole = examine(table, of_positions(10, range(0, 10, 2)))
+    monkeypatch.setattr("separatrix.communication.profile.partitions.LARGEST_SIDE", 8)
+    part = examine(table, of_positions(10, range(0, 10, 2)))
+    assert whole.whole
+    assert not part.whole
+    assert 3 <= part.bits <= whole.bits
+    assert best_of([part, whole]) is whole
+
+
+@given(st.integers(0, 10_000), st.integers(2, 6), st.integers(1, 3))
+@settings(max_examples=30, deadline=None)
+def test_patterns_are_those_that_occur(seed, length, sparsity):
+    sparsity = min(sparsity, length)
+    chosen = numpy.random.default_rng(seed).random(2**length) < 0.2
+    inputs = [x for x in product(range(2), repeat=length) if chosen[int("".join(map(str, x)), 2)]]
+    sets, seen = patterns(chosen, length, sparsity)
+    assert len(sets) == math.comb(length, sparsity)
+    for members, occurs in zip(sets.tolist(), seen, strict=True):
+        shown = {int("".join(str(x[place]) for place in members), 2) for x in inputs}
+        assert set(numpy.flatnonzero(occurs).tolist()) == shown
+
+
+@given(st.integers(0, 10_000), st.integers(3, 7), st.sampled_from(["any", "all"]))
+@settings(max_examples=25, deadline=None)
+def test_planted_sparse_functions_are_found(seed, length, form):
+    generator = numpy.random.default_rng(seed)
+    x = numpy.array(list(product(range(2), repeat=length)))
+    holds = numpy.zeros(2**length, dtype=bool)
+    for _ in range(min(3, length)):
+        first, second = generator.choice(length, 2, replace=False)
+        holds |= generator.integers(0, 2, 4).astype(bool)[2 * x[:, first] + x[:, second]]
+    values = holds if form == "any" else ~holds
+    if values.all() or not values.any():
+        return
+    found = sparse_form(Table(length, 2, "decision", values.astype(numpy.uint8)))
+    assert found is not None
+    assert found.sparsity <= 2
+    assert found.features <= length
+
+
+def test_weighted_thresholds_are_found_and_parity_is_not():
+    x = numpy.array(list(product(range(2), repeat=6)))
+    weighted = 3 * x[:, 0] + x[:, 1] + x[:, 2] - x[:, 3] > 2
+    found = sparse_form(Table(6, 2, "decision", weighted.astype(numpy.uint8)))
+    assert found is not None
+    assert found.sparsity == 1
+    pairs = x[:, 0] * x[:, 1] + x[:, 2] * x[:, 3] + (x[:, 4] ^ x[:, 5]) >= 2
+    found = sparse_form(Table(6, 2, "decision", pairs.astype(numpy.uint8)))
+    assert found is not None
+    assert (found.sparsity, found.form) == (2, "threshold")
+    assert sparse_form(Table(6, 2, "decision", (x.sum(axis=1) % 2).astype(numpy.uint8))) is None
+
+
+# -- growth and words ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("law", "counts"),
+    [
+        ("constant", [1, 3, 6] + [6] * 9),
+        ("logarithmic", [n + 1 for n in range(1, 13)]),
+        ("logarithmic", [(n + 3) // 2 for n in range(1, 13)]),
+        ("logarithmic", [n**2 for n in range(1, 13)]),
+        ("linear", [2 ** (n // 2) for n in range(1, 13)]),
+        ("linear", [2**n + 1 if n % 2 == 0 else 1 for n in range(1, 13)]),
+        ("unknown", [1, 2]),
+    ],
+)
+def test_growth_is_named(law, counts):
+    assert fit_growth(range(1, len(counts) + 1), counts).law == law
+
+
+def test_close_fits_are_admitted():
+    close = fit_growth([4, 5, 6], [7, 9, 10])
+    assert close.rival is not None
+    clear = fit_growth(range(1, 20), [2**n for n in range(1, 20)])
+    assert clear.rival is None
+    assert clear.best is not None
+    assert clear.best.at(100) == pytest.approx(100)
+
+
+def test_one_layer_needs_grow_with_the_bits():
+    widths = [one_layer_need(1024, bits, 16, 2, 2).width for bits in (1, 100, 1000, 10_000)]
+    assert widths == sorted(widths)
+    assert widths[0] == 1
+    assert widths[-1] > 250

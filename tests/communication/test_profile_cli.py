@@ -1,0 +1,136 @@
+"""``separatrix profile``: tables, one JSON object, a plot, a certified network, one line for bad input."""
+
+import json
+
+import numpy
+import pytest
+
+from separatrix.cli.app import run
+
+OWN = """
+def parity(x):
+    print("a remark of mine")
+    return x.sum(axis=1) % 2
+
+def majority(x):
+    return sum(x) > len(x) / 2
+
+def raises(x):
+    raise ValueError("two\\nlines")
+
+def random(x):
+    import random
+    return random.random() < 0.5
+"""
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    (tmp_path / "own.py").write_text(OWN)
+
+    def runner(*arguments: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        code = run(["profile", *arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return runner
+
+
+def test_json_is_one_object_with_everything(call):
+    code, out, _ = call("own.py:parity", "--length", "9", "--json")
+    assert code == 0
+    record = json.loads(out)
+    assert record["function"] == "own.py:parity"
+    assert record["residual_classes"] == [1] + [2] * 9
+    assert record["minimum_state_bits"] == 1
+    assert record["automaton"]["all_lengths"]["states"] == 2
+    assert record["growth"]["state_bits"]["law"] == "constant"
+    assert record["one_layer"]["communication_bits"] == 2
+    assert [each["length"] for each in record["extrapolation"]] == [1024, 8192, 131072]
+    assert all("extrapolation" in each["marked"] for each in record["extrapolation"])
+    assert record["sparse_threshold"] is None
+    assert record["network"] is None
+    assert record["provenance"]["seed"] == 0
+    again = json.loads(call("own.py:parity", "--length", "9", "--json")[1])
+    del record["provenance"], again["provenance"]
+    assert record == again
+
+
+def test_a_sparse_function_gets_a_certified_network(call):
+    code, out, _ = call("own.py:majority", "--length", "7", "--json")
+    assert code == 0
+    record = json.loads(out)
+    assert record["sparse_threshold"]["features"] == 7
+    assert record["network"]["certified"]
+    assert record["network"]["inputs_covered"] == "2^7"
+    assert record["network"]["layers"] == 2
+
+
+def test_the_certified_network_is_checked_against_the_function_that_was_found():
+    from separatrix.atlas.own_function import certify_sparse_form
+    from separatrix.tasks.problems.sparse_threshold import SparseFunction
+
+    pairs = numpy.array([[0, 3], [1, 4], [2, 5]])
+    unequal = SparseFunction(pairs, numpy.tile(numpy.array([0, 1, 1, 0]), (3, 1)), 0)
+    found = certify_sparse_form(unequal, 6)
+    assert found["certified"]
+    assert (found["heads"], found["inputs_covered"]) == (2, "2^6")
+
+
+def test_tables_and_plots(call, tmp_path):
+    for name in ("figure.png", "figure.svg"):
+        code, out, _ = call("own.py:majority", "--length", "8", "--plot", name, "--partition", "halves")
+        assert code == 0
+        for words in ("Cuts", "Partitions", "Growth with N", "What it means", "extrapolation", "certified", "cut:4"):
+            assert words in out
+        assert (tmp_path / name).stat().st_size > 10_000
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "figure.svg").read_text().startswith("<svg")
+
+
+def test_examples_of_the_package_by_module_name(call):
+    target = "separatrix.communication.profile.examples:balanced"
+    code, out, _ = call(target, "--length", "4", "--alphabet", "()[]", "--json")
+    assert code == 0
+    assert json.loads(out)["residual_classes"] == [1, 3, 6, 3, 2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["own.py:raises", "-n", "4"], ["ValueError", "two lines"]),
+        (["own.py:random", "-n", "4"], ["not deterministic"]),
+        (["own.py:absent", "-n", "4"], ["no function 'absent'", "parity"]),
+        (["other.py:f", "-n", "4"], ["not a file"]),
+        (["own.py", "-n", "4"], ["FILE.py", "file.py:function"]),
+        (["own.py:parity", "-n", "0"], ["at least 1"]),
+        (["own.py:parity", "-n", "60"], ["largest that fits"]),
+        (["own.py:parity", "-n", "16", "--max-memory", "1M"], ["--max-memory"]),
+        (["own.py:parity", "-n", "16", "--max-memory", "much"], ["not a size"]),
+        (["own.py:parity", "-n", "20", "--max-time", "0.001"], ["--max-time", "largest that fits"]),
+        (["own.py:parity", "-n", "4", "--max-time", "-1"], ["--max-time"]),
+        (["own.py:parity", "-n", "4", "--alphabet", "aa"], ["--alphabet"]),
+        (["own.py:parity", "-n", "4", "--partition", "cut:9"], ["cut:9"]),
+        (["own.py:parity", "-n", "4", "--partition", "nothing"], ["'nothing'"]),
+        (["own.py:parity", "-n", "4", "--precision", "0"], ["--precision 0"]),
+        (["own.py:parity", "-n", "4", "--plot", "figure.gif"], [".svg or .png"]),
+        (["own.py:parity", "-n", "4", "--seed", "-1"], ["--seed"]),
+        (["own.py:parity"], ["--length"]),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(call, tmp_path, arguments, words):
+    before = sorted(path.name for path in tmp_path.iterdir())
+    code, out, err = call(*arguments)
+    assert code == 2
+    assert out == ""
+    # What the function itself prints goes to standard error and is not ours.
+    lines = [line for line in err.splitlines() if line != "a remark of mine"]
+    assert len(lines) == 1, err
+    assert lines[0].startswith("separatrix: ")
+    for word in words:
+        assert word in lines[0] or word in "FILE.py", lines[0]
+    after = sorted(path.name for path in tmp_path.iterdir() if path.name != "__pycache__")
+    assert after == [name for name in before if name != "__pycache__"]
