@@ -1,10 +1,10 @@
 """How a quantity grows with N: constant, logarithmic or linear, whichever fits best, with the numbers.
 
-What is fitted is the logarithm of a count (classes, rectangles), and its running maximum: a model for all lengths up to
-N needs the most that any of them needs, and lengths at which the function is trivial (odd ones, say) are passed over. A
-constant is named when nothing changes over the upper half of the lengths. Otherwise least-squares fits over the lengths
-from N/3 on compete: a + b·log2 N and log2(a + b·N), both logarithmic, and a + b·N. The second is there because a count
-such as (N + 3)/2 looks linear in its logarithm at small N.
+What is fitted is the logarithm of a count (classes, rectangles) at the lengths that need more than all shorter ones: a
+model for all lengths up to N needs the most that any of them needs. A constant is named when this maximum does not
+change over the upper half of the lengths. Otherwise least-squares fits over the lengths from N/3 on compete:
+a + b·log2 N and log2(a + b·N), both logarithmic, and a + b·N. The second is there because a count such as (N + 3)/2
+looks linear in its logarithm at small N.
 
 This describes the lengths that were run; what it says about others is extrapolation.
 """
@@ -99,11 +99,12 @@ def fit_growth(lengths: Sequence[int], counts: Sequence[int]) -> Growth:
     """
     values = tuple(math.log2(count) for count in counts)
     running = list(accumulate(counts, max))
-    reached = [place for place in range(len(lengths)) if counts[place] == running[place]]
+    # Lengths that need more than all before them: ties are the steps of a staircase, and would look like noise.
+    records = [place for place in range(len(lengths)) if place == 0 or counts[place] > running[place - 1]]
     upper = [running[place] for place in range(len(lengths)) if 2 * lengths[place] >= lengths[-1]]
     if len(upper) >= FEWEST and min(upper) == max(upper):
         return Growth(tuple(lengths), values, (Fit("a", math.log2(upper[0]), 0.0, 0.0),))
-    used = [place for place in reached if 3 * lengths[place] >= lengths[-1]]
+    used = [place for place in records if 3 * lengths[place] >= lengths[-1]]
     if len(used) < FEWEST:
         return Growth(tuple(lengths), values, ())
     x = numpy.array([lengths[place] for place in used], dtype=numpy.float64)

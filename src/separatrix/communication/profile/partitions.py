@@ -78,9 +78,11 @@ def examine_all(table: Table, wanted: Sequence[Partition], seed: int = 0) -> lis
     found = [examine(table, odd_even(table.length), seed=seed)]
     if _saturated(table, found[0]):
         return found
-    found.append(examine(table, cut(table.length, table.length // 2), seed=seed))
-    if _saturated(table, found[1]):
-        return found
+    halves = cut(table.length, table.length // 2)
+    if halves != found[0].partition:
+        found.append(examine(table, halves, seed=seed))
+        if _saturated(table, found[-1]):
+            return found
     best = search(table, seed)
     if best not in [each.partition for each in found]:
         found.append(examine(table, best, searched=True, seed=seed))

@@ -52,12 +52,18 @@ class SparseForm:
 
     def in_words(self) -> str:
         """The form for people."""
-        bits = f"{self.sparsity} bit{'s' if self.sparsity > 1 else ''}"
+        features = _count(self.features, "feature") + f" of {_count(self.sparsity, 'bit')}"
+        if self.features == 1:
+            return f"{features} decides"
         if self.form == "any":
-            return f"at least one of {self.features} features of {bits} holds"
+            return f"at least one of {features} holds"
         if self.form == "all":
-            return f"all of {self.features} features of {bits} hold"
-        return f"more than {self.function.threshold} of {self.features} features of {bits} hold"
+            return f"all of {features} hold"
+        return f"more than {self.function.threshold} of {features} hold"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def sparse_form(table: Table) -> SparseForm | None:

@@ -1,0 +1,179 @@
+"""``separatrix profile``: what a recurrent model and a one-layer Transformer need for a function of your own."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from separatrix.cli.output import JsonOption, command_line, console, notes, print_json
+from separatrix.errors import SeparatrixError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from separatrix.communication.profile import Profile
+    from separatrix.communication.profile.partitions import PartitionProfile
+
+NAME = "profile"
+ORDER = 72
+LEFT = ("partition", "model", "needs", "LSTM", "SSM", "Transformer")
+EXAMPLE = "separatrix profile my_functions.py:parity --length 16"
+
+
+def command(
+    context: typer.Context,
+    target: Annotated[
+        str, typer.Argument(metavar="FILE.py:FUNCTION", help="Your file (or module) and the function in it.")
+    ],
+    length: Annotated[int, typer.Option("--length", "-n", help="Input length N; all shorter ones are run too.")],
+    alphabet: Annotated[
+        str, typer.Option("--alphabet", help="Symbols: a size, N, characters such as '()[]', or words.")
+    ] = "2",
+    partition: Annotated[
+        list[str] | None,
+        typer.Option("--partition", help="odd-even, halves, cut:5 or Alice's positions 0,2,4; default: a search."),
+    ] = None,
+    precision: Annotated[int, typer.Option("--precision", "-p", help="Bits of one number of a model.")] = 16,
+    max_memory: Annotated[str, typer.Option("--max-memory", help="Refuse what would need more, such as 4G.")] = "4G",
+    max_time: Annotated[float, typer.Option("--max-time", help="Refuse what would take longer, in seconds.")] = 600,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the searches.")] = 0,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Also draw it, to this .svg or .png file.")] = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Profile your own function: residual classes, rank, fooling sets, growth, automaton, sparse form."""
+    from separatrix.atlas.own_function import certify_sparse_form
+    from separatrix.cli.limits import parse_bytes
+    from separatrix.communication.profile import Limits, ProfileOptions, as_record, load_function, parse_alphabet
+    from separatrix.communication.profile import profile as run_profile
+    from separatrix.provenance import provenance
+
+    started = time.perf_counter()
+    if plot is not None and plot.suffix not in (".svg", ".png"):
+        raise SeparatrixError(f"--plot {plot} must end in .svg or .png")
+    if not 0 < max_time < float("inf"):
+        raise SeparatrixError(f"--max-time {max_time} is not a time; give seconds above 0")
+    if not 0 <= seed < 2**63:
+        raise SeparatrixError(f"--seed {seed} is out of range; give 0 to 2^63 - 1")
+    symbols = parse_alphabet(alphabet)
+    options = ProfileOptions(tuple(partition or ()), precision, Limits(parse_bytes(max_memory), max_time), seed)
+    name, function = load_function(target)
+    with notes().status(f"profiling {name}") as status:
+        found = run_profile(name, function, length, symbols, options, status.update)
+        status.update("building and certifying the network of Theorem 13")
+        network = None if found.sparse is None else certify_sparse_form(found.sparse.function, length)
+    if plot is not None:
+        _draw(found, plot)
+    if as_json:
+        record = as_record(found)
+        record["network"] = network
+        record["provenance"] = provenance(command_line(context), arithmetic="integers", seed=seed, started=started)
+        print_json(record)
+    else:
+        _print(console(), found, network)
+    return 0 if network is None or network["certified"] else 1
+
+
+def _print(out: "Console", found: "Profile", network: dict[str, Any] | None) -> None:
+    size = f"{found.table.symbols}^{found.length}"
+    kind = found.table.kind if found.table.causal else "labelling that looks ahead"
+    out.print(f"[bold]{found.name}[/bold]: {kind}, all {size} inputs over {escape(found.alphabet.in_words())}")
+    out.print("\nCuts: residual classes after t symbols (exact)")
+    cuts = zip(found.residuals.classes, found.residuals.bits, strict=True)
+    _table(
+        out, ("t", "classes", "state bits"), [(str(t), str(count), str(bits)) for t, (count, bits) in enumerate(cuts)]
+    )
+    if found.partitions:
+        out.print("\nPartitions: rectangles of each value, and the bits that any deterministic protocol exchanges")
+        _table(out, ("partition", "distinct rows × columns", "ranks", "largest fooling set", "bits"),
+               [_partition_row(each) for each in found.partitions])  # fmt: skip
+    _print_growth(out, found)
+    _print_meaning(out, found, network)
+
+
+def _table(out: "Console", headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    from rich.table import Table
+
+    table = Table()
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading in LEFT else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    out.print(table)
+
+
+def _partition_row(each: "PartitionProfile") -> tuple[str, ...]:
+    name = f"{each.partition.name}{' (searched)' if each.searched else ''}"
+    ranks = " + ".join(str(value.rank_at_least) for value in each.bound.values)
+    return name, f"{each.rows} × {each.columns}", ranks, str(each.bound.best_fooling.size), str(each.bits)
+
+
+def _print_growth(out: "Console", found: "Profile") -> None:
+    out.print("\nGrowth with N")
+    rows = [
+        (str(each.length), str(each.classes), str(each.state_bits),
+         "" if each.communication_bits is None else str(each.communication_bits), each.partition or "")
+        for each in found.lengths
+    ]  # fmt: skip
+    _table(out, ("N", "most classes", "state bits", "communication bits", "partition"), rows)
+    for what, growth in (("state", found.state_growth), ("communication", found.communication_growth)):
+        if growth.best is None:
+            out.print(f"{what}: too few lengths to name a growth")
+            continue
+        near = "" if growth.rival is None else f"; {growth.rival.law} fits nearly as well, {growth.rival.formula()}"
+        error = f"error {growth.best.error:.2f}"
+        out.print(f"{what}: [bold]{growth.law}[/bold], bits ≈ {growth.best.formula()} ({error}{near})")
+    if found.skipped:
+        lengths = ", ".join(str(length) for length, _ in found.skipped)
+        out.print(f"not defined at N = {lengths}: {escape(found.skipped[0][1])}", soft_wrap=True)
+
+
+def _print_meaning(out: "Console", found: "Profile", network: dict[str, Any] | None) -> None:
+    bits = found.residuals.minimum_state_bits
+    rows = [("any recurrent model", f"at least {bits} bit{'' if bits == 1 else 's'} of state at N = {found.length}")]
+    rows.append(("smallest automaton", _automaton_in_words(found)))
+    if found.need is not None and found.best is not None:
+        limit = "no width is excluded" if found.need.width == 1 else f"one head needs width ≥ {found.need.width}"
+        product = f"mH(p + log2 N) ≥ {found.need.bits}/3 by {found.best.partition.name}"
+        rows.append(("one attention layer", f"{product}; at p = {found.need.precision} {limit}"))
+    rows.append(("threshold of sparse features", _sparse_in_words(found)))
+    if network is not None:
+        verdict = "certified" if network["certified"] else f"not certified ({network['reason']})"
+        size = f"width {network['width']}, heads {network['heads']}, p = {network['precision_bits']}"
+        rows.append(("two layers, Theorem 13", f"{size}: {verdict} for all {network['inputs_covered']} inputs"))
+    out.print("\nWhat it means")
+    _table(out, ("model", "needs"), rows)
+    if found.state_growth.best is None and found.communication_growth.best is None:
+        return
+    out.print(f"\nIf the growth continues (extrapolation, p = {found.options.precision} bits)")
+    _table(
+        out,
+        ("N", "LSTM", "SSM", "Transformer"),
+        [(str(each.length), each.lstm, each.ssm, each.transformer) for each in found.extrapolations],
+    )
+
+
+def _sparse_in_words(found: "Profile") -> str:
+    if found.sparse is not None:
+        return found.sparse.in_words()
+    if not found.yes_no or found.table.symbols != 2:
+        return "sought only for yes-no functions of bits"
+    return "none found with at most N features of up to 3 bits"
+
+
+def _automaton_in_words(found: "Profile") -> str:
+    here = f"{found.residuals.automaton_states if found.yes_no else found.residuals.states} states for exactly N"
+    if found.automaton is None:
+        return here
+    least = "" if found.automaton.exact else "at least "
+    return f"{least}{found.automaton.states} states for all lengths up to N; {here}"
+
+
+def _draw(found: "Profile", path: Path) -> None:
+    from separatrix.atlas.own_function_figure import profile_figure
+    from separatrix.files import write_atomically
+
+    drawn = profile_figure(found)
+    write_atomically(path, drawn.svg if path.suffix == ".svg" else drawn.png)
