@@ -69,7 +69,7 @@ def test_readouts_are_those_of_the_evaluation_in_floats(name):
 
 
 @pytest.mark.parametrize("residual", [True, False])
-@pytest.mark.parametrize("scoring", ["softmax", "hard", "linear"])
+@pytest.mark.parametrize("scoring", ["softmax", "hard", "leftmost", "linear", "relu"])
 @pytest.mark.parametrize(
     ("kind", "mask"),
     [

@@ -130,6 +130,11 @@ class Architecture(ABC):
     def state_numbers(self, width: int, options: Options, length: int) -> int:
         """Numbers that one layer must carry past a cut after ``length`` positions (keys and values for attention)."""
 
+    def state_numbers_at(self, layer: int, width: int, options: Options, length: int) -> int:
+        """The same for a layer that stands at this place of the stack, where that matters."""
+        del layer
+        return self.state_numbers(width, options, length)
+
     def attention(self, width: int, options: Options) -> AttentionShape | None:
         """Heads and inner dimension where the layer computes softmax or hard attention."""
         del width, options
@@ -237,7 +242,10 @@ class ModelSpec:
 
     def state_numbers(self, length: int) -> int:
         """Numbers that all layers together carry past a cut after ``length`` positions."""
-        return sum(entry.state_numbers(self.width, self.options_of(entry), length) for entry in self.entries)
+        return sum(
+            entry.state_numbers_at(layer, self.width, self.options_of(entry), length)
+            for layer, entry in enumerate(self.entries)
+        )
 
     def state_bits(self, length: int, precision: int) -> int:
         """Bits carried past a cut after ``length`` positions when every number has ``precision`` bits (Theorem 2)."""

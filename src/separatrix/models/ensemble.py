@@ -163,9 +163,10 @@ class EnsembleLinear(EnsembleModule):
         if self.bias is not None:
             self.bias_start.fill(self.bias, generators)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """x (members, …, inputs)."""
-        return linear(x, self.weight, self.bias)
+    def forward(self, x: Tensor, affine: "Affine | None" = None) -> Tensor:
+        """x (members, …, inputs); with the gain and shift of a norm before it, where they are given."""
+        weight, bias = absorbed(self.weight, self.bias, affine)
+        return linear(x, weight, bias)
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -202,13 +203,56 @@ class EnsembleEmbedding(EnsembleModule):
         return functional.embedding(tokens, self.weight.view(members * vocabulary, width))
 
 
-class EnsembleLayerNorm(EnsembleModule):
-    """Layer normalisation over the last axis with a gain and a shift for each member."""
+class EnsembleNorm(EnsembleModule):
+    """Normalisation over the last axis, then a gain (and a shift) for each member and channel."""
 
-    def __init__(self, members: int, width: int, *, epsilon: float = 1e-5) -> None:
+    def __init__(self, members: int, width: int, *, epsilon: float) -> None:
         super().__init__(members)
         self.width, self.epsilon = width, epsilon
         self.weight = unset(members, width)
+
+    @abstractmethod
+    def normalise(self, x: Tensor) -> Tensor:
+        """x (members, …, width) before gain and shift."""
+
+    @abstractmethod
+    def affine(self) -> "Affine":
+        """Gain and shift, for a linear map that takes them over."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x (members, …, width)."""
+        gain, shift = self.affine()
+        shape = (self.members, *[1] * (x.dim() - 2), self.width)
+        normal = self.normalise(x)
+        return (
+            normal * gain.view(shape) if shift is None else torch.addcmul(shift.view(shape), normal, gain.view(shape))
+        )
+
+
+Affine: TypeAlias = tuple[Tensor, Tensor | None]
+"""Gain and shift of a norm, (members, width) both."""
+
+
+def absorbed(weight: Tensor, bias: Tensor | None, affine: Affine | None) -> tuple[Tensor, Tensor | None]:
+    """Weight and bias of x ↦ (gain∘x + shift) W + b: (members, width, outputs) and (members, outputs).
+
+    A norm's gain and shift cost a pass over all activations, and three more backwards; in the map behind it they cost
+    next to nothing.
+    """
+    if affine is None:
+        return weight, bias
+    gain, shift = affine
+    if shift is not None:
+        moved = torch.bmm(shift.unsqueeze(1), weight).squeeze(1)
+        bias = moved if bias is None else bias + moved
+    return gain.unsqueeze(-1) * weight, bias
+
+
+class EnsembleLayerNorm(EnsembleNorm):
+    """Layer normalisation (Ba et al. 2016)."""
+
+    def __init__(self, members: int, width: int, *, epsilon: float = 1e-5) -> None:
+        super().__init__(members, width, epsilon=epsilon)
         self.bias = unset(members, width)
 
     def initialise(self, generators: Generators) -> None:
@@ -216,28 +260,29 @@ class EnsembleLayerNorm(EnsembleModule):
         Constant(1.0).fill(self.weight, generators)
         Constant(0.0).fill(self.bias, generators)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """x (members, …, width)."""
-        if self.members == 1:
-            return functional.layer_norm(x, (self.width,), self.weight[0], self.bias[0], self.epsilon)
-        normal = functional.layer_norm(x, (self.width,), None, None, self.epsilon)
-        shape = (self.members, *[1] * (x.dim() - 2), self.width)
-        return torch.addcmul(self.bias.view(shape), normal, self.weight.view(shape))
+    def normalise(self, x: Tensor) -> Tensor:
+        """Mean 0 and variance 1."""
+        return functional.layer_norm(x, (self.width,), None, None, self.epsilon)
+
+    def affine(self) -> Affine:
+        """Gain and shift."""
+        return self.weight, self.bias
 
 
-class EnsembleRMSNorm(EnsembleModule):
-    """Root-mean-square normalisation (Zhang and Sennrich 2019) over the last axis with a gain for each member."""
+class EnsembleRMSNorm(EnsembleNorm):
+    """Root-mean-square normalisation (Zhang and Sennrich 2019)."""
 
     def __init__(self, members: int, width: int, *, epsilon: float = 1e-5) -> None:
-        super().__init__(members)
-        self.width, self.epsilon = width, epsilon
-        self.weight = unset(members, width)
+        super().__init__(members, width, epsilon=epsilon)
 
     def initialise(self, generators: Generators) -> None:
         """Gain 1."""
         Constant(1.0).fill(self.weight, generators)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """x (members, …, width)."""
-        normal = functional.rms_norm(x, (self.width,), None, self.epsilon)
-        return normal * self.weight.view(self.members, *[1] * (x.dim() - 2), self.width)
+    def normalise(self, x: Tensor) -> Tensor:
+        """Mean square 1."""
+        return functional.rms_norm(x, (self.width,), None, self.epsilon)
+
+    def affine(self) -> Affine:
+        """Gain alone."""
+        return self.weight, None

@@ -6,10 +6,11 @@ equals the parallel form; the tests hold one against the other.
 """
 
 from abc import abstractmethod
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
+from torch.autograd import Function
 
 from separatrix.models.ensemble import EnsembleModule
 
@@ -27,6 +28,13 @@ class Mixer(EnsembleModule):
     reads_inputs: bool = False
     """Whether ``forward`` also wants the model's raw inputs as ``inputs=`` (graph attention reads the edges there)."""
 
+    absorbs_affine: bool = False
+    """Whether ``forward`` takes the gain and shift of the norm before it as ``affine=`` and x without them; a speed-up
+    for mixers that begin with linear maps (``ensemble.absorbed``)."""
+
+    compiles: bool = True
+    """Whether ``torch.compile`` should trace it: not where a loop over time or tiles would be unrolled."""
+
     @abstractmethod
     def forward(self, x: Tensor, *, read: Tensor | None = None, lengths: Tensor | None = None) -> Tensor:
         """The mixed activations at the positions that are read.
@@ -36,6 +44,18 @@ class Mixer(EnsembleModule):
         is no padding. Returns (members, batch, reads or length, width). What is not read is not computed where the
         mathematics allows. No host synchronisation, so that a step can be captured in a CUDA graph.
         """
+
+    def remark(self) -> str:
+        """What a person should know about how this mixer runs, in one line; nothing by default."""
+        return ""
+
+
+class AttentionMixer(Mixer):
+    """A mixer that averages over positions with weights that can be looked at."""
+
+    @abstractmethod
+    def weights(self, x: Tensor, *, read: Tensor | None = None, lengths: Tensor | None = None) -> Tensor:
+        """The weights that ``forward`` averages with: (members, batch, heads, reads or length, length)."""
 
 
 class RecurrentMixer(Mixer):
@@ -58,12 +78,43 @@ class RecurrentMixer(Mixer):
 
 def at_positions(x: Tensor, read: Tensor | None) -> Tensor:
     """The rows of x (members, batch, length, width) at ``read`` (members, batch, reads); all of them for None."""
-    if read is None:
-        return x
-    members, batch, length, width = x.shape
+    return x if read is None else with_positions(x, read)[1]
+
+
+def with_positions(x: Tensor, read: Tensor) -> tuple[Tensor, Tensor]:
+    """x itself, and its rows at ``read`` (members, batch, reads).
+
+    For an x that is used again: whoever goes on with the x that is returned saves a pass over all positions backwards,
+    because the gradient of the rows is added into that of x instead of being spread out and then added.
+    """
+    members, batch, length, _ = x.shape
     first = torch.arange(members * batch, device=read.device).view(members, batch, 1) * length
-    rows = x.reshape(members * batch * length, width).index_select(0, (read + first).reshape(-1))
-    return rows.view(members, batch, read.shape[-1], width)
+    same, rows = WithRows.apply(x, (read + first).flatten())
+    return same, rows.view(members, batch, read.shape[-1], -1)
+
+
+class WithRows(Function):
+    """x as it is and some rows of it; the gradient of the rows is added into the gradient of x."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, numbers: Tensor) -> tuple[Tensor, Tensor]:
+        """x (…, width), numbers of rows (count,): x and (count, width)."""
+        ctx.save_for_backward(numbers)
+        ctx.shape = x.shape
+        ctx.set_materialize_grads(False)
+        return x.view_as(x), x.reshape(-1, x.shape[-1]).index_select(0, numbers)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, None]:
+        """The sum of both."""
+        of_x, of_rows = gradients
+        if of_rows is None:
+            return of_x, None
+        (numbers,) = ctx.saved_tensors
+        if of_x is None:
+            spread = of_rows.new_zeros(ctx.shape.numel() // ctx.shape[-1], ctx.shape[-1])
+            return spread.index_add_(0, numbers, of_rows).view(ctx.shape), None
+        return of_x.reshape(-1, ctx.shape[-1]).index_add(0, numbers, of_rows).view(ctx.shape), None
 
 
 def step_by_step(mixer: RecurrentMixer, x: Tensor) -> Tensor:

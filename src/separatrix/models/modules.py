@@ -32,16 +32,24 @@ def attention_weights(scores: Tensor, allowed: Tensor | None, scoring: str, inne
     allowed = torch.ones_like(scores, dtype=torch.bool) if allowed is None else allowed.expand_as(scores)
     if scoring == "linear":
         return scores.masked_fill(~allowed, 0.0)
+    if scoring == "relu":
+        positive = scores.masked_fill(~allowed, 0.0).clamp(min=0.0)
+        total = positive.sum(dim=-1, keepdim=True)
+        return positive / total.masked_fill(total == 0, 1.0)
     seeing = allowed.any(dim=-1, keepdim=True)
     # Rows without a visible key would have no maximum: let them see everything and blank them afterwards.
     shown = scores.masked_fill(~(allowed | ~seeing), float("-inf"))
     if scoring == "softmax":
         weights = torch.softmax(scores if everything else shown, dim=-1)
-    else:
+    elif scoring in ("hard", "leftmost"):
         rounding = torch.finfo(scores.dtype).eps * max(1, inner)
         best = shown.amax(dim=-1, keepdim=True)
         chosen = (shown >= best - rounding * best.abs()).to(scores.dtype)
+        if scoring == "leftmost":
+            chosen = chosen * (chosen.cumsum(dim=-1) == 1)
         weights = chosen / chosen.sum(dim=-1, keepdim=True)
+    else:
+        raise SeparatrixError(f"attention {scoring!r} is unknown; there are softmax, hard, leftmost, linear and relu")
     return weights if everything else weights.masked_fill(~seeing, 0.0)
 
 

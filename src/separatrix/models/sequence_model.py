@@ -19,11 +19,13 @@ from torch.nn import functional
 from separatrix.errors import SeparatrixError
 from separatrix.models.architecture import Architecture, ModelSpec, Norm, Place
 from separatrix.models.ensemble import (
+    Affine,
     Constant,
     EnsembleEmbedding,
     EnsembleLayerNorm,
     EnsembleLinear,
     EnsembleModule,
+    EnsembleNorm,
     EnsembleRMSNorm,
     Generators,
     Initialiser,
@@ -32,13 +34,13 @@ from separatrix.models.ensemble import (
     unset,
 )
 from separatrix.models.inputs import Columns, FeatureInput
-from separatrix.models.mixer import RecurrentMixer, State, at_positions
+from separatrix.models.mixer import AttentionMixer, RecurrentMixer, State, with_positions
 
 ModelState: TypeAlias = tuple[State, ...]
 """The states of all layers."""
 
 
-def make_norm(kind: Norm, members: int, width: int, epsilon: float) -> EnsembleModule:
+def make_norm(kind: Norm, members: int, width: int, epsilon: float) -> EnsembleNorm:
     """Layer or root-mean-square normalisation."""
     make = EnsembleLayerNorm if kind == "layer" else EnsembleRMSNorm
     return make(members, width, epsilon=epsilon)
@@ -62,9 +64,9 @@ class FeedForward(nn.Module):
             members, self.hidden, width, bias=not gated, weight_start=last, bias_start=bias_start
         )
 
-    def forward(self, x: Tensor) -> Tensor:
-        """x (members, …, width) to the same."""
-        inner = self.inner(x)
+    def forward(self, x: Tensor, affine: Affine | None = None) -> Tensor:
+        """x (members, …, width) to the same; with the gain and shift of the norm before it."""
+        inner = self.inner(x, affine)
         if self.activation == "gelu":
             return self.outer(functional.gelu(inner, approximate="tanh"))
         if self.activation == "relu":
@@ -97,11 +99,27 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor, inputs: Tensor, read: Tensor | None, lengths: Tensor | None) -> Tensor:
         """x (members, batch, length, width); at the positions in ``read`` where it is given."""
+        if self.norm is None:
+            return self.mixer(x, read=read, lengths=lengths, **self._prepared(x, inputs)[1])
+        x, kept = (x, x) if read is None else with_positions(x, read)
+        normed, more = self._prepared(x, inputs)
+        return self._feed_forward(kept + self.mixer(normed, read=read, lengths=lengths, **more))
+
+    def weights(self, x: Tensor, inputs: Tensor, lengths: Tensor | None) -> Tensor | None:
+        """The attention weights of this layer, None where it has none."""
+        if not isinstance(self.mixer, AttentionMixer):
+            return None
+        normed, more = self._prepared(x, inputs)
+        return self.mixer.weights(normed, lengths=lengths, **more)
+
+    def _prepared(self, x: Tensor, inputs: Tensor) -> tuple[Tensor, dict[str, Any]]:
+        """What the mixer gets: the normed activations, and whatever else it wants."""
         more: dict[str, Any] = {"inputs": inputs} if self.mixer.reads_inputs else {}
         if self.norm is None:
-            return self.mixer(x, read=read, lengths=lengths, **more)
-        x = at_positions(x, read) + self.mixer(self.norm(x), read=read, lengths=lengths, **more)
-        return self._feed_forward(x)
+            return x, more
+        if not self.mixer.absorbs_affine:
+            return self.norm(x), more
+        return self.norm.normalise(x), {**more, "affine": self.norm.affine()}
 
     def initial_state(self, batch: int) -> State:
         """The mixer's state before the first position."""
@@ -119,7 +137,7 @@ class Block(nn.Module):
     def _feed_forward(self, x: Tensor) -> Tensor:
         if self.feed_forward is None or self.feed_forward_norm is None:
             return x
-        return x + self.feed_forward(self.feed_forward_norm(x))
+        return x + self.feed_forward(self.feed_forward_norm.normalise(x), self.feed_forward_norm.affine())
 
 
 class Positions(EnsembleModule):
@@ -172,7 +190,7 @@ class SequenceModel(nn.Module):
         entries, width = spec.entries, spec.width
         self.spec, self.members = spec, members
         self.vocabulary, self.classes, self.length = vocabulary, classes, length
-        self.features = sum(group.count for group in columns)
+        self.columns, self.features = tuple(columns), sum(group.count for group in columns)
         first, last = entries[0], entries[-1]
         self.embedding: EnsembleEmbedding | FeatureInput = (
             FeatureInput(members, columns, width, start=first.embedding_start)
@@ -195,14 +213,22 @@ class SequenceModel(nn.Module):
         inputs (members, batch, length) int64 tokens, or (members, batch, length, features) numbers; read (members,
         batch, reads) int64 positions, None for all; lengths (members, batch) int64, None where nothing is padded.
         """
-        self._check(inputs)
-        x = self.embedding(inputs)
-        if self.positions is not None:
-            x = self.positions(x)
+        x = self._embed(inputs)
         final = len(self.blocks) - 1
         for number, block in enumerate(self.blocks):
             x = block(x, inputs, read if number == final else None, lengths)
-        return self.readout(x if self.norm is None else self.norm(x))
+        return self._logits(x)
+
+    @torch.no_grad()
+    def attention_weights(self, inputs: Tensor, *, lengths: Tensor | None = None) -> dict[int, Tensor]:
+        """The weights of every layer that attends, by its number: (members, batch, heads, length, length)."""
+        x, found = self._embed(inputs), dict[int, Tensor]()
+        for number, block in enumerate(self._layers()):
+            weights = block.weights(x, inputs, lengths)
+            if weights is not None:
+                found[number] = weights
+            x = block(x, inputs, None, lengths)
+        return found
 
     def initial_state(self, batch: int) -> ModelState:
         """The state before the first position; only where every layer is recurrent."""
@@ -216,7 +242,35 @@ class SequenceModel(nn.Module):
         for block, before in zip(self._layers(), state, strict=True):
             x, after = block.step(x, before)
             states.append(after)
-        return self.readout(x if self.norm is None else self.norm(x)), tuple(states)
+        return self._logits(x), tuple(states)
+
+    def member(self, number: int) -> "SequenceModel":
+        """One member as a model of its own, with copies of its weights."""
+        if not 0 <= number < self.members:
+            raise SeparatrixError(f"there is no member {number} of {self.members}; choose 0 to {self.members - 1}")
+        single = SequenceModel(
+            self.spec,
+            vocabulary=self.vocabulary,
+            classes=self.classes,
+            length=self.length,
+            columns=self.columns,
+            members=1,
+        ).to(self.readout.weight)
+        single.load_state_dict({name: value[number : number + 1] for name, value in self.state_dict().items()})
+        return single.train(self.training)
+
+    def remarks(self) -> list[str]:
+        """What a person should know about how this model runs; one line each."""
+        found = [block.mixer.remark() for block in self._layers()]
+        return list(dict.fromkeys(remark for remark in found if remark))
+
+    def _embed(self, inputs: Tensor) -> Tensor:
+        self._check(inputs)
+        x = self.embedding(inputs)
+        return x if self.positions is None else self.positions(x)
+
+    def _logits(self, x: Tensor) -> Tensor:
+        return self.readout(x) if self.norm is None else self.readout(self.norm.normalise(x), self.norm.affine())
 
     def _layers(self) -> list[Block]:
         return [block for block in self.blocks if isinstance(block, Block)]

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.models.architecture import Architecture, Option, Options, Place, Value
-from separatrix.models.architectures.transformer import POSITIONS
+from separatrix.models.architectures._attention import POSITIONS
 from separatrix.models.mixer import Mixer
 from separatrix.models.user_mixer import UserMixer
 

@@ -39,6 +39,9 @@ AGREEMENT = 1e-4
 class UserMixer(Mixer):
     """E instances of a user's module, with their parameters stacked along a leading axis."""
 
+    # Nobody knows what a user's module does, and vmap and compilation do not always go together.
+    compiles = False
+
     def __init__(self, make: Callable[[], nn.Module], name: str, width: int, members: int, trial: torch.device) -> None:
         super().__init__(members)
         self.name, self.width, self._make = name, width, make
@@ -137,6 +140,12 @@ class UserMixer(Mixer):
                 return "loop", "torch.func.vmap gives other numbers than single runs"
         return "vmap", "torch.func.vmap works"
 
+    def remark(self) -> str:
+        """Whether members run one after the other, and why."""
+        if self.batching == "vmap" or self.members == 1:
+            return ""
+        return f"the members of {self.name} run one after the other: {self.batching_reason}"
+
     def initialise(self, generators: Generators) -> None:
         """Each member by the module's own constructor, under a seed from the member's generator."""
         for member, generator in enumerate(generators):
@@ -169,14 +178,17 @@ def run_by_vmap(module: nn.Module, weights: Mapping[str, Tensor], x: Tensor, mor
 
 def run_by_loop(module: nn.Module, weights: Mapping[str, Tensor], x: Tensor, more: Mapping[str, Tensor]) -> Tensor:
     """One member after the other."""
+    # Taken apart all at once: the gradient of one row alone would be a whole tensor of zeros around it.
+    rows = {name: value.unbind() for name, value in weights.items()}
+    others = {name: value.unbind() for name, value in more.items()}
     outputs = [
         functional_call(
             module,
-            {name: value[member] for name, value in weights.items()},
-            (x[member],),
-            {name: value[member] for name, value in more.items()},
+            {name: values[member] for name, values in rows.items()},
+            (cells,),
+            {name: values[member] for name, values in others.items()},
         )
-        for member in range(x.shape[0])
+        for member, cells in enumerate(x.unbind())
     ]
     return torch.stack(outputs)
 

@@ -1,4 +1,4 @@
-"""Heads of linear attention: splitting and joining them, and values that need not be formed.
+"""Heads of linear attention: how many fit, and values that need not be formed.
 
 Where few positions are read, Σ_s w_s (W_V x_s) = W_V (Σ_s w_s x_s): the average of the inputs is formed first and the
 values of all positions never are.
@@ -9,6 +9,7 @@ from torch import Tensor
 
 from separatrix.errors import SeparatrixError
 from separatrix.models.architecture import Option
+from separatrix.models.scans.heads import join_heads, split_heads
 
 HEADS = Option("heads", 4, "heads; must divide the width", minimum=1)
 
@@ -21,16 +22,6 @@ def check_divides(short: str, what: str, number: int, heads: int) -> None:
     if number % heads:
         fitting = [str(each) for each in range(1, min(number, 64) + 1) if number % each == 0]
         raise SeparatrixError(f"heads={heads} does not divide {what} {number} of {short}; choose {', '.join(fitting)}")
-
-
-def split_heads(x: Tensor, heads: int) -> Tensor:
-    """(members, batch, length, heads·k) to (members, batch, heads, length, k)."""
-    return x.unflatten(-1, (heads, -1)).transpose(2, 3)
-
-
-def join_heads(x: Tensor) -> Tensor:
-    """(members, batch, heads, length, k) to (members, batch, length, heads·k)."""
-    return x.transpose(2, 3).flatten(3)
 
 
 def weighted_values(weights: Tensor, x: Tensor, to_value: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ from torch.nn import functional
 
 from separatrix.models.ensemble import EnsembleModule, Generators, fill_members, plus_minus, unset
 from separatrix.models.kernels.convolution import convolve_silu
+from separatrix.models.kernels.gated_norm import gated_group_norm
 from separatrix.models.scans.convolution import short_convolution_step
 
 TAPS = 4
@@ -62,7 +63,7 @@ def start_time_steps(bias: Tensor, generators: Generators) -> None:
 
 
 class GatedNorm(EnsembleModule):
-    """Root-mean-square norm over groups with a gate: before the gate (norm(x) ⊙ silu(z)), or after (norm(x ⊙ silu(z)))."""
+    """Root-mean-square norm over groups, and a gate: norm(x) ⊙ silu(z), or norm(x ⊙ silu(z))."""
 
     def __init__(self, members: int, width: int, *, group: int, norm_first: bool, shared: bool) -> None:
         super().__init__(members)
@@ -78,10 +79,6 @@ class GatedNorm(EnsembleModule):
 
     def forward(self, x: Tensor, gate: Tensor) -> Tensor:
         """x, gate (members, …, width)."""
-        if not self.norm_first:
-            x = x * functional.silu(gate)
-        grouped = x.unflatten(-1, (-1, self.group))
-        normal = functional.rms_norm(grouped, (self.group,), None, self.epsilon)
-        gain = self.weight.view(self.members, *[1] * (x.dim() - 2), -1, self.group)
-        normal = (normal * gain).flatten(-2)
-        return normal * functional.silu(gate) if self.norm_first else normal
+        return gated_group_norm(
+            x, gate, self.weight, group=self.group, epsilon=self.epsilon, norm_first=self.norm_first
+        )

@@ -12,7 +12,7 @@ where it is exp(-Λ Δ (L - 1)): the state then stays bounded up to position L, 
 
 The kernel is a product: with l = aT + b, exp(ΛΔ l) = exp(ΛΔ aT)·exp(ΛΔ b), so that it costs N·2√L exponentials and one
 matrix product for each channel instead of N·L exponentials. Convolution by FFT: N log N time, memory 4·N numbers for
-each sequence and channel.
+each sequence and channel; on a GPU up to a few hundred positions by its sum, in one kernel.
 
 Deviations: the softmax runs over the length that the model was built for, not over that of the batch at hand, so that
 outputs do not change when padding is added and the recurrent form exists. The derivative is that of the formula, where
@@ -30,8 +30,9 @@ from torch.nn import functional
 
 from separatrix.models.architecture import Architecture, Block, Option, Options, Place
 from separatrix.models.ensemble import EnsembleLinear, Generators, Normal, fill_members, unset
+from separatrix.models.kernels.long_convolution import causal_convolution
 from separatrix.models.mixer import Mixer, RecurrentMixer, State, at_positions
-from separatrix.models.scans.convolution import long_convolution
+from separatrix.models.scans.exact import exactly, rounded
 
 SHORTEST_STEP, LONGEST_STEP = 1e-3, 1e-1
 EPSILON = 1e-7
@@ -60,22 +61,27 @@ class DiagonalStateSpace(RecurrentMixer):
 
     def forward(self, x: Tensor, *, read: Tensor | None = None, lengths: Tensor | None = None) -> Tensor:
         """x (members, batch, length, width) to the same at the positions read; padding lies in the future."""
-        kernel = self.kernel(x.shape[2])
+        x, kernel = rounded(x), self.kernel(x.shape[2])
+        # The skip D is one more number in the kernel's first place.
+        kernel = kernel + functional.pad(self.skip.to(kernel.dtype).unsqueeze(1), (0, 0, 0, x.shape[2] - 1))
         if read is not None and read.shape[2] == 1:
-            convolved = self._at(x, kernel.to(x.dtype), read)
+            mixed = self._at(x, kernel, read)
         else:
-            convolved = at_positions(long_convolution(x, kernel), read)
-        mixed = torch.addcmul(convolved, at_positions(x, read), self.skip[:, None, None].to(x.dtype))
+            mixed = at_positions(causal_convolution(x, kernel), read)
         return self.output(functional.gelu(mixed))
 
     def _at(self, x: Tensor, kernel: Tensor, read: Tensor) -> Tensor:
         """The convolution at one position: Σ_j K_j x_{p-j}."""
         place = read - torch.arange(x.shape[2], device=x.device)
         past = at_positions(x, place.clamp_min(0))
-        return (past * (place >= 0).unsqueeze(-1) * kernel.unsqueeze(1)).sum(2, keepdim=True)
+        return (past * (place >= 0).unsqueeze(-1) * kernel.unsqueeze(1)).sum(2, keepdim=True).to(x.dtype)
 
     def kernel(self, length: int) -> Tensor:
         """K at the first ``length`` positions, (members, length, width), in at least float32."""
+        with exactly(self.rate):
+            return self._kernel(length)
+
+    def _kernel(self, length: int) -> Tensor:
         exponent, shift, weight = self._modes()
         columns = max(1, math.isqrt(length))
         rows = -(-length // columns)

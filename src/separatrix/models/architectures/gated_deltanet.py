@@ -22,12 +22,13 @@ from torch.nn import functional
 
 from separatrix.errors import SeparatrixError
 from separatrix.models.architecture import Architecture, FeedForwardShape, Norm, Option, Options, Place
-from separatrix.models.architectures._heads import FEW_READS, HEADS, join_heads, split_heads
+from separatrix.models.architectures._heads import FEW_READS, HEADS
 from separatrix.models.architectures._state_space import TAPS, GatedNorm, ShortConvolution, start_time_steps
 from separatrix.models.ensemble import EnsembleLinear, Generators, Normal, Uniform, unset
 from separatrix.models.mixer import Mixer, RecurrentMixer, State, at_positions
 from separatrix.models.scans.attention import decayed_weights
 from separatrix.models.scans.delta import corrected_values, gated_delta_rule
+from separatrix.models.scans.heads import join_heads, split_heads
 
 
 class GatedDeltaMixer(RecurrentMixer):

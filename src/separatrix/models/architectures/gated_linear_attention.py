@@ -21,10 +21,11 @@ from torch import Tensor
 from torch.nn import functional
 
 from separatrix.models.architecture import Architecture, FeedForwardShape, Initialiser, Norm, Option, Options, Place
-from separatrix.models.architectures._heads import HEADS, check_divides, join_heads, split_heads, weighted_values
+from separatrix.models.architectures._heads import HEADS, check_divides, weighted_values
 from separatrix.models.architectures._state_space import GatedNorm
-from separatrix.models.ensemble import Constant, EnsembleLinear, Generators, linear, xavier_uniform
+from separatrix.models.ensemble import Constant, EnsembleLinear, Generators, xavier_uniform
 from separatrix.models.mixer import Mixer, RecurrentMixer, State, at_positions
+from separatrix.models.scans.heads import join_heads, split_heads
 from separatrix.models.scans.keywise import keywise_attention, keywise_weights
 
 GAIN = 2.0**-2.5
@@ -43,9 +44,7 @@ class GatedLinearAttentionMixer(RecurrentMixer):
 
         def made(inputs: int, outputs: int, *, bias: bool = False) -> EnsembleLinear:
             start = xavier_uniform(inputs, outputs, GAIN)
-            return EnsembleLinear(
-                members, inputs, outputs, bias=bias, weight_start=start, bias_start=Constant(0.0)
-            )
+            return EnsembleLinear(members, inputs, outputs, bias=bias, weight_start=start, bias_start=Constant(0.0))
 
         self.to_query, self.to_key = made(width, self.keys), made(width, self.keys)
         self.to_value, self.to_gate = made(width, width), made(width, width)

@@ -5,8 +5,9 @@
 for each head; the rest of the layer is a Transformer's (pre-norm, feed-forward of four times the width). BHBK24 trains
 it as LinTF with 4 or 8 heads. Weights start as in the authors' ``fast_transformers``, that is as torch.nn.Linear.
 
-The parallel form is the chunked attention of ``models.scans.attention``; for few reads, sums over the past weighted by
-φ(q)·φ(k_s), without values (``_heads``). State: heads·(m² + m) numbers with m = width/heads, whatever the length.
+The parallel form is the chunked attention of ``models.scans.attention``, fused into kernels on a GPU; for few reads,
+sums over the past weighted by φ(q)·φ(k_s), without values (``_heads``). State: heads·(m² + m) numbers with
+m = width/heads, whatever the length.
 
 Deviations: a pre-norm block with GELU instead of the authors' post-norm block, as in BHBK24's Transformers; positions
 are none unless asked for, so that the model is a recurrence and nothing else.
@@ -14,29 +15,15 @@ are none unless asked for, so that the model is a recurrence and nothing else.
 
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
-from torch.nn import functional
 
 from separatrix.models.architecture import Architecture, Initialiser, Option, Options, Place
-from separatrix.models.architectures._heads import (
-    FEW_READS,
-    HEADS,
-    check_divides,
-    join_heads,
-    split_heads,
-    weighted_values,
-)
+from separatrix.models.architectures._heads import FEW_READS, HEADS, check_divides, weighted_values
 from separatrix.models.ensemble import EnsembleLinear, Generators, linear
+from separatrix.models.kernels.attention import EPSILON, feature_attention, feature_map
 from separatrix.models.mixer import Mixer, RecurrentMixer, State, at_positions
-from separatrix.models.scans.attention import decayed_attention, decayed_weights
-
-EPSILON = 1e-6
-
-
-def feature_map(x: Tensor) -> Tensor:
-    """elu(x) + 1, positive."""
-    return functional.elu(x) + 1.0
+from separatrix.models.scans.attention import decayed_weights
+from separatrix.models.scans.heads import split_heads
 
 
 class LinearAttention(RecurrentMixer):
@@ -55,12 +42,7 @@ class LinearAttention(RecurrentMixer):
         """x (members, batch, length, width) to the same at the positions read; padding lies in the future."""
         if read is not None and read.shape[2] <= FEW_READS:
             return self.output(self._at(x, read))
-        query, key, value = (split_heads(each, self.heads) for each in self.project(x).chunk(3, dim=-1))
-        query, key = feature_map(query), feature_map(key)
-        exact = torch.promote_types(x.dtype, torch.float32)
-        norm = (query * key.cumsum(-2, dtype=exact)).sum(-1, keepdim=True) + EPSILON
-        attended = decayed_attention(query, key, value) / norm.to(x.dtype)
-        return self.output(at_positions(join_heads(attended), read))
+        return self.output(at_positions(feature_attention(self.project(x), self.heads), read))
 
     def _at(self, x: Tensor, read: Tensor) -> Tensor:
         weight, bias, width = self.project.weight, self.project.bias, self.width

@@ -4,9 +4,9 @@
     h_t = exp(Δ_t A) ⊙ h_{t-1} + Δ_t u_t B_tᵀ,  y_t = h_t C_t + D ⊙ u_t,  out = W_out (y ⊙ silu(z))
 
 Hyper-parameters of the paper and of ``mamba_ssm``: state 16, expansion 2, four taps, rank of Δ = ⌈width/16⌉;
-A = -(1, …, 16) (S4D-real), D = 1, Δ log-uniform in [0.001, 0.1] at the start, W_out divided by √layers, embedding normal
-with deviation 0.02. Block: x + mixer(RMSNorm(x)), without a feed-forward part. The tests reproduce the Hugging Face
-Mamba with copied weights.
+A = -(1, …, 16) (S4D-real), D = 1, Δ log-uniform in [0.001, 0.1] at the start, W_out divided by √layers, embedding
+normal with deviation 0.02. Block: x + mixer(RMSNorm(x)), without a feed-forward part. The tests reproduce the
+Hugging Face Mamba with copied weights.
 
 On a GPU the scan, its softplus, skip and gate are one Triton kernel each way; elsewhere the chunked scan of
 ``models.scans.selective``. Where one position is read its output is a decayed sum over the past without any scan
@@ -71,9 +71,7 @@ class MambaMixer(RecurrentMixer):
         if read is None:
             entered, gate = self.project_in(x).chunk(2, dim=-1)
             used, step, write, query = self._selected(entered)
-            mixed = gated_selective_scan(
-                used, step, self._rate(), write, query, self.skip, gate, self.step_bias
-            )
+            mixed = gated_selective_scan(used, step, self._rate(), write, query, self.skip, gate, self.step_bias)
             return self.project_out(mixed)
         weight = self.project_in.weight
         used, step, write, query = self._selected(linear(x, weight[..., : self.inner]))
@@ -149,9 +147,7 @@ class Mamba(Architecture):
 
     def mixer(self, width: int, options: Options, members: int, place: Place) -> Mixer:
         """Mamba's mixing layer."""
-        return MambaMixer(
-            width, members, state=options["state"], expansion=options["expansion"], layers=place.layers
-        )
+        return MambaMixer(width, members, state=options["state"], expansion=options["expansion"], layers=place.layers)
 
     def state_numbers(self, width: int, options: Options, length: int) -> int:
         """inner·state and the convolution's window."""

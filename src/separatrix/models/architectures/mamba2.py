@@ -23,7 +23,7 @@ from torch.nn import functional
 
 from separatrix.errors import SeparatrixError
 from separatrix.models.architecture import Architecture, Block, Norm, Option, Options, Place
-from separatrix.models.architectures._heads import FEW_READS, join_heads, split_heads
+from separatrix.models.architectures._heads import FEW_READS
 from separatrix.models.architectures._state_space import TAPS, GatedNorm, ShortConvolution, start_time_steps
 from separatrix.models.ensemble import (
     Constant,
@@ -35,6 +35,7 @@ from separatrix.models.ensemble import (
 )
 from separatrix.models.mixer import Mixer, RecurrentMixer, State, at_positions
 from separatrix.models.scans.attention import decayed_attention, decayed_weights
+from separatrix.models.scans.heads import join_heads, split_heads
 
 
 class Mamba2Mixer(RecurrentMixer):
@@ -70,7 +71,7 @@ class Mamba2Mixer(RecurrentMixer):
         used, write, query = self._selected(self.convolution(entered))
         delta, log_decay = self._steps(step.movedim(-1, 2), (1, -1, 1))
         value = split_heads(used, self.heads)
-        driven = value * delta.unsqueeze(-1).to(x.dtype)
+        driven = value * delta.unsqueeze(-1).to(value.dtype)
         if read is not None and read.shape[2] <= FEW_READS:
             weights = decayed_weights(at_positions(query, read).unsqueeze(2), write.unsqueeze(2), read, log_decay)
             mixed = join_heads(torch.matmul(weights, driven))

@@ -3,13 +3,14 @@
     S_t = γ_h R_θ S_{t-1} + k_t v_tᵀ,  o_t = S_tᵀ q_t / √m,  γ_h = 1 - 2^{-5-h}
     y_t = W_O [ GroupNorm(o_t) ⊙ swish(W_G x_t) ]
 
-R_θ turns pairs of key coordinates by the angles θ_i = 10000^{-i/(m/2 - 1)} (the rotation of xPos; its decay is γ). Values
-and the gate are twice as wide as the model, keys as wide; the feed-forward part is 2·width wide instead of 4·width, so
-that a layer has as many weights as a Transformer's (paper §3.1). Weights start as in the authors' ``torchscale``:
-Xavier uniform with gain 2^{-2.5}, and gain 1 for W_O.
+R_θ turns pairs of key coordinates by the angles θ_i = 10000^{-i/(m/2 - 1)} (the rotation of xPos; its decay is γ).
+Values and the gate are twice as wide as the model, keys as wide; the feed-forward part is 2·width wide instead of
+4·width, so that a layer has as many weights as a Transformer's (paper §3.1). Weights start as in the authors'
+``torchscale``: Xavier uniform with gain 2^{-2.5}, and gain 1 for W_O.
 
 The parallel form turns queries and keys by their positions, then uses the chunked attention with decay of
-``models.scans.attention``. The step form turns the state instead, so it needs no clock. State: 2·width²/heads numbers.
+``models.scans.attention``; both are fused into kernels on a GPU. The step form turns the state instead, so it needs no
+clock. State: 2·width²/heads numbers.
 
 Deviations: the paper's three rescalings of scores for half precision are left out: the group norm removes them, up to
 its ε. Pairs are coordinates (i, i + m/2), not (2i, 2i + 1): the same up to the order of the key's coordinates.
@@ -22,21 +23,15 @@ from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from separatrix.errors import SeparatrixError
 from separatrix.models.architecture import Architecture, FeedForwardShape, Initialiser, Option, Options, Place
-from separatrix.models.architectures._heads import (
-    FEW_READS,
-    HEADS,
-    check_divides,
-    join_heads,
-    split_heads,
-    weighted_values,
-)
+from separatrix.models.architectures._heads import FEW_READS, HEADS, check_divides, weighted_values
 from separatrix.models.ensemble import Constant, EnsembleLinear, Generators, Normal, linear, unset, xavier_uniform
+from separatrix.models.kernels.attention import retention
+from separatrix.models.kernels.gated_norm import gated_group_norm
 from separatrix.models.mixer import Mixer, RecurrentMixer, State, at_positions
-from separatrix.models.scans.attention import decayed_attention
+from separatrix.models.scans.heads import split_heads, turn
 
 EPSILON = 1e-6
 GAIN = 2.0**-2.5
@@ -74,13 +69,12 @@ class Retention(RecurrentMixer):
             chosen = at_positions(x, read)
             query = self._turned(linear(chosen, weight[..., :width]), read.unsqueeze(2))
             key = self._turned(linear(x, weight[..., width : 2 * width]), place)
-            weights = torch.matmul(query, key.transpose(-1, -2)) * self._decays(read, place).to(x.dtype)
+            weights = torch.matmul(query, key.transpose(-1, -2)) * self._decays(read, place).to(key.dtype)
             retained = weighted_values(weights * self.scale, x, weight[..., 2 * width : 4 * width])
             return self._finish(retained, linear(chosen, weight[..., 4 * width :]))
-        query, key, value = self._parts(linear(x, weight[..., : 4 * width]))
-        query, key = self._turned(query, place) * self.scale, self._turned(key, place)
-        log_decay = self._log_decay(x).unsqueeze(-1).expand(-1, x.shape[2])[None, None]
-        retained = join_heads(decayed_attention(query, key, split_heads(value, self.heads), log_decay))
+        angle = place.unsqueeze(-1) * self._angles(x)
+        projected = linear(x, weight[..., : 4 * width])
+        retained = retention(projected, self.heads, self.scale, self._log_decay(x), angle.cos(), angle.sin())
         return self._finish(at_positions(retained, read), linear(at_positions(x, read), weight[..., 4 * width :]))
 
     def _parts(self, projected: Tensor) -> tuple[Tensor, ...]:
@@ -88,11 +82,10 @@ class Retention(RecurrentMixer):
 
     def _finish(self, retained: Tensor, gate: Tensor) -> Tensor:
         """Group norm, gate, output map: retained, gate (members, …, 2·width)."""
-        grouped = retained.unflatten(-1, (self.heads, -1))
-        normal = functional.layer_norm(grouped, (self.value_size,), None, None, EPSILON).flatten(-2)
-        shape = (self.members, *[1] * (retained.dim() - 2), -1)
-        normal = torch.addcmul(self.norm_bias.view(shape), normal, self.norm_weight.view(shape))
-        return self.output(normal * functional.silu(gate))
+        normal = gated_group_norm(
+            retained, gate, self.norm_weight, self.norm_bias, group=self.value_size, epsilon=EPSILON, centred=True
+        )
+        return self.output(normal)
 
     def _log_decay(self, like: Tensor) -> Tensor:
         """log γ of the heads, (heads,), in at least float32."""
@@ -136,12 +129,6 @@ class Retention(RecurrentMixer):
     def state_numbers(self) -> int:
         """2·width²/heads."""
         return self.width * self.value_size
-
-
-def turn(x: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
-    """Turn the pairs (i, i + m/2) of the last axis: x (…, m), cosine and sine (…, m/2)."""
-    first, second = x.chunk(2, dim=-1)
-    return torch.cat([first * cosine - second * sine, second * cosine + first * sine], dim=-1)
 
 
 @dataclass(frozen=True, kw_only=True)

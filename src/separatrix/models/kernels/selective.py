@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from separatrix.models.kernels.available import kernel_takes
 from separatrix.models.scans.selective import selective_scan
 
 
@@ -15,7 +16,13 @@ def gated_selective_scan(
     x, step, gate (members, batch, length, d); rate (members, d, n), negative; write, query (members, batch, length, n);
     skip, bias (members, d). Returns (members, batch, length, d).
     """
-    return plain_gated_scan(x, step, rate, write, query, skip, gate, bias)
+    if not kernel_takes(x):
+        return plain_gated_scan(x, step, rate, write, query, skip, gate, bias)
+    from separatrix.models.kernels.gpu.selective_function import GatedSelectiveScan
+
+    result = GatedSelectiveScan.apply(x, step, rate, write, query, skip, gate, bias)
+    assert isinstance(result, Tensor)
+    return result
 
 
 def plain_gated_scan(

@@ -1,6 +1,6 @@
 """Linear attention with a decay, in chunks: the common core of linear Transformers, RetNet and Mamba-2.
 
-    S_t = exp(g_t) S_{t-1} + k_t v_tᵀ,    o_t = S_tᵀ q_t,    that is    o_t = Σ_{s≤t} exp(g_{s+1} + … + g_t) (q_t·k_s) v_s
+    S_t = exp(g_t) S_{t-1} + k_t v_tᵀ,  o_t = S_tᵀ q_t,  that is  o_t = Σ_{s≤t} exp(g_{s+1} + … + g_t) (q_t·k_s) v_s
 
 Inside a chunk this is a masked matrix product; from chunk to chunk the states follow a linear recurrence, solved by
 the parallel scan. Time and memory are linear in the length: with chunks of T positions, T·(K + V) + 2·K·V

@@ -28,7 +28,7 @@ def short_convolution(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def short_convolution_step(x: Tensor, window: Tensor, weight: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor]:
-    """One position: x (members, batch, d) after window (members, batch, taps - 1, d); the output and the next window."""
+    """One position: x (members, batch, d) after window (members, batch, taps - 1, d); output and next window."""
     window = torch.cat([window, x.unsqueeze(2)], dim=2)
     output = (window * weight.transpose(1, 2).unsqueeze(1)).sum(2)
     return (output if bias is None else output + bias.unsqueeze(1)), window[:, :, 1:]
@@ -39,7 +39,8 @@ def long_convolution(x: Tensor, kernel: Tensor) -> Tensor:
 
     Computed in at least float32; returned in the type of x.
 
-    >>> long_convolution(torch.tensor([1.0, 0.0, 2.0]).view(1, 1, 3, 1), torch.tensor([[[1.0], [0.5], [0.25]]])).flatten()
+    >>> x, kernel = torch.tensor([1.0, 0.0, 2.0]).view(1, 1, 3, 1), torch.tensor([[[1.0], [0.5], [0.25]]])
+    >>> long_convolution(x, kernel).flatten()
     tensor([1.0000, 0.5000, 2.2500])
     """
     length = x.shape[2]

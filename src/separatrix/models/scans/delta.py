@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from separatrix.models.scans.attention import chunked, decayed_attention, segment_decays, whole
+from separatrix.models.scans.exact import exactly
 
 CHUNK = 32
 
@@ -32,9 +33,13 @@ def gated_delta_rule(query: Tensor, key: Tensor, value: Tensor, beta: Tensor, lo
 
 def corrected_values(key: Tensor, value: Tensor, beta: Tensor, log_decay: Tensor) -> Tensor:
     """The values u, (…, length, V): what each position writes after what its key already holds was taken away."""
-    length, kind = value.shape[-2], value.dtype
+    with exactly(value):
+        return _corrected(key, value, beta, log_decay).to(value.dtype)
+
+
+def _corrected(key: Tensor, value: Tensor, beta: Tensor, log_decay: Tensor) -> Tensor:
+    length, exact = value.shape[-2], log_decay.dtype
     size = min(CHUNK, length)
-    exact = log_decay.dtype
     key, value = (chunked(each.to(exact), size, -2) for each in (key, value))
     beta, log_decay = (chunked(each.to(exact), size, -1) for each in (beta, log_decay))
     summed = log_decay.cumsum(-1).unsqueeze(-1)
@@ -51,4 +56,4 @@ def corrected_values(key: Tensor, value: Tensor, beta: Tensor, log_decay: Tensor
     states = [torch.zeros_like(gain[..., 0, :, :])]
     for chunk in range(gain.shape[-3] - 1):
         states.append(torch.matmul(keep[..., chunk, :, :], states[-1]) + gain[..., chunk, :, :])
-    return whole(free - torch.matmul(taken, torch.stack(states, dim=-3)), length).to(kind)
+    return whole(free - torch.matmul(taken, torch.stack(states, dim=-3)), length)

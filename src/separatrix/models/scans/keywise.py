@@ -2,8 +2,8 @@
 
     S_t = diag(exp(g_t)) S_{t-1} + k_t v_tᵀ,    o_t = S_tᵀ q_t
 
-From chunk to chunk as in ``attention``. Inside a chunk the scores Σ_k q_t[k] k_s[k] exp(c_t[k] - c_s[k]), with c the sum
-of g so far, do not factor without exponentials of positive numbers, which overflow for strong gates. Yang et al.
+From chunk to chunk as in ``attention``. Inside a chunk the scores Σ_k q_t[k] k_s[k] exp(c_t[k] - c_s[k]), with c the
+sum of g so far, do not factor without exponentials of positive numbers, which overflow for strong gates. Yang et al.
 compute blocks on the diagonal entry by entry. Here the chunk is halved again and again instead: every pair s < t is
 separated at exactly one middle m, and there
 
@@ -66,7 +66,7 @@ def halved_scores(query: Tensor, key: Tensor, summed: Tensor) -> Tensor:
 
 
 def keywise_weights(query: Tensor, key: Tensor, log_decay: Tensor, position: Tensor) -> Tensor:
-    """The weights of the past at one position of each sequence, so that o = weights · value: (members, batch, heads, N).
+    """The weights of the past at one position of each sequence: (members, batch, heads, N); o = weights · value.
 
     query (members, batch, heads, K) at ``position`` (members, batch); key, log_decay (members, batch, heads, N, K).
     """

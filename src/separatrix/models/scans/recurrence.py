@@ -52,8 +52,21 @@ def scan(decay: Tensor, drive: Tensor) -> Tensor:
 
 def scan_back(decay: Tensor, drive: Tensor) -> Tensor:
     """g_t = decay_{t+1} · g_{t+1} + drive_t along the first axis; ``decay[0]`` is not used."""
-    shifted = torch.cat([decay[:1], decay.flip(0)[:-1]])
-    return scan(shifted, drive.flip(0)).flip(0)
+    length = drive.shape[0]
+    states = torch.empty_like(drive)
+    states[-1] = drive[-1]
+    if length <= SHORT:
+        for position in range(length - 2, -1, -1):
+            torch.addcmul(drive[position], decay[position + 1], states[position + 1], out=states[position])
+        return states
+    first, second = slice(0, length, 2), slice(1, length, 2)
+    pairs = drive[first].clone()
+    pairs[: length // 2].addcmul_(decay[second], drive[second])
+    links = torch.cat([decay[:1], decay[1 : length - 1 : 2] * decay[2:length:2]])
+    states[first] = scan_back(links, pairs)
+    inner = slice(1, length - 1, 2)
+    states[inner] = torch.addcmul(drive[inner], decay[2:length:2], states[2:length:2])
+    return states
 
 
 class _LinearRecurrence(torch.autograd.Function):
@@ -66,7 +79,7 @@ class _LinearRecurrence(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor, None]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor, None]:  # pyright: ignore[reportIncompatibleMethodOverride]
         decay, states = ctx.saved_tensors
         dim = ctx.dim
         moved = decay.movedim(dim, 0)

@@ -17,7 +17,6 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
-from torch.utils.checkpoint import checkpoint
 
 from separatrix.models.scans.recurrence import scan, scan_back
 
@@ -37,9 +36,7 @@ def selective_scan(x: Tensor, delta: Tensor, rate: Tensor, write: Tensor, query:
     return result
 
 
-def selective_scan_at(
-    x: Tensor, delta: Tensor, rate: Tensor, write: Tensor, query: Tensor, position: Tensor
-) -> Tensor:
+def selective_scan_at(x: Tensor, delta: Tensor, rate: Tensor, write: Tensor, query: Tensor, position: Tensor) -> Tensor:
     """The output y at one position of each sequence, by its sum over the past; no state is formed.
 
     Shapes as for :func:`selective_scan`, but query (members, batch, n) at ``position`` (members, batch) only. Returns
@@ -49,18 +46,9 @@ def selective_scan_at(
     delta = delta * past.unsqueeze(-1)
     since = delta.flip(2).cumsum(2).flip(2)
     since = torch.cat([since[:, :, 1:], torch.zeros_like(since[:, :, :1])], dim=2)
-    drive, overlap = delta * x, write * query.unsqueeze(2)
-    sums = []
-    for member, rows in _tiles(x, x.shape[2] * rate.shape[1] * rate.shape[2]):
-        tile = (since[member, rows], drive[member, rows], overlap[member, rows], rate[member])
-        sums.append(checkpoint(_decayed_sum, *tile, use_reentrant=False, preserve_rng_state=False))
-    return torch.cat(sums).view(*x.shape[:2], -1)
-
-
-def _decayed_sum(since: Tensor, drive: Tensor, overlap: Tensor, rate: Tensor) -> Tensor:
-    """since, drive (rows, length, d), overlap (rows, length, n), rate (d, n) to (rows, d)."""
-    kept = torch.exp(since.unsqueeze(-1) * rate)
-    return ((kept * overlap.unsqueeze(2)).sum(-1) * drive).sum(1)
+    result = _DecayedSum.apply(since, delta * x, write * query.unsqueeze(2), rate)
+    assert isinstance(result, Tensor)
+    return result
 
 
 def _tiles(x: Tensor, each: int) -> Iterator[tuple[int, slice]]:
@@ -79,7 +67,7 @@ def _time_first(tensor: Tensor, member: int, rows: slice, positions: slice) -> T
 
 
 def _states(x: Tensor, delta: Tensor, rate: Tensor, write: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
-    """Decays and states of a tile, (positions, rows, d, n) both; ``before`` (rows, d, n) is the state it starts from."""
+    """Decays and states of a tile, (positions, rows, d, n) both, that starts from the state ``before`` (rows, d, n)."""
     decay = torch.exp(delta.unsqueeze(-1) * rate)
     drive = (delta * x).unsqueeze(-1) * write.unsqueeze(2)
     drive[0].addcmul_(decay[0], before)
@@ -108,7 +96,7 @@ class _SelectiveScan(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, ...]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         x, delta, rate, write, query, starts = ctx.saved_tensors
         _, _, length, channels = x.shape
         to_x, to_delta, to_write, to_query = (torch.empty_like(each) for each in (x, delta, write, query))
@@ -128,7 +116,7 @@ class _SelectiveScan(torch.autograd.Function):
                 later = decay[0] * back[0]
                 drive = delta_part * x_part
                 to_write[place] = torch.matmul(drive.unsqueeze(2), back).squeeze(2).transpose(0, 1)
-                to_drive = torch.matmul(back, write_part.unsqueeze(-1)).squeeze(-1)
+                to_drive = (back * write_part.unsqueeze(2)).sum(-1)
                 # The derivative to the exponent Δ A: what follows times the state before times the decay.
                 decay[0].mul_(before)
                 decay[1:].mul_(states[:-1])
@@ -138,3 +126,48 @@ class _SelectiveScan(torch.autograd.Function):
                 slope = (to_exponent * rate[member]).sum(-1)
                 to_delta[place] = slope.addcmul_(to_drive, x_part).transpose(0, 1)
         return to_x, to_delta, to_rate, to_write, to_query
+
+
+class _DecayedSum(torch.autograd.Function):
+    """y[d] = Σ_s (Σ_n overlap_s[n] exp(since_s[d] rate[d, n])) drive_s[d]; exponentials are computed again going back.
+
+    since, drive (members, batch, length, d), overlap (members, batch, length, n), rate (members, d, n) to (members,
+    batch, d).
+    """
+
+    @staticmethod
+    def forward(ctx: Any, since: Tensor, drive: Tensor, overlap: Tensor, rate: Tensor) -> Tensor:
+        output = torch.zeros_like(since[:, :, 0])
+        for member, rows, positions in _blocks(since, rate):
+            place = (member, rows, positions)
+            kept = torch.exp(since[place].unsqueeze(-1) * rate[member])
+            output[member, rows] += (kept.mul_(overlap[place].unsqueeze(2)).sum(-1) * drive[place]).sum(1)
+        ctx.save_for_backward(since, drive, overlap, rate)
+        return output
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        since, drive, overlap, rate = ctx.saved_tensors
+        to_since, to_drive, to_overlap = (torch.empty_like(each) for each in (since, drive, overlap))
+        to_rate = torch.zeros_like(rate)
+        for member, rows, positions in _blocks(since, rate):
+            place = (member, rows, positions)
+            gradient = gradients[0][member, rows].unsqueeze(1)
+            kept = torch.exp(since[place].unsqueeze(-1) * rate[member])
+            to_kept = gradient * drive[place]
+            to_overlap[place] = torch.matmul(to_kept.unsqueeze(2), kept).squeeze(2)
+            kept.mul_(overlap[place].unsqueeze(2))
+            to_drive[place] = kept.sum(-1) * gradient
+            to_exponent = kept.mul_(to_kept.unsqueeze(-1))
+            to_since[place] = (to_exponent * rate[member]).sum(-1)
+            to_rate[member] += (to_exponent * since[place].unsqueeze(-1)).sum((0, 1))
+        return to_since, to_drive, to_overlap, to_rate
+
+
+def _blocks(since: Tensor, rate: Tensor) -> Iterator[tuple[int, slice, slice]]:
+    """Members, slices of the batch and of the positions whose exponentials fit into a tile."""
+    length = since.shape[2]
+    for member, rows in _tiles(since, CHUNK * rate.shape[1] * rate.shape[2]):
+        for first in range(0, length, CHUNK):
+            yield member, rows, slice(first, first + CHUNK)

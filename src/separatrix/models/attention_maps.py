@@ -1,0 +1,41 @@
+"""What a trained model attends to: the attention weights of a layer on given inputs, for figures."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from separatrix.errors import SeparatrixError
+from separatrix.models.architectures._attention import AttentionMixer
+from separatrix.models.sequence_model import Block, SequenceModel
+
+
+@torch.no_grad()
+def attention_weights(model: SequenceModel, inputs: Tensor, layer: int = 0) -> Tensor:
+    """The weights (members, batch, heads, queries, keys); those of each query sum to 1.
+
+    inputs (members, batch, length) tokens or (members, batch, length, features), unpadded. Memory grows with the square
+    of the length. Raises where the layer has no attention weights.
+
+    >>> from separatrix.models.naming import parse_spec
+    >>> from separatrix.models.sequence_model import build_model
+    >>> model = build_model(parse_spec("TF-(1,16,heads=2)"), vocabulary=5, classes=3, length=8, seeds=[0])
+    >>> weights = attention_weights(model, torch.zeros(1, 4, 8, dtype=torch.int64))
+    >>> weights.shape, bool(weights[..., 0, 1:].eq(0).all())
+    (torch.Size([1, 4, 2, 8, 8]), True)
+    """
+    x = model.embedding(inputs)
+    if model.positions is not None:
+        x = model.positions(x)
+    blocks = [block for block in model.blocks if isinstance(block, Block)]
+    if not 0 <= layer < len(blocks):
+        raise SeparatrixError(f"layer {layer} is not there; {model.spec} has layers 0 to {len(blocks) - 1}")
+    for block in blocks[:layer]:
+        x = block(x, inputs, None, None)
+    block, mixer = blocks[layer], blocks[layer].mixer
+    if not isinstance(mixer, AttentionMixer):
+        raise SeparatrixError(
+            f"layer {layer} of {model.spec} has no attention weights; choose a model such as TF-(1,64)"
+        )
+    more: dict[str, Any] = {"inputs": inputs} if mixer.reads_inputs else {}
+    return mixer.weights(x if block.norm is None else block.norm(x), **more)

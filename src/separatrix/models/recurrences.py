@@ -1,0 +1,241 @@
+"""Scans over time of the gated recurrences, for all members at once, with their gradients written out.
+
+The product with the recurrent weights needs the state before it, so time is a loop; what can be taken out of it is: the
+input's share of the gates is one product for all steps, done before, and the gradient of the recurrent weights one
+product for all steps, done after. Inside, one batched product and the gates are left, without a graph to record.
+
+Memory: the gates and states of all steps, members · batch · length · (4 + 3) · width numbers for the LSTM.
+
+On a GPU the gates of a step are one kernel, the one that torch's own LSTM cell uses. On a CPU in float32 torch's whole
+LSTM (oneDNN) is the fastest of all and runs member by member; see ``benchmarks/models.py`` for the numbers.
+"""
+
+from typing import Any, TypeAlias
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+
+Context: TypeAlias = Any
+"""What torch hands to a function to keep tensors for its gradient."""
+
+_sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
+_tanh_backward = torch.ops.aten.tanh_backward.grad_input
+
+
+def time_major(x: Tensor) -> Tensor:
+    """(members, batch, length, width) to (length, members, batch, width), without a copy."""
+    return x.permute(2, 0, 1, 3)
+
+
+def time_inside(x: Tensor) -> Tensor:
+    """(length, members, batch, width) to (members, batch, length, width), without a copy."""
+    return x.permute(1, 2, 0, 3)
+
+
+def scan_type(entering: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+    """Both in one type; states add up over time, so that halves are computed in float32."""
+    kind = torch.float32 if entering.dtype in (torch.bfloat16, torch.float16) else entering.dtype
+    return entering.to(kind), weight.to(kind)
+
+
+def lstm_scan(entering: Tensor, weight: Tensor) -> Tensor:
+    """Hidden states (members, batch, length, m) of an LSTM that starts at zero.
+
+    entering (members, batch, length, 4m): W x + b for the gates i, f, g, o; weight (members, m, 4m).
+    """
+    wanted = entering.dtype
+    entering, weight = scan_type(entering, weight)
+    scan = FusedLSTMScan if entering.is_cuda else LSTMScan
+    return time_inside(scan.apply(time_major(entering), weight)).to(wanted)
+
+
+class LSTMScan(Function):
+    """The LSTM with plain tensor operations; time-major, (length, members, batch, …)."""
+
+    @staticmethod
+    def forward(ctx: Context, entering: Tensor, weight: Tensor) -> Tensor:
+        """Hidden states after every step."""
+        length, members, batch, size = entering.shape
+        m = size // 4
+        gates = torch.empty(entering.shape, dtype=entering.dtype, device=entering.device)
+        hidden, cell = (entering.new_empty(length + 1, members, batch, m) for _ in range(2))
+        squashed = entering.new_empty(length, members, batch, m)
+        hidden[0].zero_()
+        cell[0].zero_()
+        for step in range(length):
+            now = gates[step]
+            torch.baddbmm(entering[step], hidden[step], weight, out=now)
+            now[..., : 2 * m].sigmoid_()
+            now[..., 2 * m : 3 * m].tanh_()
+            now[..., 3 * m :].sigmoid_()
+            i, f, g, o = now.chunk(4, dim=-1)
+            torch.mul(f, cell[step], out=cell[step + 1])
+            cell[step + 1].addcmul_(i, g)
+            torch.tanh(cell[step + 1], out=squashed[step])
+            torch.mul(o, squashed[step], out=hidden[step + 1])
+        ctx.save_for_backward(gates, hidden, cell, squashed, weight)
+        return hidden[1:]
+
+    @staticmethod
+    def backward(ctx: Context, *gradients: Tensor) -> tuple[Tensor, Tensor]:
+        """Back through time."""
+        (outer,) = gradients
+        gates, hidden, cell, squashed, weight = ctx.saved_tensors
+        back = weight.transpose(1, 2)
+        change = torch.empty_like(gates)
+        of_cell, of_hidden = torch.zeros_like(cell[0]), torch.zeros_like(cell[0])
+        for step in range(len(gates) - 1, -1, -1):
+            total = of_hidden.add_(outer[step])
+            i, f, g, o = gates[step].chunk(4, dim=-1)
+            to_i, to_f, to_g, to_o = change[step].chunk(4, dim=-1)
+            _sigmoid_backward(total * squashed[step], o, grad_input=to_o)
+            of_cell.add_(torch.ops.aten.tanh_backward(total * o, squashed[step]))
+            _sigmoid_backward(of_cell * cell[step], f, grad_input=to_f)
+            _sigmoid_backward(of_cell * g, i, grad_input=to_i)
+            _tanh_backward(of_cell * i, g, grad_input=to_g)
+            of_cell.mul_(f)
+            torch.bmm(change[step], back, out=of_hidden)
+        return change, summed_products(hidden[:-1], change)
+
+
+class FusedLSTMScan(Function):
+    """The LSTM with the gates of a step as one CUDA kernel, the one of ``torch.nn.LSTMCell``."""
+
+    @staticmethod
+    def forward(ctx: Context, entering: Tensor, weight: Tensor) -> Tensor:
+        """Hidden states after every step."""
+        length, members, batch, size = entering.shape
+        rows, m = members * batch, size // 4
+        entering = entering.contiguous()
+        gates = torch.empty_like(entering)
+        hidden, cell = (entering.new_empty(length + 1, members, batch, m) for _ in range(2))
+        hidden[0].zero_()
+        cell[0].zero_()
+        for step in range(length):
+            recurrent = torch.bmm(hidden[step], weight)
+            after, next_cell, workspace = torch.ops.aten._thnn_fused_lstm_cell(
+                entering[step].view(rows, size), recurrent.view(rows, size), cell[step].view(rows, m)
+            )
+            hidden[step + 1].copy_(after.view(members, batch, m))
+            cell[step + 1].copy_(next_cell.view(members, batch, m))
+            gates[step].copy_(workspace.view(members, batch, size))
+        ctx.save_for_backward(gates, hidden, cell, weight)
+        return hidden[1:]
+
+    @staticmethod
+    def backward(ctx: Context, *gradients: Tensor) -> tuple[Tensor, Tensor]:
+        """Back through time."""
+        (outer,) = gradients
+        gates, hidden, cell, weight = ctx.saved_tensors
+        length, members, batch, size = gates.shape
+        rows, m = members * batch, size // 4
+        back = weight.transpose(1, 2)
+        change = torch.empty_like(gates)
+        of_cell, of_hidden = cell.new_zeros(rows, m), torch.zeros_like(cell[0])
+        for step in range(length - 1, -1, -1):
+            total = (of_hidden + outer[step]).view(rows, m)
+            to_gates, of_cell, _ = torch.ops.aten._thnn_fused_lstm_cell_backward_impl(
+                total, of_cell, cell[step].view(rows, m), cell[step + 1].view(rows, m),
+                gates[step].view(rows, size), False,
+            )  # fmt: skip
+            change[step].copy_(to_gates.view(members, batch, size))
+            of_hidden = torch.bmm(change[step], back)
+        return change, summed_products(hidden[:-1], change)
+
+
+def gru_scan(entering: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """Hidden states (members, batch, length, m) of a GRU that starts at zero.
+
+    entering (members, batch, length, 3m): W x + b for the gates r, z, n; weight (members, m, 3m); bias (members, m)
+    of the candidate's recurrent part.
+    """
+    wanted = entering.dtype
+    entering, weight = scan_type(entering, weight)
+    return time_inside(GRUScan.apply(time_major(entering), weight, bias.to(entering.dtype))).to(wanted)
+
+
+class GRUScan(Function):
+    """The GRU with plain tensor operations; time-major."""
+
+    @staticmethod
+    def forward(ctx: Context, entering: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        """Hidden states after every step."""
+        length, members, batch, size = entering.shape
+        m = size // 3
+        gates = torch.empty(entering.shape, dtype=entering.dtype, device=entering.device)
+        candidate = entering.new_empty(length, members, batch, m)
+        hidden = entering.new_empty(length + 1, members, batch, m)
+        hidden[0].zero_()
+        for step in range(length):
+            recurrent, now = torch.bmm(hidden[step], weight), gates[step]
+            torch.add(entering[step, ..., : 2 * m], recurrent[..., : 2 * m], out=now[..., : 2 * m]).sigmoid_()
+            r, z, n = now.chunk(3, dim=-1)
+            torch.add(recurrent[..., 2 * m :], bias.unsqueeze(1), out=candidate[step])
+            torch.addcmul(entering[step, ..., 2 * m :], r, candidate[step], out=n).tanh_()
+            torch.lerp(n, hidden[step], z, out=hidden[step + 1])
+        ctx.save_for_backward(gates, candidate, hidden, weight)
+        return hidden[1:]
+
+    @staticmethod
+    def backward(ctx: Context, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Back through time."""
+        (outer,) = gradients
+        gates, candidate, hidden, weight = ctx.saved_tensors
+        m = hidden.shape[-1]
+        back = weight.transpose(1, 2)
+        # The candidate's gradient reaches the input as it is and the recurrent product only through r.
+        to_input, to_product = torch.empty_like(gates), torch.empty_like(gates)
+        of_hidden = torch.zeros_like(hidden[0])
+        for step in range(len(gates) - 1, -1, -1):
+            total = of_hidden + outer[step]
+            r, z, n = gates[step].chunk(3, dim=-1)
+            to_r, to_z, to_n = to_input[step].chunk(3, dim=-1)
+            _sigmoid_backward(total * (hidden[step] - n), z, grad_input=to_z)
+            _tanh_backward(total * (1.0 - z), n, grad_input=to_n)
+            _sigmoid_backward(to_n * candidate[step], r, grad_input=to_r)
+            to_product[step, ..., : 2 * m] = to_input[step, ..., : 2 * m]
+            torch.mul(to_n, r, out=to_product[step, ..., 2 * m :])
+            of_hidden = torch.baddbmm(total * z, to_product[step], back)
+        return to_input, summed_products(hidden[:-1], to_product), to_product[..., 2 * m :].sum(dim=(0, 2))
+
+
+def rnn_scan(entering: Tensor, weight: Tensor) -> Tensor:
+    """Hidden states (members, batch, length, m) of h ← tanh(entering + h W) from zero; weight (members, m, m)."""
+    wanted = entering.dtype
+    entering, weight = scan_type(entering, weight)
+    return time_inside(RNNScan.apply(time_major(entering), weight)).to(wanted)
+
+
+class RNNScan(Function):
+    """The plain recurrent network; time-major."""
+
+    @staticmethod
+    def forward(ctx: Context, entering: Tensor, weight: Tensor) -> Tensor:
+        """Hidden states after every step."""
+        length = len(entering)
+        hidden = entering.new_empty(length + 1, *entering.shape[1:])
+        hidden[0].zero_()
+        for step in range(length):
+            torch.baddbmm(entering[step], hidden[step], weight, out=hidden[step + 1]).tanh_()
+        ctx.save_for_backward(hidden, weight)
+        return hidden[1:]
+
+    @staticmethod
+    def backward(ctx: Context, *gradients: Tensor) -> tuple[Tensor, Tensor]:
+        """Back through time."""
+        (outer,) = gradients
+        hidden, weight = ctx.saved_tensors
+        back = weight.transpose(1, 2)
+        change = torch.empty_like(hidden[1:])
+        of_hidden = torch.zeros_like(hidden[0])
+        for step in range(len(change) - 1, -1, -1):
+            _tanh_backward(of_hidden + outer[step], hidden[step + 1], grad_input=change[step])
+            of_hidden = torch.bmm(change[step], back)
+        return change, summed_products(hidden[:-1], change)
+
+
+def summed_products(states: Tensor, changes: Tensor) -> Tensor:
+    """Σ over steps and batch of stateᵀ change: (length, members, batch, m or k) give (members, m, k)."""
+    left = states.transpose(0, 1).flatten(1, 2).transpose(1, 2)
+    return torch.bmm(left, changes.transpose(0, 1).flatten(1, 2))

@@ -1,0 +1,94 @@
+"""Names of models: what they mean, that they come back, and what is said about wrong ones."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.models.architecture import ModelSpec, architecture_named, architectures
+from separatrix.models.naming import parse_spec
+
+
+@pytest.mark.parametrize(
+    ("text", "layers", "width", "options"),
+    [
+        ("TF-(1,64)", ("transformer",), 64, {}),
+        ("LSTM-(3,256)", ("lstm",) * 3, 256, {}),
+        ("Mamba-(6,256)", ("mamba",) * 6, 256, {}),
+        ("lstm-(2, 64)", ("lstm",) * 2, 64, {}),
+        ("transformer-(1,64)", ("transformer",), 64, {}),
+        ("TF(1,64)", ("transformer",), 64, {}),
+        ("TF-(1,64,heads=4,positions=rotary)", ("transformer",), 64, {"heads": 4, "positions": "rotary"}),
+        ("TF-(1,64,heads=1,positions=learned)", ("transformer",), 64, {}),
+        ("Mamba,Mamba,TF-(6,256)", ("mamba", "mamba", "transformer") * 2, 256, {}),
+        ("LSTM,TF-(3,16,heads=2)", ("lstm", "transformer", "lstm"), 16, {"heads": 2}),
+    ],
+)
+def test_what_a_name_means(text, layers, width, options):
+    spec = parse_spec(text)
+    assert (spec.layers, spec.width, dict(spec.options)) == (layers, width, options)
+    assert parse_spec(str(spec)) == spec
+    assert ModelSpec.from_data(json.loads(json.dumps(spec.as_data()))) == spec
+
+
+def test_the_canonical_form_is_the_papers():
+    texts = ["TF-(1,64)", "LSTM-(3,256)", "Mamba-(6,256)", "LinTF-(6,256)", "RetNet-(6,256)", "DSS-(6,256)"]
+    assert [str(parse_spec(text.lower())) for text in texts] == texts
+    assert str(parse_spec("lstm,lstm-(4,8)")) == "LSTM-(4,8)"
+
+
+@given(st.data())
+def test_every_specification_comes_back(data):
+    names = data.draw(st.lists(st.sampled_from(sorted(architectures())), min_size=1, max_size=4))
+    options = {}
+    for name in names:
+        for option in architectures()[name].options:
+            if option.choices and data.draw(st.booleans()):
+                options[option.name] = data.draw(st.sampled_from(option.choices))
+    try:
+        spec = ModelSpec(tuple(names), 64, tuple(sorted(options.items())))
+    except SeparatrixError:
+        # Two architectures may offer different values of one option, and options may not fit together.
+        return
+    assert parse_spec(str(spec)) == spec
+    assert hash(parse_spec(str(spec))) == hash(spec)
+    assert ModelSpec.from_data(spec.as_data()) == spec
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("TF", "write NAME-(layers,width)"),
+        ("TF-(1)", "must begin with the number of layers and the width"),
+        ("TF-(1,x)", "must begin with the number of layers and the width"),
+        ("TF-(0,64)", "asks for 0 layers"),
+        ("TF-(99999999,64)", "asks for 99999999 layers"),
+        ("TF-(1,0)", "width 0 is out of range"),
+        ("Mamba,TF-(1,64)", "asks for 1 layers of a pattern of 2"),
+        ("Mamba,,TF-(3,64)", "has an empty place"),
+        ("TF-(1,64,heads)", "write NAME=VALUE"),
+        ("TF-(1,64,heads=2,heads=4)", "stands twice"),
+        ("TF-(1,64,heads=3)", "heads=3 does not divide width 64 of TF; choose 1, 2, 4, 8, 16, 32, 64"),
+        ("TF-(1,64,heads=0)", "out of range"),
+        ("TF-(1,64,heads=2.5)", "is not a whole number"),
+        ("TF-(1,10,heads=2,positions=rotary)", "a head of TF has 5"),
+        ("LSTM-(1,64,heads=2)", "unknown option of LSTM 'heads'"),
+        ("TF-(1,64,positions=rotari)", "nearest: rotary"),
+        ("TF-(1,64,head=2)", "nearest: heads"),
+        ("Transfomer-(1,64)", "nearest: transformer"),
+        ("LSMT-(1,64)", "nearest: LSTM"),
+    ],
+)
+def test_bad_names_are_explained_in_one_line(text, words):
+    with pytest.raises(SeparatrixError) as caught:
+        parse_spec(text)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_architecture_names_the_nearest():
+    with pytest.raises(UnknownNameError) as caught:
+        architecture_named("RetNt")
+    assert "RetNet" in caught.value.nearest

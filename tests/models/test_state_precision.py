@@ -1,0 +1,158 @@
+"""Theorem 2's protocol on trainable models: what is sent, what arrives, and what rounding does to the answers."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from separatrix.communication.protocols.transcript import Message
+from separatrix.errors import SeparatrixError
+from separatrix.models.architecture import ModelSpec
+from separatrix.models.naming import parse_spec
+from separatrix.models.protocol import run_state_protocol
+from separatrix.models.state_precision import Quantiser, from_numbers, prefix_cut, state_precision, to_numbers
+from separatrix.models.task_model import model_for_task
+from separatrix.tasks import tasks
+from tests.models.architecture_cases import RECURRENT, WIDTH
+
+LOOKUP = tasks()["index-lookup"]
+
+
+def seen_after(model, cells, cut):
+    """The state after the cut and a quantiser for what was seen there."""
+    state = model.initial_state(cells.shape[1])
+    for position in range(cut):
+        _, state = model.step(cells[:, :, position], state)
+    numbers = to_numbers(state)
+    return state, lambda bits: Quantiser(numbers.amin(dim=1), numbers.amax(dim=1), bits)
+
+
+@pytest.mark.parametrize("name", RECURRENT)
+def test_every_recurrent_architecture_runs_the_protocol(name):
+    spec = ModelSpec((name, name), WIDTH)
+    model = model_for_task(spec, LOOKUP, 10, seeds=[1], dtype=torch.float64)
+    cells = torch.randint(64, (1, 20, 11), generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        state, quantiser = seen_after(model, cells, 7)
+        again = from_numbers(to_numbers(state), state)
+        for before, after in zip(state, again, strict=True):
+            for first, second in zip(before, after, strict=True):
+                assert torch.equal(first, second)
+        run = run_state_protocol(model, quantiser(16), cells[0, 0], 7)
+        assert run.transcript.one_way
+        assert run.transcript.total_bits == 16 * spec.state_numbers(11) == spec.state_bits(11, 16)
+        direct = model(cells[:, :1])[0, 0, 7:]
+        # 16 bits move every number by at most its range / 2^17.
+        torch.testing.assert_close(run.logits, direct, rtol=0, atol=0.01)
+        # With more bits it comes closer.
+        fine = run_state_protocol(model, quantiser(24), cells[0, 0], 7)
+        assert (fine.logits - direct).abs().max() <= (run.logits - direct).abs().max()
+
+
+@settings(deadline=None)
+@given(st.integers(1, 24), st.integers(0, 99))
+def test_rounding_moves_a_number_by_at_most_half_a_step(bits, seed):
+    generator = torch.Generator().manual_seed(seed)
+    numbers = torch.randn(2, 5, 3, dtype=torch.float64, generator=generator)
+    least, largest = numbers.amin(dim=1), numbers.amax(dim=1)
+    quantiser = Quantiser(least, largest, bits)
+    codes = quantiser.codes(numbers)
+    assert codes.min() >= 0 and codes.max() < 2**bits
+    step = (largest - least).unsqueeze(1) / (2**bits - 1)
+    assert torch.all((quantiser.rounded(numbers) - numbers).abs() <= step / 2 + 1e-12)
+    torch.testing.assert_close(quantiser.codes(quantiser.values(codes)), codes)
+    # What lies outside is moved to the nearest end.
+    torch.testing.assert_close(quantiser.rounded(largest.unsqueeze(1) + 5.0), largest.unsqueeze(1))
+
+
+def test_a_number_that_never_changes_comes_back():
+    constant = torch.full((1, 1), 0.25)
+    for bits in (0, 1, 8):
+        quantiser = Quantiser(constant, constant, bits)
+        assert torch.equal(quantiser.rounded(torch.full((1, 4, 1), 0.25)), torch.full((1, 4, 1), 0.25))
+
+
+def remembering(length: int):
+    """A recurrent network with hand-set weights that counts ones minus zeros, and the task that asks for its sign."""
+    task = tasks()["majority"]
+    model = model_for_task(parse_spec("RNN-(1,4)"), task, length, seeds=[0], dtype=torch.float64)
+    mixer = model.blocks[0].mixer
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.zero_()
+        model.embedding.weight[0, 1, 0] = 1.0
+        model.embedding.weight[0, 0, 0] = -1.0
+        # tanh is nearly linear near zero: h counts ones minus zeros in units of 1/1000.
+        mixer.input_weight[0, 0, 0] = 1e-3
+        mixer.state_weight[0, 0, 0] = 1.0
+        model.readout.weight[0, 0, 1] = 1.0
+    return model, task
+
+
+def test_accuracy_falls_where_the_bits_no_longer_hold_the_count():
+    """A counter needs about log₂ N bits; with fewer its answers near the threshold become wrong."""
+    length = 15
+    model, task = remembering(length)
+    report = state_precision(model, task, length, bits=(1, 2, 6, 10), cut=length - 1, examples=200)
+    assert report.unrounded == (1.0,)
+    accuracy = {point.bits: point.accuracy[0] for point in report.points}
+    assert accuracy[10] == 1.0
+    assert accuracy[1] < 0.95
+    assert report.bits_used() in (6, 10)
+    assert [point.message_bits for point in report.points] == [4, 8, 24, 40]
+    everywhere = state_precision(model, task, length, bits=(2, 12), cut=length - 1, examples=200, where="every step")
+    assert everywhere.unrounded == (1.0,)
+    assert everywhere.points[0].accuracy[0] < everywhere.points[1].accuracy[0]
+
+
+def test_bits_used_needs_all_finer_points_too():
+    model, task = remembering(7)
+    report = state_precision(model, task, 7, bits=(1, 8), examples=50)
+    data = report.as_data()
+    assert data["state_numbers"] == 4 and len(data["points"]) == 2
+    worst = state_precision(model, task, 7, bits=(0,), examples=50, cut=6)
+    assert worst.bits_used() is None or worst.points[0].accuracy[0] >= worst.unrounded[0] - 0.01
+
+
+def test_members_are_measured_side_by_side():
+    model = model_for_task(parse_spec("LSTM-(1,16)"), LOOKUP, 10, seeds=[0, 1], dtype=torch.float64)
+    both = state_precision(model, LOOKUP, 10, bits=(3, 9), examples=64)
+    for member in range(2):
+        alone = state_precision(model.member(member), LOOKUP, 10, bits=(3, 9), examples=64)
+        assert alone.unrounded == (both.unrounded[member],)
+        assert [point.accuracy[0] for point in alone.points] == [point.accuracy[member] for point in both.points]
+
+
+def test_a_damaged_message_changes_the_answer_or_is_refused():
+    model, _ = remembering(7)
+    cells = torch.tensor([1, 1, 1, 1, 0, 0, 0])
+    quantiser = Quantiser(torch.full((1, 4), -0.01), torch.full((1, 4), 0.01), 8)
+    right = run_state_protocol(model, quantiser, cells, 5)
+
+    def flipped(message: Message) -> str:
+        return "".join("1" if bit == "0" else "0" for bit in message.bits)
+
+    wrong = run_state_protocol(model, quantiser, cells, 5, wire=flipped)
+    assert right.logits.argmax(-1)[-1] != wrong.logits.argmax(-1)[-1]
+    with pytest.raises(SeparatrixError, match="ends too early"):
+        run_state_protocol(model, quantiser, cells, 5, wire=lambda message: message.bits[:-1])
+
+
+def test_the_cut_of_a_task():
+    assert prefix_cut(LOOKUP, 20) == 20
+    assert 0 < prefix_cut(tasks()["dyck"], 20) < tasks()["dyck"].positions(20)
+
+
+def test_bad_input():
+    model = model_for_task(parse_spec("LSTM-(1,16)"), LOOKUP, 10, seeds=[0])
+    with pytest.raises(SeparatrixError, match="leaves one side nothing"):
+        state_precision(model, LOOKUP, 10, cut=11)
+    with pytest.raises(SeparatrixError, match="out of range"):
+        state_precision(model, LOOKUP, 10, bits=(40,))
+    with pytest.raises(SeparatrixError, match="no step form"):
+        state_precision(model_for_task(parse_spec("TF-(1,16)"), LOOKUP, 10, seeds=[0]), LOOKUP, 10)
+    averaging = tasks()["sparse-averaging"]
+    with pytest.raises(SeparatrixError, match="vectors"):
+        state_precision(model_for_task(parse_spec("LSTM-(1,16)"), averaging, 10, seeds=[0]), averaging, 10)
+    with pytest.raises(SeparatrixError, match="no member 3 of 1"):
+        model.member(3)
