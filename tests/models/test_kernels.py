@@ -204,7 +204,7 @@ def test_a_step_is_captured_in_a_graph(short: str) -> None:
         with torch.autocast("cuda", dtype=torch.bfloat16, cache_enabled=False):
             loss = model(tokens, read=read).float().square().sum()
         loss.backward()
-        return loss
+        return loss.detach()
 
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())

@@ -165,7 +165,7 @@ class Ensemble:
     def load(self, tensors: dict[str, Tensor], step: int) -> None:
         """Go on from what :meth:`tensors` gave after ``step`` steps."""
         self.step = step
-        self._restore({name: tensors[name] for name in self._buffers()}, torch.tensor(float(step)))
+        self._restore({name: tensors[name] for name in self._buffers()}, torch.tensor(step, dtype=torch.float64))
         self.sums.copy_(tensors["sums"])
 
     def numbers_of_one_member(self) -> int:
@@ -176,11 +176,13 @@ class Ensemble:
 def compile_blocks(model: SequenceModel) -> None:
     """Fuse what stands between the products of a block; blocks of one kind share one compilation.
 
-    Set ``SEPARATRIX_COMPILE=0`` to train without it: the first step of a new shape then starts at once.
+    Set ``SEPARATRIX_COMPILE=0`` to train without it: the first step of a new shape then starts at once. Bare blocks are
+    loops over time of fused cells, in which there is nothing left to fuse and which the compiler does not take.
     """
     if os.environ.get("SEPARATRIX_COMPILE", "1") != "0":
         for block in model.blocks:
-            block.compile()
+            if not block.bare:
+                block.compile()
 
 
 def _rates(specs: Sequence[RunSpec]) -> MemberRates:
