@@ -5,15 +5,21 @@ from dataclasses import dataclass, field
 from rich.console import Console
 from rich.table import Table
 
+from separatrix.atlas.section import Figure
+
+FIGURES = "figures"
+"""The folder beside a page that holds its pictures."""
+
 
 @dataclass
 class Report:
-    """A titled table; every cell is already text."""
+    """A titled table, and pictures of it; every cell is already text."""
 
     title: str
     conditions: str
     headings: tuple[str, ...]
     rows: list[list[str]] = field(default_factory=list[list[str]])
+    figures: list[Figure] = field(default_factory=list[Figure])
 
     def add(self, *cells: object) -> None:
         """Append one row."""
@@ -33,4 +39,5 @@ class Report:
         head = "| " + " | ".join(heading.strip() for heading in self.headings) + " |"
         rule = "|" + "|".join("---" if number == 0 else "---:" for number in range(len(self.headings))) + "|"
         body = "\n".join("| " + " | ".join(row) + " |" for row in self.rows)
-        return f"## {self.title}\n\n{self.conditions}\n\n{head}\n{rule}\n{body}\n"
+        shown = "".join(f"![{each.caption}]({FIGURES}/{each.name}.svg)\n\n" for each in self.figures)
+        return f"## {self.title}\n\n{self.conditions}\n\n{shown}{head}\n{rule}\n{body}\n"

@@ -23,6 +23,16 @@ MODULES = [
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
+FILE = re.compile(r'^```\w+ title="([\w.-]+)"\n(.*?)^```', re.MULTILINE | re.DOTALL)
+"""A block with a title is a file of that name, there before the page's commands are run."""
+
+
+def enter(folder: Path, page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    for name, text in FILE.findall(page.read_text(encoding="utf-8")):
+        (folder / name).write_text(text, encoding="utf-8")
+
+
 def blocks(page: Path, language: str) -> list[str]:
     return [text for kind, text in BLOCK.findall(page.read_text(encoding="utf-8")) if kind == language]
 
@@ -41,7 +51,7 @@ def test_there_are_docstring_examples():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_blocks_run_top_to_bottom(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+    enter(tmp_path, page, monkeypatch)
     space: dict[str, object] = {}
     ran = 0
     for number, block in enumerate(blocks(page, "python")):
@@ -53,7 +63,7 @@ def test_python_blocks_run_top_to_bottom(page, tmp_path, monkeypatch):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_console_blocks_print_what_they_show(page, tmp_path, monkeypatch, capsys):
     """A block ``$ separatrix …`` is run; what follows it must be exactly what it prints, if anything follows."""
-    monkeypatch.chdir(tmp_path)
+    enter(tmp_path, page, monkeypatch)
     monkeypatch.setenv("COLUMNS", "100")
     ran = 0
     for block in blocks(page, "console"):

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from separatrix.arithmetic import Floating
 from separatrix.certificates import Claim, check, replay
 from separatrix.certificates.certificate import check_certificate, write_certificate
+from separatrix.certificates.meanings.languages import DyckLanguage, language_of
 from separatrix.certificates.methods import automaton
-from separatrix.certificates.methods._languages import DyckLanguage, language_of
 from separatrix.certificates.verdict import UnsupportedError
 from separatrix.constructions import Options, constructions
 from separatrix.networks import ExactMatrix, Readout, RecurrentNetwork, ReluMap, exact
 from separatrix.tasks import tasks
+from tests.certificates.changes import changed
 
 VARIANTS = [("dyck-dfa", "repaired"), ("dyck-dfa", "one-hot"), ("dyck-rnn", "repaired"), ("dyck-rnn", "two-maps")]
 EVERY_VARIANT = pytest.mark.parametrize(("name", "variant"), VARIANTS)
@@ -40,12 +41,6 @@ def assert_refuted(network: RecurrentNetwork, claim: Claim) -> tuple[Any, ...]:
     assert len(verdict.counterexample) == claim.length
     assert not replay(network, claim, numpy.array(verdict.counterexample))["right"]
     return verdict.counterexample
-
-
-def changed(matrix: ExactMatrix, row: int, column: int, by: int) -> ExactMatrix:
-    numerators = matrix.numerators.copy()
-    numerators[row, column] += by
-    return ExactMatrix(numerators, matrix.denominator)
 
 
 def with_map(network: RecurrentNetwork, number: int, **fields: Any) -> RecurrentNetwork:

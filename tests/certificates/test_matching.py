@@ -9,16 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from separatrix.arithmetic import FixedPoint, arithmetic_named
 from separatrix.certificates import Claim, Verdict, check, replay
-from separatrix.certificates.methods._bounded_softmax import Group, averages
-from separatrix.certificates.methods._matching_tasks import MatchingInputs
-from separatrix.certificates.methods._token_scores import match_and_other
-from separatrix.certificates.methods.pair_matching import PairMatching
-from separatrix.certificates.verdict import UnsupportedError
-from separatrix.constructions import Options, constructions
-from separatrix.networks import Attention, EmbeddingPart, ExactMatrix, Network, SignRows
-from separatrix.tasks import tasks
+from separatrix.networks import EmbeddingPart, ExactMatrix, Network, SignRows
+from tests.certificates.changes import build as build_with
+from tests.certificates.changes import entry, with_layer
+from tests.certificates.changes import with_head as with_first_head
 
 METHODS = {
     "match2-code": "pair-matching",
@@ -33,10 +28,7 @@ SMALL = [
 
 
 def build(name: str, length: int, modulus: int | None = None, **options: Any) -> tuple[Network, Claim]:
-    parameters = {} if modulus is None else {"modulus": modulus}
-    built = constructions()[name].build(length, Options(parameters=parameters, **options))
-    assert isinstance(built.network, Network)
-    return built.network, Claim(built.task, length, built.arithmetic)
+    return build_with(name, length, {} if modulus is None else {"modulus": modulus}, **options)
 
 
 def both(name: str, network: Network, claim: Claim) -> tuple[Verdict, Verdict]:
@@ -53,21 +45,8 @@ def assert_refuted(name: str, network: Network, claim: Claim) -> None:
     assert check(network, claim).refuted
 
 
-def entry(matrix: ExactMatrix, row: int, column: int, value: int) -> ExactMatrix:
-    numerators = matrix.numerators.copy()
-    numerators[row, column] = value
-    return ExactMatrix(numerators, matrix.denominator)
-
-
-def with_layer(network: Network, number: int, **fields: Any) -> Network:
-    layers: list[Any] = list(network.layers)
-    layers[number] = replace(layers[number], **fields)
-    return replace(network, layers=tuple(layers))
-
-
 def with_head(network: Network, **fields: Any) -> Network:
-    layer: Any = network.layers[0]
-    return with_layer(network, 0, heads=(replace(layer.heads[0], **fields),))
+    return with_first_head(network, 0, **fields)
 
 
 def with_part(network: Network, number: int, **fields: Any) -> Network:
@@ -91,7 +70,7 @@ def part_of(network: Network, slot: str) -> tuple[int, EmbeddingPart]:
      ("match3-last", 2, 3), ("match3-last", 3, 50), ("directed-3-cycle", 3, None)],
 )  # fmt: skip
 def test_both_methods_accept_right_networks(name, length, modulus, rounding, scoring):
-    network, claim = build(name, length, modulus, rounding=rounding, scoring=scoring)
+    network, claim = build(name, length, modulus, rounding=rounding, attention=scoring)
     by_argument, by_enumeration = both(name, network, claim)
     assert by_argument.valid, by_argument.reason
     assert by_enumeration.valid
@@ -304,96 +283,3 @@ def test_verdicts_never_contradict_enumeration(case):
     by_argument, by_enumeration = both(name, network, claim)
     assert not (by_argument.valid and by_enumeration.refuted), by_argument
     assert not (by_argument.refuted and by_enumeration.valid), by_argument
-
-
-@given(data=st.data(), rounding=st.sampled_from(["down", "nearest"]), scoring=st.sampled_from(["softmax", "hard"]))
-@settings(max_examples=200, deadline=None)
-def test_averages_of_rows_stay_within_their_bounds(data, rounding, scoring):
-    """Rows drawn inside their groups' bounds, averaged by the arithmetic itself."""
-    arithmetic = FixedPoint(5, data.draw(st.integers(2, 4)), rounding)
-    one, span = arithmetic.largest, 8 * arithmetic.largest
-    groups: list[Group] = []
-    scores: list[int] = []
-    values: list[int] = []
-    for _ in range(data.draw(st.integers(1, 3))):
-        count = data.draw(st.integers(1, 6))
-        high = data.draw(st.integers(-span, span))
-        own = [high - data.draw(st.integers(0, 3 * one)) for _ in range(count)]
-        low_value, high_value = sorted(data.draw(st.tuples(st.integers(-3, 3), st.integers(-3, 3))))
-        best = max(own) - data.draw(st.integers(0, one))
-        groups.append(Group(count, *(numpy.array([each]) for each in (best, high, low_value, high_value))))
-        scores += own
-        values += [data.draw(st.integers(low_value, high_value)) for _ in range(count)]
-    row = numpy.array(scores)
-    if scoring == "softmax":
-        weights = arithmetic.softmax(row)
-    else:
-        best_ones = (row == row.max()) * one
-        weights = arithmetic.divide(best_ones, arithmetic.sum(best_ones))
-    average = int(weights @ numpy.array(values))
-    box = averages(groups, arithmetic, scoring, "the row")
-    assert int(box.low[0, 0]) <= average <= int(box.high[0, 0])
-
-
-# -- what the methods rest on -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("modulus", [3, 4, 9, 10])
-def test_the_checkers_meaning_is_the_tasks(modulus):
-    inputs = MatchingInputs(2, modulus)
-    partners = inputs.partners() + 1
-    task = tasks()["match2"].with_parameters(modulus=modulus)
-    for first in inputs.numbers.tolist():
-        for second in inputs.numbers.tolist():
-            expected = int(second == partners[first - 1] or first == partners[first - 1])
-            assert list(task.solve([0, first, second], 2))[1] == expected
-
-
-def test_the_last_number_may_be_looked_at():
-    """match3-last is the question whether one of z_1 … z_{N-1} matches as in match2, z_N included."""
-    last, pairs = (tasks()[name].with_parameters(modulus=6) for name in ("match3-last", "match2"))
-    for examples in last.enumerate(4):
-        for row in examples.inputs.tolist():
-            found = [each for each in pairs.solve(row, 4)[1:-1] if each]
-            assert last.solve(row, 4)[-1] == int(bool(found))
-
-
-@pytest.mark.parametrize("modulus", [5, 16, 37])
-def test_scores_by_difference_are_the_scores(modulus):
-    network, claim = build("match2-code", 4, modulus)
-    arithmetic = claim.arithmetic
-    assert isinstance(arithmetic, FixedPoint)
-    layer = network.layers[0]
-    assert isinstance(layer, Attention)
-    head = layer.heads[0]
-    inputs = MatchingInputs(4, modulus)
-    rows = [numpy.concatenate([part.rule.rows(part.row_numbers(inputs.numbers, inputs.numbers * 0)[0], arithmetic)
-                               for part in (part_of(network, slot)[1],)]) for slot in ("asked", "key")]  # fmt: skip
-    queries = arithmetic.matmul(rows[0], head.query.encoded(arithmetic)[:, network.slots.columns("asked")].T)
-    keys = arithmetic.matmul(rows[1], head.key.encoded(arithmetic)[:, network.slots.columns("key")].T)
-    scores = arithmetic.matmul(queries, keys.T)
-    match, other = match_and_other(head, network, queries, keys, inputs.partners(), arithmetic)
-    place = numpy.arange(modulus)
-    assert match.tolist() == scores[place, inputs.partners()].tolist()
-    scores[place, inputs.partners()] = scores.min()
-    assert (other >= scores.max(axis=1)).all()
-    if modulus == 16:
-        assert other.tolist() == scores.max(axis=1).tolist()
-
-
-def test_what_is_not_covered_is_refused_and_not_decided():
-    network, claim = build("match2-code", 3, 5)
-    for other, said in (
-        (replace(claim, arithmetic=arithmetic_named("float32")), "not a fixed point"),
-        (replace(claim, arithmetic=FixedPoint(3, 30)), "62 bits"),
-        (replace(claim, arithmetic=FixedPoint(3, 6, softmax_rule="once")), "rounds softmax once"),
-        (replace(claim, task=tasks()["match3"]), "covers match2"),
-        (replace(claim, length=4), "the network reads"),
-    ):
-        with pytest.raises(UnsupportedError, match=said):
-            PairMatching().prove(network, other)
-    linear, claim = build("match2-code", 3, 5, scoring="linear")
-    verdict = check(linear, claim, "pair-matching")
-    assert not verdict.valid
-    assert not verdict.refuted
-    assert "linear" in verdict.reason

@@ -1,49 +1,18 @@
 """Planted faults: every one is rejected, with an input that really fails; and right networks are never rejected."""
 
-import json
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
-import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from separatrix.certificates import Claim, check, replay
-from separatrix.certificates.certificate import check_certificate, write_certificate
-from separatrix.certificates.meaning import Count, Lookup, meaning_of
-from separatrix.constructions import Options, constructions
-from separatrix.errors import SeparatrixError
-from separatrix.networks import Attention, ExactMatrix, FeedForward, Network, SignRows
+from separatrix.arithmetic import Floating
+from separatrix.certificates import check
+from separatrix.certificates.meanings.counts import Count, Lookup, meaning_of
+from separatrix.networks import Attention, FeedForward, Network, SignRows
 from separatrix.tasks import tasks
-
-
-def build(name: str, length: int, **options: Any) -> tuple[Network, Claim]:
-    built = constructions()[name].build(length, Options(**options))
-    assert isinstance(built.network, Network)
-    return built.network, Claim(built.task, length, built.arithmetic)
-
-
-def assert_refuted(network: Network, claim: Claim) -> None:
-    verdict = check(network, claim)
-    assert not verdict.valid
-    assert verdict.refuted, verdict.reason
-    assert verdict.counterexample is not None
-    assert not replay(network, claim, numpy.array(verdict.counterexample))["right"]
-
-
-def changed(matrix: ExactMatrix, row: int, column: int, by: int) -> ExactMatrix:
-    numerators = matrix.numerators.copy()
-    numerators[row, column] += by
-    return ExactMatrix(numerators, matrix.denominator)
-
-
-def with_layer(network: Network, number: int, **fields: Any) -> Network:
-    layers = list(network.layers)
-    layers[number] = replace(layers[number], **fields)
-    return replace(network, layers=tuple(layers))
-
+from tests.certificates.changes import assert_refuted, build, changed, with_layer
 
 CASES = [("index-lookup", 16), ("equality", 12), ("disjointness", 12), ("dnf", 12), ("majority", 12)]
 
@@ -217,110 +186,15 @@ def test_meanings_are_what_the_tasks_solve(name, length, parameters):
                 expected = row[row[-1] - meaning.first_token]
             else:
                 assert isinstance(meaning, Count)
-                held = 0
-                symbols = parameters.get("alphabet", 2)
-                for positions, values in meaning.features:
-                    number = 0
-                    for position in positions:
-                        number = number * symbols + row[position]
-                    held += values[number]
+                features = zip(meaning.places.tolist(), meaning.tables, strict=True)
+                held = sum(int(table[tuple(row[place] for place in places)]) for places, table in features)
                 expected = meaning.answer(held)
             assert expected == task.solve(row, length)[-1]
 
 
 def test_networks_outside_the_method_are_not_claimed():
     network, claim = build("index-lookup", 16)
-    floats = replace(claim, arithmetic=__import__("separatrix.arithmetic", fromlist=["Floating"]).Floating("float64"))
-    verdict = check(network, floats, "position-addressed")
+    verdict = check(network, replace(claim, arithmetic=Floating("float64")), "position-addressed")
     assert not verdict.valid
     assert not verdict.refuted
     assert "not a fixed point" in verdict.reason
-
-
-class TestCertificateFiles:
-    """Certificates on disk: whole, honest, bound to one weight file."""
-
-    @pytest.fixture
-    def folder(self, tmp_path):
-        network, claim = build("equality", 16)
-        write_certificate(network, claim, check(network, claim), tmp_path, {"construction": "equality"})
-        return tmp_path
-
-    def test_a_fresh_certificate_is_valid(self, folder):
-        assert check_certificate(folder / "certificate.json").verdict.valid
-        assert check_certificate(folder).verdict.valid
-        assert sorted(path.name for path in folder.iterdir()) == ["certificate.json", "network.safetensors"]
-
-    def test_the_same_build_gives_the_same_bytes(self, folder, tmp_path_factory):
-        other = tmp_path_factory.mktemp("other")
-        network, claim = build("equality", 16)
-        write_certificate(network, claim, check(network, claim), other, {"construction": "equality"})
-        for name in ("certificate.json", "network.safetensors"):
-            assert (folder / name).read_bytes() == (other / name).read_bytes()
-
-    def test_another_weight_file_is_rejected(self, folder):
-        path = folder / "network.safetensors"
-        content = bytearray(path.read_bytes())
-        content[-1] ^= 1
-        path.write_bytes(content)
-        verdict = check_certificate(folder).verdict
-        assert not verdict.valid
-        assert "hash" in verdict.reason
-
-    @pytest.mark.parametrize(
-        ("field", "value"),
-        [
-            ("length", 18),
-            ("inputs_covered", "2^17"),
-            ("method", "enumeration"),
-            ("sha256", "0" * 64),
-            ("arithmetic", "fixed:N=16,Kc=1,down"),
-            ("parameters", {"alphabet": 2, "answer_one": "unequal"}),
-            ("size", {"layers": 1}),
-        ],
-    )
-    def test_every_edited_statement_is_rejected(self, folder, field, value):
-        path = folder / "certificate.json"
-        content = json.loads(path.read_text())
-        content[field] = value
-        path.write_text(json.dumps(content))
-        assert not check_certificate(path).verdict.valid
-
-    @pytest.mark.parametrize("damage", ["", "{", "[]", "null", '{"format": "x"}', "\x00\x01"])
-    def test_damaged_certificates_are_refused(self, folder, damage):
-        path = folder / "certificate.json"
-        path.write_text(damage)
-        with pytest.raises(SeparatrixError) as caught:
-            check_certificate(path)
-        assert "\n" not in str(caught.value)
-
-    def test_truncated_certificates_are_refused(self, folder):
-        path = folder / "certificate.json"
-        text = path.read_text()
-        path.write_text(text[: len(text) // 2])
-        with pytest.raises(SeparatrixError, match="not JSON"):
-            check_certificate(path)
-
-    @pytest.mark.parametrize(
-        ("field", "value"),
-        [
-            ("network", "../x"),
-            ("task", "nope"),
-            ("length", "16"),
-            ("parameters", {"nope": 1}),
-            ("arithmetic", "fixed:x"),
-        ],
-    )
-    def test_unreadable_statements_are_refused(self, folder, field, value):
-        path = folder / "certificate.json"
-        content = json.loads(path.read_text())
-        content[field] = value
-        path.write_text(json.dumps(content))
-        with pytest.raises(SeparatrixError):
-            check_certificate(path)
-
-    def test_there_is_no_certificate_for_a_false_claim(self, tmp_path):
-        network, claim = build("equality", 16, gain=Fraction(1))
-        with pytest.raises(SeparatrixError, match="no certificate"):
-            write_certificate(network, claim, check(network, claim), tmp_path, {})
-        assert not list(tmp_path.iterdir())

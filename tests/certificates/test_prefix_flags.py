@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from separatrix.arithmetic import Floating
-from separatrix.certificates import Claim, check, replay
+from separatrix.certificates import Claim, check
 from separatrix.certificates.certificate import check_certificate, write_certificate
 from separatrix.constructions import Options, constructions
 from separatrix.networks import Attention, ExactMatrix, FeedForward, Network, TableRows
+from tests.certificates.changes import assert_refuted, changed, with_layer
 
 EVERY_VARIANT = pytest.mark.parametrize("variant", ["repaired", "lookup"])
 
@@ -22,26 +23,6 @@ def build(length: int, types: int = 2, depth: int = 2, variant: str = "repaired"
     built = constructions()["dyck-transformer"].build(length, options)
     assert isinstance(built.network, Network)
     return built.network, Claim(built.task, length, built.arithmetic)
-
-
-def assert_refuted(network: Network, claim: Claim, method: str | None = None) -> tuple[Any, ...]:
-    verdict = check(network, claim, method)
-    assert verdict.refuted, verdict.reason
-    assert verdict.counterexample is not None
-    assert not replay(network, claim, numpy.array(verdict.counterexample))["right"]
-    return verdict.counterexample
-
-
-def changed(matrix: ExactMatrix, row: int, column: int, by: int) -> ExactMatrix:
-    numerators = matrix.numerators.copy()
-    numerators[row, column] += by
-    return ExactMatrix(numerators, matrix.denominator)
-
-
-def with_layer(network: Network, number: int, **fields: Any) -> Network:
-    layers = list(network.layers)
-    layers[number] = replace(layers[number], **fields)
-    return replace(network, layers=tuple(layers))
 
 
 @EVERY_VARIANT

@@ -75,9 +75,9 @@ def test_large_lengths_are_certified(name, length):
 
 
 def test_hard_attention_is_certified_too_and_linear_attention_refuted():
-    hard = constructions()["index-lookup"].build(16, Options(scoring="hard"))
+    hard = constructions()["index-lookup"].build(16, Options(attention="hard"))
     assert check(hard.network, Claim(hard.task, 16, hard.arithmetic)).valid
-    linear = constructions()["index-lookup"].build(16, Options(scoring="linear"))
+    linear = constructions()["index-lookup"].build(16, Options(attention="linear"))
     verdict = check(linear.network, Claim(linear.task, 16, linear.arithmetic))
     assert not verdict.valid
     assert verdict.refuted

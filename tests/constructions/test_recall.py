@@ -6,9 +6,10 @@ from typing import Any
 import numpy
 import pytest
 
+from separatrix.certificates.checker import apply
 from separatrix.certificates.methods.enumeration import METHOD as ENUMERATION
 from separatrix.certificates.methods.position_addressed import METHOD as POSITION_ADDRESSED
-from separatrix.certificates.verdict import Claim, apply
+from separatrix.certificates.verdict import Claim
 from separatrix.constructions.construction import Built, Construction, Options
 from separatrix.constructions.pieces import addresses
 from separatrix.constructions.theorems.associative_recall import CONSTRUCTION as ASSOCIATIVE_RECALL
@@ -93,7 +94,7 @@ def test_widths_stay_below_the_papers_three_blocks():
 @pytest.mark.parametrize("scoring", ["softmax", "hard"])
 @pytest.mark.parametrize("rounding", ["down", "nearest"])
 def test_other_roundings_and_hard_attention_answer_too(scoring, rounding):
-    built = MQAR.build(6, Options(scoring=scoring, rounding=rounding, parameters={"keys": 3}))
+    built = MQAR.build(6, Options(attention=scoring, rounding=rounding, parameters={"keys": 3}))
     assert apply(ENUMERATION, built.network, Claim(built.task, 6, built.arithmetic)).valid
 
 

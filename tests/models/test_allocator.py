@@ -13,10 +13,10 @@ if sys.argv[1] == "keep":
     assert keep_freed_memory()
 def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-for _ in range(2):
+for _ in range(5):
     torch.zeros(16 << 20)
 before = faults()
-for _ in range(5):
+for _ in range(10):
     torch.zeros(16 << 20)
 print(faults() - before)
 """
@@ -30,6 +30,6 @@ def test_kept_memory_is_used_again():
         )
         for mode in ("keep", "leave")
     }
-    # 64 MiB are 16384 pages of 4 KiB, or 32 of 2 MiB; kept memory is not faulted in again.
-    assert counts["leave"] >= 5 * 32
-    assert counts["keep"] * 10 < counts["leave"]
+    # 64 MiB are 16384 pages of 4 KiB, or 32 of 2 MiB. Kept memory is faulted in again at most where the heap still grew.
+    assert counts["leave"] >= 10 * 32
+    assert counts["keep"] * 2 < counts["leave"]

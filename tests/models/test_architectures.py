@@ -1,5 +1,7 @@
 """Contracts that every architecture of the catalog keeps; a new file of an architecture is tested by existing."""
 
+from pathlib import Path
+
 import pytest
 import torch
 from torch.autograd import gradcheck
@@ -20,6 +22,7 @@ from tests.models.architecture_cases import (
     specs,
 )
 
+PAGE = Path(__file__).parents[2] / "docs" / "architectures.md"
 LENGTH = 37
 """No multiple of any chunk."""
 every_spec = pytest.mark.parametrize("spec", specs(), ids=str)
@@ -42,6 +45,23 @@ def test_an_entry_describes_itself(name):
         assert text.strip()
     assert len({each.name for each in entry.options}) == len(entry.options)
     assert sum(each.short.casefold() == entry.short.casefold() for each in architectures().values()) == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_entry_stands_in_the_documentation(name):
+    entry, page = architectures()[name], PAGE.read_text(encoding="utf-8")
+    for text in (f"### {entry.short}: {entry.title}", entry.reference, entry.equations, entry.block, *entry.deviations):
+        assert text in page
+    for option in entry.options:
+        assert f"`{option.name}=" in page
+
+
+def test_positions_of_a_mixture_are_added_when_any_layer_asks():
+    """The linear Transformer wants none by itself, the Transformer learned ones."""
+    assert model_of(ModelSpec(("linear-transformer", "transformer"), WIDTH), 9).positions.kind == "learned"
+    assert model_of(ModelSpec(("linear-transformer",), WIDTH), 9).positions is None
+    rotary = ModelSpec(("lstm", "transformer"), WIDTH, (("positions", "rotary"),))
+    assert model_of(rotary, 9).positions is None
 
 
 @every_spec
@@ -225,6 +245,24 @@ def test_type_and_device_follow_the_model(spec):
             assert output.dtype == dtype
             assert output.device.type == "cpu"
             assert torch.isfinite(output).all()
+
+
+@every_spec
+def test_half_precision_products_stay_near(spec):
+    """As the trainer runs with bfloat16: the forward pass under autocast, the backward pass outside it."""
+    length = 13
+    model = model_of(spec, length, seeds=(1, 2), dtype=torch.float32)
+    inputs, lengths = inputs_of(spec, 2, 3, length), torch.tensor([[13, 11, 12], [13, 13, 11]])
+    for read in (None, torch.full((2, 3, 1), 10)):
+        exact = model(inputs, read=read, lengths=lengths)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            outputs = model(inputs, read=read, lengths=lengths).float()
+        if "HardTF" not in str(spec):
+            # A maximum may fall on another position.
+            torch.testing.assert_close(outputs, exact, rtol=0.1, atol=0.1)
+        for name, gradient in gradients(model, outputs).items():
+            assert gradient.dtype == torch.float32
+            assert torch.isfinite(gradient).all(), name
 
 
 @pytest.mark.parametrize("name", NAMES)

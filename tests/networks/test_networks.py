@@ -25,8 +25,9 @@ from separatrix.networks import (
     exact,
     identity,
 )
-from separatrix.networks.evaluate import attend, run_layer
+from separatrix.networks.evaluate import attend, decode, run_layer
 from separatrix.networks.store import from_bytes, load_network, save_network, to_bytes
+from separatrix.networks.weights import SCORINGS
 
 SLOTS = Slots((("a", 2), ("b", 3)))
 
@@ -57,7 +58,7 @@ def small_network(scoring: str = "softmax", mask: str = "none", seed: int = 0, d
 
 
 def plain_evaluation(network: Network, tokens: list[int]) -> list[list[Fraction]]:
-    """Linear or hard attention in Fractions, one position after the other: the obvious oracle."""
+    """Attention without exponentials in Fractions, one position after the other: the obvious oracle."""
     rows = []
     for position, token in enumerate(tokens):
         row = [Fraction(0)] * network.slots.width
@@ -100,6 +101,11 @@ def plain_evaluation(network: Network, tokens: list[int]) -> list[list[Fraction]
                 if head.scoring == "hard" and scores:
                     best = [Fraction(score == max(scores)) for score in scores]
                     scores = [weight / sum(best) for weight in best]
+                elif head.scoring == "leftmost" and scores:
+                    scores = [Fraction(place == scores.index(max(scores))) for place in range(len(scores))]
+                elif head.scoring == "relu":
+                    positive = [max(Fraction(0), score) for score in scores]
+                    scores = [weight / (sum(positive) or 1) for weight in positive]
                 average = [Fraction(0)] * head.value.shape[0]
                 for weight, key in zip(scores, rows, strict=False):
                     average = [a + weight * v for a, v in zip(average, times(head.value, key), strict=True)]
@@ -113,7 +119,7 @@ def plain_evaluation(network: Network, tokens: list[int]) -> list[list[Fraction]
 
 
 @pytest.mark.parametrize("mask", ["none", "causal", "strict"])
-@pytest.mark.parametrize("scoring", ["linear", "hard"])
+@pytest.mark.parametrize("scoring", ["linear", "hard", "leftmost", "relu"])
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10_000), tokens=st.lists(st.integers(0, 3), min_size=5, max_size=5))
 def test_evaluation_equals_fractions(scoring, mask, seed, tokens):
@@ -140,7 +146,7 @@ def test_softmax_evaluation_agrees_across_arithmetics(name):
     )
 
 
-@pytest.mark.parametrize("scoring", ["softmax", "hard", "linear"])
+@pytest.mark.parametrize("scoring", SCORINGS)
 @pytest.mark.parametrize("mask", ["none", "causal", "strict"])
 def test_streaming_over_queries_changes_nothing(scoring, mask):
     network = small_network(scoring, mask, 5)
@@ -279,3 +285,16 @@ def _matrices(layer):
     from separatrix.networks.network import matrices_of
 
     return matrices_of(layer)
+
+
+@pytest.mark.parametrize(
+    ("raw", "answer"), [([0, 9], 1), ([9, 0], 2), ([9, 9], 3), ([8, 0], -1), ([0, 1], -1), ([18, 0], -1), ([-9, 0], -1)]
+)
+def test_exact_answers_are_exactly_zeros_and_ones(raw, answer):
+    """Read with the threshold 1/2 all of these would be answers; exactly read only whole bits are."""
+    network = small_network("softmax", "none", 1)
+    exactly = Network(
+        network.slots, 4, 5, network.embedding, network.layers, Readout(zeros(2, 5), zeros(2, 1), "exact", "every")
+    )  # fmt: skip
+    assert decode(exactly, numpy.array([raw]), FixedPoint(9, 1)).tolist() == [answer]
+    assert to_bytes(from_bytes(to_bytes(exactly), "stored")) == to_bytes(exactly)

@@ -165,8 +165,12 @@ class Balls(Arithmetic):
     def max(self, array: RawArray, axis: Axis = None, *, keepdims: bool = False) -> RawArray:
         """See :class:`Arithmetic`; a ball that contains the maximum, with nothing to decide."""
         larger = np.frompyfunc(arb.max, 2, 1)
+        axes = range(array.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
         with self._precision():
-            return _balls(larger.reduce(array, axis=axis, keepdims=keepdims))
+            # One axis after the other: numpy reduces several at once only for functions that it knows.
+            for each in axes:
+                array = larger.reduce(array, axis=each, keepdims=True)
+            return _balls(array if keepdims else np.squeeze(array, axis=tuple(axes)))
 
     def exp(self, array: RawArray) -> RawArray:
         """See :class:`Arithmetic`."""

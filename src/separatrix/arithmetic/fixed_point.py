@@ -155,6 +155,18 @@ class FixedPoint(Arithmetic):
         rounded = divide_rounding(numerators * grid.scale, denominators, grid.rounding)
         return self._raw(saturate(rounded, grid.limit))
 
+    def encode_ratios(self, numerators: npt.NDArray[np.int64], denominator: int) -> RawArray | None:
+        """Round numerators / denominator onto the grid, all at once; None where 64 bits do not hold the products.
+
+        >>> FixedPoint(10, 1).encode_ratios(np.array([26, -26, 100000]), 100).tolist()
+        [2, -3, 100]
+        """
+        grid = self._grid
+        if self.dtype == object or magnitude(numerators) * grid.scale >= WORD or not 0 < denominator < WORD:
+            return None
+        rounded = divide_rounding(numerators * grid.scale, denominator, grid.rounding)
+        return self._raw(saturate(rounded, grid.limit))
+
     def decode(self, array: RawArray) -> RawArray:
         """See :class:`Arithmetic`."""
         values = np.empty(np.shape(array), dtype=object)

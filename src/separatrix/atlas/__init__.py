@@ -1,6 +1,18 @@
-"""The atlas: one page that shows who can, who cannot and why, built from what the rooms compute."""
+"""The atlas: a site that shows who can, who cannot and why, built from what the rooms compute."""
 
-from separatrix.atlas.build import Atlas, build, ordered_sections, render, sections, write
-from separatrix.atlas.section import Figure, Section
+from separatrix.atlas.build import Atlas, build, ordered_sections, render, sections, units, write
+from separatrix.atlas.section import Figure, RecordedSection, Section, Sources
 
-__all__ = ["Atlas", "Figure", "Section", "build", "ordered_sections", "render", "sections", "write"]
+__all__ = [
+    "Atlas",
+    "Figure",
+    "RecordedSection",
+    "Section",
+    "Sources",
+    "build",
+    "ordered_sections",
+    "render",
+    "sections",
+    "units",
+    "write",
+]

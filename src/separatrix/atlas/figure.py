@@ -2,7 +2,8 @@
 
 The figure uses the object interface only (no pyplot, so no global state) and the colour-blind-safe palette of Okabe
 and Ito. SVG text is drawn as paths and its ids are salted with the figure's name, so that the same results give the
-same bytes.
+same bytes. For pages there is a second SVG whose text stays text and whose colours are variables of the page's style
+(``--ink``, ``--grid``, ``--series-1`` …), so that it follows light and dark.
 """
 
 import importlib
@@ -15,6 +16,11 @@ from separatrix.atlas.section import Figure
 from separatrix.errors import SeparatrixError
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+THEME = {
+    **{colour: f"--series-{number}" for number, colour in enumerate(PALETTE[:-1], start=1)},
+    "#000000": "--ink", "#555555": "--soft", "#808080": "--soft", "#b0b0b0": "--grid", "#cccccc": "--grid",
+}  # fmt: skip
+"""The variables that stand for colours on a page."""
 
 
 def draw(name: str, caption: str, paint: Callable[[Any], None], width: float = 7.5, height: float = 4.5) -> Figure:
@@ -32,10 +38,34 @@ def draw(name: str, caption: str, paint: Callable[[Any], None], width: float = 7
         canvas = figures.Figure(figsize=(width, height), layout="constrained")
         canvases.FigureCanvasAgg(canvas)
         paint(canvas.add_subplot())
-        svg, png = io.StringIO(), io.BytesIO()
+        # The layout is found once and kept for all formats: finding it takes longer than drawing.
+        canvas.draw_without_rendering()
+        canvas.set_layout_engine("none")
+        svg, text, png = io.StringIO(), io.StringIO(), io.BytesIO()
         canvas.savefig(svg, format="svg", metadata={"Date": None, "Title": caption})
         canvas.savefig(png, format="png", dpi=160, metadata={"Software": None})
-    # The XML prologue is not allowed inside an HTML page, and ids must be unique among all figures of the page.
-    markup = svg.getvalue()
-    markup = re.sub(r'(\bid="|href="#|url\(#)', lambda found: f"{found[1]}{name}-", markup[markup.index("<svg") :])
-    return Figure(name, caption, markup, png.getvalue())
+        with matplotlib.rc_context({"svg.fonttype": "none"}):
+            canvas.savefig(text, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    inline = themed(_for_pages(text.getvalue(), name))
+    return Figure(name, caption, _for_pages(svg.getvalue(), name), png.getvalue(), inline)
+
+
+def _for_pages(markup: str, name: str) -> str:
+    """Without the XML prologue, which HTML does not allow, and with ids that are unique among all figures."""
+    return re.sub(r'(\bid="|href="#|url\(#)', lambda found: f"{found[1]}{name}-", markup[markup.index("<svg") :])
+
+
+def themed(markup: str) -> str:
+    """An SVG in the page's fonts and colours; white backgrounds go, and coordinates are shortened.
+
+    >>> themed('<path d="M 1.23456 2" style="fill: #ffffff; stroke: #0072b2"/>')
+    '<path d="M 1.23 2" style="fill: none; stroke: var(--series-1)"/>'
+    """
+    # A style element inside an SVG would hold for the whole page.
+    markup = re.sub(
+        r"<style.*?</style>|<metadata>.*?</metadata>| font-family: [^;\"]*;?|\n", "", markup, flags=re.DOTALL
+    )
+    markup = re.sub(r'(<path[^>]*style="[^"]*)fill: #ffffff', r"\1fill: none", markup)
+    for colour, variable in THEME.items():
+        markup = re.sub(f"{colour}(?![0-9a-f])", f"var({variable})", markup, flags=re.IGNORECASE)
+    return re.sub(r"-?\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), markup)

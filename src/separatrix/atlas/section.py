@@ -1,13 +1,17 @@
 """A section of the atlas: what it collects from a room and how it shows it.
 
 Every room that has something to show adds one file to ``separatrix/atlas/sections`` exporting ``SECTION``. The
-builder runs :meth:`Section.collect` of each, writes the results to ``atlas.json``, and builds the page and the
-terminal table from those results alone, so that nothing is shown that was not computed.
+builder runs :meth:`Section.collect` of each, writes the results to ``atlas.json``, and builds the pages and the
+terminal tables from those results alone, so that nothing is shown that was not computed.
+
+A section whose ``page`` is a name has a page of its own, made of its body and figures. Sections without one are data
+for the pages of ``separatrix/atlas/site``: the front page, the pages of tasks, those of architectures.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from rich.table import Table
@@ -21,21 +25,38 @@ Advance: TypeAlias = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Figure:
-    """One picture in the two formats that papers and pages want."""
+    """One picture in the two formats that papers and pages want.
+
+    ``svg`` has its text as paths, for papers. ``inline`` is the same for a page: text stays text and colours are
+    variables of the page's style, so that it follows light and dark; empty where there is none.
+    """
 
     name: str
     caption: str
     svg: str
     png: bytes
+    inline: str = ""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where records of earlier work are read from: files and folders that ship with results, and a store of runs."""
+
+    recorded: tuple[Path, ...] = ()
+    store: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Section(ABC):
-    """One part of the atlas; ``order`` sorts the parts on the page."""
+    """One part of the atlas; ``order`` sorts the parts."""
 
     name: str
     title: str
     order: int
+    page: str = ""
+    """The name of the section's own page, without ``.html``; empty where others show its results."""
+    lead: str = ""
+    """One or two sentences under the title of that page."""
 
     @property
     @abstractmethod
@@ -52,8 +73,21 @@ class Section(ABC):
 
     @abstractmethod
     def body(self, results: Results) -> str:
-        """The section as HTML, without heading and figures."""
+        """The section as HTML, without heading and figures; empty where it has no page."""
 
     @abstractmethod
-    def table(self, results: Results) -> Table:
-        """The section as a terminal table."""
+    def table(self, results: Results) -> Table | None:
+        """The section as a terminal table; None where the terminal shows nothing of it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedSection(Section):
+    """A section that also reads records of earlier work."""
+
+    @abstractmethod
+    def collect_from(self, sources: Sources, advance: Advance) -> Results:
+        """The same as :meth:`collect` with records; what cannot be read raises."""
+
+    def collect(self, advance: Advance) -> Results:
+        """Without any records."""
+        return self.collect_from(Sources(), advance)

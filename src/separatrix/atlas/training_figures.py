@@ -1,34 +1,219 @@
-"""Figures of training runs: curves over steps, and heat maps of accuracy beside the papers'."""
+"""Figures of training runs: curves over steps, heat maps of accuracy beside the papers', attention matrices."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from separatrix.atlas.figure import PALETTE, draw
 from separatrix.atlas.section import Figure
 
 if TYPE_CHECKING:
     from separatrix.training.events import Point
+    from separatrix.training.experiments.attention_data import AttentionMaps
+    from separatrix.training.experiments.figure_data import FigureData
+    from separatrix.training.learned_frontier import FrontierPoint
 
 STYLES = ("-", "--", ":", "-.")
+LARGEST_DIFFERENCE = 50.0
+"""Points at which the colours of a table of differences end."""
+MISSING = "#e6e6e6"
 
 
 def curve_figure(title: str, curves: "Sequence[tuple[str, Sequence[Point]]]", name: str = "curves") -> Figure:
     """Accuracy on fresh examples over training steps, one line for each run."""
 
     def paint(axes: Any) -> None:
-        for number, (label, points) in enumerate(curves):
-            axes.plot(
-                [point.step for point in points],
-                [100 * point.accuracy for point in points],
-                label=label,
-                color=PALETTE[number % len(PALETTE)],
-                linestyle=STYLES[number // len(PALETTE) % len(STYLES)],
-                marker="o" if len(points) < 3 else None,
-            )
-        axes.set_xlabel("training steps")
-        axes.set_ylabel("accuracy on fresh examples (%)")
-        axes.set_ylim(-2, 102)
+        _paint_curves(axes, curves)
         axes.set_title(title)
-        axes.legend(frameon=False, fontsize=8)
 
     return draw(name, f"{title}: accuracy over training steps.", paint)
+
+
+def experiment_figure(data: "FigureData") -> Figure:
+    """A figure in the paper's layout: our heat map, theirs, the difference of each cell, then the curves.
+
+    Four panels stand two by two, fewer side by side.
+    """
+    tables = table_panels(data)
+    labels = 0.085 * max(len(row) for row in data.rows)
+    widths = [0.62 * len(columns) + 0.5 + labels for _, _, columns, _, _ in tables] + [4.6] * bool(data.curves)
+    rows = max((len(rows) for _, rows, _, _, _ in tables), default=0)
+    height = max(0.42 * rows + 1.2, 3.4 if data.curves else 2.0)
+    square = len(widths) == 4
+    across = 2 if square else len(widths)
+    scale = "" if data.scale is None else f", scale {data.scale}"
+    caption = f"{data.experiment.source}{scale}: {data.experiment.title}."
+
+    def paint(axes: Any) -> None:
+        figure = axes.figure
+        axes.remove()
+        places = figure.subplots(len(widths) // across, across, width_ratios=widths[:across], squeeze=False).flatten()
+        before: Sequence[str] | None = None
+        for number, (title, rows, columns, values, difference) in enumerate(tables):
+            place = places[number]
+            labelled = rows != before or number % across == 0
+            _paint_table(place, rows, columns, values, difference=difference, labelled=labelled)
+            place.set_title(title, fontsize=10)
+            place.set_xlabel(column_title(data))
+            before = rows
+        if data.curves:
+            _paint_curves(places[-1], list(data.curves.items()))
+            places[-1].set_title(f"validation curves at length {data.curve_column}", fontsize=10)
+        figure.suptitle(f"{data.experiment.title} ({data.experiment.source})", fontsize=11)
+
+    width = max(6.5, sum(widths[:across]) + 0.4)
+    return draw(data.stem, caption, paint, width, height * (2 if square else 1) + 0.3)
+
+
+def attention_figure(maps: "AttentionMaps", name: str, title: str) -> Figure:
+    """Attention matrices after several numbers of steps on one input; open squares mark the cells a query names."""
+
+    def paint(axes: Any) -> None:
+        figure = axes.figure
+        axes.remove()
+        places = figure.subplots(1, len(maps.maps), squeeze=False)[0]
+        image: Any = None
+        top = max(float(each.matrix.max()) for each in maps.maps)
+        size = len(maps.named)
+        for place, each in zip(places, maps.maps, strict=True):
+            image = place.imshow(each.matrix, cmap="magma_r", vmin=0.0, vmax=top, interpolation="nearest")
+            queries, keys = maps.named.nonzero()
+            place.scatter(
+                keys, queries, marker="s", s=1500 / size, facecolors="none", edgecolors=PALETTE[5], linewidths=0.7
+            )
+            place.set_title(f"after {each.step:,} steps\n{100 * each.share:.0f} % on named cells", fontsize=9)
+            ticks = [0, *range(4, size, 5)]
+            place.set_xticks(ticks, [str(tick + 1) for tick in ticks])
+            place.set_yticks(ticks, [str(tick + 1) for tick in ticks])
+            place.set_xlabel("key")
+            for side in place.spines.values():
+                side.set_visible(True)
+        places[0].set_ylabel("query")
+        figure.colorbar(image, ax=list(places), label="attention weight", shrink=0.85)
+        figure.suptitle(title, fontsize=11)
+
+    caption = (
+        f"{title}; squares mark the cells that a query names; equal attention would give {100 * maps.chance:.0f} %."
+    )
+    return draw(name, caption, paint, 3.1 * len(maps.maps) + 1.0, 3.9)
+
+
+def learned_frontier_figure(task: str, goal: float, points: "Sequence[FrontierPoint]") -> Figure:
+    """Longest learned length over width, with the length that no weights can pass."""
+
+    def paint(axes: Any) -> None:
+        for number, pattern in enumerate(dict.fromkeys(point.pattern for point in points)):
+            mine, colour = [point for point in points if point.pattern == pattern], PALETTE[number % len(PALETTE)]
+            learned = [(point.width, point.learned) for point in mine if point.learned is not None]
+            if learned:
+                axes.plot(*zip(*learned, strict=True), color=colour, label=f"{pattern}, learned")
+            for point in mine:
+                if point.learned is not None:
+                    filled = colour if point.failed is not None else "white"
+                    axes.plot(point.width, point.learned, "o", color=colour, markerfacecolor=filled)
+                elif point.failed is not None:
+                    axes.plot(point.width, point.failed.length, "x", color=colour)
+            bounds = [(point.width, point.bound) for point in mine if point.bound]
+            if bounds:
+                label = f"{pattern}, no weights beyond"
+                axes.plot(*zip(*bounds, strict=True), color=colour, linestyle="--", marker="v", label=label)
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log", base=2)
+        axes.set_xticks(sorted({point.width for point in points}), minor=False)
+        axes.xaxis.set_major_formatter(_plain)
+        axes.yaxis.set_major_formatter(_plain)
+        axes.set_xlabel("width")
+        axes.set_ylabel("input length N")
+        axes.grid(alpha=0.3)
+        axes.set_title(f"{task}: learned to {100 * goal:g} %, and what the state can hold")
+        axes.plot([], [], "o", color="grey", markerfacecolor="white", label="learned every length that was tried")
+        axes.plot([], [], "x", color="grey", label="did not learn the shortest")
+        axes.legend(frameon=False, fontsize=8)
+
+    caption = f"{task}: longest input learned to {100 * goal:g} % by width; open marks learned every length tried."
+    return draw(f"learned-frontier-{task}", caption, paint)
+
+
+Numbers: TypeAlias = Mapping[tuple[str, str], float | None]
+Panel: TypeAlias = tuple[str, tuple[str, ...], tuple[str, ...], Numbers, bool]
+
+
+def column_title(data: "FigureData") -> str:
+    """What stands below the columns."""
+    return "input length" if data.experiment.columns == "length" else data.experiment.columns.replace("_", " ")
+
+
+def table_panels(data: "FigureData") -> list[Panel]:
+    """(title, rows, columns, percent by cell, whether it is a difference); none where the figure is curves alone."""
+    if data.curves and len(data.columns) == 1:
+        return []
+    ours: Numbers = {key: cell.accuracy for key, cell in data.cells.items()}
+    found: list[Panel] = [
+        ("accuracy" if data.scale is None else f"ours, scale {data.scale}", data.rows, data.columns, ours, False)
+    ]
+    if data.paper is not None:
+        found.append(("paper", data.paper.rows, data.paper.columns, dict(data.paper.accuracy), False))
+        difference: Numbers = {key: cell.deviation for key, cell in data.cells.items()}
+        # Where few cells are the paper's own, the table of cells tells the differences better than an empty map.
+        if 3 * sum(each is not None for each in difference.values()) >= len(difference):
+            found.append(("ours − paper", data.rows, data.columns, difference, True))
+    return found
+
+
+def _paint_table(
+    axes: Any, rows: Sequence[str], columns: Sequence[str], values: Numbers, *, difference: bool, labelled: bool
+) -> None:
+    """Percent in every cell on a coloured ground; a grey one where there is none."""
+    grid = [[values.get((row, column)) for column in columns] for row in rows]
+    low, high, colours = (-LARGEST_DIFFERENCE, LARGEST_DIFFERENCE, "RdBu") if difference else (0.0, 100.0, "YlGnBu")
+    numbers = [[float("nan") if each is None else each for each in line] for line in grid]
+    axes.set_facecolor(MISSING)
+    axes.imshow(numbers, cmap=colours, vmin=low, vmax=high, aspect="auto", interpolation="nearest")
+    for y, line in enumerate(grid):
+        for x, each in enumerate(line):
+            text = "–" if each is None else f"{each:+.1f}" if difference else f"{each:.1f}"
+            strong = each is not None and (abs(each) > 0.7 * LARGEST_DIFFERENCE if difference else each > 60)
+            axes.text(x, y, text, ha="center", va="center", fontsize=8.5, color="white" if strong else "black")
+    axes.set_xticks(range(len(columns)), list(columns))
+    axes.set_yticks(range(len(rows)), list(rows) if labelled else [""] * len(rows))
+    axes.tick_params(length=0)
+    for side in axes.spines.values():
+        side.set_visible(False)
+    # White lines between cells.
+    axes.set_xticks([x - 0.5 for x in range(1, len(columns))], minor=True)
+    axes.set_yticks([y - 0.5 for y in range(1, len(rows))], minor=True)
+    axes.grid(which="minor", color="white", linewidth=1.5)
+    axes.tick_params(which="minor", length=0)
+
+
+def _paint_curves(axes: Any, curves: "Sequence[tuple[str, Sequence[Point]]]") -> None:
+    for number, (label, points) in enumerate(curves):
+        axes.plot(
+            [point.step for point in points],
+            [100 * point.accuracy for point in points],
+            label=label,
+            color=PALETTE[number % len(PALETTE)],
+            linestyle=STYLES[number // len(PALETTE) % len(STYLES)],
+            marker="o",
+            markersize=4,
+            # Only the end is marked: a run that reached its goal ends before the others.
+            markevery=[len(points) - 1] if len(points) > 2 else None,
+        )
+    axes.set_xlabel("training steps")
+    axes.set_ylabel("accuracy on fresh examples (%)")
+    axes.set_ylim(-2, 102)
+    axes.set_xlim(left=0)
+    axes.locator_params(axis="x", nbins=6)
+    axes.xaxis.set_major_formatter(_thousands)
+    axes.legend(frameon=False, fontsize=8)
+
+
+def _thousands(step: float, place: int) -> str:
+    """20000 as 20k, as a tick is called."""
+    del place
+    return f"{step / 1000:g}k" if step >= 1000 else f"{step:g}"
+
+
+def _plain(value: float, place: int) -> str:
+    """A power of two as a number."""
+    del place
+    return f"{value:g}"

@@ -2,21 +2,18 @@
 
 It shares no code with the constructions. What it relies on is the arithmetic room, the networks' data and evaluation,
 and the tasks. Methods are tried in order until one proves the claim or finds it false; each is a file of ``methods/``.
-Searches for counterexamples (``searches/``) need no trust: what they find is run, and they cannot make a claim valid.
 """
 
-from collections.abc import Iterable
 from functools import cache
-from typing import Any
 
 from separatrix.catalog import Catalog, discover
 from separatrix.certificates import methods as folder
-from separatrix.certificates.searches import random_inputs, suspects
-from separatrix.certificates.verdict import Claim, Method, SuspicionError, Tokens, UnsupportedError, Verdict
-from separatrix.networks import AnyNetwork, Network, evaluate
+from separatrix.certificates.refutations import first_failure, random_inputs, refutation
+from separatrix.certificates.verdict import Claim, Method, SuspicionError, Verdict
+from separatrix.errors import SeparatrixError
+from separatrix.networks import AnyNetwork, Network
 
-REPLAYED = 64
-LONGEST_REPLAY = 128
+LONGEST_SAMPLE = 128
 
 
 @cache
@@ -36,10 +33,10 @@ def check(network: AnyNetwork, claim: Claim, method: str | None = None) -> Verdi
             return verdict
         reasons.append(f"{each.name}: {verdict.reason}")
     # A network too long to be run many times is left undecided rather than waited for.
-    small = network.positions <= LONGEST_REPLAY and misfit(network, claim) is None
-    found = first_failure(network, claim, random_inputs(claim)) if small else None
-    if found is not None:
-        return Verdict(False, True, "a random input is answered wrongly", "sampling", counterexample=found)
+    if network.positions <= LONGEST_SAMPLE and misfit(network, claim) is None:
+        found = first_failure(network, claim, random_inputs(claim))
+        if found is not None:
+            return Verdict(False, True, "a random input is answered wrongly", "sampling", counterexample=found)
     return Verdict(False, False, "not proved; " + "; ".join(reasons), "none")
 
 
@@ -54,11 +51,11 @@ def apply(method: Method, network: AnyNetwork, claim: Claim) -> Verdict:
         return Verdict(False, False, reason, method.name)
     try:
         covered = method.prove(network, claim)
-    except UnsupportedError as refusal:
-        return Verdict(False, False, str(refusal), method.name)
     except SuspicionError as suspicion:
-        found = first_failure(network, claim, suspects(method.name, network, claim, suspicion))
+        found = refutation(method.name, network, claim, suspicion)
         return Verdict(False, found is not None, str(suspicion), method.name, counterexample=found)
+    except SeparatrixError as refusal:
+        return Verdict(False, False, str(refusal), method.name)
     return Verdict(True, False, "every input is answered correctly", method.name, covered)
 
 
@@ -80,26 +77,3 @@ def _extended(network: AnyNetwork) -> bool:
     """Whether a network has something that most methods would overlook."""
     embeds_sets = isinstance(network, Network) and bool(network.dual_parts)
     return embeds_sets or network.readout.decoding not in ("bits", "argmax", "exact")
-
-
-def first_failure(network: AnyNetwork, claim: Claim, candidates: Iterable[Tokens]) -> tuple[Any, ...] | None:
-    """The first of up to 64 candidates that the network really gets wrong."""
-    for number, candidate in enumerate(candidates):
-        if number >= REPLAYED:
-            return None
-        if not replay(network, claim, candidate)["right"]:
-            return tuple(candidate.tolist())
-    return None
-
-
-def replay(network: AnyNetwork, claim: Claim, tokens: Tokens) -> dict[str, Any]:
-    """Run one input and compare with the task's own slow solution."""
-    outputs = evaluate(network, tokens[None, ...], claim.arithmetic)
-    solved = claim.task.solve(tokens.tolist(), claim.length)
-    # Vectors are lists here, as in the answers that are given.
-    plain = [list(answer) if isinstance(answer, tuple) else answer for answer in solved]
-    expected = [answer for answer in plain if answer is not None]
-    given = outputs.answers[0].tolist()
-    if network.readout.at == "every":
-        given = [answer for answer, asked in zip(given, solved, strict=True) if asked is not None]
-    return {"answers": given, "expected": expected, "right": given == expected}

@@ -1,9 +1,12 @@
 """How much memory a certification will take, estimated before it starts.
 
 The checker holds the projections of all positions, and of all tokens where keys depend on them, which grow with
-(N + |Σ|) · width, and blocks of scores of a fixed size; no method holds an N × N matrix of more than that size. The
-estimate is generous: for pair matching over 2^20 residues it says 16 GiB where 8.3 GB were measured, for a lookup at
-N = 2^20 it says 1.2 GiB where 0.6 GB were measured.
+(N + |Σ|) · width, blocks of scores of a fixed size, and what every position hands on where a second layer counts; no
+method holds an N × N matrix of more than a block. The estimate is generous: for pair matching over 2^20 residues it
+says 16 GiB where 8.3 GB were measured, for a lookup at N = 2^20 2.6 GiB where 0.4 GB, for equality 2.6 where 1.4 GB.
+
+It is compared with ``--max-memory`` before the work; while the work runs, the operating system keeps the limit
+(``cli.limits``).
 """
 
 from separatrix.errors import SeparatrixError
@@ -14,6 +17,8 @@ BLOCK = 1 << 22
 """Scores in a block."""
 HELD = 1 << 24
 """Numbers of a projection that is kept whole."""
+FOLLOWED = 1500
+"""Bytes for each position whose tokens are followed through the layers."""
 BLOCKS = 12
 """Arrays of the size of a block that are alive at once: scores, exponentials, weights and their masks."""
 
@@ -28,7 +33,7 @@ def estimated_bytes(network: AnyNetwork) -> int:
         # Keys that depend on positions alone are made in pieces when there are many.
         projections = 4 * min(network.positions * network.width, HELD) * 8
     blocks = BLOCKS * max(min(network.positions**2, BLOCK), network.positions) * 8
-    return INTERPRETER + projections + blocks
+    return INTERPRETER + projections + blocks + FOLLOWED * network.positions
 
 
 def _compares_tokens(network: Network) -> bool:

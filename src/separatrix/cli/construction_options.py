@@ -11,7 +11,6 @@ from separatrix.text_numbers import parse_fraction
 if TYPE_CHECKING:
     from separatrix.constructions import Construction, Options
 
-ATTENTIONS = ("softmax", "hard", "linear")
 ROUNDINGS = ("down", "nearest")
 
 
@@ -36,7 +35,10 @@ RoundingOption = Annotated[str, typer.Option("--rounding", help="'down' as the p
 VariantOption = Annotated[str, typer.Option("--variant", help="Which version of the proof.")]
 GainOption = Annotated[str | None, typer.Option("--gain", help="A score scale η instead of the theorem's.")]
 AttentionOption = Annotated[
-    str, typer.Option("--attention", help=f"How scores become weights: {', '.join(ATTENTIONS)}.")
+    str | None,
+    typer.Option(
+        "--attention", help="Another attention in every head, such as hard or linear; the theorem's if not given."
+    ),
 ]
 FamilyOption = Annotated[
     str | None, typer.Option("--family", help="Addresses from one family of sign codes, or 'circle'.")
@@ -49,12 +51,13 @@ SettingsOption = Annotated[list[str] | None, typer.Option("--set", help="A param
 
 def options_from(
     construction: "Construction", length: int, *, precision: int | None = None, exponent: int | None = None,
-    rounding: str = "down", variant: str = "repaired", gain: str | None = None, attention: str = "softmax",
+    rounding: str = "down", variant: str = "repaired", gain: str | None = None, attention: str | None = None,
     family: str | None = None, max_inner: str = "1/4", settings: list[str] | None = None,
 ) -> "Options":  # fmt: skip
     """What a construction is asked to build; whatever does not make sense ends in one line."""
     from separatrix.cli.verb_precision import exponent_for_bits
     from separatrix.constructions import Options
+    from separatrix.networks.weights import SCORINGS
     from separatrix.tasks import tasks
     from separatrix.tasks.parameters import with_text_parameters
 
@@ -66,8 +69,8 @@ def options_from(
         exponent = exponent_for_bits(task.name, length, precision)
     if rounding not in ROUNDINGS:
         raise SeparatrixError(f"--rounding {rounding} is unknown; choose down or nearest")
-    if attention not in ATTENTIONS:
-        raise UnknownNameError("kind of attention", attention, ATTENTIONS)
+    if attention is not None and attention not in SCORINGS:
+        raise UnknownNameError("attention", attention, SCORINGS)
     inner = parse_fraction("--max-inner", max_inner)
     if not 0 < inner < 1:
         raise SeparatrixError(f"--max-inner {inner} is out of range; choose a fraction above 0 and below 1")
@@ -75,6 +78,6 @@ def options_from(
     parameters: dict[str, Any] = {name: value for name, value in changed.items() if value != own[name]}
     scale: Fraction | None = None if gain is None else parse_fraction("--gain", gain)
     return Options(
-        exponent=exponent, rounding=rounding, variant=variant, gain=scale, scoring=attention, family=family,
+        exponent=exponent, rounding=rounding, variant=variant, gain=scale, attention=attention, family=family,
         max_inner=inner, parameters=parameters,
     )  # type: ignore[arg-type]  # fmt: skip

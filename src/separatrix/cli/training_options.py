@@ -24,6 +24,9 @@ AddressOption = Annotated[str | None, typer.Option("--address", help="Address of
 ThreadsOption = Annotated[int, typer.Option("--threads", help="Threads of one process; 0 leaves it to torch.")]
 SaveOption = Annotated[float, typer.Option("--save-every", help="Seconds between two checkpoints.")]
 FullGridOption = Annotated[bool, typer.Option("--full-grid", help="Train every run to its end; prune nothing.")]
+SinkOption = Annotated[
+    list[str] | None, typer.Option("--sink", help="Also show runs in tensorboard:FOLDER or wandb:PROJECT.")
+]
 ResumeOption = Annotated[
     bool, typer.Option("--resume/--fresh", help="Go on where it stopped; --fresh trains recorded runs again.")
 ]
@@ -50,6 +53,31 @@ class Place:
             raise SeparatrixError(f"--threads {self.threads} is out of range; choose 1 to 4096, or 0")
         if not 0 < self.save_every <= 86400:
             raise SeparatrixError(f"--save-every {self.save_every} is out of range; choose above 0 to 86400 seconds")
+
+    def groups_at_once(self) -> int:
+        """How many groups train side by side on this machine."""
+        import os
+
+        return (self.workers or os.cpu_count() or 1) if self.executor == "processes" else 1
+
+    def threads_of_worker(self) -> int:
+        """Threads of each process that trains; 0 where that is left to torch."""
+        import os
+
+        cores = os.cpu_count() or 1
+        return max(1, cores // self.groups_at_once()) if self.executor == "processes" else self.threads
+
+    def device_text(self) -> str:
+        """The device for people."""
+        import torch
+
+        from separatrix.training.devices import device_named
+
+        device = device_named(self.device)
+        if device.type == "cuda":
+            return torch.cuda.get_device_name(device)
+        threads = self.threads_of_worker() or torch.get_num_threads()
+        return f"this CPU with {threads} thread{'' if threads == 1 else 's'}"
 
     def opened(self, stopped: Callable[[], bool]) -> "tuple[Executor, dict[str, Any]]":
         """The executor and what records say about it."""

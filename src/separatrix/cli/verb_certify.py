@@ -48,7 +48,7 @@ def command(
     ] = None,
     variant: VariantOption = "repaired",
     gain: GainOption = None,
-    attention: AttentionOption = "softmax",
+    attention: AttentionOption = None,
     family: FamilyOption = None,
     max_inner: MaxInnerOption = "1/4",
     settings: SettingsOption = None,
@@ -60,10 +60,10 @@ def command(
     from separatrix.certificates import Claim, check
     from separatrix.certificates.certificate import size_of, write_certificate
     from separatrix.certificates.memory import check_memory
-    from separatrix.certificates.progress import listening
     from separatrix.cli.interrupts import uninterrupted
     from separatrix.cli.progress import progress_bar
     from separatrix.constructions import constructions
+    from separatrix.progress import listening
     from separatrix.provenance import provenance
 
     started = time.perf_counter()
@@ -123,9 +123,7 @@ def _arithmetic(name: str | None, precision: int | None, exponent: int | None) -
             raise SeparatrixError(f"give one of --arithmetic {name} and {option} {value}, not both")
     found = arithmetic_named(f"balls:{BALL_BITS}" if name == "balls" else name)
     if not found.rigorous:
-        raise SeparatrixError(
-            f"--arithmetic {name} proves nothing: what it computes depends on the machine; choose balls or a fixed point"
-        )
+        raise SeparatrixError(f"--arithmetic {name} is rounded as machines please; choose balls or a fixed point")
     return found
 
 

@@ -26,8 +26,8 @@ def command(
 
     from separatrix.certificates import replay as run_again
     from separatrix.certificates.certificate import check_certificate
-    from separatrix.certificates.progress import listening
     from separatrix.cli.progress import progress_bar
+    from separatrix.progress import listening
     from separatrix.provenance import provenance
 
     started = time.perf_counter()

@@ -43,7 +43,7 @@ def command(
     rounding: RoundingOption = "down",
     variant: VariantOption = "repaired",
     gain: GainOption = None,
-    attention: AttentionOption = "softmax",
+    attention: AttentionOption = None,
     family: FamilyOption = None,
     max_inner: MaxInnerOption = "1/4",
     settings: SettingsOption = None,

@@ -1,18 +1,28 @@
 """``separatrix frontier``: the smallest certified width and precision of a construction at each length."""
 
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from separatrix.cli.construction_options import complete_construction
+from separatrix.cli.construction_options import ConstructionArgument
+from separatrix.cli.learned_frontier import (
+    GoalOption,
+    LearnedOption,
+    LengthsOption,
+    RatesOption,
+    StepsOption,
+    WidthsOption,
+    learned_frontier,
+)
+from separatrix.cli.limits import MaxMemoryOption, limited_memory, memory_limit
 from separatrix.cli.output import JsonOption, command_line, console, notes, print_json
-from separatrix.errors import SeparatrixError
+from separatrix.cli.training_options import AddressOption, DeviceOption, ExecutorOption, Place, WorkersOption
+from separatrix.errors import SeparatrixError, StoppedError
 
 if TYPE_CHECKING:
-    from separatrix.atlas.frontier import Point
+    from separatrix.atlas.frontier_survey import Survey
 
 NAME = "frontier"
 ORDER = 70
@@ -21,79 +31,102 @@ EXAMPLE = "separatrix frontier index-lookup --from 4 --to 10"
 
 def command(
     context: typer.Context,
-    construction: Annotated[str, typer.Argument(help="Name of a construction.", autocompletion=complete_construction)],
+    construction: ConstructionArgument,
     first: Annotated[int, typer.Option("--from", help="Smallest power of two.")] = 4,
     last: Annotated[int, typer.Option("--to", help="Largest power of two.")] = 8,
     figure: Annotated[Path | None, typer.Option("--figure", help="Also draw it, to this .svg or .png file.")] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option("--store", help="File that keeps the verdicts; an interrupted search goes on from it."),
+    ] = None,
+    max_memory: MaxMemoryOption = None,
+    learned: LearnedOption = None,
+    widths: WidthsOption = "16,32,64",
+    ladder: LengthsOption = "5,10,20,40",
+    rates: RatesOption = "5e-3,1e-3,5e-4",
+    steps: StepsOption = 2000,
+    goal: GoalOption = 0.99,
+    device: DeviceOption = "auto",
+    executor: ExecutorOption = "local",
+    workers: WorkersOption = 0,
+    address: AddressOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Find which widths and precisions certify, from two points on a circle to sign codes."""
-    from rich.progress import Progress
-
-    from separatrix.atlas.frontier import EXPONENTS, LADDER, best, plane, supports_codes
+    """Find the narrowest and the coarsest networks that certify, from points on a circle to sign codes."""
+    if learned:
+        place = Place(device, executor, workers, address, threads=0, save_every=30.0)
+        learned_frontier(
+            context, construction, learned, widths=widths, lengths=ladder, rates=rates, steps=steps, goal=goal,
+            place=place, store=store, figure=figure, as_json=as_json,
+        )  # fmt: skip
+        return
+    from separatrix.atlas.frontier import LARGEST, check_supported
+    from separatrix.atlas.frontier_store import FrontierStore
+    from separatrix.atlas.frontier_survey import picture, survey, units
+    from separatrix.cli.progress import progress_bar
     from separatrix.constructions import constructions
+    from separatrix.files import write_atomically
     from separatrix.provenance import provenance
 
     started = time.perf_counter()
     chosen = constructions()[construction]
+    check_supported(construction)
+    limit = memory_limit(max_memory)
     if not 2 <= first <= last <= 20:
         raise SeparatrixError(f"--from {first} --to {last} is no range of powers; choose 2 ≤ from ≤ to ≤ 20")
+    largest = LARGEST[construction]
+    if last > largest:
+        raise SeparatrixError(
+            f"--to {last} is too large for {construction}: certificates take too long beyond 2^{largest}; "
+            f"choose --to {largest} or less"
+        )
     if figure is not None and figure.suffix not in (".svg", ".png"):
         raise SeparatrixError(f"--figure {figure} must end in .svg or .png")
-    if not supports_codes(construction):
-        raise SeparatrixError(f"{construction} does not take its addresses from a code; its size is what certify shows")
     lengths = [2**power for power in range(first, last + 1) if 2**power >= chosen.minimum_length]
-    points: list[Point] = []
-    with Progress(console=notes(), transient=True, disable=not notes().is_terminal) as bar:
-        work = bar.add_task(construction, total=len(lengths) * len(LADDER) * len(EXPONENTS))
-        for length in lengths:
-            points += plane(construction, length, lambda what: bar.update(work, advance=1, description=what))
-    frontier = {length: best([point for point in points if point.length == length]) for length in lengths}
+    with progress_bar(f"{construction}: codes", as_json) as show, limited_memory(limit), FrontierStore(store) as decide:
+        total, done = units(construction, lengths), 0
+
+        def advance(what: str) -> None:
+            nonlocal done
+            show(what, done, total)
+            done += 1
+
+        try:
+            found = survey(construction, lengths, decide, advance)
+        except KeyboardInterrupt as error:
+            if store is None:
+                raise
+            raise StoppedError(
+                f"interrupted; {store} keeps all verdicts, and the same command goes on from it"
+            ) from error
+    if decide.reused and store is not None:
+        notes().print(f"{decide.reused} verdicts from {store}, {decide.decided} new ones")
     if figure is not None:
-        _draw(construction, points, figure)
+        drawn = picture(found)
+        write_atomically(figure, drawn.svg if figure.suffix == ".svg" else drawn.png)
     if as_json:
         record = provenance(command_line(context), arithmetic="fixed point", seed=None, started=started)
-        listed: list[dict[str, Any]] = [asdict(point) for point in points]
-        kept = {str(length): [asdict(point) for point in chosen_ones] for length, chosen_ones in frontier.items()}
-        print_json({"construction": construction, "points": listed, "frontier": kept, "provenance": record})
+        print_json({**found.plain(), "provenance": record})
         return
-    _print(construction, frontier)
+    _print(found)
 
 
-def _print(construction: str, frontier: "dict[int, list[Point]]") -> None:
+def _print(found: "Survey") -> None:
     from rich.table import Table
 
-    console().print(f"[bold]{construction}[/bold]: certified for all inputs, none narrower and coarser on the ladder")
-    table = Table()
-    for heading in ("N", "width", "bits of a number", "Kc", "size in bits"):
-        table.add_column(heading, justify="right")
-    table.add_column("addresses")
-    for length, points in frontier.items():
-        for point in points:
-            numbers = (length, point.width, point.precision_bits, point.exponent, point.size_bits)
-            table.add_row(*map(str, numbers), point.code)
-    console().print(table)
+    from separatrix.atlas.frontier_survey import PLANE_HEADINGS, WIDTH_HEADINGS, plane_rows, width_rows
 
+    def shown(title: str, headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+        table = Table(title=title, title_justify="left")
+        for heading in headings:
+            options: dict[str, Any] = {"justify": "left" if heading == "addresses" else "right"}
+            table.add_column(heading, **options)
+        for row in rows:
+            table.add_row(*row)
+        console().print(table)
 
-def _draw(construction: str, points: "list[Point]", path: Path) -> None:
-    from separatrix.atlas.figure import PALETTE, draw
-    from separatrix.files import write_atomically
-
-    def paint(axes: Any) -> None:
-        for number, length in enumerate(sorted({point.length for point in points})):
-            colour = PALETTE[number % len(PALETTE)]
-            mine = [point for point in points if point.length == length]
-            for certified, marker in ((True, "o"), (False, "x")):
-                shown = [(p.precision_bits, p.width) for p in mine if p.certified == certified]
-                if shown:
-                    label = f"N = {length}" if certified else None
-                    axes.scatter(*zip(*shown, strict=True), color=colour, marker=marker, label=label)
-        axes.set_xlabel("bits of a number")
-        axes.set_ylabel("width")
-        axes.set_yscale("log", base=2)
-        axes.grid(alpha=0.3)
-        axes.legend(frameon=False, fontsize=8)
-
-    caption = f"{construction}: circles are certified for all inputs, crosses are not."
-    drawn = draw(f"frontier-{construction}", caption, paint)
-    write_atomically(path, drawn.svg if path.suffix == ".svg" else drawn.png)
+    name = found.construction
+    shown(f"{name}: the narrowest network that is certified for all inputs", WIDTH_HEADINGS, width_rows(found))
+    rows = [row for length in found.planes for row in plane_rows(found, length)]
+    if rows:
+        shown(f"{name}: the fewest bits that are certified for all inputs", PLANE_HEADINGS, rows)

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from separatrix.cli.output import JsonOption, console, print_json
-from separatrix.errors import UnknownNameError
+from separatrix.errors import SeparatrixError, UnknownNameError
 
 NAME = "list"
 ORDER = 10
@@ -90,6 +90,73 @@ def _reductions() -> list[dict[str, Any]]:
     ]
 
 
+WIDTH, LENGTH, PRECISION = 64, 400, 32
+"""One layer of this width, at this length, with numbers of so many bits, is what architectures are compared by."""
+
+
+def _architectures() -> list[dict[str, Any]]:
+    try:
+        from separatrix.models.architecture import ModelSpec, architectures
+    except ModuleNotFoundError as error:
+        # Comes with torch, which is an optional part of the package.
+        if error.name != "torch":
+            raise
+        raise SeparatrixError("architectures need torch; install it with  pip install 'separatrix[train]'") from error
+
+    found: list[dict[str, Any]] = []
+    for each in architectures().values():
+        spec = ModelSpec((each.name,), WIDTH)
+        bits = spec.attention_bits(LENGTH, PRECISION)
+        found.append(
+            {
+                "name": each.name,
+                "short": each.short,
+                "model": str(spec),
+                "title": each.title,
+                "reference": each.reference,
+                "equations": each.equations,
+                "deviations": list(each.deviations),
+                "options": [
+                    {"name": option.name, "default": option.default, "choices": list(option.choices)}
+                    for option in each.options
+                ],
+                "block": each.block,
+                "recurrent": each.recurrent,
+                "linear_time": each.linear_time,
+                "length": LENGTH,
+                "precision_bits": PRECISION,
+                "state_bits": spec.state_bits(LENGTH, PRECISION),
+                "state_bits_grow": spec.state_bits(2 * LENGTH, PRECISION) > spec.state_bits(LENGTH, PRECISION),
+                "attention_bits": bits,
+            }
+        )
+    return found
+
+
+def _experiments() -> list[dict[str, Any]]:
+    try:
+        from separatrix.training.experiments.catalog import experiments
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise SeparatrixError("experiments need torch; install it with  pip install 'separatrix[train]'") from error
+
+    return [
+        {
+            "name": each.name,
+            "title": each.title,
+            "source": each.source,
+            "task": each.task,
+            "scales": {
+                scale: {"cells": len(cells), "runs": sum(len(cell.runs) for cell in cells)}
+                for scale in each.scales
+                for cells in [each.sweep(scale).cells()]
+            },
+        }
+        for each in experiments().values()
+    ]
+
+
 CATALOGS = {
     "tasks": _tasks,
     "constructions": _constructions,
@@ -97,7 +164,11 @@ CATALOGS = {
     "reductions": _reductions,
     "codes": _codes,
     "arithmetics": _arithmetics,
+    "architectures": _architectures,
+    "experiments": _experiments,
 }
+NOT_BY_DEFAULT = ("architectures", "experiments")
+"""Listed only when asked for, because they load torch."""
 COLUMNS = {
     "tasks": ("name", "question", "source"),
     "constructions": ("name", "theorem", "statement"),
@@ -105,6 +176,12 @@ COLUMNS = {
     "reductions": ("name", "statement", "source"),
     "codes": ("name", "about"),
     "arithmetics": ("name", "bits", "about"),
+    "architectures": ("model", "title", "state_bits", "attention_bits"),
+    "experiments": ("name", "title", "source", "task"),
+}
+REMARKS = {
+    "architectures": f"state_bits: what one layer carries past position {LENGTH} in {PRECISION}-bit numbers; "
+    "attention_bits: m·H·(p + ⌈log₂ N⌉) of BHBK24 Theorem 4",
 }
 
 
@@ -118,12 +195,15 @@ def command(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List what is in the catalogs: tasks, constructions, bounds, reductions, families of sign codes, arithmetics."""
+    """List what is in the catalogs: tasks, constructions, bounds, reductions, families of sign codes, arithmetics.
+
+    What loads torch is listed when asked for:  separatrix list architectures,  separatrix list experiments.
+    """
     from rich.table import Table
 
     if catalog is not None and catalog not in CATALOGS:
         raise UnknownNameError("catalog", catalog, CATALOGS)
-    chosen = [catalog] if catalog else list(CATALOGS)
+    chosen = [catalog] if catalog else [name for name in CATALOGS if name not in NOT_BY_DEFAULT]
     found = {name: CATALOGS[name]() for name in chosen}
     if as_json:
         print_json(found)
@@ -134,5 +214,7 @@ def command(
         for number, column in enumerate(COLUMNS[name]):
             table.add_column(column, style="bold" if number == 0 else "", no_wrap=number == 0)
         for entry in found[name]:
-            table.add_row(*[str(entry[column]) for column in COLUMNS[name]])
+            table.add_row(*["-" if entry[column] is None else str(entry[column]) for column in COLUMNS[name]])
         console().print(table)
+        if name in REMARKS:
+            console().print(REMARKS[name])

@@ -15,6 +15,7 @@ from separatrix.cli.training_options import (
     Place,
     ResumeOption,
     SaveOption,
+    SinkOption,
     StoreOption,
     ThreadsOption,
     WorkersOption,
@@ -59,6 +60,7 @@ def command(
     save_every: SaveOption = 30.0,
     full_grid: FullGridOption = True,
     resume: ResumeOption = True,
+    sinks: SinkOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Train a grid of learning rates and seeds as one ensemble; interrupted runs go on where they stopped."""
@@ -89,7 +91,7 @@ def command(
     rungs = () if full_grid else halving_rungs(steps, len(specs), every)
     group = Group(specs, rungs, first_goal_ends=False)
     place = Place(device, executor, workers, address, threads, save_every)
-    done, found, curves = run_groups([group], store, place, full_grid, resume, as_json, _label)
+    done, found, curves = run_groups([group], store, place, full_grid, resume, as_json, _label, sinks or [])
     if not done:
         raise StoppedError("interrupted; the state is saved, the same command goes on from here")
     if plot is not None:

@@ -5,13 +5,14 @@ why, and claims a width as a function of N that the tests compare with the built
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal
 
 from separatrix.arithmetic import FixedPoint
 from separatrix.errors import SeparatrixError, UnknownNameError
-from separatrix.networks import AnyNetwork
+from separatrix.networks import AnyNetwork, FeedForward, Layer, Network
+from separatrix.networks.weights import SCORINGS, Scoring
 from separatrix.tasks import Task, tasks
 
 
@@ -20,7 +21,8 @@ class Options:
     """How to build: the fixed point of BHBK24 B.2, the variant of the proof, and overrides for experiments.
 
     ``exponent`` is Kc, by default the construction's own; ``gain`` replaces the score scale η, ``family`` the choice of
-    sign code, ``parameters`` those of the task.
+    sign code, ``parameters`` those of the task. ``attention`` stands in the place of the theorem's own attention, in
+    every head and with the same weights.
     """
 
     exponent: int | None = None
@@ -29,7 +31,7 @@ class Options:
     gain: Fraction | None = None
     family: str | None = None
     max_inner: Fraction = Fraction(1, 4)
-    scoring: Literal["softmax", "hard", "linear"] = "softmax"
+    attention: Scoring | None = None
     parameters: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
@@ -67,7 +69,10 @@ class Construction(ABC):
         task.check_length(length)
         exponent = self.default_exponent(task, length) if chosen.exponent is None else chosen.exponent
         arithmetic = FixedPoint(length, exponent, chosen.rounding, self.softmax_rule(chosen.variant))
-        return Built(self.network(task, length, chosen), task, length, arithmetic)
+        network = self.network(task, length, chosen)
+        if chosen.attention is not None:
+            network = with_attention(network, chosen.attention)
+        return Built(network, task, length, arithmetic)
 
     def softmax_rule(self, variant: str) -> Literal["appendix-d", "once"]:
         """How a variant's softmax rounds: as Appendix D says, unless the variant is about another rounding."""
@@ -86,3 +91,18 @@ class Construction(ABC):
     @abstractmethod
     def claimed_width(self, task: Task, length: int, code_width: int) -> int:
         """The width that the theorem claims, given the width k of its sign code."""
+
+
+def with_attention(network: AnyNetwork, kind: Scoring) -> AnyNetwork:
+    """The same weights with another attention in every head; without attention there is nothing to replace."""
+    if kind not in SCORINGS:
+        raise UnknownNameError("attention", kind, SCORINGS)
+    if not isinstance(network, Network):
+        raise SeparatrixError(f"a recurrent network has no attention that {kind} could replace; leave the option out")
+
+    def replaced(layer: Layer) -> Layer:
+        if isinstance(layer, FeedForward):
+            return layer
+        return replace(layer, heads=tuple(replace(head, scoring=kind) for head in layer.heads))  # type: ignore[arg-type]
+
+    return replace(network, layers=tuple(map(replaced, network.layers)), about=f"{network.about}; {kind} attention")

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy
 
@@ -46,6 +47,7 @@ class Addresses:
         return self.rule
 
 
+@lru_cache(maxsize=16)  # searches over one length build many networks with the same few codes
 def addresses(count: int, max_inner: Fraction, family: str | None, two_sided: bool = False) -> Addresses:
     """The narrowest linear sign code for ``count`` addresses: described by a generator of O(log² N) bits.
 

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from separatrix.errors import SeparatrixError
+from separatrix.models.modules import check_range
 
 Generators: TypeAlias = Sequence[torch.Generator]
 """One generator for each member, on the CPU."""
@@ -196,7 +197,9 @@ class EnsembleEmbedding(EnsembleModule):
     def forward(self, tokens: Tensor) -> Tensor:
         """The vectors of the tokens."""
         members, vocabulary, width = self.weight.shape
-        # Numbers outside the table are caught on the CPU by the lookup itself; on a GPU that would stop the stream.
+        # A number outside the table would read another member's; on a GPU looking at it would stop the stream.
+        if tokens.device.type == "cpu":
+            check_range(tokens, "symbols", vocabulary)
         if members > 1:
             first = torch.arange(members, device=tokens.device) * vocabulary
             tokens = tokens + first.view(members, *[1] * (tokens.dim() - 1))

@@ -117,6 +117,11 @@ class WithRows(Function):
         return of_x.reshape(-1, ctx.shape[-1]).index_add(0, numbers, of_rows).view(ctx.shape), None
 
 
+def at_least_float32(dtype: torch.dtype) -> torch.dtype:
+    """The type for sums of many numbers: float32 for halves, else the type itself."""
+    return torch.float32 if dtype in (torch.bfloat16, torch.float16) else dtype
+
+
 def step_by_step(mixer: RecurrentMixer, x: Tensor) -> Tensor:
     """The outputs of all positions by the step form: (members, batch, length, width) both; slow, for tests."""
     state, outputs = mixer.initial_state(x.shape[1]), []

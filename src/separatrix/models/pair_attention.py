@@ -18,6 +18,8 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
+from separatrix.models.mixer import at_least_float32
+
 CPU_TILE = 1 << 18
 GPU_TILE = 1 << 26
 """Scores held at a time, over all groups: 1 MiB in float32, which stays in the cache, or 256 MiB, which fills a GPU."""
@@ -62,7 +64,11 @@ def pair_attention(
     query (groups, queries, m), keys (groups, length, m), values (groups, length, v). Every query must see a pair.
     """
     held = tile or (GPU_TILE if query.is_cuda else CPU_TILE)
-    return PairAttention.apply(query, first_key, second_key, first_value, second_value, visibility, held)
+    given = (query, first_key, second_key, first_value, second_value)
+    kind = at_least_float32(query.dtype)
+    # Running sums over N² pairs are no work for halves.
+    with torch.autocast(query.device.type, enabled=False):
+        return PairAttention.apply(*(each.to(kind) for each in given), visibility, held).to(query.dtype)
 
 
 def tiles(groups: int, queries: int, length: int, tile: int) -> Iterator[tuple[slice, slice]]:

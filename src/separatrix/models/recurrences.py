@@ -16,6 +16,8 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
+from separatrix.models.mixer import at_least_float32
+
 Context: TypeAlias = Any
 """What torch hands to a function to keep tensors for its gradient."""
 
@@ -33,10 +35,12 @@ def time_inside(x: Tensor) -> Tensor:
     return x.permute(1, 2, 0, 3)
 
 
-def scan_type(entering: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
-    """Both in one type; states add up over time, so that halves are computed in float32."""
-    kind = torch.float32 if entering.dtype in (torch.bfloat16, torch.float16) else entering.dtype
-    return entering.to(kind), weight.to(kind)
+def in_full_precision(scan: type[Function], entering: Tensor, *weights: Tensor) -> Tensor:
+    """A scan over (members, batch, length, …) in at least float32, whatever autocast says: states add up over time."""
+    kind = at_least_float32(entering.dtype)
+    with torch.autocast(entering.device.type, enabled=False):
+        found = scan.apply(time_major(entering.to(kind)), *(weight.to(kind) for weight in weights))
+    return time_inside(found).to(entering.dtype)
 
 
 def lstm_scan(entering: Tensor, weight: Tensor) -> Tensor:
@@ -44,10 +48,7 @@ def lstm_scan(entering: Tensor, weight: Tensor) -> Tensor:
 
     entering (members, batch, length, 4m): W x + b for the gates i, f, g, o; weight (members, m, 4m).
     """
-    wanted = entering.dtype
-    entering, weight = scan_type(entering, weight)
-    scan = FusedLSTMScan if entering.is_cuda else LSTMScan
-    return time_inside(scan.apply(time_major(entering), weight)).to(wanted)
+    return in_full_precision(FusedLSTMScan if entering.is_cuda else LSTMScan, entering, weight)
 
 
 class LSTMScan(Function):
@@ -107,41 +108,38 @@ class FusedLSTMScan(Function):
         """Hidden states after every step."""
         length, members, batch, size = entering.shape
         rows, m = members * batch, size // 4
-        entering = entering.contiguous()
-        gates = torch.empty_like(entering)
-        hidden, cell = (entering.new_empty(length + 1, members, batch, m) for _ in range(2))
-        hidden[0].zero_()
-        cell[0].zero_()
+        gates_in = entering.contiguous().view(length, rows, size).unbind()
+        hidden, cells, gates = [entering.new_zeros(rows, m)], [entering.new_zeros(rows, m)], []
         for step in range(length):
-            recurrent = torch.bmm(hidden[step], weight)
-            after, next_cell, workspace = torch.ops.aten._thnn_fused_lstm_cell(
-                entering[step].view(rows, size), recurrent.view(rows, size), cell[step].view(rows, m)
-            )
-            hidden[step + 1].copy_(after.view(members, batch, m))
-            cell[step + 1].copy_(next_cell.view(members, batch, m))
-            gates[step].copy_(workspace.view(members, batch, size))
-        ctx.save_for_backward(gates, hidden, cell, weight)
-        return hidden[1:]
+            recurrent = torch.bmm(hidden[-1].view(members, batch, m), weight).view(rows, size)
+            after, cell, workspace = torch.ops.aten._thnn_fused_lstm_cell(gates_in[step], recurrent, cells[-1])
+            hidden.append(after)
+            cells.append(cell)
+            gates.append(workspace)
+        states = torch.stack(hidden).view(length + 1, members, batch, m)
+        ctx.save_for_backward(states, weight, *cells, *gates)
+        return states[1:]
 
     @staticmethod
     def backward(ctx: Context, *gradients: Tensor) -> tuple[Tensor, Tensor]:
         """Back through time."""
         (outer,) = gradients
-        gates, hidden, cell, weight = ctx.saved_tensors
-        length, members, batch, size = gates.shape
-        rows, m = members * batch, size // 4
-        back = weight.transpose(1, 2)
-        change = torch.empty_like(gates)
-        of_cell, of_hidden = cell.new_zeros(rows, m), torch.zeros_like(cell[0])
+        states, weight, *saved = ctx.saved_tensors
+        length, members, batch, m = outer.shape
+        rows, cells, gates = members * batch, saved[: length + 1], saved[length + 1 :]
+        above, back = outer.contiguous().view(length, rows, m).unbind(), weight.transpose(1, 2)
+        changes: list[Tensor] = []
+        total, of_cell = above[-1], torch.zeros_like(cells[0])
         for step in range(length - 1, -1, -1):
-            total = (of_hidden + outer[step]).view(rows, m)
-            to_gates, of_cell, _ = torch.ops.aten._thnn_fused_lstm_cell_backward_impl(
-                total, of_cell, cell[step].view(rows, m), cell[step + 1].view(rows, m),
-                gates[step].view(rows, size), False,
-            )  # fmt: skip
-            change[step].copy_(to_gates.view(members, batch, size))
-            of_hidden = torch.bmm(change[step], back)
-        return change, summed_products(hidden[:-1], change)
+            change, of_cell, _ = torch.ops.aten._thnn_fused_lstm_cell_backward_impl(
+                total, of_cell, cells[step], cells[step + 1], gates[step], False
+            )
+            changes.append(change)
+            if step:
+                into = above[step - 1].view(members, batch, m)
+                total = torch.baddbmm(into, change.view(members, batch, -1), back).view(rows, m)
+        change = torch.stack(changes[::-1]).view(length, members, batch, 4 * m)
+        return change, summed_products(states[:-1], change)
 
 
 def gru_scan(entering: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
@@ -150,9 +148,7 @@ def gru_scan(entering: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     entering (members, batch, length, 3m): W x + b for the gates r, z, n; weight (members, m, 3m); bias (members, m)
     of the candidate's recurrent part.
     """
-    wanted = entering.dtype
-    entering, weight = scan_type(entering, weight)
-    return time_inside(GRUScan.apply(time_major(entering), weight, bias.to(entering.dtype))).to(wanted)
+    return in_full_precision(GRUScan, entering, weight, bias)
 
 
 class GRUScan(Function):
@@ -202,9 +198,7 @@ class GRUScan(Function):
 
 def rnn_scan(entering: Tensor, weight: Tensor) -> Tensor:
     """Hidden states (members, batch, length, m) of h ← tanh(entering + h W) from zero; weight (members, m, m)."""
-    wanted = entering.dtype
-    entering, weight = scan_type(entering, weight)
-    return time_inside(RNNScan.apply(time_major(entering), weight)).to(wanted)
+    return in_full_precision(RNNScan, entering, weight)
 
 
 class RNNScan(Function):

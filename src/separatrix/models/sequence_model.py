@@ -197,8 +197,9 @@ class SequenceModel(nn.Module):
             if columns
             else EnsembleEmbedding(members, vocabulary, width, start=first.embedding_start)
         )
-        kind = next((spec.options_of(each)["positions"] for each in entries if each.option("positions")), "none")
-        self.positions = Positions(members, length, width, kind) if kind in ("learned", "sinusoidal") else None
+        asked = [spec.options_of(each)["positions"] for each in entries if each.option("positions")]
+        kind = next((each for each in asked if each in ("learned", "sinusoidal")), None)
+        self.positions = None if kind is None else Positions(members, length, width, kind)
         self.blocks = nn.ModuleList(
             Block(entry, spec, members, Place(number, len(entries), length)) for number, entry in enumerate(entries)
         )

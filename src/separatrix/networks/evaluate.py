@@ -163,10 +163,13 @@ def decode(network: AnyNetwork, raw: RawArray, arithmetic: Arithmetic) -> Intege
         return nearest_whole(raw, arithmetic)
     if sums is not None:
         return triple_in_sums(sums, nearest_whole(raw, arithmetic))
-    if network.readout.decoding == "bits":
-        half = arithmetic.encode([1])
-        doubled = arithmetic.add(raw, raw)
-        bits = arithmetic.less(numpy.broadcast_to(half, doubled.shape), doubled)
-        return bits.astype(numpy.int64) @ (1 << numpy.arange(outputs - 1, -1, -1, dtype=numpy.int64))
+    if network.readout.decoding in ("bits", "exact"):
+        one = arithmetic.constant(1, raw.shape)
+        bits = arithmetic.less(one, arithmetic.add(raw, raw))
+        answers = bits.astype(numpy.int64) @ (1 << numpy.arange(outputs - 1, -1, -1, dtype=numpy.int64))
+        if network.readout.decoding == "bits":
+            return answers
+        exact = arithmetic.equal(raw, one) | arithmetic.equal(raw, arithmetic.zeros(raw.shape))
+        return numpy.where(exact.all(axis=-1), answers, -1)
     best = arithmetic.equal(raw, arithmetic.max(raw, axis=-1, keepdims=True))
     return numpy.argmax(best, axis=-1).astype(numpy.int64)

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy
 from numpy.typing import NDArray
 
-from separatrix.arithmetic import Arithmetic, RawArray
+from separatrix.arithmetic import Arithmetic, FixedPoint, RawArray
 from separatrix.errors import SeparatrixError
 
 Integers: TypeAlias = NDArray[numpy.int64]
@@ -54,6 +54,10 @@ class ExactMatrix:
 
     def encoded(self, arithmetic: Arithmetic) -> RawArray:
         """The entries in an arithmetic; each different value is converted once."""
+        if isinstance(arithmetic, FixedPoint):
+            rounded = arithmetic.encode_ratios(self.numerators, self.denominator)
+            if rounded is not None:
+                return rounded
         values, places = numpy.unique(self.numerators, return_inverse=True)
         exact = numpy.array([Fraction(int(value), self.denominator) for value in values], dtype=object)
         return arithmetic.encode(exact)[places.reshape(self.shape)]

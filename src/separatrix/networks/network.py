@@ -2,8 +2,8 @@
 
 BHBK24 §2 (heads concatenated and projected) and SHT23 (heads summed) are the same thing here: every head has its own
 output matrix into the residual stream, and the heads' outputs are added. Deviations from the papers' bare definition,
-all of which they allow or use: residual connections, masks, hard and linear attention beside softmax. Third-order and
-graph attention of SHT23 are layers of their own kinds, in ``third_order`` and ``graph``.
+all of which they allow or use: residual connections, masks, other attention beside softmax (see ``weights``).
+Third-order and graph attention of SHT23 are layers of their own kinds, in ``third_order`` and ``graph``.
 """
 
 from dataclasses import dataclass, field
@@ -19,16 +19,12 @@ from separatrix.networks.third_order import THIRD_ORDER_MATRICES, ThirdOrderAtte
 from separatrix.networks.weights import Scoring
 
 Mask: TypeAlias = Literal["none", "causal", "strict"]
-Decoding: TypeAlias = Literal["bits", "argmax", "round", "power-sums"]
+Decoding: TypeAlias = Literal["bits", "argmax", "exact", "round", "power-sums"]
 
 
 @dataclass(frozen=True)
 class Head:
-    """One attention head: query and key (m, d), value (v, d), output (d, v).
-
-    ``softmax`` divides exponentials of the scores by their sum (BHBK24 Appendix D: maximum subtracted), ``hard``
-    averages over the keys of the largest score, ``linear`` weighs by the scores themselves.
-    """
+    """One attention head: query and key (m, d), value (v, d), output (d, v); for ``scoring`` see ``weights``."""
 
     query: ExactMatrix
     key: ExactMatrix
@@ -64,9 +60,10 @@ Layer: TypeAlias = Attention | FeedForward | ThirdOrderAttention | GraphAttentio
 class Readout:
     """What is read from the residual stream: W x + b, at the last or at every position.
 
-    ``bits``: output bit r (most significant first) is 1 when coordinate r exceeds 1/2; ``argmax``: the number of the
-    largest coordinate, the smallest number on ties; ``round``: a vector, every coordinate rounded to the nearest whole
-    number; ``power-sums``: whether a triple matches, from a residue and power sums (see ``decoding``).
+    ``bits``: output bit r (most significant first) is 1 when coordinate r exceeds 1/2; ``exact``: the same where all
+    coordinates are exactly 0 or 1, and -1, which is no answer, where one is not; ``argmax``: the number of the largest
+    coordinate, the smallest number on ties; ``round``: a vector, every coordinate rounded to the nearest whole number;
+    ``power-sums``: whether a triple matches, from a residue and power sums (see ``decoding``).
     """
 
     matrix: ExactMatrix

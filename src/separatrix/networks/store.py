@@ -8,7 +8,7 @@ import hashlib
 import json
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy
 from safetensors import SafetensorError
@@ -21,9 +21,10 @@ from separatrix.networks.dual import CellSets, DualPart, Sets, WindowSets
 from separatrix.networks.embedding import EmbeddingPart, FeaturePart, SignRows, TableRows
 from separatrix.networks.exact import ExactMatrix, Slots
 from separatrix.networks.graph import GRAPH_MATRICES, GraphAttention, GraphHead
-from separatrix.networks.network import Attention, FeedForward, Head, Layer, Network, Readout
+from separatrix.networks.network import Attention, Decoding, FeedForward, Head, Layer, Network, Readout
 from separatrix.networks.recurrent import AnyNetwork, RecurrentNetwork, ReluMap
 from separatrix.networks.third_order import THIRD_ORDER_MATRICES, ThirdOrderAttention, ThirdOrderHead
+from separatrix.networks.weights import SCORINGS
 
 FORMAT = "separatrix-network-1"
 RECURRENT_FORMAT = "separatrix-recurrent-1"
@@ -214,7 +215,7 @@ class _Reader:
         return Readout(
             self.matrix(reference["matrix"]),
             self.matrix(reference["bias"]),
-            _choice(reference["decoding"], ("bits", "argmax", "round", "power-sums")),
+            _choice(reference["decoding"], get_args(Decoding)),
             _choice(reference["at"], ("last", "every")),
             PowerSums(*map(int, reference["power_sums"])) if "power_sums" in reference else None,
         )
@@ -262,7 +263,7 @@ def _network(structure: dict[str, Any], tensors: dict[str, Any]) -> Network:
 
     def units(layer: dict[str, Any], names: tuple[str, ...]) -> list[list[Any]]:
         return [
-            [*[reader.matrix(head[name]) for name in names], _choice(head["scoring"], ("softmax", "hard", "linear"))]
+            [*[reader.matrix(head[name]) for name in names], _choice(head["scoring"], SCORINGS)]
             for head in layer["heads"]
         ]
 
@@ -285,7 +286,7 @@ def _network(structure: dict[str, Any], tensors: dict[str, Any]) -> Network:
         heads = tuple(
             Head(
                 *[reader.matrix(head[name]) for name in MATRICES],
-                scoring=_choice(head["scoring"], ("softmax", "hard", "linear")),
+                scoring=_choice(head["scoring"], SCORINGS),
                 mask=_choice(head["mask"], ("none", "causal", "strict")),
             )
             for head in layer["heads"]

@@ -97,7 +97,8 @@ class Adam:
         """One step for all members."""
         flat, gradient = self.flat, self.flat.gradients
         if self.clip is not None:
-            squares = torch.stack([piece.square().sum(dim=1) for piece in flat.pieces(gradient)]).sum(dim=0)
+            # Along rows: sums down columns are added in an order that depends on how many members there are.
+            squares = torch.stack([piece.square().sum(dim=1) for piece in flat.pieces(gradient)], dim=1).sum(dim=1)
             shrink = (self.clip / (squares.sqrt() + 1e-6)).clamp(max=1.0)
             gradient.mul_(flat.spread(shrink))
         self.step.add_(1)

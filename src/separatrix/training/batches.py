@@ -17,6 +17,7 @@ import numpy
 import torch
 from torch import Tensor
 
+from separatrix.errors import SeparatrixError
 from separatrix.tasks import Examples, Task, draws_from
 
 CHUNK_STEPS = 32
@@ -109,6 +110,9 @@ class DataSource:
         lengths = None if padding is None else (inputs != padding).sum(dim=1)
         read = None
         if self.single:
+            # Cheap here; on a GPU it would make the host wait, and there the same tasks give the same masks.
+            if asked.device.type == "cpu" and not bool((asked.sum(dim=1) == 1).all()):
+                raise SeparatrixError(f"{self.task.name} asks some examples once and others not; report this defect")
             read = asked.int().argmax(dim=1, keepdim=True)
             index = read.view(-1, 1, *[1] * (targets.dim() - 2)).expand(-1, 1, *targets.shape[2:])
             targets, asked = targets.gather(1, index), asked.gather(1, read)
@@ -123,8 +127,8 @@ class DataSource:
 def data_source(task: Task, length: int, batch: int, device: torch.device) -> DataSource:
     """The source for a task; whether examples are asked once is read off a sample of both splits.
 
-    That is only a matter of speed and of which positions are computed: if a later example is asked more than once the
-    mask ``asked`` and the targets are still those of the task, and :func:`asked_once` is tested over the catalog.
+    Where they are, only what is asked is computed. :func:`asked_once` is tested over the catalog, and on the CPU every
+    example is held against it.
     """
     return DataSource(task, length, batch, device, asked_once(task, length))
 

@@ -59,14 +59,23 @@ def read_checkpoint(content: bytes, group: str) -> Checkpoint:
         size = int.from_bytes(content[:8], "little")
         header = json.loads(content[8 : 8 + size])["__metadata__"]
         about = json.loads(header["about"])
-        if header["checksum"] != _checksum(header["about"], tensors):
-            raise DamagedCheckpointError("the checkpoint's checksum is wrong; it was changed after it was written")
+        whole = header["checksum"] == _checksum(header["about"], tensors)
         found = Checkpoint(about["group"], tuple(about["runs"]), about["step"], about["seconds"], tensors)
-    except (SafetensorError, ValueError, KeyError, TypeError, UnicodeDecodeError) as error:
+    except (SafetensorError, ValueError, KeyError, TypeError) as error:
         raise DamagedCheckpointError(f"the checkpoint cannot be read ({error}); it is incomplete") from error
+    if not whole:
+        raise DamagedCheckpointError("the checkpoint's checksum is wrong; it was changed after it was written")
     if about["format"] != FORMAT or found.group != group:
         raise DamagedCheckpointError(f"the checkpoint belongs to {found.group!r}, not to {group!r}")
     return found
+
+
+def part_of(whole: Checkpoint, group: str, members: Sequence[str]) -> bytes:
+    """The checkpoint of a group of only some of the members, those that are still in training, at the same step."""
+    rows = [place for place, run in enumerate(whole.runs) if run in members]
+    tensors = {name: each[:, rows] if name == "sums" else each[rows] for name, each in whole.tensors.items()}
+    runs = tuple(whole.runs[place] for place in rows)
+    return written(Checkpoint(group, runs, whole.step, whole.seconds, tensors))
 
 
 def weights_file(ensemble: "Ensemble", members: Sequence[int]) -> bytes:

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from separatrix.errors import SeparatrixError
+from separatrix.models.allocator import keep_freed_memory
 from separatrix.provenance import versions
 
 
@@ -47,8 +48,17 @@ def processor_name() -> str:
     return told or platform.processor() or platform.machine()
 
 
+def prepare_process(device: torch.device, threads: int = 0) -> None:
+    """Make this process fit for training: so many threads, unless 0; on a CPU memory that is freed stays at hand."""
+    if threads:
+        torch.set_num_threads(threads)
+    if device.type == "cpu":
+        keep_freed_memory()
+
+
 def out_of_memory(error: BaseException) -> bool:
     """Whether an error means that the memory did not suffice, on a GPU or on the host."""
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
-    return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
+    told = ("can't allocate memory", "CUDA error: out of memory", "CUBLAS_STATUS_ALLOC_FAILED")
+    return isinstance(error, RuntimeError) and any(each in str(error) for each in told)

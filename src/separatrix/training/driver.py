@@ -2,33 +2,30 @@
 
 Before a group starts its members are settled in the store: those whose result is not there yet. From then on the group
 trains as settled, however often it is interrupted, because who competes decides who is pruned; so an interrupted sweep
-ends bit for bit as an undisturbed one. A file lock, which the system lets go when a process dies, says who trains a
-group; a group that another process trains is waited for at the end.
+ends bit for bit as an undisturbed one. File locks, which the system lets go when a process dies, say who trains a run;
+a group of which another process trains a run is waited for at the end.
 
-On disk beside the store: ``checkpoints/GROUP.safetensors`` with the one before it as ``….previous``, used when the
-newer one is damaged; ``weights/GROUP-STEP.safetensors`` of the runs that ended at that step, ``snapshots/…`` of the
-runs that wanted their weights kept there.
+A group that does not fit into memory goes on as two halves, from where it stood; they compete each for itself. A group
+whose worker was lost goes on from its last checkpoint. What lies on the disk beside the store: see ``group_files``.
 """
 
-import fcntl
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Protocol
 
 from separatrix.errors import SeparatrixError
-from separatrix.files import write_atomically
-from separatrix.training.checkpoints import DamagedCheckpointError, read_checkpoint
+from separatrix.training.checkpoints import part_of, read_checkpoint
 from separatrix.training.events import Event, Finished, Progress, Saved, Snapshot
 from separatrix.training.executors.executor import Executor, Failure, Job
 from separatrix.training.group import Group
+from separatrix.training.group_files import SNAPSHOTS, WEIGHTS, GroupFiles
 from separatrix.training.records import OPEN_ENDED, Records
 from separatrix.training.spec import RunSpec
 
 MOST_ATTEMPTS = 5
+"""How often a worker may be lost on a group without a new checkpoint in between."""
 WAITING_SECONDS = 0.5
 
 
@@ -48,6 +45,15 @@ class Observer(Protocol):
         ...
 
 
+@dataclass(eq=False)
+class _Claim:
+    """A planned group in training here: its locks, and everyone of whom there may be checkpoints."""
+
+    planned: str
+    locks: ExitStack
+    groups: list[Group]
+
+
 @dataclass
 class Driver:
     """Drives groups with one executor into one store.
@@ -63,16 +69,20 @@ class Driver:
     full_grid: bool = False
     stopped: Callable[[], bool] = field(default=lambda: False)
 
+    def __post_init__(self) -> None:
+        self._files = GroupFiles(self.records.files, self.observer.said)
+
     def run(self, planned: Sequence[Group]) -> bool:
         """Train every group that is not done; False when it was stopped before the end."""
-        waiting = [group for group in planned if self._pending(group)]
-        while waiting:
+        told = False
+        while waiting := [group for group in planned if self._pending(group)]:
             busy = self._round(waiting)
             if self.stopped():
                 return False
-            waiting = [group for group in busy if self._pending(group)]
-            if waiting:
-                self.observer.said(f"{len(waiting)} groups are being trained by another process; waiting for them")
+            if busy and not told:
+                told = True
+                self.observer.said(f"{len(busy)} groups are being trained by another process; waiting for them")
+            if busy:
                 time.sleep(WAITING_SECONDS)
         return True
 
@@ -81,7 +91,7 @@ class Driver:
         for group in planned:
             settled = self.records.settled(group.name)
             for each in [group] if settled is None else [group, _restricted(group, settled)]:
-                self._remove_checkpoints(each)
+                self._files.remove_checkpoints(each.name)
             self.records.forget_group(group.name)
         self.records.forget([spec.name for group in planned for spec in group.specs])
 
@@ -90,72 +100,76 @@ class Driver:
     def _round(self, planned: Sequence[Group]) -> list[Group]:
         """Train what nobody else trains; returns what somebody else does."""
         todo, busy = list(planned), list[Group]()
-        locks: dict[str, Any] = {}
-        settled: dict[str, str] = {}
+        claims: dict[str, _Claim] = {}
         again: list[Job] = []
 
         def next_job() -> Job | None:
             if self.stopped():
                 return None
             if again:
-                return again.pop()
+                return again.pop(0)
             while todo:
                 group = todo.pop(0)
-                lock = _locked(self.records.files / "locks" / f"{group.name}.lock")
-                if lock is None:
+                claim = self._claimed(group)
+                if claim is None:
                     busy.append(group)
-                    continue
-                actual = self._settled(group)
-                if actual is None:
-                    lock.close()
-                    continue
-                locks[actual.name], settled[actual.name] = lock, group.name
-                return Job(actual, self._checkpoint(actual))
+                elif claim.groups:
+                    claims[claim.groups[0].name] = claim
+                    return self._job(claim.groups[0])
             return None
 
-        steps: dict[str, int] = {}
+        started: set[str] = set()
         try:
-            for job, outcome in self.executor.run(next_job):
-                name = job.group.name
-                if name not in steps:
-                    steps[name] = 0
-                    self.observer.started(job.group, _step_of(job))
-                if isinstance(outcome, Failure):
-                    again += self._after(job, outcome, locks, settled)
-                elif outcome is None:
-                    whole = settled.pop(name)
-                    locks.pop(name).close()
-                    if not self.stopped():
-                        self._done(job.group, whole, last=whole not in settled.values())
-                else:
-                    self._record(job.group, outcome)
-                    self.observer.happened(job.group, outcome)
+            with closing(self.executor.run(next_job)) as outcomes:
+                for job, outcome in outcomes:
+                    if job.group.name not in started:
+                        started.add(job.group.name)
+                        self.observer.started(job.group, _step_of(job))
+                    if isinstance(outcome, Failure):
+                        again += self._after(job, outcome, claims)
+                    elif outcome is None:
+                        self._ended(job.group, claims)
+                    else:
+                        self._record(job.group, outcome)
+                        self.observer.happened(job.group, outcome)
         finally:
-            for lock in locks.values():
-                lock.close()
+            for claim in claims.values():
+                claim.locks.close()
         return busy
 
     def _pending(self, group: Group) -> bool:
-        return bool(self._missing(group.specs)) or self.records.settled(group.name) is not None
+        return bool(self._missing(group)) or self.records.settled(group.name) is not None
 
-    def _missing(self, specs: Sequence[RunSpec]) -> list[RunSpec]:
-        found = self.records.find(spec.name for spec in specs)
+    def _missing(self, group: Group) -> list[RunSpec]:
+        """Who has no result yet. A result of one that was stopped for others is none where all train to the end."""
+        found = self.records.find(spec.name for spec in group.specs)
+        whole = self.full_grid and not group.rungs and not group.first_goal_ends
         return [
             spec
-            for spec in specs
-            if spec.name not in found or (self.full_grid and found[spec.name].result.ending in OPEN_ENDED)
+            for spec in group.specs
+            if spec.name not in found or (whole and found[spec.name].result.ending in OPEN_ENDED)
         ]
 
-    def _settled(self, group: Group) -> Group | None:
-        """The group with the members that were settled when it first started; None when nothing is left to do."""
-        missing = self._missing(group.specs)
-        if not missing:
-            before = self.records.settled(group.name)
-            if before is not None:
-                # The process died after the last result was recorded and before it had cleaned up.
-                self._done(_restricted(group, before), group.name)
+    def _claimed(self, planned: Group) -> _Claim | None:
+        """The locks of a group and the members it trains with; no group when nothing is left, None when it is busy."""
+        names = self.records.settled(planned.name) or [spec.name for spec in self._missing(planned)]
+        locks = self._files.locked(names)
+        if locks is None:
             return None
-        return _restricted(group, self.records.settle(group.name, [spec.name for spec in missing]))
+        # Now that nobody else can train them: what was settled when the group first started, or who is missing.
+        missing = [spec.name for spec in self._missing(planned)]
+        settled = self.records.settle(planned.name, missing) if missing else self.records.settled(planned.name)
+        if settled is not None and not set(settled) <= set(names):
+            locks.close()  # somebody else settled it just now
+            return None
+        if settled is not None and missing:
+            return _Claim(planned.name, locks, [_restricted(planned, settled)])
+        if settled is not None:
+            # A process died after the last result was recorded and before it had cleaned up.
+            self._files.remove_checkpoints(_restricted(planned, settled).name)
+            self.records.forget_group(planned.name)
+        locks.close()
+        return _Claim(planned.name, locks, [])
 
     # -- what happens to a group -------------------------------------------------------------------------
 
@@ -163,78 +177,70 @@ class Driver:
         if isinstance(event, Progress):
             self.records.add_points(event.points)
         elif isinstance(event, Finished):
-            file = self._kept("weights", group, event.results[0].step, event.weights)
+            file = self._files.keep(WEIGHTS, group.name, event.results[0].step, event.weights)
             where = {**self.environment, "group": group.name, "members": len(group.specs)}
             self.records.add_results(group.specs, event.results, where, file)
         elif isinstance(event, Snapshot):
-            file = self._kept("snapshots", group, event.step, event.weights)
+            file = self._files.keep(SNAPSHOTS, group.name, event.step, event.weights)
             self.records.add_snapshots(event.runs, event.step, file)
         elif isinstance(event, Saved):
-            path = self._checkpoint_path(group)
-            if path.exists():
-                path.replace(path.with_suffix(".previous"))
-            write_atomically(path, event.content)
+            self._files.save(group.name, event.content)
 
-    def _kept(self, folder: str, group: Group, step: int, weights: bytes) -> str:
-        """Write weights beside the store; returns the file's name as records hold it."""
-        name = f"{folder}/{group.name}-{step}.safetensors"
-        write_atomically(self.records.files / name, weights)
-        return name
+    def _ended(self, group: Group, claims: dict[str, _Claim]) -> None:
+        """A job came to its end: all runs are recorded, or it was stopped and its state is saved."""
+        claim = claims.pop(group.name)
+        if claim in claims.values():
+            return  # another part of the planned group is still in training
+        if not self.stopped():
+            for each in claim.groups:
+                self._files.remove_checkpoints(each.name)
+            self.records.forget_group(claim.planned)
+        claim.locks.close()
 
-    def _after(self, job: Job, failure: Failure, locks: dict[str, Any], settled: dict[str, str]) -> list[Job]:
+    def _after(self, job: Job, failure: Failure, claims: dict[str, _Claim]) -> list[Job]:
         """The jobs that replace one that failed."""
-        group = job.group
         if failure.out_of_memory:
-            if len(group.specs) == 1:
-                raise SeparatrixError(
-                    f"{group.specs[0].architecture} on {group.specs[0].task} at length {group.specs[0].length} does "
-                    f"not fit into memory even alone ({failure.reason}); choose a smaller batch, width or length"
-                )
-            half = len(group.specs) // 2
-            self.observer.said(f"{len(group.specs)} runs together ran out of memory; they go on as two groups")
-            parts = [
-                Group(part, group.rungs, group.first_goal_ends) for part in (group.specs[:half], group.specs[half:])
-            ]
-            lock, planned = locks.pop(group.name), settled.pop(group.name)
-            for part in parts:
-                # Both halves hold the one lock of the planned group; it is let go with the last of them.
-                locks[part.name], settled[part.name] = os.fdopen(os.dup(lock.fileno()), "rb"), planned
-            lock.close()
-            return [Job(part, self._checkpoint(part)) for part in parts]
-        if job.attempt + 1 >= MOST_ATTEMPTS:
-            raise SeparatrixError(f"a worker was lost {MOST_ATTEMPTS} times on the same group ({failure.reason})")
+            return self._halves(job, failure, claims)
+        fresh = self._job(job.group)
+        attempt = job.attempt + 1 if _step_of(fresh) == _step_of(job) else 0
+        if attempt >= MOST_ATTEMPTS:
+            raise SeparatrixError(
+                f"a worker was lost {MOST_ATTEMPTS} times on the same group ({failure.reason}); see that workers stay "
+                "alive, or save more often with --save-every"
+            )
         self.observer.said(f"a worker was lost ({failure.reason}); its group goes on from its last checkpoint")
-        return [Job(group, self._checkpoint(group), job.attempt + 1)]
+        return [Job(fresh.group, fresh.checkpoint, attempt)]
 
-    def _done(self, group: Group, planned: str, last: bool = True) -> None:
-        """Every run of a group is recorded; ``last`` unless another half of the planned group is still in training."""
-        self._remove_checkpoints(group)
-        if last:
-            self.records.forget_group(planned)
+    def _halves(self, job: Job, failure: Failure, claims: dict[str, _Claim]) -> list[Job]:
+        """The two halves of a group that was too large for the memory, less what is finished."""
+        group, first = job.group, job.group.specs[0]
+        if len(group.specs) == 1:
+            raise SeparatrixError(
+                f"{first.architecture} on {first.task} at length {first.length} does not fit into memory even alone "
+                f"({failure.reason}); choose a smaller batch, width or length"
+            )
+        self.observer.said(f"{len(group.specs)} runs together ran out of memory; they go on as two groups")
+        half = len(group.specs) // 2
+        # The same halves every time, so that a process that goes on later finds their checkpoints.
+        parts = [Group(part, group.rungs, group.first_goal_ends) for part in (group.specs[:half], group.specs[half:])]
+        left = [part for part in parts if self._missing(part)]
+        claim = claims.pop(group.name)
+        claim.groups += parts
+        claims.update(dict.fromkeys([part.name for part in left], claim))
+        newest = self._job(group).checkpoint or job.checkpoint
+        whole = newest and read_checkpoint(newest, group.name)
+        jobs = [self._job(part) for part in left]
+        return [
+            Job(each.group, part_of(whole, each.group.name, [spec.name for spec in each.group.specs]))
+            if whole and each.checkpoint is None
+            else each
+            for each in jobs
+        ]
 
-    # -- checkpoints -------------------------------------------------------------------------------------
-
-    def _remove_checkpoints(self, group: Group) -> None:
-        for path in (self._checkpoint_path(group), self._checkpoint_path(group).with_suffix(".previous")):
-            path.unlink(missing_ok=True)
-
-    def _checkpoint_path(self, group: Group) -> Path:
-        return self.records.files / "checkpoints" / f"{group.name}.safetensors"
-
-    def _checkpoint(self, group: Group) -> bytes | None:
-        """The newest checkpoint that is whole."""
-        newest = self._checkpoint_path(group)
-        for path in (newest, newest.with_suffix(".previous")):
-            try:
-                content = path.read_bytes()
-                read_checkpoint(content, group.name)
-            except FileNotFoundError:
-                continue
-            except DamagedCheckpointError as error:
-                self.observer.said(f"{path}: {error}; an earlier state is used")
-                continue
-            return content
-        return None
+    def _job(self, group: Group) -> Job:
+        """The group with its newest checkpoint."""
+        self._files.tidy(group.name)
+        return Job(group, self._files.checkpoint(group.name, [spec.name for spec in self._missing(group)]))
 
 
 def _restricted(group: Group, names: Sequence[str]) -> Group:
@@ -245,18 +251,6 @@ def _restricted(group: Group, names: Sequence[str]) -> Group:
 
 def _step_of(job: Job) -> int:
     return 0 if job.checkpoint is None else read_checkpoint(job.checkpoint, job.group.name).step
-
-
-def _locked(path: Path) -> Any:
-    """An open file that holds the lock, or None when another process has it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle = path.open("ab")
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        handle.close()
-        return None
-    return handle
 
 
 @contextmanager

@@ -73,7 +73,8 @@ def train(
 ) -> Iterator[Event]:
     """Train a group and tell what happens; ends when no member is left.
 
-    ``stopped`` is asked after every step: once it says yes, the state is given out as :class:`Saved` and training ends.
+    ``stopped`` is asked after every step and the evaluation that belongs to it: once it says yes, the state is given
+    out as :class:`Saved` and training ends.
     """
     started = time.monotonic()
     ensemble, earlier = _begun(group, device, checkpoint)
@@ -89,15 +90,18 @@ def train(
                 # Before any checkpoint of this step, so that one who goes on from there has it already.
                 yield _snapshot(ensemble)
             now = time.monotonic()
-            if stopped():
-                yield _saved(group, ensemble, earlier + now - started)
-                return
-            if now - saved_at > save_every_seconds and ensemble.step < target:
-                yield _saved(group, ensemble, earlier + now - started)
-                saved_at = time.monotonic()
             if now - told_at > TICK_SECONDS:
                 yield Tick(ensemble.step)
                 told_at = now
+            if ensemble.step == target:
+                # A checkpoint of this step comes after its evaluation, so that no point is left out or doubled.
+                break
+            halted = stopped()
+            if halted or now - saved_at > save_every_seconds:
+                yield _saved(group, ensemble, earlier + now - started)
+                saved_at = time.monotonic()
+            if halted:
+                return
         seconds = earlier + time.monotonic() - started
         points = _measured(ensemble)
         yield Progress(ensemble.step, points, seconds)
@@ -108,9 +112,13 @@ def train(
             if not rest:
                 return
             ensemble.keep(rest)
-            # Saved at once: what was recorded as finished is not in training any more.
-            yield _saved(group, ensemble, seconds)
+        halted, now = stopped(), time.monotonic()
+        # Saved at once when members left: what was recorded as finished is not in training any more.
+        if endings or halted or now - saved_at > save_every_seconds:
+            yield _saved(group, ensemble, earlier + now - started)
             saved_at = time.monotonic()
+        if halted:
+            return
 
 
 def _begun(group: Group, device: torch.device, checkpoint: bytes | None) -> tuple[Ensemble, float]:
@@ -144,7 +152,8 @@ def _endings(group: Group, ensemble: Ensemble, points: Sequence[Point]) -> tuple
     if first.goal > 0 and any(point.accuracy >= first.goal for point in points):
         accuracy = ensemble.accuracy(first.evaluation_examples, "evaluation", 0)
         for member, reached in enumerate(accuracy):
-            if reached >= first.goal and member not in endings:
+            # Its own probe must have asked for the evaluation: nobody ends sooner for being trained in company.
+            if min(reached, points[member].accuracy) >= first.goal and member not in endings:
                 endings[member] = "goal"
     others = [member for member in range(len(points)) if member not in endings]
     if group.first_goal_ends and "goal" in endings.values():

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import pandas
 
 VERSION = 1
+BUSY_SECONDS = 60.0
+"""How long another process's write is waited for."""
 DEFAULT_STORE = "runs.sqlite"
 ENVIRONMENT_VARIABLE = "SEPARATRIX_STORE"
 OPEN_ENDED: tuple[Ending, ...] = ("pruned", "beaten")
@@ -87,15 +89,12 @@ class Records:
         self._refuse_newer()
         with self._explained():
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(path, timeout=60.0, isolation_level=None)
-            self._connection.execute("PRAGMA journal_mode=WAL")
-            self._connection.execute("PRAGMA synchronous=NORMAL")
-            with self._transaction():
-                if self._version() == 0:
-                    for statement in _TABLES.split(";"):
-                        if statement.strip():
-                            self._connection.execute(statement)
-                    self._connection.execute(f"PRAGMA user_version={VERSION}")
+            self._connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+            try:
+                self._prepare()
+            except BaseException:
+                self._connection.close()
+                raise
 
     def __enter__(self) -> "Records":
         return self
@@ -227,6 +226,31 @@ class Records:
 
     # -- inside ------------------------------------------------------------------------------------------
 
+    def _prepare(self) -> None:
+        self._write_ahead()
+        # A checkpoint leaves out the runs that are finished: their results must be on the disk before it is.
+        self._connection.execute("PRAGMA synchronous=FULL")
+        if self._version() == VERSION:
+            return
+        with self._transaction():
+            if self._version() == 0:  # nobody else made the tables in the meantime
+                for statement in _TABLES.split(";"):
+                    if statement.strip():
+                        self._connection.execute(statement)
+                self._connection.execute(f"PRAGMA user_version={VERSION}")
+
+    def _write_ahead(self) -> None:
+        """Switch to the write-ahead log; of several who make a store at once SQLite refuses some without waiting."""
+        deadline = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                self._connection.execute("PRAGMA journal_mode=WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+
     def _version(self) -> int:
         return int(self._connection.execute("PRAGMA user_version").fetchone()[0])
 
@@ -235,37 +259,49 @@ class Records:
         if not self.path.exists() or (self.path.is_file() and self.path.stat().st_size == 0):
             return
         with self._explained():
-            connection = sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)
+            # From the header of the file, before SQLite puts its side files beside it.
+            with self.path.open("rb") as file:
+                header = file.read(64)
+            if header.startswith(b"SQLite format 3"):
+                self._check_version(int.from_bytes(header[60:], "big"))
+            connection = sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
             try:
+                connection.execute("BEGIN")  # both at one moment: somebody may be making the tables
                 version = int(connection.execute("PRAGMA user_version").fetchone()[0])
                 tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")}
             finally:
                 connection.close()
-        if version > VERSION:
-            raise SeparatrixError(
-                f"{self.path} was written by a newer version (format {version}, this one knows {VERSION}); "
-                "upgrade separatrix or name another store"
-            )
+        self._check_version(version)
         if version == 0 and tables:
             raise SeparatrixError(f"{self.path} is a database of something else; name another store with --store")
+
+    def _check_version(self, found: int) -> None:
+        if found > VERSION:
+            raise SeparatrixError(
+                f"{self.path} was written by a newer version (format {found}, this one knows {VERSION}); "
+                "upgrade separatrix or name another store"
+            )
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             yield
+            self._connection.execute("COMMIT")
         except BaseException:
-            self._connection.execute("ROLLBACK")
+            # A full disk ends a transaction by itself; rolling back what is gone would hide the reason.
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
             raise
-        self._connection.execute("COMMIT")
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
             raise SeparatrixError(
-                f"store {self.path}: {error}; check that it is a store of separatrix, writable, on a disk with room"
+                f"store {self.path}: {reason}; check that it is a store of separatrix, writable, on a disk with room"
             ) from error
 
 

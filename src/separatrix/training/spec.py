@@ -68,6 +68,11 @@ class RunSpec:
             object.__setattr__(self, "task_parameters", tuple((str(a), b) for a, b in self.task_parameters))
         if isinstance(self.snapshots, Sequence) and not isinstance(self.snapshots, str):
             object.__setattr__(self, "snapshots", tuple(self.snapshots))
+        for name in ("learning_rate", "weight_decay", "clip", "goal"):
+            # 1 and 1.0 are the same run and must have the same name.
+            value = getattr(self, name)
+            if type(value) is int and abs(value) < 1 << 53:
+                object.__setattr__(self, name, float(value))
         problems = list(self.problems())
         if problems:
             raise SeparatrixError("; ".join(problems))

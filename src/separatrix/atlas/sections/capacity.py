@@ -26,6 +26,11 @@ class CapacitySection(Section):
     name: str = "capacity"
     title: str = "Real models"
     order: int = 40
+    page: str = "real-models"
+    lead: str = (
+        "Published models against the bounds: how many bits each hands from token to token, and the first "
+        "length at which a task is impossible for any weights."
+    )
 
     @property
     def units(self) -> int:

@@ -29,6 +29,11 @@ class ConstructionsSection(Section):
     name: str = "constructions"
     title: str = "Constructions"
     order: int = 15
+    page: str = "constructions"
+    lead: str = (
+        "Each theorem as a network with explicit weights, built at several lengths and certified on every "
+        "input of that length by a checker that shares no code with the builder."
+    )
 
     @property
     def units(self) -> int:

@@ -22,6 +22,12 @@ class SignCodesSection(Section):
     name: str = "sign-codes"
     title: str = "Sign codes"
     order: int = 20
+    page: str = "sign-codes"
+    lead: str = (
+        "The constructions tell N positions apart by N nearly orthogonal sign vectors. How few dimensions "
+        "they need: explicit codes beside the random draw of the paper, and the limit below which no code "
+        "exists."
+    )
 
     @property
     def units(self) -> int:

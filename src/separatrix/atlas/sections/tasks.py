@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
+from separatrix.atlas.examples import shown_example
 from separatrix.atlas.html import table as html_table
 from separatrix.atlas.section import Advance, Figure, Results, Section
 from separatrix.tasks import Task, draws_from, tasks
@@ -74,12 +75,9 @@ def _entry(task: Task) -> dict[str, Any]:
     described = dict(task.describe(length))
     described["parameters"] = {name: str(value) for name, value in task.parameters().items()}
     examples = task.sample(draws_from(SEED), SHOWN, length)
-    shown: list[dict[str, Any]] = []
-    for number in range(SHOWN):
-        row = task.trim(examples.inputs[number], length)
-        answers = [task.write_answer(a, length) for a in task.answers(examples, number, length) if a is not None]
-        shown.append({"text": task.write(row, length), "answers": answers, "picture": task.picture(row, length)})
-    described["examples"] = shown
+    described["examples"] = [shown_example(task, examples, number, length) for number in range(SHOWN)]
+    split = task.communication(length)
+    described["communication"] |= {"alice": list(split.alice), "bob": list(split.bob)}
     described["commonest_answer_share"] = _commonest_share(task, length)
     described["command"] = f"separatrix sample {task.name} --length {length} --count {SHOWN} --seed {SEED}"
     return described

@@ -13,7 +13,8 @@ bounds the sum of its exact quotients. Each quotient is rounded by itself: down,
 the nearest, it changes by at most n/2 steps. With weights between 0 and 1 and values between v_low and v_high the
 average is then bounded by interval arithmetic. Nothing else is assumed about the inputs, so the bounds hold for all.
 
-Hard attention is the same with E(0) = 1 and E(x) = 0 for x < 0.
+Hard attention is the same with E(0) = 1 and E(x) = 0 for x < 0. Leftmost attention gives the weight 1 to one entry of
+the largest score, of whichever group can have it.
 """
 
 from collections.abc import Sequence
@@ -23,35 +24,36 @@ from typing import Any
 import numpy
 
 from separatrix.arithmetic import FixedPoint
-from separatrix.certificates.methods._boxes import Box, Raw, in_range, product_range, unsaturated, whole
+from separatrix.certificates.methods._boxes import Box, decided, feed_forwards, in_range, product_range
+from separatrix.certificates.methods._numbers import Raw, whole
+from separatrix.certificates.methods._streams import columns, live_slots
 from separatrix.certificates.verdict import UnsupportedError
-from separatrix.networks import ExactMatrix
+from separatrix.networks import GraphHead, Head, Network, ThirdOrderHead
+
+AnyHead = Head | ThirdOrderHead | GraphHead
 
 
 @dataclass(frozen=True)
 class Group:
-    """Entries of one kind. ``best`` and ``high`` are raw scores (cases,), the values whole numbers (v,)."""
+    """Entries of one kind. ``best`` and ``high`` are raw scores (cases,), ``values`` whole numbers (choices, v)."""
 
     count: int
     best: Raw
     high: Raw
-    value_low: Raw
-    value_high: Raw
+    values: Raw
 
 
 def averages(groups: Sequence[Group], arithmetic: FixedPoint, scoring: str, what: str) -> Box:
     """Bounds of the averaged values, raw: (cases, v)."""
-    if scoring not in ("softmax", "hard"):
-        raise UnsupportedError(f"{what} is {scoring}; the method covers softmax and hard attention")
-    if arithmetic.softmax_rule != "appendix-d":
-        raise UnsupportedError(f"{arithmetic} rounds softmax once; the method covers the rounding of Appendix D")
+    if scoring not in ("softmax", "hard", "leftmost"):
+        raise UnsupportedError(f"{what} is {scoring}; the method covers softmax, hard and leftmost attention")
     one = arithmetic.largest
     entries = sum(group.count for group in groups)
     if scoring == "hard" and entries > one:
         raise UnsupportedError(f"{what} has {entries} entries, so many that N^Kc = {one} cuts off their sum; raise Kc")
 
     def power(score: Raw) -> Any:
-        if scoring == "hard":
+        if scoring != "softmax":
             return numpy.where(score >= 0, one, 0).astype(object)
         return arithmetic.exp(numpy.maximum(score, -(one**2))).astype(object)
 
@@ -63,25 +65,33 @@ def averages(groups: Sequence[Group], arithmetic: FixedPoint, scoring: str, what
         others = [each.high for each in groups if each is not group]
         holds = group.best > numpy.max(others, axis=0) if others else numpy.ones(len(lowest), dtype=bool)
         least.append(numpy.where(holds, one, power(group.best - highest)))
-    low, high = (numpy.zeros((len(lowest), len(groups[0].value_low)), dtype=object) for _ in range(2))
+    low = high = numpy.zeros((len(lowest), groups[0].values.shape[1]), dtype=object)
     for number, group in enumerate(groups):
-        rest_least = sum(least[:number] + least[number + 1 :])
-        rest_most = sum(most[:number] + most[number + 1 :])
+        rest_least, rest_most = sum(least) - least[number], sum(most) - most[number]
         up = 0 if arithmetic.rounding == "down" else (group.count + 1) // 2
         down = group.count - 1 if arithmetic.rounding == "down" else (group.count + 1) // 2
         heaviest = numpy.minimum(one * most[number] // numpy.maximum(most[number] + rest_least, one) + up, one + up)
         lightest = one * least[number] // numpy.maximum(least[number] + rest_most, one) - down
+        if scoring == "leftmost":
+            heaviest, lightest = numpy.minimum(most[number], one), numpy.where(rest_most == 0, one, 0).astype(object)
         weights = numpy.stack([numpy.maximum(lightest, 0), heaviest])[:, :, None]
-        low = low + (weights * group.value_low).min(axis=0)
-        high = high + (weights * group.value_high).max(axis=0)
-    largest = max([abs(int(each)) for each in (*low.reshape(-1), *high.reshape(-1))], default=0)
-    if largest >= 2**62:
+        low = low + (weights * group.values.min(axis=0)).min(axis=0)
+        high = high + (weights * group.values.max(axis=0)).max(axis=0)
+    if max(numpy.abs(low).max(initial=0), numpy.abs(high).max(initial=0)) >= 2**62:
         raise UnsupportedError(f"the average of {what} exceeds 62 bits; choose a smaller Kc")
     return in_range(Box(low.astype(numpy.int64), high.astype(numpy.int64)), arithmetic, what)
 
 
-def written(matrix: ExactMatrix, rows: Raw, box: Box, arithmetic: FixedPoint, what: str) -> Box:
-    """Some rows of W x for a matrix of whole numbers, refused where the fixed point might cut anything off."""
-    weights = whole(matrix, what)[rows, :]
-    unsaturated(weights, numpy.maximum(numpy.abs(box.low), numpy.abs(box.high)), arithmetic, what)
-    return in_range(product_range(weights, box), arithmetic, what)
+def written(groups: Sequence[Group], head: AnyHead, live: Raw, arithmetic: FixedPoint, what: str) -> Box:
+    """What the first layer, one head without residual, makes of such rows in the live coordinates."""
+    average = averages(groups, arithmetic, head.scoring, what)
+    return product_range(
+        whole(head.output, f"the output of {what}")[live, :], average, arithmetic, f"the output of {what}"
+    )
+
+
+def answers(groups: Sequence[Group], head: AnyHead, network: Network, arithmetic: FixedPoint, what: str) -> Raw:
+    """The answers of a network that is such a head and feed-forwards, -1 where they are not the same on all inputs."""
+    live = columns(network, live_slots(network))
+    box = written(groups, head, live, arithmetic, what)
+    return decided(network, feed_forwards(network, box, 1, len(network.layers), live, arithmetic), live, arithmetic)

@@ -10,14 +10,13 @@ the end of the range might cut off, or 64 bits might not hold, is refused.
 from dataclasses import dataclass
 
 import numpy
-from numpy.typing import NDArray
 
 from separatrix.arithmetic import FixedPoint
-from separatrix.certificates.verdict import Claim, UnsupportedError
-from separatrix.networks import ExactMatrix, FeedForward, Network
+from separatrix.arithmetic.distinct import distinct
+from separatrix.certificates.methods._numbers import Raw, whole
+from separatrix.certificates.verdict import UnsupportedError
+from separatrix.networks import FeedForward, Network
 from separatrix.networks.evaluate import affine, decode
-
-Raw = NDArray[numpy.int64]
 
 
 @dataclass(frozen=True)
@@ -30,36 +29,6 @@ class Box:
     def plus(self, low: Raw, high: Raw | None = None) -> "Box":
         """The sum with raw numbers, or with bounds of them."""
         return Box(self.low + low, self.high + (low if high is None else high))
-
-
-def fixed_point(claim: Claim, once: bool = False) -> FixedPoint:
-    """The claim's arithmetic, if the methods can compute in its integers."""
-    arithmetic = claim.arithmetic
-    if not isinstance(arithmetic, FixedPoint):
-        raise UnsupportedError(f"{arithmetic} is not a fixed point; the method computes in its integers")
-    if arithmetic.dtype != numpy.int64:
-        raise UnsupportedError(f"{arithmetic} needs more than 62 bits; choose a smaller Kc")
-    if arithmetic.softmax_rule != "appendix-d" and not once:
-        raise UnsupportedError(f"{arithmetic} rounds softmax once; the method covers the rounding of Appendix D")
-    return arithmetic
-
-
-def whole(matrix: ExactMatrix, what: str, unit: int = 1) -> Raw:
-    """The entries in units of 1/``unit``, or a refusal that names the matrix."""
-    exact = matrix.numerators if unit == 1 else matrix.numerators.astype(object) * unit
-    if (exact % matrix.denominator).any():
-        raise UnsupportedError(f"{what} has weights that are not whole numbers; the method covers only whole ones")
-    exact = exact // matrix.denominator
-    if unit > 1 and int(numpy.abs(exact).max(initial=0)) > unit**2:
-        raise UnsupportedError(f"{what} may leave the range ±{unit}; a larger Kc keeps it inside")
-    return numpy.asarray(exact, dtype=numpy.int64)
-
-
-def whole_part(raw: Raw, arithmetic: FixedPoint, what: str) -> Raw:
-    """Raw numbers as whole ones, or a refusal."""
-    if (raw % arithmetic.largest).any():
-        raise UnsupportedError(f"{what} are not whole numbers; the method covers only whole ones")
-    return raw // arithmetic.largest
 
 
 def in_range(box: Box, arithmetic: FixedPoint, what: str) -> Box:
@@ -116,7 +85,7 @@ def feed_forward(layer: FeedForward, box: Box, columns: Raw, arithmetic: FixedPo
     positive, negative = numpy.maximum(effective, 0), numpy.minimum(effective, 0)
     low = numpy.einsum("coi,ci->co", positive, box.low) + numpy.einsum("coi,ci->co", negative, box.high)
     high = numpy.einsum("coi,ci->co", positive, box.high) + numpy.einsum("coi,ci->co", negative, box.low)
-    constant, mixed = (active * bias) @ outer.T + shift, ~active * most
+    constant, mixed = (active * bias) @ outer.T + shift, numpy.where(active, 0, most)
     result = Box(low, high).plus(constant)
     result = result.plus(mixed @ numpy.minimum(outer, 0).T, mixed @ numpy.maximum(outer, 0).T)
     return in_range(result, arithmetic, f"{what}, result")
@@ -124,13 +93,13 @@ def feed_forward(layer: FeedForward, box: Box, columns: Raw, arithmetic: FixedPo
 
 def feed_forwards(network: Network, box: Box, start: int, stop: int, live: Raw, arithmetic: FixedPoint) -> Box:
     """Run the feed-forwards ``start`` … ``stop`` - 1 on the coordinates ``live``, each different case once."""
-    cases, places = numpy.unique(numpy.concatenate([box.low, box.high], axis=1), axis=0, return_inverse=True)
+    cases, places = distinct(numpy.concatenate([box.low, box.high], axis=1))
     current = Box(cases[:, : len(live)], cases[:, len(live) :])
     for number, layer in enumerate(network.layers[start:stop], start):
         if not isinstance(layer, FeedForward):
             raise UnsupportedError(f"layer {number} is not a feed-forward; the method expects one there")
         current = feed_forward(layer, current, live, arithmetic, f"layer {number}")
-    return Box(current.low[places.reshape(-1)], current.high[places.reshape(-1)])
+    return Box(current.low[places], current.high[places])
 
 
 def decided(network: Network, box: Box, live: Raw, arithmetic: FixedPoint) -> Raw:

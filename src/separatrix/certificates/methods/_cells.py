@@ -9,15 +9,16 @@ coordinates are listed as ``unknown``, so that no later step takes that row for 
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy
 
 from separatrix.arithmetic import FixedPoint
-from separatrix.certificates.meaning import Recall, SymbolContents
-from separatrix.certificates.methods._boxes import Raw
+from separatrix.certificates.meanings.recalls import Recall, SymbolContents
+from separatrix.certificates.methods._numbers import Raw
+from separatrix.certificates.methods._streams import all_tokens, columns, filled, reads
 from separatrix.certificates.verdict import UnsupportedError
-from separatrix.networks import ExactMatrix, Network
-from separatrix.networks.embedding import embed
+from separatrix.networks import ExactMatrix, Head, Network
 
 LARGEST_SYMBOLS = 1 << 13
 
@@ -38,14 +39,9 @@ class Cells:
     by_position: frozenset[str]
     unknown: frozenset[str]
 
-    def reads(self, *matrices: ExactMatrix) -> set[str]:
-        """The slots that some matrices read."""
-        return {slot for matrix in matrices for slot in self.network.slots.read_by(matrix)}
-
     def projected(self, matrix: ExactMatrix, rows: Raw) -> Raw:
         """W x as the evaluation rounds it; refuses results at the end of the range."""
-        result = self.arithmetic.matmul(rows, matrix.encoded(self.arithmetic).T)
-        return self.inside(result, "a query, key or value")
+        return self.inside(self.arithmetic.matmul(rows, matrix.encoded(self.arithmetic).T), "a query, key or value")
 
     def inside(self, numbers: Raw, what: str) -> Raw:
         """The numbers themselves, or a refusal where one may have been cut off at the end of the range."""
@@ -60,74 +56,65 @@ def cells_of(network: Network, recall: Recall, arithmetic: FixedPoint) -> Cells:
     is_label = (positions % 2 == 1) & (positions < 2 * recall.pairs)
     for part in network.embedding:
         covered = (positions >= part.positions[0]) & (positions < part.positions[1])
-        everywhere = part.tokens[0] <= 0 and part.tokens[1] >= network.vocabulary
-        alike = all(len(set(covered[is_label == role].tolist())) < 2 for role in (False, True))
-        if (part.source == "position" and not everywhere) or (part.source == "token" and not alike):
+        alike = all(len(numpy.unique(covered[is_label == role])) < 2 for role in (False, True))
+        if not (all_tokens(part, network.vocabulary) if part.source == "position" else alike):
             raise UnsupportedError(f"slot {part.slot!r} depends on cell and position together; the method needs one")
-    by_position = frozenset(part.slot for part in network.embedding if part.source == "position")
+    by_position = {part.slot for part in network.embedding if part.source == "position"}
+    unknown: set[str] = set()
+
+    def rows(slots: set[str], tokens: Raw, where: Raw) -> Raw:
+        result = numpy.zeros((len(tokens), network.slots.width), dtype=numpy.int64)
+        result[:, columns(network, slots)] = filled(network, slots, tokens, where, arithmetic)
+        return result
+
     if isinstance(recall.contents, SymbolContents):
-        if network.features:
-            raise UnsupportedError("the task has tokens, the network reads cells of several numbers")
-        by_token = {part.slot for part in network.embedding if part.source == "token"}
-        if by_token & by_position:
-            raise UnsupportedError(f"slot {sorted(by_token & by_position)[0]!r} is filled by token and position")
-        if recall.contents.keys > LARGEST_SYMBOLS:
-            raise UnsupportedError(f"{recall.contents.keys} symbols are too many to compare; at most {LARGEST_SYMBOLS}")
-        keys = recall.contents.keys
-        points = _held(network, numpy.arange(keys), 0, arithmetic, by_position)
-        labels = _held(network, numpy.arange(keys, keys + recall.labels), 1, arithmetic, by_position)
-        unknown: frozenset[str] = frozenset()
-        held = by_position
+        keys, by_token = recall.contents.keys, {part.slot for part in network.embedding if part.source == "token"}
+        if by_token & by_position or keys > LARGEST_SYMBOLS:
+            raise UnsupportedError(f"a slot is filled by token and position, or {keys} symbols are too many to compare")
+        every = numpy.arange(keys + recall.labels)
+        # Points stand at position 0, labels at position 1.
+        held = rows(by_token, every, numpy.minimum(every // keys, 1))
+        points, labels = held[:keys], held[keys:]
     else:
-        if network.features != recall.contents.dimension + 2:
-            raise UnsupportedError(
-                f"cells have {recall.contents.dimension + 2} numbers, the network reads {network.features or 'tokens'}"
-            )
-        unknown = frozenset(p.slot for p in network.feature_parts if numpy.any(p.matrix.numerators[:, 2:]))
+        unknown = {part.slot for part in network.feature_parts if part.matrix.numerators[:, 2:].any()}
         choices = numpy.zeros((1 + recall.labels, network.features), dtype=numpy.int64)
         choices[1:, 0], choices[1:, 1] = 1, numpy.arange(recall.labels)
-        rows = _features(network, choices, arithmetic)
         # A slot that adds features to a constant of the positions counts as filled by the cell.
-        filled = {part.slot for part in network.feature_parts}
-        constant = _constants(network, filled & by_position, arithmetic)
-        points, labels = rows[:1] + constant, rows[1:] + constant
-        held = by_position - filled
-    places = numpy.zeros((network.positions, network.slots.width), dtype=numpy.int64)
-    if held:
-        full = embed(
-            network.embedding, network.slots, numpy.zeros(network.positions, dtype=numpy.int64), positions, arithmetic
-        )
-        for slot in held:
-            places[:, network.slots.columns(slot)] = full[:, network.slots.columns(slot)]
-    cells = Cells(network, arithmetic, points, labels, places, is_label, held, unknown)
-    for rows in (points, labels, places):
-        cells.inside(rows, "the embedding")
+        by_cell = {part.slot for part in network.feature_parts}
+        constant = numpy.unique(rows(by_cell & by_position, positions * 0, positions), axis=0)
+        if len(constant) != 1:
+            raise UnsupportedError("a slot is filled by cell and position; the method needs one")
+        held = numpy.repeat(constant, len(choices), axis=0)
+        for part in network.feature_parts:
+            held[:, network.slots.columns(part.slot)] += part.rows(choices, arithmetic)
+        points, labels, by_position = held[:1], held[1:], by_position - by_cell
+    places = rows(by_position, positions * 0, positions)
+    sources = frozenset(by_position), frozenset(unknown)
+    cells = Cells(network, arithmetic, points, labels, places, is_label, *sources)
+    for each in (points, labels, places):
+        cells.inside(each, "the embedding")
     return cells
 
 
-def _held(network: Network, tokens: Raw, position: int, arithmetic: FixedPoint, left_out: frozenset[str]) -> Raw:
-    """Rows of tokens without what positions write."""
-    rows = embed(network.embedding, network.slots, tokens, numpy.full(len(tokens), position), arithmetic)
-    for slot in left_out:
-        rows[:, network.slots.columns(slot)] = 0
-    return rows
-
-
-def _features(network: Network, choices: Raw, arithmetic: FixedPoint) -> Raw:
-    rows = numpy.zeros((len(choices), network.slots.width), dtype=numpy.int64)
-    for part in network.feature_parts:
-        rows[:, network.slots.columns(part.slot)] += part.rows(choices, arithmetic)
-    return rows
-
-
-def _constants(network: Network, slots: set[str], arithmetic: FixedPoint) -> Raw:
-    """What positions add to slots that also read features: it must be the same at every position."""
-    positions = numpy.arange(network.positions)
-    full = embed(network.embedding, network.slots, numpy.zeros_like(positions), positions, arithmetic)
-    row = numpy.zeros(network.slots.width, dtype=numpy.int64)
-    for slot in slots:
-        columns = network.slots.columns(slot)
-        if (full[:, columns] != full[:1, columns]).any():
-            raise UnsupportedError(f"slot {slot!r} is filled by cell and position; the method needs one")
-        row[columns] = full[0, columns]
-    return row
+def compared(cells: Cells, head: Head, dimension: int) -> tuple[Fraction, Fraction, Fraction]:
+    """The unit in which one slot holds the coordinates of points, and the factors with which query and key read it."""
+    network, slots = cells.network, reads(cells.network, head.query, head.key) & cells.unknown
+    parts = [part for part in network.feature_parts if part.slot in slots]
+    if len(slots) != 1 or len(parts) != 1:
+        raise UnsupportedError("the first layer is covered when it compares one slot of coordinates")
+    where, embedding = network.slots.columns(parts[0].slot), parts[0].matrix
+    constant = numpy.any(cells.points[:, where]) or numpy.any(cells.labels[:, where])
+    blocks = [embedding.numerators[:, 2:], head.query.numerators[:, where], head.key.numerators[:, where]]
+    rows = [block.argmax(axis=0) for block in blocks]
+    for block, places in zip(blocks, rows, strict=True):
+        plain = numpy.zeros_like(block)
+        plain[places, numpy.arange(dimension)] = block.max(initial=0)
+        if block.shape[1] != dimension or int(block.max(initial=0)) <= 0 or (block != plain).any():
+            raise UnsupportedError(f"slot {parts[0].slot!r} is not read as a multiple of the coordinates")
+    alone = all((matrix.numerators[rows[1]] != 0).sum() == dimension for matrix in (head.query, head.key))
+    mixed = (rows[0] != numpy.arange(dimension)).any() or (rows[1] != rows[2]).any()
+    if mixed or not alone or constant or embedding.numerators[:, :2].any():
+        raise UnsupportedError("query and key of the first layer do not compare the same coordinates")
+    matrices = (embedding, head.query, head.key)
+    unit, query, key = (Fraction(int(b.max()), m.denominator) for b, m in zip(blocks, matrices, strict=True))
+    return unit, query, key

@@ -3,24 +3,22 @@
 import numpy
 
 from separatrix.arithmetic import FixedPoint
-from separatrix.certificates.methods._boxes import Box, Raw, in_range, product_range, whole
+from separatrix.certificates.methods._boxes import Box, in_range, product_range
+from separatrix.certificates.methods._numbers import Raw, whole
+from separatrix.certificates.methods._uniform import uniform_weight
 from separatrix.certificates.verdict import UnsupportedError
 from separatrix.networks import Attention, FeedForward, Head, Network
 from separatrix.networks.evaluate import affine, decode, run_layer
-from separatrix.networks.weights import weights_of
 
 
 def counting_head(network: Network, place: int) -> Head:
-    """The one head of the layer at this place, which must average one value uniformly."""
+    """The one head of the layer at this place, which must average one value."""
     layer = network.layers[place]
     if not isinstance(layer, Attention) or len(layer.heads) != 1 or layer.residual:
         raise UnsupportedError("the second attention layer is covered with one head and no residual")
-    head = layer.heads[0]
-    if head.query.parameters and head.key.parameters:
-        raise UnsupportedError("the second layer is covered when its attention is uniform (a query or key of zeros)")
-    if head.mask != "none" or head.value.shape[0] != 1:
+    if layer.heads[0].mask != "none" or layer.heads[0].value.shape[0] != 1:
         raise UnsupportedError("the second layer is covered with one value and no mask")
-    return head
+    return layer.heads[0]
 
 
 def handed_on(head: Head, live: Raw, box: Box, arithmetic: FixedPoint) -> Raw:
@@ -33,11 +31,8 @@ def handed_on(head: Head, live: Raw, box: Box, arithmetic: FixedPoint) -> Raw:
 def answers_by_count(network: Network, place: int, most: int, arithmetic: FixedPoint) -> Raw:
     """The layers from the counting one on, for every possible number of ones: (most + 1,) answers."""
     head = counting_head(network, place)
-    seen = numpy.ones((1, network.positions), dtype=bool)
-    weights = weights_of(head, arithmetic.zeros((1, 1, network.positions)), seen, arithmetic)[0, 0]
-    if int(weights.min()) != int(weights.max()):
-        raise UnsupportedError("the second layer is covered when all positions weigh alike")
-    averages = numpy.arange(most + 1, dtype=numpy.int64)[:, None] * int(weights[0])
+    weight = uniform_weight(head, network.positions, arithmetic)
+    averages = numpy.arange(most + 1, dtype=numpy.int64)[:, None] * weight
     in_range(Box(averages, averages), arithmetic, "what is counted")
     stream = arithmetic.matmul(averages, head.output.encoded(arithmetic).T)[:, None, :]
     for later in network.layers[place + 1 :]:

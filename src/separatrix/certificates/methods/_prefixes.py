@@ -18,11 +18,11 @@ import numpy
 from numpy.typing import NDArray
 
 from separatrix.arithmetic import FixedPoint
+from separatrix.certificates.methods._uniform import uniform_weight
 from separatrix.certificates.verdict import UnsupportedError
 from separatrix.networks import Attention, FeedForward, Head, Network
 from separatrix.networks.embedding import embed
 from separatrix.networks.evaluate import decode
-from separatrix.networks.weights import weights_of
 
 Raw = NDArray[numpy.int64]
 
@@ -39,15 +39,10 @@ class Parts:
     collecting: Head
 
 
-def uniform(head: Head) -> bool:
-    """Whether all scores are 0."""
-    return head.scoring != "linear" and not (head.query.parameters and head.key.parameters)
-
-
 def cut(network: Network) -> Parts:
     """The parts of a network; other shapes are refused."""
-    if network.feature_parts or network.reads_graphs or network.readout.at != "last":
-        raise UnsupportedError("the method covers networks that read tokens and answer at the last position")
+    if network.readout.at != "last":
+        raise UnsupportedError("the method covers networks that answer at the last position")
     stretches: list[tuple[FeedForward, ...]] = []
     attentions: list[Attention] = []
     run: list[FeedForward] = []
@@ -65,10 +60,10 @@ def cut(network: Network) -> Parts:
     if not all(each.residual for each in [*attentions[:-1], *[layer for part in stretches for layer in part]]):
         raise UnsupportedError("the method covers residual layers before the last one")
     counting, last = attentions[0].heads, attentions[-1]
-    if not counting or not all(uniform(head) and head.mask == "causal" for head in counting):
-        raise UnsupportedError("the method covers a first layer that averages over the past uniformly")
-    if len(last.heads) != 1 or last.residual or not uniform(last.heads[0]) or last.heads[0].mask == "strict":
-        raise UnsupportedError("the method covers a last layer with one uniform head and no residual")
+    if not counting or not all(head.mask == "causal" for head in counting):
+        raise UnsupportedError("the method covers a first layer that averages over the past")
+    if len(last.heads) != 1 or last.residual or last.heads[0].mask == "strict":
+        raise UnsupportedError("the method covers a last layer with one head and no residual")
     lookup: Head | None = None
     if len(attentions) == 3:
         heads = attentions[1].heads
@@ -120,20 +115,12 @@ class Evaluation:
         self._outputs = [head.output.encoded(arithmetic).T for head in parts.counting]
         self._flag = parts.collecting.value.encoded(arithmetic).T
         self._answers: dict[int, int] = {}
-        self.collecting_weight = self.uniform_weight(parts.collecting, network.positions)
+        self.collecting_weight = uniform_weight(parts.collecting, network.positions, arithmetic)
 
     @property
     def sums_width(self) -> int:
         """How many sums the first layer keeps."""
         return self._values.shape[1]
-
-    def uniform_weight(self, head: Head, keys: int) -> int:
-        """The weight of each of so many keys in uniform attention."""
-        scores = self.arithmetic.zeros((1, 1, keys))
-        weights = weights_of(head, scores, numpy.ones((1, keys), dtype=bool), self.arithmetic)[0, 0]
-        if int(weights.min()) != int(weights.max()):
-            raise UnsupportedError("uniform attention does not give equal weights here")
-        return int(weights[0])
 
     def feed_forwards(self, layers: tuple[FeedForward, ...], stream: Raw) -> Raw:
         """Run some feed-forwards, each with its residual."""
@@ -151,9 +138,8 @@ class Evaluation:
         """
         arithmetic, one = self.arithmetic, self.arithmetic.largest
         symbols = numpy.arange(tokens, dtype=numpy.int64)
-        stream = embed(
-            self.network.embedding, self.network.slots, symbols, numpy.full(tokens, position), arithmetic
-        )  # fmt: skip
+        where = numpy.full(tokens, position)
+        stream = embed(self.network.embedding, self.network.slots, symbols, where, arithmetic)
         stream = self.feed_forwards(self.parts.before, stream)
         values = arithmetic.matmul(stream, self._values)
         if (values % one).any():
@@ -163,7 +149,7 @@ class Evaluation:
         first = 0
         for head, output in zip(self.parts.counting, self._outputs, strict=True):
             own = total[:, first : first + head.value.shape[0]]
-            weight = self.uniform_weight(head, position + 1)
+            weight = uniform_weight(head, position + 1, arithmetic)
             # A sum of up to N numbers times a weight of at most 1: the average itself, far inside the range.
             if int(numpy.abs(own).max(initial=0)) * weight > one * one:
                 raise UnsupportedError("an average leaves the range; a larger Kc keeps it inside")

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy
 
 from separatrix.arithmetic import FixedPoint
-from separatrix.certificates.methods._boxes import Raw
+from separatrix.certificates.methods._numbers import Raw
 from separatrix.certificates.verdict import UnsupportedError
 from separatrix.networks import ExactMatrix, Head, Network, SignRows
-from separatrix.networks.embedding import Bits
+from separatrix.progress import tracked
 
 LARGEST_TABLE = 1 << 33
 """Score terms M² · m that are computed at most."""
@@ -24,38 +24,27 @@ WORDS = 1 << 16
 
 @dataclass(frozen=True)
 class SignVectors:
-    """Vectors w_c · (sign c of the word of an index): generator columns (b, m), indices (M,), weights (m,)."""
+    """Vectors w_c · (sign c of the word of an index): a code of width m, indices (M,), weights (m,)."""
 
-    generator: Bits
+    rule: SignRows
     indices: Raw
     weights: Raw
 
 
-def sign_vectors(matrix: ExactMatrix, network: Network, vectors: Raw, active: list[int]) -> SignVectors | None:
+def sign_vectors(matrix: ExactMatrix, network: Network, vectors: Raw, active: Raw) -> SignVectors | None:
     """The vectors of tokens 1 … M, restricted to the active coordinates, as signs of one code, or None."""
-    tokens = numpy.arange(1, len(vectors) + 1, dtype=numpy.int64)
-    found: list[tuple[Raw, Bits]] = []
-    for row in active:
-        read = numpy.nonzero(matrix.numerators[row])[0]
-        slot = [name for name, _ in network.slots.parts if int(read[0]) in _range(network.slots.columns(name))]
-        parts = [part for part in network.embedding if part.slot == slot[0] and part.tokens[1] > 1]
-        if len(read) != 1 or len(parts) != 1 or not isinstance(parts[0].rule, SignRows):
-            return None
-        column = int(read[0]) - network.slots.columns(slot[0]).start
-        found.append((parts[0].row_numbers(tokens, numpy.zeros_like(tokens))[0], parts[0].rule.generator[:, column]))
-    if not found or any((indices != found[0][0]).any() or len(column) != len(found[0][1]) for indices, column in found):
-        return None
-    generator, indices = numpy.stack([column for _, column in found], axis=1), found[0][0]
-    weights = vectors[0, active] * SignRows(generator).signs(indices[:1])[0]
-    for start in range(0, len(vectors), WORDS):
-        block = slice(start, start + WORDS)
-        if (SignRows(generator).signs(indices[block]) * weights != vectors[block, active]).any():
-            return None
-    return SignVectors(generator, indices, weights)
-
-
-def _range(columns: slice) -> range:
-    return range(columns.start, columns.stop)
+    tokens, place = numpy.arange(1, len(vectors) + 1), numpy.abs(matrix.numerators[active]).argmax(axis=1)
+    for part in network.embedding:
+        column = place - network.slots.columns(part.slot).start
+        inside = ((column >= 0) & (column < part.rule.width)).all()
+        if isinstance(part.rule, SignRows) and inside and part.tokens[1] > len(vectors):
+            rule = SignRows(part.rule.generator[:, column])
+            indices = part.row_numbers(tokens, numpy.zeros_like(tokens))[0]
+            weights = vectors[0, active] * rule.signs(indices[:1])[0]
+            blocks = [slice(start, start + WORDS) for start in range(0, len(vectors), WORDS)]
+            if all((rule.signs(indices[each]) * weights == vectors[each, active]).all() for each in blocks):
+                return SignVectors(rule, indices, weights)
+    return None
 
 
 def match_and_other(
@@ -63,18 +52,15 @@ def match_and_other(
 ) -> tuple[Raw, Raw]:
     """For each number its score at its partner and an upper bound, mostly exact, of its scores at all others."""
     # Coordinates in which no query or no key has anything add nothing.
-    active = [c for c in range(queries.shape[1]) if queries[:, c].any() and keys[:, c].any()]
-    asked = sign_vectors(head.query, network, queries, active)
-    known = sign_vectors(head.key, network, keys, active)
+    active = numpy.nonzero(queries.any(axis=0) & keys.any(axis=0))[0]
+    asked, known = sign_vectors(head.query, network, queries, active), sign_vectors(head.key, network, keys, active)
     count = len(queries)
-    if asked is not None and known is not None and numpy.array_equal(asked.generator, known.generator):
-        table = difference_table(asked, known, arithmetic)
-        if len(numpy.unique(known.indices)) == count and (asked.indices == known.indices[partners]).all():
-            return numpy.full(count, table[0]), numpy.full(count, table[1:].max())
-        return _by_rows(
-            lambda rows: table[asked.indices[rows, None] ^ known.indices[None, :]], partners, width=1, count=count
-        )
-    return _by_rows(lambda rows: arithmetic.matmul(queries[rows], keys.T), partners, width=len(active), count=count)
+    if asked is None or known is None or not numpy.array_equal(asked.rule.generator, known.rule.generator):
+        return _by_rows(lambda rows: arithmetic.matmul(queries[rows], keys.T), partners, len(active))
+    table = difference_table(asked, known, arithmetic)
+    if len(numpy.unique(known.indices)) == count and (asked.indices == known.indices[partners]).all():
+        return numpy.full(count, table[0]), numpy.full(count, table[1:].max())
+    return _by_rows(lambda rows: table[asked.indices[rows, None] ^ known.indices[None, :]], partners, 1)
 
 
 def difference_table(asked: SignVectors, known: SignVectors, arithmetic: FixedPoint) -> Raw:
@@ -83,24 +69,21 @@ def difference_table(asked: SignVectors, known: SignVectors, arithmetic: FixedPo
     minus = arithmetic.multiply(-asked.weights, known.weights)
     if int(numpy.maximum(abs(plus), abs(minus)).sum()) > arithmetic.largest**2:
         raise UnsupportedError("scores may leave the range; a larger Kc keeps them inside")
-    words = 1 << asked.generator.shape[0]
-    rule = SignRows(asked.generator)
-    pieces = [
-        numpy.where(rule.signs(numpy.arange(start, min(start + WORDS, words))) > 0, plus, minus).sum(axis=1)
-        for start in range(0, words, WORDS)
-    ]
-    return numpy.concatenate(pieces)
+    words, rule = numpy.arange(asked.rule.count), asked.rule
+    spans = [words[start : start + WORDS] for start in range(0, len(words), WORDS)]
+    return numpy.concatenate([numpy.where(rule.signs(span) > 0, plus, minus).sum(axis=1) for span in spans])
 
 
-def _by_rows(scores: Callable[[Raw], Raw], partners: Raw, width: int, count: int) -> tuple[Raw, Raw]:
+def _by_rows(scores: Callable[[Raw], Raw], partners: Raw, width: int) -> tuple[Raw, Raw]:
     """All scores, a chunk of queries at a time."""
+    count = len(partners)
     if count * count * max(1, width) > LARGEST_TABLE:
         raise UnsupportedError(
-            f"{count} numbers have too many pairs to score one by one; only sign vectors of one code need no such list"
+            f"{count} numbers have too many pairs to score one by one; only signs of one code do not"
         )
     match, other = numpy.zeros(count, dtype=numpy.int64), numpy.zeros(count, dtype=numpy.int64)
     size = max(1, CHUNK // count)
-    for start in range(0, count, size):
+    for start in tracked(range(0, count, size), "scores of numbers"):
         rows = numpy.arange(start, min(start + size, count))
         found = scores(rows)
         match[rows] = found[rows - start, partners[rows]]

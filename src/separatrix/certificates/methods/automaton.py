@@ -17,7 +17,7 @@ import numpy
 from numpy.typing import NDArray
 
 from separatrix.arithmetic import RawArray
-from separatrix.certificates.methods._languages import DyckLanguage, Stack, language_of
+from separatrix.certificates.meanings.languages import DyckLanguage, Stack, language_of
 from separatrix.certificates.verdict import Claim, Method, SuspicionError, Tokens, UnsupportedError
 from separatrix.networks import RecurrentNetwork
 from separatrix.networks.evaluate import decode
@@ -60,11 +60,6 @@ class AutomatonMethod(Method):
         language = language_of(claim.task)
         if not claim.arithmetic.exact:
             raise UnsupportedError(f"{claim.arithmetic} does not give the same bits everywhere; choose a fixed point")
-        if network.vocabulary < language.symbols or network.positions != claim.length:
-            raise UnsupportedError(
-                f"the network reads {network.positions} of {network.vocabulary} tokens, "
-                f"the task {claim.length} of {language.symbols}"
-            )
         found = explore(network, claim, language.symbols)
         pairs = compare(found, language, claim.length)
         if pairs.bad.any():

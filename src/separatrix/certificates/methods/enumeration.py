@@ -4,6 +4,7 @@ import numpy
 
 from separatrix.certificates.verdict import Claim, Method, SuspicionError, UnsupportedError
 from separatrix.networks import AnyNetwork, Network, RecurrentNetwork, evaluate
+from separatrix.progress import tracked
 
 LARGEST = 1 << 20
 CHUNK_NUMBERS = 1 << 22
@@ -24,23 +25,21 @@ class Enumeration(Method):
             raise UnsupportedError(f"{task.name} has too many inputs of length {length} to try all; at most {LARGEST}")
         chunk = max(1, CHUNK_NUMBERS // (network.positions * max(network.positions, network.width)))
         seen = 0
-        for examples in task.enumerate(length, chunk):
+        for examples in tracked(task.enumerate(length, chunk), "inputs", -(-task.count(length) // chunk)):
             seen += len(examples)
             if not len(examples):
                 continue
-            answers = evaluate(network, examples.inputs, claim.arithmetic).answers
-            if answers.ndim == 3:
-                # Vectors, at every position that is read.
-                right = ((answers == examples.targets).all(axis=2) | ~examples.read).all(axis=1)
-            elif network.readout.at == "last":
-                right = answers[:, 0] == examples.targets[:, -1]
+            answers, asked = evaluate(network, examples.inputs, claim.arithmetic).answers, examples.read
+            if network.readout.at == "last":
+                # One answer, so nothing may be asked anywhere else.
+                right = (answers[:, 0] == examples.targets[:, -1]) & ~asked[:, :-1].any(axis=1)
             else:
-                right = ((answers == examples.targets) | ~examples.read).all(axis=1)
+                same = answers == examples.targets
+                right = ((same if same.ndim == 2 else same.all(axis=2)) | ~asked).all(axis=1)
             wrong = numpy.nonzero(~right)[0]
             if len(wrong):
-                raise SuspicionError(
-                    f"input number {seen - len(examples) + int(wrong[0])} is wrong", examples.inputs[wrong]
-                )
+                number = seen - len(examples) + int(wrong[0])
+                raise SuspicionError(f"input number {number} is wrong", examples.inputs[wrong])
         return str(seen)
 
 

@@ -16,18 +16,17 @@ makes 1 … N invertible; Π (X - y_j) = Σ (-1)^t e_t X^(N-t) vanishes exactly 
 elements because P ≥ M. The decoding asks whether two of them add up with the own residue to 0 modulo M: that is Match3.
 """
 
-from collections.abc import Iterator
-
 import numpy
 
 from separatrix.arithmetic import FixedPoint
-from separatrix.certificates.methods._boxes import Raw, whole
-from separatrix.certificates.methods._matching_tasks import MatchingInputs, matching_inputs
+from separatrix.certificates.meanings.matchings import MatchingInputs, matching_inputs
+from separatrix.certificates.methods._numbers import Raw, fixed_point, whole, whole_part
+from separatrix.certificates.methods._streams import only_by_token
+from separatrix.certificates.methods._uniform import uniform_weight
 from separatrix.certificates.verdict import Claim, Method, SuspicionError, UnsupportedError
 from separatrix.networks import Attention, Head, Network
 from separatrix.networks.embedding import embed
-from separatrix.networks.evaluate import weights_of
-from separatrix.tasks import draws_from
+from separatrix.progress import tracked
 
 LARGEST_STREAM = 1 << 25
 
@@ -41,109 +40,74 @@ class PowerSumMatching(Method):
 
     def prove(self, network: Network, claim: Claim) -> str:
         """Examine what every token contributes to every sum."""
-        inputs, arithmetic = matching_inputs(network, claim, ("match3",))
-        self.examine(network, claim, inputs, arithmetic)
+        inputs = matching_inputs(claim, ("match3",))
+        examine(network, inputs, fixed_point(claim, once=True))
         return f"{inputs.modulus}^{inputs.length}"
 
-    def examine(self, network: Network, claim: Claim, inputs: MatchingInputs, arithmetic: FixedPoint) -> None:
-        """Raise unless every input is answered correctly."""
-        sums, length = network.readout.power_sums, inputs.length
-        layer = network.layers[0] if len(network.layers) == 1 else None
-        if sums is None or not isinstance(layer, Attention) or not layer.residual or network.dual_parts:
-            raise UnsupportedError("the method covers one attention layer with residual, decoded from power sums")
-        if network.readout.at != "every" or network.features:
-            raise UnsupportedError("the method covers tokens, read at every position")
-        for part in network.embedding:
-            if part.source != "token" or part.positions[0] > 0 or part.positions[1] < network.positions:
-                raise UnsupportedError(f"slot {part.slot!r} depends on the position; the method covers tokens alone")
-        # The decoding's own conditions; a network with others answers another question.
-        rows = network.readout.matrix.shape[0]
-        if sums.modulus != inputs.modulus or rows != length + 1 or sums.prime <= length:
-            reason = f"the decoding is for {rows - 1} numbers modulo {sums.modulus} in a field of {sums.prime}"
-            raise SuspicionError(reason, suspects(inputs, claim))
-        weight = uniform_weight(layer.heads, network, arithmetic)
-        if weight * network.positions > 2 * arithmetic.largest:
-            raise UnsupportedError(f"{network.positions} weights add up to more than 2; a larger Kc represents them")
-        if (inputs.modulus + 1) * network.slots.width > LARGEST_STREAM:
-            raise UnsupportedError("the tokens' embedding is too large for the method; choose a smaller modulus")
-        own, given = contributions(network, layer.heads, arithmetic)
-        residues = (numpy.arange(inputs.modulus + 1, dtype=numpy.int64) % inputs.modulus)[:, None]
-        if own[:, 1:].any() or given[:, 0].any() or ((own[1:, :1] - residues[1:]) % inputs.modulus).any():
-            raise SuspicionError(
-                "the decoding does not get the own residue and the sums alone", suspects(inputs, claim)
-            )
-        scaled, rest = given[:, 1:] // network.positions, given[:, 1:] % network.positions
-        powers = residues % sums.prime
-        for place in range(length):
-            # Products of two numbers below 2^31.
-            wrong = (scaled[1:, place] - powers[1:, 0]) % sums.prime != 0
-            if wrong.any() or rest[:, place].any() or scaled[0, place]:
-                token = int(numpy.nonzero(wrong)[0][0]) + 1 if wrong.any() else 0
-                reason = f"token {token} does not add its power {place + 1} modulo {sums.prime}"
-                raise SuspicionError(reason, suspects(inputs, claim, [token or inputs.modulus]))
-            powers = powers * (residues % sums.prime) % sums.prime
-        largest = int(numpy.abs(scaled).max(initial=0))
-        loss = abs(weight * network.positions - arithmetic.largest) * length * largest
-        if 2 * loss >= arithmetic.largest:
-            off = loss / arithmetic.largest
-            reason = f"rounding the weights may put a sum off by {off:.3g}, which rounding does not restore"
-            heaviest = numpy.unique(numpy.abs(scaled[1:]).argmax(axis=0) + 1).tolist()
-            raise SuspicionError(reason, suspects(inputs, claim, heaviest))
+
+def examine(network: Network, inputs: MatchingInputs, arithmetic: FixedPoint) -> None:
+    """Raise unless every input is answered correctly."""
+    sums, length, positions = network.readout.power_sums, inputs.length, network.positions
+    layer = network.layers[0] if len(network.layers) == 1 else None
+    if sums is None or not isinstance(layer, Attention) or not layer.residual or network.dual_parts:
+        raise UnsupportedError("the method covers one attention layer with residual, decoded from power sums")
+    if network.readout.at != "every" or not layer.heads or any(head.mask != "none" for head in layer.heads):
+        raise UnsupportedError("the method covers heads without a mask, read at every position")
+    only_by_token(network, {part.slot for part in network.embedding})
+    # The decoding's own conditions; a network with others answers another question.
+    rows = network.readout.matrix.shape[0]
+    if sums.modulus != inputs.modulus or rows != length + 1 or sums.prime <= length:
+        reason = f"the decoding is for {rows - 1} numbers modulo {sums.modulus} in a field of {sums.prime}"
+        raise SuspicionError(reason, numbers=[])
+    weight, *others = {uniform_weight(head, positions, arithmetic) for head in layer.heads}
+    if others or weight * positions > 2 * arithmetic.largest:
+        raise UnsupportedError("the method covers heads that all weigh alike, with a sum of weights of at most 2")
+    if (inputs.modulus + 1) * network.slots.width > LARGEST_STREAM:
+        raise UnsupportedError("the tokens' embedding is too large for the method; choose a smaller modulus")
+    own, given = contributions(network, layer.heads, inputs, arithmetic)
+    residues = (numpy.arange(inputs.modulus + 1, dtype=numpy.int64) % inputs.modulus)[:, None]
+    if own[:, 1:].any() or given[:, 0].any() or ((own[1:, :1] - residues[1:]) % inputs.modulus).any():
+        raise SuspicionError("the decoding does not get the own residue and the sums alone", numbers=[])
+    scaled, rest = given[:, 1:] // positions, given[:, 1:] % positions
+    powers = residues % sums.prime
+    for place in tracked(range(length), "powers"):
+        # Products of two numbers below 2^31.
+        wrong = (scaled[1:, place] - powers[1:, 0]) % sums.prime != 0
+        if wrong.any() or rest[:, place].any() or scaled[0, place]:
+            token = int(numpy.nonzero(wrong)[0][0]) + 1 if wrong.any() else 0
+            reason = f"token {token} does not add its power {place + 1} modulo {sums.prime}"
+            raise SuspicionError(reason, numbers=[token or inputs.modulus])
+        powers = powers * (residues % sums.prime) % sums.prime
+    loss = abs(weight * positions - arithmetic.largest) * length * int(numpy.abs(scaled).max(initial=0))
+    if 2 * loss >= arithmetic.largest:
+        off = loss / arithmetic.largest
+        reason = f"rounding the weights may put a sum off by {off:.3g}, which rounding does not restore"
+        raise SuspicionError(reason, numbers=numpy.unique(numpy.abs(scaled[1:]).argmax(axis=0) + 1).tolist())
 
 
-def uniform_weight(heads: tuple[Head, ...], network: Network, arithmetic: FixedPoint) -> int:
-    """The weight that every head gives to every position, raw."""
-    for head in heads:
-        if (head.query.parameters and head.key.parameters) or head.mask != "none" or head.scoring == "linear":
-            raise UnsupportedError("the method covers uniform attention: a query or key of zeros, no mask")
-    if not heads or len({head.scoring for head in heads}) != 1:
-        raise UnsupportedError("the method covers heads that all weigh alike")
-    scores = arithmetic.zeros((1, 1, network.positions))
-    weights = weights_of(heads[0], scores, numpy.ones((1, network.positions), dtype=bool), arithmetic)
-    return int(weights[0, 0, 0])
-
-
-def contributions(network: Network, heads: tuple[Head, ...], arithmetic: FixedPoint) -> tuple[Raw, Raw]:
+def contributions(
+    network: Network, heads: tuple[Head, ...], inputs: MatchingInputs, arithmetic: FixedPoint
+) -> tuple[Raw, Raw]:
     """What each token adds to its own readout and, times the weight, to everyone's: (tokens, outputs) each."""
-    tokens = numpy.arange(network.vocabulary, dtype=numpy.int64)
+    tokens = numpy.arange(inputs.modulus + 1, dtype=numpy.int64)
     raw = embed(network.embedding, network.slots, tokens, numpy.zeros_like(tokens), arithmetic)
-    if (raw % arithmetic.largest).any() or network.readout.bias.parameters:
-        raise UnsupportedError("the method covers embeddings of whole numbers and a readout without a constant")
-    stream, readout = raw // arithmetic.largest, whole(network.readout.matrix, "the readout")
+    stream, readout = whole_part(raw, arithmetic, "embedded tokens"), whole(network.readout.matrix, "the readout")
+    if network.readout.bias.parameters:
+        raise UnsupportedError("the method covers a readout without a constant")
     bound = int(numpy.abs(stream).max(initial=0))
     total = numpy.zeros((len(tokens), readout.shape[0]), dtype=numpy.int64)
-    # Python's integers bound every step: an average, the output matrix, the readout. Weights add up to at most 2
-    # (checked before).
-    reach = [bound] * network.slots.width
+    # Python's integers bound every step: an average, the output matrix, the readout. Weights add up to at most 2.
+    reach, largest = [bound] * network.slots.width, 0
     for head in heads:
         value, output = whole(head.value, "a value matrix"), whole(head.output, "an output matrix")
         valued = [2 * bound * sum(map(abs, row)) for row in value.tolist()]
         added = [sum(abs(w) * each for w, each in zip(row, valued, strict=True)) for row in output.tolist()]
-        reach = [one + more for one, more in zip(reach, added, strict=True)]
-        require(max([0, *valued, *added]), arithmetic)
+        reach, largest = [one + more for one, more in zip(reach, added, strict=True)], max([largest, *valued, *added])
         total += stream @ (readout @ output @ value).T
     read = [sum(abs(w) * each for w, each in zip(row, reach, strict=True)) for row in readout.tolist()]
-    require(max([0, *reach, *read]), arithmetic)
-    return stream @ readout.T, total
-
-
-def require(reach: int, arithmetic: FixedPoint) -> None:
-    """Refuse numbers that could be cut off at the end of the range."""
-    if reach > arithmetic.largest:
+    if max([largest, *reach, *read]) > arithmetic.largest:
         raise UnsupportedError(f"sums may leave the range ±{arithmetic.largest}; a larger Kc keeps them inside")
-
-
-def suspects(inputs: MatchingInputs, claim: Claim, tokens: list[int] | None = None) -> Iterator[Raw]:
-    """Inputs worth trying: numbers all alike, suspicious ones among others, then random ones."""
-    length, modulus = inputs.length, inputs.modulus
-    for first in (tokens or [])[:24]:
-        yield numpy.array([0, *[first] * length], dtype=numpy.int64)
-    for first in dict.fromkeys([*(tokens or [])[:1], modulus, 1, max(1, modulus - 1)]):
-        for rest in dict.fromkeys([1, modulus, max(1, modulus - 1), inputs.number(-2 * first), inputs.number(-first)]):
-            yield numpy.array([0, first, *[rest] * (length - 1)], dtype=numpy.int64)
-    draws = draws_from(numpy.random.default_rng(0))
-    while True:
-        yield claim.task.sample(draws, 1, length).inputs[0]
+    return stream @ readout.T, total
 
 
 METHOD = PowerSumMatching()

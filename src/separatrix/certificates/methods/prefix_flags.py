@@ -8,18 +8,17 @@ to N: at the end the language must accept exactly what has no flag. The result c
 in the claimed arithmetic, with its rounding, bit for bit.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy
 
-from separatrix.arithmetic import FixedPoint
-from separatrix.certificates.methods._languages import DyckLanguage, Stack, language_of
+from separatrix.certificates.meanings.languages import DyckLanguage, Stack, language_of
 from separatrix.certificates.methods._lookups import Found, Lookup, columns_read
+from separatrix.certificates.methods._numbers import fixed_point
 from separatrix.certificates.methods._prefixes import Evaluation, Raw, cut
-from separatrix.certificates.verdict import Claim, Method, SuspicionError, Tokens, UnsupportedError
+from separatrix.certificates.verdict import Claim, Method, SuspicionError, UnsupportedError
 from separatrix.networks import Network
-from separatrix.tasks import draws_from
+from separatrix.progress import tracked
 
 LARGEST_SUMS = 4096
 LARGEST_STATES = 1 << 16
@@ -57,24 +56,16 @@ class PrefixFlags(Method):
     def prove(self, network: Network, claim: Claim) -> str:
         """Follow all prefixes without a flag."""
         language = language_of(claim.task)
-        arithmetic = claim.arithmetic
-        if not isinstance(arithmetic, FixedPoint) or arithmetic.dtype != numpy.int64:
-            raise UnsupportedError(f"{arithmetic} is not a fixed point within 62 bits; the method computes in those")
-        if network.vocabulary != language.symbols or network.positions != claim.length:
-            raise UnsupportedError(
-                f"the network reads {network.positions} of {network.vocabulary} tokens, "
-                f"the task {claim.length} of {language.symbols}"
-            )
-        evaluation = Evaluation(network, cut(network), arithmetic)
-        _Search(evaluation, claim, language).run()
+        evaluation = Evaluation(network, cut(network), fixed_point(claim, once=True))
+        Walk(evaluation, claim.length, language).run()
         return f"{language.symbols}^{claim.length}"
 
 
-class _Search:
+class Walk:
     """One run of the method; attributes are what its steps share."""
 
-    def __init__(self, evaluation: Evaluation, claim: Claim, language: DyckLanguage) -> None:
-        self.evaluation, self.claim, self.language = evaluation, claim, language
+    def __init__(self, evaluation: Evaluation, length: int, language: DyckLanguage) -> None:
+        self.evaluation, self.length, self.language = evaluation, length, language
         self.lookup: Lookup | None = None
         self.tables: list[dict[tuple[int, int], Row]] = []
         self.table_numbers: list[int] = []
@@ -84,7 +75,7 @@ class _Search:
         """Raise unless every string is answered correctly."""
         if self.evaluation.answer(0) != 1:
             # Every string is answered 0 then, and the language is not empty.
-            self._suspect("strings without any flag are answered 0", [], self.language.start)
+            raise SuspicionError("strings without any flag are answered 0", walk=self, stack=self.language.start)
         self._first_layer()
         nothing: Found = self.lookup.nothing if self.lookup else ()
         places = frozenset({(0, nothing, self.language.start)})
@@ -94,15 +85,16 @@ class _Search:
             # From some position on the same places recur with the same table, so that most rounds cost nothing.
             step = known.get((places, number)) or self._round(places, self.tables[number])
             known[places, number] = step
-            left = self.claim.length - position - 1
+            left = self.length - position - 1
             for place, token, stack in step.flagged:
                 if self.language.completion(stack, left) is not None:
-                    self._suspect("the beginning of a member is flagged", [*self._path(place), token], stack)
+                    reason = "the beginning of a member is flagged"
+                    raise SuspicionError(reason, walk=self, place=place, token=token, stack=stack)
             places = step.places
         for place in places:
             if not self.language.accepts(place[2]):
                 self.history.append(places)
-                self._suspect("a string outside the language has no flag", self._path(place), None)
+                raise SuspicionError("a string outside the language has no flag", walk=self, place=place)
 
     # -- the first layer on every position ---------------------------------------------------------------------
 
@@ -113,7 +105,7 @@ class _Search:
         current = [0]
         symbols = self.language.symbols
         found: list[tuple[list[tuple[int, int]], list[int], list[int], Raw]] = []
-        for position in range(self.claim.length):
+        for position in tracked(range(self.length), "prefixes"):
             sums = numpy.array([listed[number] for number in current], dtype=numpy.int64)
             # Without any case left the array still needs its second axis.
             sums = sums.reshape(len(current), self.evaluation.sums_width)
@@ -130,7 +122,7 @@ class _Search:
             current = sorted({number for number, flag in zip(after, flags, strict=True) if flag == 0})
             if len(current) > LARGEST_SUMS:
                 reason = f"more than {LARGEST_SUMS} different counts pass without a flag; the method lists them all"
-                raise SuspicionError(reason, self._samples())
+                raise SuspicionError(reason)
         classes = self._classes([(streams, flags) for _, flags, _, streams in found])
         known: dict[Table, int] = {}
         for position, (keys, flags, after, _) in enumerate(found):
@@ -177,7 +169,7 @@ class _Search:
 
     # -- prefixes beside the language ----------------------------------------------------------------------------
 
-    def _step(self, place: Place, token: int, table: dict[tuple[int, int], Row]) -> tuple[int, Place]:
+    def step(self, place: Place, token: int, table: dict[tuple[int, int], Row]) -> tuple[int, Place]:
         """The flag of one more token, and the place behind it."""
         sums, found, stack = place
         row = table[sums, token]
@@ -194,7 +186,7 @@ class _Search:
         flagged: list[tuple[Place, int, Stack]] = []
         for place in places:
             for token in range(self.language.symbols):
-                flag, following = self._step(place, token, table)
+                flag, following = self.step(place, token, table)
                 if flag == 0:
                     after.add(following)
                 elif following[2] is not None:
@@ -202,34 +194,6 @@ class _Search:
         if len(after) > LARGEST_STATES:
             raise UnsupportedError(f"more than {LARGEST_STATES} different prefixes; the method lists them all")
         return Round(frozenset(after), tuple(flagged))
-
-    # -- counterexamples -----------------------------------------------------------------------------------------
-
-    def _path(self, place: Place) -> list[int]:
-        """Tokens that lead to a place among those of the last round in the history."""
-        tokens: list[int] = []
-        for position in range(len(self.history) - 2, -1, -1):
-            table = self.tables[self.table_numbers[position]]
-            before, token = next(
-                (earlier, token)
-                for earlier in self.history[position]
-                for token in range(self.language.symbols)
-                if self._step(earlier, token, table) == (0, place)
-            )
-            tokens.append(token)
-            place = before
-        return tokens[::-1]
-
-    def _suspect(self, reason: str, tokens: list[int], stack: Stack) -> None:
-        """Raise with the string that begins like this, completed to a member where the language still can."""
-        rest = self.language.completion(stack, self.claim.length - len(tokens)) or []
-        raise SuspicionError(reason, [numpy.array([*tokens, *rest], dtype=numpy.int64)])
-
-    def _samples(self) -> Iterator[Tokens]:
-        """Strings of the task's own distribution: members and corrupted members."""
-        stream = draws_from(numpy.random.default_rng(0))
-        while True:
-            yield self.claim.task.sample(stream, 1, self.claim.length).inputs[0]
 
 
 METHOD = PrefixFlags()

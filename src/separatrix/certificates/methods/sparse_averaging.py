@@ -12,12 +12,10 @@ of a linear code of width k, the queries α·w_S with each coordinate rounded on
 3. *Weights.* So powers are between L = exp(-f·r) and 1 on S, and at most exp(-f·(1·α·(1 - c) - r)) outside, where exp
    is the fixed point's own, which is monotone. Each weight on S is then between two integers, the others' sum is below
    one, and readout - 1·Σ_S v is at most R·q·(max |q·weight - 1| + the others' sum) in every coordinate.
+   With ReLU attention the scores themselves are what is divided by its sum: those on S are within f·k of f·1·α.
 4. *Answer.* If that is below 1/2, rounding to the nearest whole number gives the sum on every input.
-
-Refutations are replayed inputs: all cells ask for a set that the code separates worst, and values pull one way.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor, isqrt
@@ -26,10 +24,9 @@ import numpy
 
 from separatrix.arithmetic import FixedPoint
 from separatrix.arithmetic.codes.dual import outside_bound
-from separatrix.certificates.methods._boxes import Raw, whole
+from separatrix.certificates.methods._numbers import Raw, fixed_point, whole
 from separatrix.certificates.verdict import Claim, Method, SuspicionError, UnsupportedError
 from separatrix.networks import Attention, CellSets, DualPart, Head, Network, SignRows
-from separatrix.tasks import draws_from
 
 WORDS_AT_A_TIME = 1 << 14
 
@@ -43,16 +40,12 @@ class SparseAveragingMethod(Method):
 
     def prove(self, network: Network, claim: Claim) -> str:
         """Bound the error of every sum on every input."""
-        arithmetic, task = claim.arithmetic, claim.task
+        task = claim.task
         if task.name != "sparse-averaging":
             raise UnsupportedError(f"the method covers sparse-averaging, not {task.name}")
-        if not isinstance(arithmetic, FixedPoint) or arithmetic.dtype != numpy.int64:
-            raise UnsupportedError(f"{arithmetic} is not a fixed point of at most 62 bits; the method needs one")
-        if arithmetic.softmax_rule != "appendix-d":
-            raise UnsupportedError(f"{arithmetic} rounds softmax once; the method covers the rounding of Appendix D")
         parameters = task.parameters()
         asked = Asked(claim.length, parameters["sparsity"], parameters["dimension"], parameters["resolution"])
-        _Examination(network, claim, arithmetic, asked).run()
+        _Examination(network, fixed_point(claim), asked).run()
         return f"(C({asked.length},{asked.sparsity})*{asked.values})^{asked.length}"
 
 
@@ -87,16 +80,14 @@ class Asked:
 class _Examination:
     """One run of the method; attributes are what its steps share."""
 
-    def __init__(self, network: Network, claim: Claim, arithmetic: FixedPoint, asked: Asked) -> None:
-        self.network, self.claim, self.arithmetic, self.asked = network, claim, arithmetic, asked
+    def __init__(self, network: Network, arithmetic: FixedPoint, asked: Asked) -> None:
+        self.network, self.arithmetic, self.asked = network, arithmetic, asked
         layer = network.layers[0] if len(network.layers) == 1 else None
         if not isinstance(layer, Attention) or len(layer.heads) != 1 or layer.residual:
             raise UnsupportedError("the method covers one attention head without residual and nothing after it")
         self.head: Head = layer.heads[0]
-        if self.head.mask != "none" or self.head.scoring != "softmax":
-            raise UnsupportedError("the method covers softmax attention without a mask")
-        if network.positions != asked.length or network.features != asked.numbers:
-            raise UnsupportedError(f"the network reads other cells than {asked.length} of {asked.numbers} numbers")
+        if self.head.mask != "none" or self.head.scoring not in ("softmax", "relu"):
+            raise UnsupportedError("the method covers softmax and relu attention without a mask")
         if network.readout.decoding != "round" or network.readout.at != "every":
             raise UnsupportedError("the method covers readouts rounded to whole numbers at every position")
 
@@ -109,7 +100,7 @@ class _Examination:
         outside = outside_bound([Fraction(each, width) for each in inner.tolist()], q)
         if outside is None or dual.gain <= 0 or factor <= 0:
             reason = f"the code of width {width} does not give every set of {q} vectors a dual certificate"
-            raise SuspicionError(reason, self.suspects(inner))
+            raise SuspicionError(reason, inner=inner)
         one = self.arithmetic.largest
         # h ≥ Σ|x_i|/q of the text; a coordinate of α·w_S is at most α·q·h/k, a score at most α·q·h.
         negative = sum(max(-each, 0) for each in sorted(inner.tolist())[: q - 1])
@@ -118,11 +109,13 @@ class _Examination:
             raise UnsupportedError("scores may reach the end of the range; a larger Kc keeps them inside")
         distance = (width - int(inner.min(initial=0))) // 2
         spread = factor * (2 * distance if self.arithmetic.rounding == "down" else distance)
-        error = self.error(factor * one * dual.gain * (1 - outside), spread)
+        score = factor * one * dual.gain
+        masses = self.masses(floor(score), floor(score * (1 - outside)), spread, factor * width)
+        error = None if masses is None else self.error(*masses)
         if error is None or 2 * error >= one:
             how = "any" if error is None else f"up to {float(Fraction(error, one)):.3g} of 1/2"
             reason = f"a sum may be off by {how}: outside a set products reach {outside}, scores inside differ"
-            raise SuspicionError(reason, self.suspects(inner))
+            raise SuspicionError(reason, inner=inner)
 
     # -- structure ---------------------------------------------------------------------------------------------
 
@@ -145,9 +138,9 @@ class _Examination:
         q = self.asked.sparsity
         same = dual.rule.generator.shape == key.rule.generator.shape
         if not same or bool((dual.rule.generator != key.rule.generator).any()):
-            raise SuspicionError("queries and keys have different sign vectors", self.suspects(None))
+            raise SuspicionError("queries and keys have different sign vectors", inner=None)
         if dual.sets != CellSets((1, 1 + q), 1):
-            raise SuspicionError("the sets are not read from the cells as the task writes them", self.suspects(None))
+            raise SuspicionError("the sets are not read from the cells as the task writes them", inner=None)
         return dual, key.rule, factor
 
     def multiple(self, numerators: Raw, denominator: int, slot: str) -> int:
@@ -190,51 +183,41 @@ class _Examination:
         wanted[:, 1 + asked.sparsity :] = asked.sparsity * numpy.eye(asked.dimension, dtype=object)
         right = together.shape == wanted.shape and bool((together == wanted).all())
         if not right or self.network.readout.bias.parameters:
-            raise SuspicionError(f"the readout is not {asked.sparsity} times the average", self.suspects(None))
+            raise SuspicionError(f"the readout is not {asked.sparsity} times the average", inner=None)
 
     # -- numbers -----------------------------------------------------------------------------------------------
 
-    def error(self, gap: Fraction, spread: int) -> int | None:
-        """How far a raw readout may be from the sum, or None where a position outside S may have the largest score."""
-        one, q, others = self.arithmetic.largest, self.asked.sparsity, self.asked.length - self.asked.sparsity
-        behind = spread - floor(gap)
+    def masses(self, score: int, gap: int, spread: int, slack: int) -> tuple[int, int, int] | None:
+        """What is divided by its sum: the largest on S, the least on S, the most outside; None if that could be more.
+
+        Scores on S are within ``slack`` of ``score`` and within ``spread`` of each other, all others ``gap`` behind.
+        """
+        limit, behind = self.arithmetic.largest**2, spread - gap
         if behind >= 0:
             return None
-        limit = one * one
+        if self.head.scoring == "relu":
+            # Shares on S and outside are furthest apart where the largest score is least and the others' most.
+            top, stray = score - slack, max(0, score + slack + 1 + behind)
+            outside = self.asked.length - self.asked.sparsity
+            if top <= spread or self.asked.sparsity * (score + slack + 1) + outside * stray > limit:
+                raise UnsupportedError("the sum of the scores may be cut off, or a score on a set may not be positive")
+            return top, top - spread, stray
         powers = numpy.array([-min(spread, limit), max(behind, -limit)], dtype=numpy.int64)
         least, stray = (int(each) for each in self.arithmetic.exp(powers))
+        return self.arithmetic.largest, least, stray
+
+    def error(self, top: int, least: int, stray: int) -> int:
+        """How far a raw readout may be from the sum."""
+        one, q, others = self.arithmetic.largest, self.asked.sparsity, self.asked.length - self.asked.sparsity
         nearest = int(self.arithmetic.rounding == "nearest")
         rest = others * stray
-        heaviest = one * one // (one + (q - 1) * least) + nearest
-        lightest = one * least // (least + (q - 1) * one + rest)
-        each_other = (2 * one * stray // (one + (q - 1) * least) + nearest) // 2
-        all_others = one * rest // (one + (q - 1) * least + rest) + nearest * others
+        heaviest = one * top // (top + (q - 1) * least) + nearest
+        lightest = one * least // (least + (q - 1) * top + rest)
+        each_other = (2 * one * stray // (top + (q - 1) * least) + nearest) // 2
+        all_others = one * rest // (top + (q - 1) * least + rest) + nearest * others
         stray_weight = min(others * each_other, all_others)
         inside = max(abs(q * heaviest - one), abs(one - q * lightest))
         return self.asked.resolution * q * (inside + stray_weight)
-
-    def suspects(self, inner: Raw | None) -> Iterator[Raw]:
-        """Inputs worth trying: one hard set for all cells, values that pull its members and the others apart."""
-        asked = self.asked
-        order = list(range(1, asked.length))
-        if inner is not None:
-            # Position 0 outside, and the vectors nearest to its own inside.
-            order.sort(key=lambda place: -int(inner[place - 1]))
-        sets = [order[: asked.sparsity], list(range(asked.sparsity)), order[-asked.sparsity :]]
-        for chosen in sets:
-            members = sorted(chosen)
-            if len(members) < asked.sparsity:
-                continue
-            for inside, outside in ((1, -1), (-1, 1), (1, 1), (0, 1), (0, -1)):
-                cells = numpy.zeros((asked.length, asked.numbers), dtype=numpy.int64)
-                cells[:, 0] = numpy.arange(1, asked.length + 1)
-                cells[:, 1 : 1 + asked.sparsity] = numpy.array(members) + 1
-                cells[:, 1 + asked.sparsity] = outside * asked.resolution
-                cells[members, 1 + asked.sparsity] = inside * asked.resolution
-                yield cells
-        draws = draws_from(numpy.random.default_rng(0))
-        while True:
-            yield self.claim.task.sample(draws, 1, asked.length).inputs[0]
 
 
 def inner_products(rule: SignRows, count: int) -> Raw:

@@ -6,12 +6,10 @@
 2. Queries and keys depend on positions alone, so the attention weights are the same on every input, and are computed
    bit for bit. A coordinate's average is the weight of the one window member of its class times that member's bit, plus
    at most the weights of that class outside the window; a position's own bit is added once more by the residual.
-3. The second feed-forward treats every coordinate by itself, as a piecewise linear function of one number. It is
-   constant, 0 or 1, on both intervals of step 2. So every coordinate again holds the bit exactly.
-4. Each unit of the last feed-forward is ReLU(t + bias) with a linear form t of exact bits. Its forms are evaluated on
-   every number: t = z_i + r_c + r_c' + constants that say which classes are present (``_searches``). For all whole
-   numbers t that can occur, the units of a form add up to 0, or to at least 1 exactly when z_i + r_c + r_c' ≡ 0 and
-   both are present. The forms are all pairs of classes; so the sum exceeds 1/2 exactly when the window has a triple.
+3. The second feed-forward treats every coordinate by itself, and turns both intervals of step 2 into points, 0 and 1.
+   So every coordinate again holds the bit exactly.
+4. The last feed-forward looks for triples among exact bits (``_placed_bits``): the readout exceeds 1/2 exactly when the
+   window has one.
 """
 
 from collections.abc import Iterator
@@ -19,13 +17,15 @@ from collections.abc import Iterator
 import numpy
 
 from separatrix.arithmetic import FixedPoint
-from separatrix.certificates.methods._boxes import Raw, whole
-from separatrix.certificates.methods._matching_tasks import MatchingInputs, matching_inputs
-from separatrix.certificates.methods._searches import Numbers, check_search, restored
+from separatrix.certificates.meanings.matchings import MatchingInputs, matching_inputs
+from separatrix.certificates.methods._boxes import Box, feed_forward
+from separatrix.certificates.methods._numbers import Raw, fixed_point, whole
+from separatrix.certificates.methods._placed_bits import Placed, wrong_search
+from separatrix.certificates.methods._streams import all_tokens, columns, filled, reads
 from separatrix.certificates.verdict import Claim, Method, SuspicionError, UnsupportedError
 from separatrix.networks import Attention, FeedForward, Network
 from separatrix.networks.evaluate import embedded, weights_of
-from separatrix.tasks import draws_from
+from separatrix.progress import tracked
 
 SCORES_AT_A_TIME = 1 << 22
 
@@ -39,20 +39,20 @@ class WindowMatching(Method):
 
     def prove(self, network: Network, claim: Claim) -> str:
         """Follow the bits of every number through the four layers."""
-        inputs, arithmetic = matching_inputs(network, claim, ("match3-local",))
-        if arithmetic.softmax_rule != "appendix-d":
-            raise UnsupportedError(f"{arithmetic} rounds softmax once; the method covers the rounding of Appendix D")
-        _Examination(network, claim, inputs, arithmetic).run()
+        inputs = matching_inputs(claim, ("match3-local",))
+        reach = claim.task.parameters()["window"]
+        reason = Examination(network, inputs, fixed_point(claim)).fault(reach)
+        if reason is not None:
+            raise SuspicionError(reason, task=claim.task.name)
         return f"{inputs.modulus}^{inputs.length}"
 
 
-class _Examination:
+class Examination:
     """One run of the method; attributes are what its steps share."""
 
-    def __init__(self, network: Network, claim: Claim, inputs: MatchingInputs, arithmetic: FixedPoint) -> None:
-        self.network, self.claim, self.inputs, self.arithmetic = network, claim, inputs, arithmetic
-        kinds = [type(layer) for layer in network.layers]
-        if kinds != [FeedForward, Attention, FeedForward, FeedForward] or network.features:
+    def __init__(self, network: Network, inputs: MatchingInputs, arithmetic: FixedPoint) -> None:
+        self.network, self.inputs, self.arithmetic = network, inputs, arithmetic
+        if [type(layer) for layer in network.layers] != [FeedForward, Attention, FeedForward, FeedForward]:
             raise UnsupportedError("the method covers a feed-forward, attention and two feed-forwards on tokens")
         placing, attention, restoring, searching = network.layers
         assert isinstance(placing, FeedForward) and isinstance(attention, Attention)
@@ -64,139 +64,113 @@ class _Examination:
             raise UnsupportedError("the method covers softmax or hard attention without a mask")
         if network.readout.decoding != "bits" or network.readout.at != "every" or network.readout.matrix.shape[0] != 1:
             raise UnsupportedError("the method covers one bit, read at every position")
-        self.columns = self.value_columns()
+        value, output = whole(self.head.value, "the value matrix"), whole(self.head.output, "the output matrix")
+        # The coordinates that attention averages, each into its own place.
+        self.columns = numpy.nonzero(value.any(axis=0))[0]
+        size = len(self.columns)
+        straight = value.shape[0] == size and numpy.array_equal(value[:, self.columns], numpy.eye(size))
+        there = numpy.zeros((network.slots.width, size), dtype=numpy.int64)
+        there[self.columns, numpy.arange(size)] = 1
+        if not straight or (output != there).any():
+            raise UnsupportedError("the method covers attention that averages coordinates in their own places")
         self.check_slots()
 
-    def run(self) -> None:
-        """Raise unless every input is answered correctly."""
-        numbers, classes = self.numbers()
-        for reason in (
-            self.check_averages(numbers, classes),
-            check_search(self.searching, self.network, numbers, self.inputs, self.arithmetic),
-        ):
-            if reason is not None:
-                raise SuspicionError(reason, self.suspects())
-
-    # -- structure -----------------------------------------------------------------------------------------------
-
-    def value_columns(self) -> Raw:
-        """The coordinates of the stream that attention averages, each into its own place."""
-        value, output = whole(self.head.value, "the value matrix"), whole(self.head.output, "the output matrix")
-        columns = numpy.nonzero(value.any(axis=0))[0]
-        size = len(columns)
-        written = numpy.zeros_like(output)
-        if value.shape[0] == size:
-            written[columns, numpy.arange(size)] = 1
-        if value.shape[0] != size or (value[:, columns] != numpy.eye(size)).any() or (output != written).any():
-            raise UnsupportedError("the method covers attention that averages coordinates in their own places")
-        return columns
+    def fault(self, reach: int) -> str | None:
+        """Why some input may be answered wrongly, or None."""
+        placed, classes = self.placed()
+        return self.lost_bits(placed, classes, reach) or wrong_search(self.searching, placed)
 
     def check_slots(self) -> None:
         """Each slot is filled by the token, by the position, or by the first feed-forward alone."""
-        network, slots = self.network, self.network.slots
-        everywhere = (0, network.vocabulary)
+        network, other = self.network, numpy.setdiff1d(numpy.arange(self.network.slots.width), self.columns)
         self.by_token = {part.slot for part in network.embedding if part.source == "token"}
-        self.by_position = {part.slot for part in network.embedding if part.source == "position"}
-        self.by_position |= {part.slot for part in network.dual_parts}
+        by_position = {part.slot for part in network.embedding if part.source == "position"}
+        duals = {part.slot for part in network.dual_parts}
         for part in network.embedding:
-            if part.source == "position" and (part.tokens[0] > 0 or part.tokens[1] < everywhere[1]):
+            everywhere = part.positions[0] <= 1 and part.positions[1] >= network.positions
+            if not (all_tokens(part, network.vocabulary) if part.source == "position" else everywhere):
                 raise UnsupportedError(f"slot {part.slot!r} depends on token and position; the method needs one")
-            if part.source == "token" and (part.positions[0] > 1 or part.positions[1] < network.positions):
-                raise UnsupportedError(f"slot {part.slot!r} is not filled at every number; the method needs that")
-        if self.by_token & self.by_position:
-            raise UnsupportedError("a slot is filled by token and position; the method needs one")
-        if (slots.read_by(self.head.query) | slots.read_by(self.head.key)) - self.by_position:
+        if self.by_token & (by_position | duals) or reads(network, self.head.query, self.head.key) & self.by_token:
             raise UnsupportedError(
-                "the attention depends on more than positions; the method covers attention by position"
+                "the attention, or a slot, depends on tokens; the method covers attention by position"
             )
-        other = numpy.setdiff1d(numpy.arange(slots.width), self.columns)
-        reads = slots.read_by(self.placing.inner)
-        free = {name for name, _ in slots.parts} - self.by_token - self.by_position
-        mine = numpy.concatenate(
-            [other[:0], *[numpy.arange(slots.width)[slots.columns(name)] for name in sorted(free)]]
-        )
-        if not numpy.isin(self.columns, mine).all() or reads & free:
+        free = {name for name, _ in network.slots.parts} - self.by_token - by_position - duals
+        read = reads(network, self.placing.inner)
+        if not numpy.isin(self.columns, columns(network, free)).all() or read & (free | duals):
             raise UnsupportedError("averaged coordinates must be filled by the first feed-forward alone")
+        if reads(network, self.head.query, self.head.key) & free:
+            raise UnsupportedError("the attention depends on more than positions; the method covers no other")
         written = (self.placing.outer, self.placing.outer_bias, self.restoring.outer, self.restoring.outer_bias)
         if any(matrix.numerators[other].any() for matrix in written):
             raise UnsupportedError("the first two feed-forwards must write averaged coordinates alone")
-        seen = numpy.nonzero(self.network.readout.matrix.numerators[0])[0]
-        if not numpy.isin(seen, numpy.setdiff1d(mine, self.columns)).all():
+        seen = numpy.nonzero(network.readout.matrix.numerators[0])[0]
+        if not numpy.isin(seen, numpy.setdiff1d(columns(network, free), self.columns)).all():
             raise UnsupportedError("the readout sees coordinates that are filled before the last feed-forward")
-        if any(part.slot in reads for part in network.dual_parts):
-            raise UnsupportedError("the first feed-forward reads a dual certificate; the method does not cover that")
 
-    # -- the first feed-forward ------------------------------------------------------------------------------------
-
-    def numbers(self) -> tuple[Numbers, Raw]:
+    def placed(self) -> tuple[Placed, Raw]:
         """What numbers write, by class, and the class of each position 1 … N."""
-        slots, positions = self.network.slots, self.network.positions
-        columns = numpy.arange(slots.width)
-        reads = sorted(slots.read_by(self.placing.inner) & self.by_position)
-        start = embedded(self.network, numpy.zeros((1, positions), dtype=numpy.int64), self.arithmetic)[0]
-        placed = numpy.concatenate([columns[:0], *[columns[slots.columns(name)] for name in reads]])
-        kinds, classes = numpy.unique(start[1:, placed], axis=0, return_inverse=True)
-        held = numpy.concatenate(
-            [columns[:0], *[columns[slots.columns(name)] for name, _ in slots.parts if name in self.by_token]]
-        )
-        layer, columns = self.placing, self.columns
-        found = Numbers(self.network, self.arithmetic, layer, columns, held, placed, kinds, start[0, placed])
-        return found, classes.reshape(-1)
-
-    # -- attention -----------------------------------------------------------------------------------------------
+        positions = numpy.arange(1, self.network.positions)
+        told = reads(self.network, self.placing.inner) - self.by_token
+        rows = filled(self.network, told, numpy.zeros_like(positions), positions, self.arithmetic)
+        _, first, classes = numpy.unique(rows, axis=0, return_index=True, return_inverse=True)
+        members = tuple((first + 1).tolist())
+        placed = Placed(
+            self.network, self.arithmetic, self.placing, self.columns, self.by_token, members, self.inputs.modulus
+        )  # fmt: skip
+        return placed, classes.reshape(-1)
 
     def weights(self) -> Iterator[tuple[Raw, Raw]]:
         """Attention weights of the positions 1 … N, a few at a time: positions and (queries, all positions)."""
         positions = self.network.positions
+        # Tokens and averaged coordinates take no part in scores: they are in other slots.
         start = embedded(self.network, numpy.zeros((1, positions), dtype=numpy.int64), self.arithmetic)
-        # Tokens and averaged coordinates take no part in scores: they were checked to be in other slots.
-        keys = self.arithmetic.matmul(start, self.head.key.encoded(self.arithmetic).T)
-        queries = self.arithmetic.matmul(start, self.head.query.encoded(self.arithmetic).T)
+        keys, queries = (
+            self.arithmetic.matmul(start, matrix.encoded(self.arithmetic).T)
+            for matrix in (self.head.key, self.head.query)
+        )
         size = max(1, SCORES_AT_A_TIME // positions)
-        allowed = numpy.ones((1, positions), dtype=bool)
-        for first in range(1, positions, size):
+        for first in tracked(range(1, positions, size), "windows"):
             chosen = numpy.arange(first, min(first + size, positions))
             scores = self.arithmetic.matmul(queries[:, chosen], numpy.swapaxes(keys, -1, -2))
-            yield chosen, weights_of(self.head, scores, allowed, self.arithmetic)[0]
+            yield chosen, weights_of(self.head, scores, numpy.ones((1, positions), dtype=bool), self.arithmetic)[0]
 
-    def check_averages(self, numbers: Numbers, classes: Raw) -> str | None:
-        """Whether bits survive averaging over the task's windows; a reason if they seem not to."""
-        reach, length = self.claim.task.parameters()["window"], self.inputs.length
-        active = numbers.active()
-        if int(active.sum(axis=0).max(initial=0)) > 1:
+    def lost_bits(self, placed: Placed, classes: Raw, reach: int) -> str | None:
+        """Why bits may not survive averaging over windows of this reach, or None."""
+        if int(placed.used().sum(axis=0).max(initial=0)) > 1:
             raise UnsupportedError("two classes of positions share a coordinate; the method needs them apart")
-        if numbers.dummy().any():
+        if placed.bits(numpy.zeros(1, dtype=numpy.int64), 0).any():
             raise UnsupportedError("the dummy has a value; the method covers dummies without one")
-        kinds = len(active)
-        member = (classes[:, None] == numpy.arange(kinds)[None, :]).astype(numpy.int64)
-        one = self.arithmetic.largest
+        kinds, one = numpy.arange(len(placed.members)), self.arithmetic.largest
+        member = (classes[:, None] == kinds[None, :]).astype(numpy.int64)
         least, most, stray = one, 0, 0
-        place = numpy.arange(1, length + 1)
+        place = numpy.arange(1, self.inputs.length + 1)
         for chosen, weights in self.weights():
             inside = numpy.abs(chosen[:, None] - place[None, :]) <= reach
-            if int((inside.astype(numpy.int64) @ member).max()) > 1:
+            present = inside.astype(numpy.int64) @ member
+            if int(present.max()) > 1:
                 return "two numbers of one window share their coordinates"
-            numbers_only = weights[:, 1:]
-            near = numpy.where(inside, numbers_only, 0) @ member
-            present = inside.astype(numpy.int64) @ member > 0
-            own = (classes[chosen - 1][:, None] == numpy.arange(kinds)[None, :]) & present
-            stray = max(stray, int((numpy.where(inside, 0, numbers_only) @ member).max(initial=0)))
-            near = near + own * one
-            least = min(least, int(near[present].min(initial=one)))
-            most = max(most, int(near[present].max(initial=0)))
-        return restored(self.restoring, self.columns, ((0, stray), (least, most + stray)), self.arithmetic)
+            near = numpy.where(inside, weights[:, 1:], 0) @ member
+            near = near + (classes[chosen - 1][:, None] == kinds[None, :]) * one
+            stray = max(stray, int((numpy.where(inside, 0, weights[:, 1:]) @ member).max(initial=0)))
+            least = min(least, int(near[present > 0].min(initial=one)))
+            most = max(most, int(near[present > 0].max(initial=0)))
+        restored = self.restored(numpy.array([0, least]), numpy.array([stray, most + stray]))
+        if not restored:
+            shares = f"0 to {stray / one:.3g} and {least / one:.3g} to {(most + stray) / one:.3g}"
+            return f"bits 0 and 1 average to {shares}, which does not restore them"
+        return None
 
-    def suspects(self) -> Iterator[Raw]:
-        """Inputs worth trying: ones, and a number that completes two of them at one place or another."""
-        length, modulus = self.inputs.length, self.inputs.modulus
-        for other in (1, modulus, max(1, modulus // 2)):
-            for place in {1, length, (length + 1) // 2, min(2, length)}:
-                tokens = numpy.full(length + 1, other, dtype=numpy.int64)
-                tokens[0], tokens[place] = 0, self.inputs.number(-2 * other)
-                yield tokens
-        draws = draws_from(numpy.random.default_rng(0))
-        while True:
-            yield self.claim.task.sample(draws, 1, length).inputs[0]
+    def restored(self, low: Raw, high: Raw) -> bool:
+        """Whether the second feed-forward makes 0 of the first raw interval and 1 of the second, in each coordinate."""
+        layer, size = self.restoring, len(self.columns)
+        inner, outer = layer.inner.numerators != 0, layer.outer.numerators[self.columns] != 0
+        own = inner[:, self.columns]
+        if (inner.sum(axis=1) > 1).any() or (own.sum(axis=1) != inner.sum(axis=1)).any() or (outer & ~own.T).any():
+            raise UnsupportedError("the second feed-forward mixes coordinates; the method covers one at a time")
+        box = Box(numpy.repeat(low[:, None], size, axis=1), numpy.repeat(high[:, None], size, axis=1))
+        after = feed_forward(layer, box, self.columns, self.arithmetic, "the second feed-forward")
+        right = numpy.array([[0], [self.arithmetic.largest]])
+        return bool((after.low == right).all() and (after.high == right).all())
 
 
 METHOD = WindowMatching()

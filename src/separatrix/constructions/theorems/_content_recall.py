@@ -17,11 +17,14 @@ gap g is 0.7 · (bits of 3n) > ln 3n over n positions, which leaves more than 3/
 the paper takes ln 18N for 9/10; its σ then has slope 4.
 
 Variants that fail and are kept to be refuted: ``query-scale`` is the paper's (1/k)·T_s (E5), ``unmasked`` its
-definition without a mask (E7). E6 has none: an inexact label between 0 and 1 is still decoded by the threshold 1/2.
+definition without a mask (E7), ``clamped-labels`` its σ on the average of labels (E6). A threshold at 1/2 would forgive
+the last one, so it is read exactly, as the paper claims that σ "will produce the desired label": a number that is
+neither 0 nor 1 is no label. ``exact-labels`` is read in the same way and has E6's repair ReLU(2a - ½) - ReLU(2a - 3/2),
+which is exact at even N, where ½ is a multiple of the step; the whole-number step of ``pieces`` is so at every N.
 """
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isqrt
 from typing import Literal
@@ -77,7 +80,7 @@ class ContentRecallConstruction(Construction):
         "E7: a strict causal mask instead of addresses in the first layer's scores",
         "E1: linear sign codes instead of a random draw",
     )
-    variants: tuple[str, ...] = ("repaired", "query-scale", "unmasked")
+    variants: tuple[str, ...] = ("repaired", "query-scale", "unmasked", "clamped-labels", "exact-labels")
 
     @abstractmethod
     def contents(self, task: Task, length: int, gap: Fraction) -> Contents:
@@ -103,16 +106,12 @@ class ContentRecallConstruction(Construction):
                 Attention((_matching(slots, contents, options),)),
                 _signs(slots),
                 Attention((_fetching(slots, gap / (1 - places.max_inner), options),), residual=False),
-                feed_forward(
-                    slots,
-                    [unit for place in range(bits) for unit in step_units([("label", place, 1)], 0, ("label", place))],
-                    kept=False,
-                ),
+                _labels(slots, options),
             ),
             Readout(
                 slots.reading(bits, {"label": identity(bits)}),
                 ExactMatrix(numpy.zeros((bits, 1), dtype=numpy.int64)),
-                "bits",
+                "exact" if options.variant in ("clamped-labels", "exact-labels") else "bits",
                 contents.at,
             ),
             about=f"{self.theorem} ({options.variant}) for {task.name}, length {length}",
@@ -152,7 +151,6 @@ def _matching(slots: Slots, contents: Contents, options: Options) -> Head:
         key=_side_by_side(slots, "point", Fraction(1), Fraction(1)),
         value=slots.reading(k, {"address": identity(k)}),
         output=slots.writing(k, {"found": identity(k)}),
-        scoring=options.scoring,
         mask="none" if options.variant == "unmasked" else "strict",
     )
 
@@ -189,6 +187,26 @@ def _fetching(slots: Slots, gain: Fraction, options: Options) -> Head:
         key=_side_by_side(slots, "address", Fraction(1), Fraction(-1)),
         value=slots.reading(bits, {"label": identity(bits)}),
         output=slots.writing(bits, {"label": identity(bits)}),
-        scoring=options.scoring,
         mask="none" if options.variant == "unmasked" else "strict",
+    )
+
+
+def _labels(slots: Slots, options: Options) -> FeedForward:
+    """Averages of labels to labels, bit by bit: by a whole-number step, by the paper's σ or by E6's repair of it."""
+    bits = range(slots.size("label"))
+    if options.variant == "exact-labels":
+        halves = [
+            Unit((("label", place, 2),), bias, (("label", place, factor),))
+            for place in bits
+            for bias, factor in ((-1, 1), (-3, -1))
+        ]
+        layer = feed_forward(slots, halves, kept=False)
+        return replace(layer, inner_bias=ExactMatrix(layer.inner_bias.numerators, 2))
+    if options.variant == "clamped-labels":
+        units = [Unit((), 1, tuple(("label", place, -1) for place in bits))]
+        for place in bits:
+            units += [Unit((("label", place, 1),), bias, (("label", place, bias),)) for bias in (1, -1)]
+        return feed_forward(slots, units, kept=False)
+    return feed_forward(
+        slots, [unit for place in bits for unit in step_units([("label", place, 1)], 0, ("label", place))], kept=False
     )

@@ -77,7 +77,6 @@ class SparseThresholdConstruction(Construction):
                 key=slots.reading(r, {"address": identity(r)}),
                 value=slots.reading(1, {"bit": identity(1)}),
                 output=slots.writing(1, {"found": _column(k, head)}),
-                scoring=options.scoring,
             )
             for head in range(k)
         )

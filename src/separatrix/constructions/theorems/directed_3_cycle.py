@@ -56,7 +56,6 @@ class ThreeCycle(Construction):
             first_value=value,
             second_value=value,
             output=slots.writing(1, {"one": identity(1)}),
-            scoring=options.scoring,
         )
         return Network(
             slots,

@@ -91,7 +91,6 @@ class EqualityConstruction(Construction):
             key=slots.reading(k, {"address": identity(k)}),
             value=slots.reading(1, {"bit": identity(1)}),
             output=slots.writing(1, {"found": identity(1)}),
-            scoring=options.scoring,
         )
         averaging = Head(
             query=ExactMatrix(numpy.zeros((1, slots.width), dtype=numpy.int64)),

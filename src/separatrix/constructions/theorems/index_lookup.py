@@ -58,7 +58,6 @@ class IndexLookupConstruction(Construction):
             key=slots.reading(k, {"address": identity(k)}),
             value=slots.reading(bits, {"symbol": identity(bits)}),
             output=slots.writing(bits, {"symbol": identity(bits)}),
-            scoring=options.scoring,
         )
         units = [unit for place in range(bits) for unit in step_units([("symbol", place, 1)], 0, ("symbol", place))]
         return Network(

@@ -67,7 +67,6 @@ class PairMatchingByCosines(Construction):
                 key=reading_rows(slots, 3, {"angle": (0, identity(2)), "dummy": (2, identity(1))}),
                 value=slots.reading(1, {"number": identity(1)}),
                 output=slots.writing(1, {"number": identity(1)}),
-                scoring=options.scoring,
             )
             return Attention((head,), residual=False)
 

@@ -91,7 +91,6 @@ def matching_unit(
         key=reading_rows(slots, k + 1, {"key": (0, identity(k)), "dummy": (k, identity(1))}),
         value=slots.reading(1, {"number": identity(1)}),
         output=slots.writing(1, {found: identity(1)}),
-        scoring=options.scoring,
     )
     return slots, embedding, head
 

@@ -84,7 +84,6 @@ class TripleMatching(Construction):
                 first_value=value,
                 second_value=value,
                 output=slots.writing(1, {"number": identity(1)}),
-                scoring=options.scoring,
             )
             return ThirdOrderAttention((head,), residual=False)
 

@@ -96,7 +96,6 @@ class TripleMatchingByHeads(Construction):
                     key=nothing,
                     value=slots.reading(1, {"powers": ExactMatrix(unit)}),
                     output=slots.writing(1, {"sums": ExactMatrix(unit.T.copy())}),
-                    scoring=options.scoring,
                 )
             )
         read = numpy.zeros((1 + length, slots.width), dtype=numpy.int64)

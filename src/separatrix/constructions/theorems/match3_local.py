@@ -120,7 +120,6 @@ class LocalTripleMatching(Construction):
             key=slots.reading(k, {"key": identity(k)}),
             value=slots.reading(q * block, {"window": identity(q * block)}),
             output=slots.writing(q * block, {"window": identity(q * block)}),
-            scoring=options.scoring,
         )
         gain = set_gain(codes, _ratio(sizes, length), options)
         return Network(

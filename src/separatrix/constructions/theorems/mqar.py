@@ -15,8 +15,7 @@ import numpy
 from separatrix.constructions.theorems._content_recall import ContentRecallConstruction, Contents
 from separatrix.networks import EmbeddingPart, ExactMatrix, SignRows, TableRows
 from separatrix.tasks import Task
-from separatrix.tasks.problems.associative_recall import AssociativeRecall
-from separatrix.tasks.problems.mqar import MultiQueryRecall
+from separatrix.tasks.problems._recall import Recall
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +30,7 @@ class RecallConstruction(ContentRecallConstruction):
     at: Literal["last", "every"] = "every"
 
     def contents(self, task: Task, length: int, gap: Fraction) -> Contents:
-        assert isinstance(task, MultiQueryRecall | AssociativeRecall)
+        assert isinstance(task, Recall)
         keys, labels, positions = task.key_symbols(length), task.labels, task.positions(length)
         d, bits = max(1, (keys - 1).bit_length()), max(1, (labels - 1).bit_length())
         everywhere = (0, positions)

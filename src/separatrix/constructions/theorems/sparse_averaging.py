@@ -85,7 +85,6 @@ class SparseAveragingConstruction(Construction):
             key=slots.reading(k, {"key": identity(k)}),
             value=slots.reading(d, {"value": identity(d)}),
             output=slots.writing(d, {"value": identity(d)}),
-            scoring=options.scoring,
         )
         return Network(
             slots,

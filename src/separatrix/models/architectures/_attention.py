@@ -17,7 +17,7 @@ from torch.nn import functional
 from separatrix.errors import SeparatrixError
 from separatrix.models.architecture import Option, Options
 from separatrix.models.ensemble import Affine, Constant, EnsembleLinear, Generators, Normal, absorbed, linear
-from separatrix.models.mixer import AttentionMixer, with_positions
+from separatrix.models.mixer import AttentionMixer, at_least_float32, with_positions
 
 Scoring: TypeAlias = Literal["softmax", "hard"]
 
@@ -139,7 +139,9 @@ class SelfAttention(AttentionMixer):
         mask = visible(read if self.causal else None, lengths, length)
         if mask is not None:
             mask = mask.expand(-1, heads, reads, length).transpose(1, 2).reshape(-1, reads * heads, length)
-        averaged = AttendToInputs.apply(asked, x.reshape(members * batch, length, width), mask, self.scoring)
+        # Under autocast the products before this one have chosen the type.
+        flat = x.reshape(members * batch, length, width).to(asked.dtype)
+        averaged = AttendToInputs.apply(asked, flat, mask, self.scoring)
         averaged = averaged.view(members, batch * reads, heads, width).transpose(1, 2).reshape(-1, batch * reads, width)
         values = torch.bmm(averaged, by_heads(weight[..., 2 * width :], heads))
         values = values.view(members, heads, batch * reads, inner).transpose(1, 2).reshape(members, batch, reads, width)
@@ -226,10 +228,11 @@ class AttendToInputs(Function):
     @staticmethod
     def forward(ctx: Any, asked: Tensor, x: Tensor, mask: Tensor | None, scoring: Scoring) -> Tensor:
         """asked (groups, queries, width), x (groups, length, width), mask (groups, queries, length) or None."""
-        scores = torch.bmm(asked, x.transpose(1, 2))
+        scores = torch.bmm(asked, x.transpose(1, 2)).to(at_least_float32(x.dtype))
         if mask is not None:
             scores.masked_fill_(~mask, float("-inf"))
         weights, soft = attention_weights(scores, scoring)
+        weights = weights.to(x.dtype)
         ctx.save_for_backward(asked, x, weights, soft)
         return torch.bmm(weights, x)
 
@@ -238,8 +241,8 @@ class AttendToInputs(Function):
         """Gradients of asked and x."""
         (outer,) = gradients
         asked, x, weights, soft = ctx.saved_tensors
-        change = torch.bmm(outer, x.transpose(1, 2))
-        change = soft * (change - (soft * change).sum(dim=-1, keepdim=True))
+        change = torch.bmm(outer, x.transpose(1, 2)).to(soft.dtype)
+        change = (soft * (change - (soft * change).sum(dim=-1, keepdim=True))).to(x.dtype)
         both = torch.cat([weights, change], dim=1).transpose(1, 2)
         return torch.bmm(change, x), torch.bmm(both, torch.cat([outer, asked], dim=1)), None, None
 

@@ -40,7 +40,7 @@ class LSTMMixer(RecurrentMixer):
     def forward(self, x: Tensor, *, read: Tensor | None = None, lengths: Tensor | None = None) -> Tensor:
         """Hidden states at the positions read."""
         del lengths
-        if not x.is_cuda and x.dtype == torch.float32:
+        if x.device.type == "cpu" and x.dtype == torch.float32 and not torch.is_autocast_enabled("cpu"):
             return at_positions(self._by_torch(x), read)
         return at_positions(self._by_scan(x), read)
 

@@ -1,32 +1,86 @@
-"""What the two recall tasks share: keys and labels interleaved, and the way they are written.
+"""What the two recall tasks share: keys and labels interleaved, then queries; BHBK24 Appendices C.1 and G.
 
-BHBK24 Appendices C.1 and G. A key is token 0 … keys - 1, label y is token keys + y.
+A key is token 0 … keys - 1, label y is token keys + y. An input is x_1 y_1 … x_n y_n with distinct keys and then its
+queries, which are keys again and are answered with their labels. How many pairs a length has and which queries follow
+is left to the task.
 """
 
-from separatrix.tasks.arrays import Array, namespace_of, take_rows
+from abc import abstractmethod
+from dataclasses import dataclass
+
+from separatrix.tasks.arrays import Array, full_like, namespace_of, take_rows
 from separatrix.tasks.problems._rows import LARGEST_LISTING, find_in_rows
-from separatrix.tasks.task import require
+from separatrix.tasks.task import Answers, Row, Task, require
 from separatrix.tasks.vocabulary import Symbols, Vocabulary
 
 LARGEST_KEYS = 1 << 31
 """Up to here a row number times the number of keys stays far below 2^63."""
 
 
-def check_recall(name: str, keys: int | None, labels: int) -> None:
-    """Raise a one-line error for parameters out of range."""
-    require(
-        keys is None or 1 <= keys <= LARGEST_KEYS,
-        f"keys={keys} is out of range; {name} takes 1 to 2^31 keys, or None for a number that grows with N",
-    )
-    require(
-        2 <= labels <= LARGEST_LISTING,
-        f"labels={labels} is out of range; {name} needs 2 to {LARGEST_LISTING} labels",
-    )
+@dataclass(frozen=True, kw_only=True)
+class Recall(Task):
+    """Recall of labels; ``keys`` symbols to choose keys from (None: a number that grows with N), ``labels`` labels."""
 
+    keys: int | None = None
+    labels: int = 2
 
-def recall_vocabulary(keys: int, labels: int) -> Vocabulary:
-    """Keys k0, k1, … and labels 0, 1, …."""
-    return Vocabulary((Symbols("keys", keys, prefix="k"), Symbols("labels", labels)))
+    def __post_init__(self) -> None:
+        require(
+            self.keys is None or 1 <= self.keys <= LARGEST_KEYS,
+            f"keys={self.keys} is out of range; {self.name} takes 1 to 2^31 keys, or None for a number that grows "
+            "with N",
+        )
+        require(
+            2 <= self.labels <= LARGEST_LISTING,
+            f"labels={self.labels} is out of range; {self.name} needs 2 to {LARGEST_LISTING} labels",
+        )
+
+    @abstractmethod
+    def pairs(self, length: int) -> int:
+        """How many pairs of keys and labels there are at this length."""
+
+    @abstractmethod
+    def default_keys(self, length: int) -> int:
+        """How many key symbols there are where no number is given."""
+
+    def key_symbols(self, length: int) -> int:
+        """How many key symbols there are at this length."""
+        keys, needed = self.default_keys(length) if self.keys is None else self.keys, self.pairs(length)
+        require(keys >= needed, f"{needed} distinct keys cannot come from keys={keys}; give at least {needed} or None")
+        return keys
+
+    def check_length(self, length: int) -> None:
+        super().check_length(length)
+        self.key_symbols(length)
+
+    def vocabulary(self, length: int) -> Vocabulary:
+        """Keys k0, k1, … and labels 0, 1, …."""
+        return Vocabulary((Symbols("keys", self.key_symbols(length), prefix="k"), Symbols("labels", self.labels)))
+
+    def classes(self, length: int) -> int:
+        del length
+        return self.labels
+
+    def solve(self, row: Row, length: int) -> Answers:
+        first_label, end = self.key_symbols(length), 2 * self.pairs(length)
+        stored = {row[place]: row[place + 1] - first_label for place in range(0, end, 2)}
+        nothing: Answers = [None] * end
+        return [*nothing, *(stored[query] for query in row[end:])]
+
+    def label(self, inputs: Array, length: int) -> tuple[Array, Array]:
+        keys, end = self.key_symbols(length), 2 * self.pairs(length)
+        targets = full_like(inputs, tuple(inputs.shape), 0)
+        read = targets == 1
+        read[:, end:] = True
+        targets[:, end:] = look_up(inputs[:, 0:end:2], inputs[:, 1:end:2] - keys, inputs[:, end:], keys)
+        return targets, read
+
+    def small_enough(self, length: int) -> bool:
+        return super().small_enough(length) and self.listed(length) <= LARGEST_LISTING
+
+    def listed(self, length: int) -> int:
+        """How many choices of keys the space lists, over all places."""
+        return self.key_symbols(length) * self.pairs(length)
 
 
 def interleave(first: Array, second: Array) -> Array:

@@ -9,78 +9,34 @@ has exactly N pairs.
 import math
 from dataclasses import dataclass
 
-from separatrix.tasks.arrays import Array, full_like, integers, namespace_of, take_rows
+from separatrix.tasks.arrays import Array, integers, namespace_of, take_rows
 from separatrix.tasks.draws import Draws
-from separatrix.tasks.problems._recall import (
-    check_recall,
-    distinct_rows,
-    interleave,
-    look_up,
-    recall_vocabulary,
-)
-from separatrix.tasks.problems._rows import (
-    LARGEST_LISTING,
-    arrangement_sizes,
-    check_listing,
-    decode_arrangements,
-    distinct_values,
-)
+from separatrix.tasks.problems._recall import Recall, distinct_rows, interleave
+from separatrix.tasks.problems._rows import arrangement_sizes, check_listing, decode_arrangements, distinct_values
 from separatrix.tasks.space import Space, cells
-from separatrix.tasks.task import Answers, CommunicationSplit, Row, Split, Task, require
-from separatrix.tasks.vocabulary import Vocabulary
+from separatrix.tasks.task import CommunicationSplit, Row, Split
 
 
 @dataclass(frozen=True, kw_only=True)
-class AssociativeRecall(Task):
+class AssociativeRecall(Recall):
     """Recall of one label; ``keys`` symbols to choose keys from (None: 2N), ``labels`` different labels."""
 
     name: str = "associative-recall"
     title: str = "Associative recall"
     source: str = "BHBK24 Appendix C.1, Proposition 9"
     question: str = "Given pairs of keys and labels and then one of the keys, which label came with it?"
-    keys: int | None = None
-    labels: int = 2
 
-    def __post_init__(self) -> None:
-        check_recall(self.name, self.keys, self.labels)
+    def pairs(self, length: int) -> int:
+        return length
 
-    def key_symbols(self, length: int) -> int:
-        """How many key symbols there are at this length."""
-        keys = 2 * length if self.keys is None else self.keys
-        require(keys >= length, f"{length} distinct keys cannot come from keys={keys}; give at least {length} or None")
-        return keys
-
-    def check_length(self, length: int) -> None:
-        super().check_length(length)
-        self.key_symbols(length)
-
-    def vocabulary(self, length: int) -> Vocabulary:
-        return recall_vocabulary(self.key_symbols(length), self.labels)
+    def default_keys(self, length: int) -> int:
+        return 2 * length
 
     def layout(self, length: int) -> str:
         return f"x_1 y_1 … x_{length} y_{length} (distinct keys, labels), then a query key; read at the query"
 
     def positions(self, length: int) -> int:
         return 2 * length + 1
-
-    def classes(self, length: int) -> int:
-        del length
-        return self.labels
-
-    def solve(self, row: Row, length: int) -> Answers:
-        first_label = self.key_symbols(length)
-        stored = {row[place]: row[place + 1] - first_label for place in range(0, len(row) - 1, 2)}
-        answers: Answers = [None] * len(row)
-        answers[-1] = stored[row[-1]]
-        return answers
-
-    def label(self, inputs: Array, length: int) -> tuple[Array, Array]:
-        keys = self.key_symbols(length)
-        targets = full_like(inputs, tuple(inputs.shape), 0)
-        read = targets == 1
-        read[:, -1:] = True
-        targets[:, -1:] = look_up(inputs[:, 0:-1:2], inputs[:, 1::2] - keys, inputs[:, -1:], keys)
-        return targets, read
 
     def generate(self, draws: Draws, count: int, length: int, split: Split) -> Array:
         del split
@@ -100,13 +56,6 @@ class AssociativeRecall(Task):
         # The same number as of the space, without listing the keys.
         self.check_length(length)
         return math.perm(self.key_symbols(length), length) * self.labels**length * length
-
-    def small_enough(self, length: int) -> bool:
-        return super().small_enough(length) and self.listed(length) <= LARGEST_LISTING
-
-    def listed(self, length: int) -> int:
-        """How many choices of keys the space lists, over all places."""
-        return self.key_symbols(length) * length
 
     def assemble(self, values: Array, length: int) -> Array:
         xp = namespace_of(values)

@@ -10,29 +10,16 @@ uniformly random; every input has length exactly N.
 import math
 from dataclasses import dataclass
 
-from separatrix.tasks.arrays import Array, full_like, namespace_of, random_order, take_rows
+from separatrix.tasks.arrays import Array, namespace_of, random_order, take_rows
 from separatrix.tasks.draws import Draws
-from separatrix.tasks.problems._recall import (
-    check_recall,
-    distinct_rows,
-    interleave,
-    look_up,
-    recall_vocabulary,
-)
-from separatrix.tasks.problems._rows import (
-    LARGEST_LISTING,
-    arrangement_sizes,
-    check_listing,
-    decode_arrangements,
-    distinct_values,
-)
+from separatrix.tasks.problems._recall import Recall, distinct_rows, interleave
+from separatrix.tasks.problems._rows import arrangement_sizes, check_listing, decode_arrangements, distinct_values
 from separatrix.tasks.space import Space, cells
-from separatrix.tasks.task import Answers, CommunicationSplit, Row, Split, Task, require
-from separatrix.tasks.vocabulary import Vocabulary
+from separatrix.tasks.task import CommunicationSplit, Row, Split
 
 
 @dataclass(frozen=True, kw_only=True)
-class MultiQueryRecall(Task):
+class MultiQueryRecall(Recall):
     """Recall of every label; ``keys`` symbols to choose keys from (None: N), ``labels`` different labels."""
 
     name: str = "mqar"
@@ -41,25 +28,12 @@ class MultiQueryRecall(Task):
     question: str = "Given pairs of keys and labels and then all keys again in any order, which label has each?"
     minimum_length: int = 2
     length_step: int = 2
-    keys: int | None = None
-    labels: int = 2
 
-    def __post_init__(self) -> None:
-        check_recall(self.name, self.keys, self.labels)
+    def pairs(self, length: int) -> int:
+        return length // 2
 
-    def key_symbols(self, length: int) -> int:
-        """How many key symbols there are at this length."""
-        keys = length if self.keys is None else self.keys
-        needed = length // 2
-        require(keys >= needed, f"{needed} distinct keys cannot come from keys={keys}; give at least {needed} or None")
-        return keys
-
-    def check_length(self, length: int) -> None:
-        super().check_length(length)
-        self.key_symbols(length)
-
-    def vocabulary(self, length: int) -> Vocabulary:
-        return recall_vocabulary(self.key_symbols(length), self.labels)
+    def default_keys(self, length: int) -> int:
+        return length
 
     def layout(self, length: int) -> str:
         half = length // 2
@@ -70,25 +44,6 @@ class MultiQueryRecall(Task):
 
     def positions(self, length: int) -> int:
         return length + length // 2
-
-    def classes(self, length: int) -> int:
-        del length
-        return self.labels
-
-    def solve(self, row: Row, length: int) -> Answers:
-        first_label = self.key_symbols(length)
-        stored = {row[place]: row[place + 1] - first_label for place in range(0, length, 2)}
-        answers: Answers = [None] * length
-        return [*answers, *(stored[query] for query in row[length:])]
-
-    def label(self, inputs: Array, length: int) -> tuple[Array, Array]:
-        keys = self.key_symbols(length)
-        targets = full_like(inputs, tuple(inputs.shape), 0)
-        read = targets == 1
-        read[:, length:] = True
-        pairs = inputs[:, :length]
-        targets[:, length:] = look_up(pairs[:, 0::2], pairs[:, 1::2] - keys, inputs[:, length:], keys)
-        return targets, read
 
     def generate(self, draws: Draws, count: int, length: int, split: Split) -> Array:
         del split
@@ -109,13 +64,6 @@ class MultiQueryRecall(Task):
         self.check_length(length)
         half = length // 2
         return math.perm(self.key_symbols(length), half) * math.factorial(half) * self.labels**half
-
-    def small_enough(self, length: int) -> bool:
-        return super().small_enough(length) and self.listed(length) <= LARGEST_LISTING
-
-    def listed(self, length: int) -> int:
-        """How many choices of keys the space lists, over all places."""
-        return self.key_symbols(length) * (length // 2)
 
     def assemble(self, values: Array, length: int) -> Array:
         xp = namespace_of(values)

@@ -5,7 +5,7 @@ since its last checkpoint: its job is given out again with the newest checkpoint
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -30,6 +30,11 @@ class Failure:
     out_of_memory: bool
 
 
+def memory_failure(error: BaseException) -> Failure:
+    """The failure of a job whose memory did not suffice."""
+    return Failure((str(error).splitlines() or ["out of memory"])[0], True)
+
+
 Outcome: TypeAlias = Event | Failure | None
 """An event, a failure, or None when the job is done."""
 
@@ -43,8 +48,8 @@ class Executor(ABC):
     name: str
 
     @abstractmethod
-    def run(self, jobs: Jobs) -> Iterator[tuple[Job, Outcome]]:
+    def run(self, jobs: Jobs) -> Generator[tuple[Job, Outcome]]:
         """Take jobs until there is none and no worker is busy; yield what happens, in the order it happens.
 
-        While the caller holds an outcome, that job's worker may go on.
+        While the caller holds an outcome, that job's worker may go on. Closing the generator ends all workers.
         """

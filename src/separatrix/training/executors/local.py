@@ -1,11 +1,11 @@
 """Training in this process, one group after another: the default."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 
 import torch
 
-from separatrix.training.devices import out_of_memory
-from separatrix.training.executors.executor import Executor, Failure, Job, Jobs, Outcome
+from separatrix.training.devices import out_of_memory, prepare_process
+from separatrix.training.executors.executor import Executor, Job, Jobs, Outcome, memory_failure
 from separatrix.training.group import train
 
 
@@ -24,8 +24,9 @@ class LocalExecutor(Executor):
         self.save_every_seconds = save_every_seconds
         self.stopped = stopped
 
-    def run(self, jobs: Jobs) -> Iterator[tuple[Job, Outcome]]:
+    def run(self, jobs: Jobs) -> Generator[tuple[Job, Outcome]]:
         """Train each job to its end before taking the next."""
+        prepare_process(self.device)
         while (job := jobs()) is not None:
             try:
                 for event in train(job.group, self.device, job.checkpoint, self.save_every_seconds, self.stopped):
@@ -33,6 +34,6 @@ class LocalExecutor(Executor):
             except (RuntimeError, MemoryError) as error:
                 if not out_of_memory(error):
                     raise
-                yield job, Failure(str(error).splitlines()[0] if str(error) else "out of memory", True)
+                yield job, memory_failure(error)
             else:
                 yield job, None

@@ -3,10 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-import torch
-
 from separatrix.errors import UnknownNameError
-from separatrix.training.devices import device_named, environment
+from separatrix.training.devices import device_named, environment, prepare_process
 from separatrix.training.executors.executor import Executor
 
 EXECUTORS = ("local", "processes", "ray")
@@ -22,20 +20,22 @@ def open_executor(
     save_every_seconds: float = 30.0,
     stopped: Callable[[], bool] = lambda: False,
 ) -> tuple[Executor, dict[str, Any]]:
-    """The executor of this name and what records say about where it trains; ``threads`` 0 leaves them to torch."""
+    """The executor of this name and what records say about where it trains; ``threads`` 0 leaves them to torch,
+    or gives each worker its share."""
     chosen = device_named(device)
-    if threads:
-        torch.set_num_threads(threads)
+    prepare_process(chosen, threads)
     about = environment(chosen, name)
     if name == "processes":
         from separatrix.training.executors.processes import ProcessExecutor
 
-        return ProcessExecutor(chosen, workers, save_every_seconds, stopped), about
+        crew = ProcessExecutor(chosen, workers, save_every_seconds, stopped, threads)
+        return crew, {**about, "threads": crew.threads}
     if name == "ray":
         from separatrix.training.executors.ray import RayExecutor
 
-        gpus = 1.0 if chosen.type == "cuda" else 0.0
-        return RayExecutor(address, gpus=gpus, save_every_seconds=save_every_seconds, stopped=stopped), about
+        gpus, cpus = 1.0 if chosen.type == "cuda" else 0.0, float(threads or 1)
+        cluster = RayExecutor(address, cpus, gpus, save_every_seconds, stopped)
+        return cluster, {**about, "threads": cluster.threads}
     if name == "local":
         from separatrix.training.executors.local import LocalExecutor
 

@@ -5,13 +5,13 @@ the last checkpoint; its group is given out again. Ray is the ``ray`` extra and 
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from separatrix.errors import SeparatrixError
-from separatrix.training.devices import out_of_memory
-from separatrix.training.executors.executor import Executor, Failure, Job, Jobs, Outcome
+from separatrix.training.devices import out_of_memory, prepare_process
+from separatrix.training.executors.executor import Executor, Failure, Job, Jobs, Outcome, memory_failure
 
 PATIENCE_SECONDS = 0.2
 
@@ -21,6 +21,7 @@ class _Assignment:
     actor: Any
     stream: Any
     job: Job
+    heard: bool = False
 
 
 def _ray() -> Any:
@@ -45,9 +46,10 @@ class RayExecutor(Executor):
         stopped: Callable[[], bool] = lambda: False,
     ) -> None:
         self.address, self.cpus, self.gpus = address, cpus, gpus
+        self.threads = max(1, int(cpus))
         self.save_every_seconds, self.stopped = save_every_seconds, stopped
 
-    def run(self, jobs: Jobs) -> Iterator[tuple[Job, Outcome]]:
+    def run(self, jobs: Jobs) -> Generator[tuple[Job, Outcome]]:
         """Keep as many groups in training as the cluster has room for."""
         ray = _ray()
         mine = not ray.is_initialized()
@@ -55,34 +57,50 @@ class RayExecutor(Executor):
             _connect(ray, self.address)
         trainer = ray.remote(num_cpus=self.cpus, num_gpus=self.gpus, max_restarts=0, max_concurrency=2)(_Trainer)
         active: list[_Assignment] = []
+        idle: list[Any] = []
         halted = False
         try:
             while True:
                 while len(active) < self._room(ray) and (job := jobs()) is not None:
-                    actor = trainer.remote()
+                    # A new one takes seconds to import torch, so that one that has ended its group takes the next.
+                    actor = idle.pop() if idle else trainer.remote()
                     device = "cuda" if self.gpus else "cpu"
                     stream = actor.train.options(num_returns="streaming").remote(
-                        job, device, max(1, int(self.cpus)), self.save_every_seconds
+                        job, device, self.threads, self.save_every_seconds
                     )
                     active.append(_Assignment(actor, stream, job))
+                while idle:
+                    ray.kill(idle.pop())
                 if not active:
                     return
                 if self.stopped() and not halted:
                     halted = True
-                    for each in active:
-                        each.actor.stop.remote()
+                    active = self._halted(ray, active)
+                    continue
                 ready, _ = ray.wait([each.stream for each in active], timeout=PATIENCE_SECONDS, fetch_local=False)
                 for each in [one for one in active if one.stream in ready]:
-                    outcome = self._next(ray, each)
-                    if outcome is None or isinstance(outcome, Failure):
+                    outcome, each.heard = self._next(ray, each), True
+                    if outcome is None:
+                        active.remove(each)
+                        idle.append(each.actor)
+                    elif isinstance(outcome, Failure):
                         active.remove(each)
                         ray.kill(each.actor)
                     yield each.job, outcome
         finally:
-            for each in active:
-                ray.kill(each.actor)
+            for actor in [*idle, *(each.actor for each in active)]:
+                ray.kill(actor)
             if mine:
                 ray.shutdown()
+
+    def _halted(self, ray: Any, active: list[_Assignment]) -> list[_Assignment]:
+        """Ask all to save and end; who has not begun, and may wait for a place on the cluster, is given up at once."""
+        for each in active:
+            if each.heard:
+                each.actor.stop.remote()
+            else:
+                ray.kill(each.actor)
+        return [each for each in active if each.heard]
 
     def _room(self, ray: Any) -> int:
         """How many groups the nodes that are alive can train at once; at least one is always asked for."""
@@ -101,7 +119,7 @@ class RayExecutor(Executor):
         except ray.exceptions.RayTaskError as error:
             cause = error.cause if isinstance(error.cause, BaseException) else error
             if out_of_memory(cause):
-                return Failure(str(cause).splitlines()[0], True)
+                return memory_failure(cause)
             raise cause from None
         except ray.exceptions.RayError as error:
             return Failure(str(error).splitlines()[0] or type(error).__name__, False)
@@ -136,5 +154,9 @@ class _Trainer:
 
         from separatrix.training.group import train
 
-        torch.set_num_threads(threads)
-        yield from train(job.group, torch.device(device), job.checkpoint, save_every_seconds, lambda: self.halted)
+        where = torch.device(device)
+        prepare_process(where, threads)
+        try:
+            yield from train(job.group, where, job.checkpoint, save_every_seconds, lambda: self.halted)
+        except SeparatrixError as error:
+            raise SeparatrixError(str(error)) from None  # subclasses may not survive the journey

@@ -5,7 +5,7 @@ experiment of the paper. One file of this folder exports one ``EXPERIMENT``.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from separatrix.errors import UnknownNameError
@@ -19,8 +19,13 @@ PAPER_RATES = (0.01, 0.005, 0.001, 0.0005, 0.0001, 0.00005, 0.000001)
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """A figure of a paper. ``rows`` and ``columns`` are the axes of its heat map, ``paper`` its table's key in
-    ``paper-figures.json`` (None where the paper gives no numbers), ``curves`` whether it shows curves over steps."""
+    """A figure of a paper.
+
+    ``common`` and ``scales`` give the fields of the runs; a tuple is an axis, anything else is the same for all.
+    ``rows`` and ``columns`` are the axes of its heat map, ``paper`` its table's key in ``paper_figures.json`` (None
+    where the paper gives no numbers), ``curves`` whether it shows curves over steps, at the last column or at that of
+    ``curves_at``; ``attention`` whether it shows what the trained models attend to.
+    """
 
     name: str
     title: str
@@ -32,6 +37,8 @@ class Experiment:
     columns: str = "length"
     paper: str | None = None
     curves: bool = False
+    curves_at: Mapping[str, int] = field(default_factory=dict)
+    attention: bool = False
     note: str = ""
 
     def sweep(self, scale: str) -> Sweep:

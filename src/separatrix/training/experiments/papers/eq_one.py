@@ -2,20 +2,20 @@
 
 from separatrix.training.experiments.experiment import PAPER_RATES, Experiment
 
-MODELS = ("LSTM-(2,64)", "LinTF-(2,64)", "RetNet-(2,64)", "DSS-(2,64)", "Mamba-(2,64)", "TF-(2,64)")
+MODELS = ("LSTM-(2,64)", "LinTF-(2,64)", "RetNet-(2,64)", "DSS-(2,64)", "Mamba-(2,64)", "TF-(2,64,heads=4)")
 
 EXPERIMENT = Experiment(
     name="eq-one",
     title="String equality: Eq-one",
     source="BHBK24 Appendix H.2",
     task="eq-one",
-    paper=None,
     common={},
     scales={
         "quick": {
-            "architecture": ("LSTM-(2,32)", "DSS-(2,32)", "TF-(2,32)"),
+            "task_parameters": {"vocabulary_size": 16},
+            "architecture": ("LSTM-(2,32)", "DSS-(2,32)", "TF-(2,64,heads=4)"),
             "length": (10, 20),
-            "learning_rate": (0.005, 0.001),
+            "learning_rate": (0.005, 0.001, 0.0003),
             "steps": 1500,
             "evaluate_every": 250,
             "evaluation_examples": 2000,

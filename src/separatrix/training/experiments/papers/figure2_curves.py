@@ -6,19 +6,19 @@ MODELS = ("TF-(1,64)", "Mamba-(6,256)", "RetNet-(6,256)", "DSS-(6,256)", "LinTF-
 
 EXPERIMENT = Experiment(
     name="figure2-curves",
-    title="Index lookup at one length: accuracy over steps",
+    title="Index lookup at one length",
     source="BHBK24 Figure 2, middle",
     task="index-lookup",
-    paper=None,
     curves=True,
     common={},
     scales={
         "quick": {
-            "architecture": ("TF-(1,64)", "Mamba-(1,64)", "LSTM-(1,64)"),
-            "length": (30,),
-            "learning_rate": (0.002, 0.0005),
-            "steps": 2000,
-            "evaluate_every": 100,
+            "architecture": ("TF-(1,64)", "Mamba-(1,32)", "RetNet-(2,64)", "DSS-(2,64)", "LinTF-(2,64)", "LSTM-(1,64)"),
+            "length": (20,),
+            "learning_rate": (0.005, 0.0005),
+            "steps": 1500,
+            "evaluate_every": 50,
+            "probe_examples": 256,
             "evaluation_examples": 2000,
         },
         "reduced": {
@@ -37,4 +37,5 @@ EXPERIMENT = Experiment(
             "evaluate_every": 1000,
         },
     },
+    note="The paper shows curves without numbers: TF-(1,64) near-perfect within a few thousand steps, no other model.",
 )

@@ -3,7 +3,7 @@
 from separatrix.training.experiments.experiment import PAPER_RATES, Experiment
 
 MODELS = (
-    "LSTM-(2,256)", "LinTF-(2,256)", "RetNet-(2,256)", "DSS-(2,256)", "Mamba-(2,256)", "TF-(2,256)",
+    "LSTM-(2,256)", "LinTF-(2,256)", "RetNet-(2,256)", "DSS-(2,256)", "Mamba-(2,256)", "TF-(2,256,heads=4)",
 )  # fmt: skip
 
 EXPERIMENT = Experiment(
@@ -15,9 +15,11 @@ EXPERIMENT = Experiment(
     common={},
     scales={
         "quick": {
-            "architecture": ("LSTM-(2,32)", "LinTF-(2,32)", "RetNet-(2,32)", "DSS-(2,32)", "Mamba-(2,32)", "TF-(2,32)"),
+            "architecture": (
+                "LSTM-(2,32)", "LinTF-(2,32)", "RetNet-(2,32)", "DSS-(2,32)", "Mamba-(2,16)", "TF-(2,64,heads=4)",
+            ),
             "length": (10, 20, 40),
-            "learning_rate": (0.005, 0.001),
+            "learning_rate": (0.005, 0.001, 0.0003),
             "steps": 1500,
             "evaluate_every": 250,
             "evaluation_examples": 2000,
@@ -37,4 +39,4 @@ EXPERIMENT = Experiment(
             "evaluate_every": 1000,
         },
     },
-)
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""One file for each erratum; each exports one constant ``ERRATUM``."""

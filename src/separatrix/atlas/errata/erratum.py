@@ -1,0 +1,81 @@
+"""What an erratum is: a claim, what happens when it is run, the repair, and a function that shows both.
+
+Every file of ``entries`` exports one ``ERRATUM``; its number is that of ``docs/errata.md``. The function runs while the
+atlas is built, so that the page shows what came out and not what was written down.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+from separatrix.atlas.errata import entries
+from separatrix.catalog import Catalog, discover
+from separatrix.certificates import Claim, Verdict, check
+from separatrix.constructions import Options, constructions
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was run: about the original or the repair, what came out, and whether that is what is claimed."""
+
+    about: Literal["original", "repair"]
+    text: str
+    holds: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Erratum:
+    """One entry; ``number`` sorts them, ``command`` shows the same on the command line where there is one."""
+
+    number: int
+    source: str
+    title: str
+    claim: str
+    fault: str
+    repair: str
+    show: Callable[[], tuple[Finding, ...]]
+    command: str = ""
+
+    @property
+    def name(self) -> str:
+        """E1, E2, …."""
+        return f"E{self.number}"
+
+
+@cache
+def errata() -> Catalog[Erratum]:
+    """All errata by name."""
+    return discover("erratum", entries, "ERRATUM", Erratum)
+
+
+def decided(construction: str, length: int, variant: str = "repaired", **options: Any) -> Verdict:
+    """The verdict on one construction's network."""
+    built = constructions()[construction].build(length, Options(variant=variant, **options))
+    return check(built.network, Claim(built.task, built.length, built.arithmetic))
+
+
+def refuted(construction: str, length: int, variant: str = "repaired", **options: Any) -> Finding:
+    """The original is refuted, with the input that breaks it."""
+    verdict = decided(construction, length, variant, **options)
+    built = constructions()[construction].build(length, Options(variant=variant, **options))
+    shown = "none found"
+    if verdict.counterexample is not None:
+        text = built.task.write(list(verdict.counterexample), length)
+        shown = text if len(text) <= 120 else f"{text[:120]}…"
+    kind = _kind(variant, options)
+    return Finding("original", f"{construction} at N = {length}{kind} is refuted; wrong on: {shown}", verdict.refuted)
+
+
+def certified(construction: str, length: int, variant: str = "repaired", **options: Any) -> Finding:
+    """The repaired one is certified."""
+    verdict = decided(construction, length, variant, **options)
+    kind = _kind(variant, options)
+    text = f"{construction} at N = {length}{kind} is certified; inputs covered: {verdict.inputs_covered}"
+    return Finding("repair", text, verdict.valid)
+
+
+def _kind(variant: str, options: dict[str, Any]) -> str:
+    told = [f"variant {variant}"] if variant != "repaired" else []
+    told += [f"Kc = {options['exponent']}"] if "exponent" in options else []
+    return f" ({', '.join(told)})" if told else ""

@@ -1,0 +1,145 @@
+"""The attention of a trained model beside a construction's, on the same input, at any step whose weights are kept.
+
+This is the only computation that needs torch; it is imported when the first comparison is asked for.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+from separatrix.atlas.explorer.building import built, cells_of, symbols_of
+from separatrix.atlas.explorer.limits import ExplorerError, Limits
+from separatrix.atlas.explorer.look import attention_of, picture, rounded, traced
+from separatrix.atlas.explorer.requests import Compare, Setting
+from separatrix.atlas.explorer.runs import opened, snapshot_file, snapshot_steps
+from separatrix.atlas.explorer.trace import Reals
+from separatrix.constructions import constructions
+from separatrix.networks import Integers
+from separatrix.progress import report
+from separatrix.tasks import Task, tasks
+from separatrix.tasks.arrays import to_numpy
+from separatrix.training.records import Record, Records
+
+LARGEST_LENGTH = 512
+"""Both matrices are made whole."""
+
+
+def compare(request: Compare, store: Path, limits: Limits) -> dict[str, Any]:
+    """Both maps, and how much of its weight the trained model gives to the keys that the construction looks at."""
+    with opened(store) as records:
+        record = records.get(request.run)
+        steps = snapshot_steps(records, record)
+        if not steps:
+            raise ExplorerError(f"run {record.spec.name} kept no weights; train it again here, where they are kept")
+        step = steps[-1] if request.step is None else request.step
+        if step not in steps:
+            listed = ", ".join(map(str, steps))
+            raise ExplorerError(f"run {record.spec.name} kept no weights after {step} steps; choose one of {listed}")
+        spec = record.spec
+        limits.check_length(spec.length)
+        task = spec.the_task()
+        cells = cells_of(request.input, task, spec.length)
+        trained = _trained(records, record, step, cells, request)
+    read = _read(task, cells, spec.length)
+    position = request.position if request.position is not None else read[-1]
+    if position >= len(cells):
+        raise ExplorerError(f"position {position} is not there; this input has 0 to {len(cells) - 1}")
+    constructed, share = _constructed(request, task, spec.length, cells, position, trained, read)
+    return {
+        "run": spec.name,
+        "task": spec.task,
+        "architecture": spec.architecture,
+        "length": spec.length,
+        "accuracy": record.result.accuracy,
+        "steps": steps,
+        "step": step,
+        "input": {
+            "text": task.write(cells.tolist(), spec.length),
+            "symbols": symbols_of(cells, task, spec.length),
+        },
+        "position": position,
+        "read": read,
+        "trained": {"map": picture(trained), "row": rounded(trained[position])},
+        "constructed": constructed,
+        "share": share,
+    }
+
+
+def _trained(records: Records, record: Record, step: int, cells: Integers, request: Compare) -> Reals:
+    """The weights (N, N) of a layer of the trained model: one head, or the mean over heads."""
+    spec = record.spec
+    if ":" in spec.architecture:
+        raise ExplorerError(
+            f"run {spec.name} uses a module of its own ({spec.architecture}), which a page may not load; use the "
+            "command line for it",
+            "refused",
+        )
+    if spec.length > LARGEST_LENGTH:
+        raise ExplorerError(f"run {spec.name} has N = {spec.length}; maps are drawn up to {LARGEST_LENGTH}", "limit")
+    report("loading the model", 0, None)
+    import torch
+
+    from separatrix.models.attention_maps import attention_weights
+    from separatrix.models.naming import parse_spec
+    from separatrix.models.task_model import model_for_task
+    from separatrix.training.checkpoints import weights_of
+    from separatrix.training.export_records import read_weights
+
+    torch.set_num_threads(1)
+    model = model_for_task(parse_spec(spec.architecture), spec.the_task(), spec.length, [spec.seed])
+    kept = weights_of(read_weights(snapshot_file(records, record, step)), spec.name)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if name not in kept or kept[name].shape != parameter[0].shape:
+                raise ExplorerError(f"the weights of run {spec.name} do not fit its model; train it again")
+            parameter[0].copy_(kept[name])
+    heads = (
+        attention_weights(model, torch.tensor(cells.tolist(), dtype=torch.int64)[None, None], request.trained_layer)[
+            0, 0
+        ]
+        .double()
+        .numpy()
+    )
+    if request.trained_head is None:
+        return heads.mean(axis=0)
+    if request.trained_head >= len(heads):
+        raise ExplorerError(f"head {request.trained_head} is not there; the layer has heads 0 to {len(heads) - 1}")
+    return heads[request.trained_head]
+
+
+def _read(task: Task, cells: Integers, length: int) -> list[int]:
+    """The positions at which an answer is asked for."""
+    if not bool(to_numpy(task.admissible(cells[None], length))[0]):
+        raise ExplorerError(f"this input breaks the promise of {task.name}: {task.layout(length)}")
+    return to_numpy(task.label(cells[None], length)[1])[0].nonzero()[0].tolist()
+
+
+def _constructed(
+    request: Compare, task: Task, length: int, cells: Integers, position: int, trained: Reals, read: list[int]
+) -> tuple[dict[str, Any] | None, float | None]:
+    """The construction's map and the share of trained weight on the keys that it looks at; None where there is none."""
+    offered = [each.name for each in constructions().values() if each.task_name == task.name]
+    if request.construction is not None and request.construction not in offered:
+        raise ExplorerError(f"{request.construction} is not about {task.name}; choose {', '.join(offered) or 'none'}")
+    own = tasks()[task.name].parameters()
+    changed = {name: str(value) for name, value in task.parameters().items() if value != own[name]}
+    names = offered if request.construction is None else [request.construction]
+    for name in names:
+        setting = Setting(construction=name, length=length, parameters=changed)
+        run = traced(setting, built(setting), cells, promised=True)
+        found = attention_of(run, request.layer, request.head, position, read)
+        if found["kind"] == "positions" or request.construction is not None:
+            share = None
+            if found["kind"] == "positions":
+                queries = numpy.array(read)
+                share = _share(trained[queries], run.weights(found["layer"], found["head"], queries))
+            return {"construction": name, "offered": offered, **found}, share
+    return None, None
+
+
+def _share(trained: Reals, constructed: Reals) -> float:
+    """The mean weight that queries of the trained model give to the construction's keys: those above half its best."""
+    best = constructed.max(axis=1, keepdims=True)
+    looked_at = (constructed > best / 2) & (best > 0)
+    return float((trained * looked_at).sum(axis=1).mean())

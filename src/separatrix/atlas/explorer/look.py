@@ -1,0 +1,253 @@
+"""What the page shows about one input: its answers and margins, a map of the attention, one position's slots."""
+
+from base64 import b64encode
+from functools import lru_cache
+from typing import Any
+
+import numpy
+
+from separatrix.arithmetic import RawArray
+from separatrix.atlas.explorer.building import (
+    answer_text,
+    built,
+    cells_of,
+    command_of,
+    own_gain,
+    running_arithmetic,
+    symbols_of,
+)
+from separatrix.atlas.explorer.limits import ExplorerError
+from separatrix.atlas.explorer.requests import Look, Setting
+from separatrix.atlas.explorer.trace import Reals, Trace, slots_of, trace
+from separatrix.certificates import Claim
+from separatrix.certificates.certificate import size_of
+from separatrix.constructions import Built, constructions
+from separatrix.networks import Attention, Integers
+from separatrix.tasks.arrays import to_numpy
+
+LARGEST_MAP = 512
+"""Rows and columns of a map; longer inputs are shown in blocks, each by its largest weight."""
+LARGEST_BLOCK = 1 << 20
+"""Weights made at a time."""
+TOP = 8
+KEPT = 4
+"""Traces that a process keeps, so that clicking another position is cheap."""
+
+
+def look(request: Look) -> dict[str, Any]:
+    """Everything about one input at one position."""
+    setting = request.setting
+    made = built(setting)
+    chosen = constructions()[setting.construction]
+    cells = cells_of(request.input, made.task, made.length)
+    promised = bool(to_numpy(made.task.admissible(cells[None], made.length))[0])
+    run = traced(setting, made, cells, promised)
+    expected, read = _expected(made, cells, promised)
+    positions = made.network.positions
+    position = read[-1] if request.position is None and read else request.position or 0
+    if position >= positions:
+        raise ExplorerError(f"position {position} is not there; this input has 0 to {positions - 1}")
+    own = own_gain(setting)
+    return {
+        "theorem": chosen.theorem,
+        "statement": chosen.statement,
+        "deviations": list(chosen.deviations),
+        "task": made.task.name,
+        "question": made.task.question,
+        "layout": made.task.layout(made.length),
+        "command": command_of(setting),
+        "size": size_of(made.network, Claim(made.task, made.length, made.arithmetic)),
+        "arithmetic": str(run.arithmetic),
+        "exponent": made.arithmetic.exponent,
+        "own_gain": None if own is None else str(own),
+        "input": {
+            "text": made.task.write(cells.tolist(), made.length),
+            "symbols": symbols_of(cells, made.task, made.length),
+            "promised": promised,
+        },
+        "answers": _answers(made, run, expected, read),
+        "margin": _margin(run, expected, read),
+        "position": position,
+        "stages": _stages(run, position),
+        "attention": attention_of(run, request.layer, request.head, position, read),
+    }
+
+
+def traced(setting: Setting, made: Built, cells: Integers, promised: bool) -> Trace:
+    """The run of an input; one that breaks the promise may be one that cannot be run."""
+    try:
+        return _traced(setting.model_dump_json(), cells.tobytes(), cells.shape)
+    except (IndexError, OverflowError) as error:
+        if promised:
+            raise
+        raise ExplorerError(
+            f"this input breaks the promise of {made.task.name} and cannot be run: {made.task.layout(made.length)}"
+        ) from error
+
+
+@lru_cache(maxsize=KEPT)
+def _traced(text: str, data: bytes, shape: tuple[int, ...]) -> Trace:
+    setting = Setting.model_validate_json(text)
+    made = built(setting)
+    cells = numpy.frombuffer(data, dtype=numpy.int64).reshape(shape)
+    return trace(made.network, cells, running_arithmetic(setting, made))
+
+
+def _expected(made: Built, cells: Integers, promised: bool) -> tuple[Integers | None, list[int]]:
+    """The right answers (positions, …), unknown where the promise is broken, and the positions that are read."""
+    if not promised:
+        last = [made.network.positions - 1]
+        return None, list(range(made.network.positions)) if made.network.readout.at == "every" else last
+    targets, read = made.task.label(cells[None], made.length)
+    return to_numpy(targets)[0], numpy.nonzero(to_numpy(read)[0])[0].tolist()
+
+
+def _row(made_at: str, position: int) -> int:
+    """Where the readout of a position stands."""
+    return position if made_at == "every" else 0
+
+
+def _answers(made: Built, run: Trace, expected: Integers | None, read: list[int]) -> list[dict[str, Any]]:
+    at = run.network.readout.at
+    found: list[dict[str, Any]] = []
+    for position in read:
+        given = run.answers[_row(at, position)].tolist()
+        right = None if expected is None else expected[position].tolist()
+        found.append(
+            {
+                "position": position,
+                "given": answer_text(made, given),
+                "expected": None if right is None else answer_text(made, right),
+                "right": None if right is None else given == right,
+            }
+        )
+    return found
+
+
+def _margin(run: Trace, expected: Integers | None, read: list[int]) -> dict[str, Any] | None:
+    """How far the readouts of this input are from being wrong; below 0 where one is. None where that is unknown."""
+    if expected is None or not read:
+        return None
+    values = run.arithmetic.to_float64(run.raw)
+    at = run.network.readout.at
+    margins = [_distance(run, values[_row(at, place)], expected[place]) for place in read]
+    worst = int(numpy.argmin(margins))
+    return {"readout": float(margins[worst]), "position": read[worst]}
+
+
+def _distance(run: Trace, values: Reals, answer: RawArray) -> float:
+    decoding = run.network.readout.decoding
+    if decoding in ("bits", "exact"):
+        bits = int(answer) >> numpy.arange(len(values) - 1, -1, -1) & 1
+        return float(numpy.where(bits == 1, values - 0.5, 0.5 - values).min())
+    if decoding == "argmax":
+        others = numpy.delete(values, int(answer))
+        return float(values[int(answer)] - others.max(initial=-numpy.inf))
+    nearest = numpy.rint(values) if decoding == "power-sums" else answer
+    return float((0.5 - numpy.abs(values - nearest)).min())
+
+
+def _stages(run: Trace, position: int) -> list[dict[str, Any]]:
+    """The stream of one position after every step, by slots, and the readout."""
+    found: list[dict[str, Any]] = []
+    for stage in run.stages:
+        values = run.arithmetic.to_float64(stage.stream[position])
+        slots = [{"name": name, "values": rounded(values[place])} for name, place in slots_of(run.network, stage)]
+        found.append({"title": stage.title, "kind": stage.kind, "slots": slots})
+    at, positions = run.network.readout.at, run.network.positions
+    if at == "every" or position == positions - 1:
+        readout = run.arithmetic.to_float64(run.raw[_row(at, position)])
+        found.append({"title": "readout", "kind": "readout", "slots": [{"name": "output", "values": rounded(readout)}]})
+    return found
+
+
+def attention_of(run: Trace, layer: int, head: int, position: int, read: list[int]) -> dict[str, Any]:
+    """The map of one head, the weights of one query, and which layers and heads there are.
+
+    A recurrent network has none of these: its map is that of the states over positions.
+    """
+    layers = run.attention_layers
+    if not layers:
+        states = run.arithmetic.to_float64(run.stages[-1].stream).T
+        return {"layers": [], "layer": 0, "head": 0, "kind": "state", "map": picture(states), "row": [], "top": [],
+                "lead": None, "dummy": None}  # fmt: skip
+    about = [
+        {"heads": len(each.heads), "mask": getattr(each.heads[0], "mask", "none"), "scoring": each.heads[0].scoring}
+        for _, each in layers
+    ]
+    layer = min(layer, len(layers) - 1)
+    chosen = layers[layer][1]
+    head = min(head, len(chosen.heads) - 1)
+    common = {"layers": about, "layer": layer, "head": head}
+    if not isinstance(chosen, Attention):
+        pairs, dummy = run.pair_weights(layer, head, position)
+        best = numpy.argsort(-pairs, axis=None, kind="stable")[:TOP]
+        top = [{"keys": list(divmod(int(each), len(pairs))), "weight": _short(pairs[divmod(int(each), len(pairs))])}
+               for each in best]  # fmt: skip
+        return {**common, "kind": "pairs", "map": picture(pairs), "row": rounded(pairs.sum(axis=1)), "top": top,
+                "lead": None, "dummy": _short(dummy)}  # fmt: skip
+    size = run.network.positions
+    weights, lead = _whole_map(run, layer, head, read if layer == len(layers) - 1 else list(range(size)))
+    row = run.weights(layer, head, numpy.array([position]))[0]
+    best = numpy.argsort(-row, kind="stable")[:TOP]
+    top = [{"keys": [int(each)], "weight": _short(row[each])} for each in best]
+    return {**common, "kind": "positions", "map": weights, "row": rounded(row), "top": top, "lead": lead,
+            "dummy": None}  # fmt: skip
+
+
+def _whole_map(run: Trace, layer: int, head: int, asked: list[int]) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """All weights of a head, in blocks of queries; and the smallest lead of a best key among the queries that count."""
+    size = run.network.positions
+    block = -(-size // LARGEST_MAP)
+    rows = block * max(1, LARGEST_BLOCK // (size * block))
+    counting = numpy.isin(numpy.arange(size), asked)
+    pieces: list[Reals] = []
+    smallest: tuple[float, int] | None = None
+    for start in range(0, size, rows):
+        queries = numpy.arange(start, min(start + rows, size))
+        weights = run.weights(layer, head, queries)
+        pieces.append(_blocks(weights, block))
+        if size > 1 and counting[queries].any():
+            two = -numpy.partition(-weights, 1, axis=1)[:, :2]
+            # A query that sees no key has no best one.
+            leads = numpy.where(counting[queries] & (two[:, 0] > 0), two[:, 0] - two[:, 1], numpy.inf)
+            place = int(numpy.argmin(leads))
+            if numpy.isfinite(leads[place]) and (smallest is None or leads[place] < smallest[0]):
+                smallest = (float(leads[place]), int(queries[place]))
+    lead = None if smallest is None else {"weight": _short(smallest[0]), "position": smallest[1]}
+    return picture(numpy.concatenate(pieces), block), lead
+
+
+def _blocks(weights: Reals, block: int) -> Reals:
+    """The largest weight of every block × block square."""
+    if block == 1:
+        return weights
+    rows, columns = (-(-side // block) * block for side in weights.shape)
+    padded = numpy.full((rows, columns), -numpy.inf)
+    padded[: weights.shape[0], : weights.shape[1]] = weights
+    return padded.reshape(rows // block, block, columns // block, block).max(axis=(1, 3))
+
+
+def picture(values: Reals, block: int = 1) -> dict[str, Any]:
+    """A matrix as bytes, one for each entry, row by row.
+
+    Weights between 0 and 1 are stored as 255·√w, so that small ones can be told from 0; numbers of any other range
+    linearly between ``low`` and ``high``.
+    """
+    low, high = float(values.min(initial=0.0)), float(values.max(initial=0.0))
+    if low >= 0 and high <= 1:
+        kind, low, high, unit = "weights", 0.0, 1.0, numpy.sqrt(values)
+    else:
+        kind, unit = "linear", (values - low) / max(high - low, 1e-300)
+    data = b64encode(numpy.rint(255 * unit).astype(numpy.uint8).tobytes()).decode("ascii")
+    rows, columns = values.shape
+    return {"rows": rows, "columns": columns, "block": block, "kind": kind, "low": low, "high": high, "data": data}
+
+
+def rounded(values: Reals) -> list[float]:
+    """Numbers for people: six significant digits."""
+    return [_short(value) for value in values.tolist()]
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.6g}")

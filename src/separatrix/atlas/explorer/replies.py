@@ -1,0 +1,434 @@
+"""What the server answers, described for machines: these models are the OpenAPI description's schemas.
+
+Replies of computations are made as JSON by the process that computed them and are passed on as they are; the tests hold
+them against these models.
+"""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from separatrix.atlas.explorer.limits import Kind
+
+
+class Reply(BaseModel):
+    """What all replies share: nothing is left out of the description."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Problem(Reply):
+    """Why a request was not answered, in one line."""
+
+    error: str
+    kind: Kind
+
+
+class ParameterAbout(Reply):
+    """A parameter of a task."""
+
+    name: str
+    default: str
+
+
+class ConstructionAbout(Reply):
+    """A construction of the catalog."""
+
+    name: str
+    title: str
+    theorem: str
+    statement: str
+    task: str
+    variants: list[str]
+    deviations: list[str]
+    minimum_length: int
+    maximum_length: int
+    length_step: int
+    parameters: list[ParameterAbout]
+
+
+class TaskAbout(Reply):
+    """A task of the catalog."""
+
+    name: str
+    title: str
+    question: str
+    minimum_length: int
+    length_step: int
+    parameters: list[ParameterAbout]
+
+
+class VersionAbout(Reply):
+    """A version of Theorem 4's protocol."""
+
+    name: str
+    about: str
+
+
+class Catalog(Reply):
+    """Everything that can be chosen, and what this server allows."""
+
+    version: str
+    constructions: list[ConstructionAbout]
+    tasks: list[TaskAbout]
+    codes: list[str]
+    attentions: list[str]
+    protocol_versions: list[VersionAbout]
+    limits: dict[str, float]
+
+
+class OptionAbout(Reply):
+    """A setting of an architecture."""
+
+    name: str
+    default: str | int | float | bool
+    about: str
+    choices: list[str | int | float | bool]
+
+
+class ArchitectureAbout(Reply):
+    """An architecture of the catalog."""
+
+    name: str
+    short: str
+    title: str
+    attention: bool
+    options: list[OptionAbout]
+
+
+class Architectures(Reply):
+    """Every architecture that may be trained from a page."""
+
+    architectures: list[ArchitectureAbout]
+
+
+class Size(Reply):
+    """The size of a network as the papers count it."""
+
+    layers: int
+    heads: int
+    width: int
+    precision_bits: int
+    size_bits: int
+
+
+class ShownInput(Reply):
+    """An input: its readable form and a short text for each position."""
+
+    text: str
+    symbols: list[str]
+
+
+class CheckedInput(ShownInput):
+    """An input, and whether it keeps the promise of its task."""
+
+    promised: bool
+
+
+class AnswerAt(Reply):
+    """What the network answers at a position, and what is right."""
+
+    position: int
+    given: str
+    expected: str | None
+    right: bool | None
+
+
+class Margin(Reply):
+    """How far the readouts of this input are from being wrong, and where that is nearest."""
+
+    readout: float
+    position: int
+
+
+class Slot(Reply):
+    """A named part of the residual stream."""
+
+    name: str
+    values: list[float]
+
+
+class StageReply(Reply):
+    """One position's stream after a step of the network."""
+
+    title: str
+    kind: Literal["embedding", "attention", "feed-forward", "state", "readout"]
+    slots: list[Slot]
+
+
+class Picture(Reply):
+    """A matrix as bytes: base64 of rows · columns of them, row by row.
+
+    ``weights``: 255·√w for w from 0 to 1. ``linear``: from ``low`` to ``high``. Each entry stands for ``block`` · block
+    of the matrix, by its largest.
+    """
+
+    rows: int
+    columns: int
+    block: int
+    kind: Literal["weights", "linear"]
+    low: float
+    high: float
+    data: str
+
+
+class LayerAbout(Reply):
+    """An attention layer."""
+
+    heads: int
+    mask: str
+    scoring: str
+
+
+class Weighed(Reply):
+    """A key, or a pair of keys, and its weight."""
+
+    keys: list[int]
+    weight: float
+
+
+class Lead(Reply):
+    """By how much the best key of a query is ahead of the next, where that is least."""
+
+    weight: float
+    position: int
+
+
+class AttentionReply(Reply):
+    """A head's weights: of all queries, and of the one that is looked at."""
+
+    layers: list[LayerAbout]
+    layer: int
+    head: int
+    kind: Literal["positions", "pairs", "state"]
+    map: Picture
+    row: list[float]
+    top: list[Weighed]
+    lead: Lead | None
+    dummy: float | None
+
+
+class LookReply(Reply):
+    """One input in one network."""
+
+    theorem: str
+    statement: str
+    deviations: list[str]
+    task: str
+    question: str
+    layout: str
+    command: str
+    size: Size
+    arithmetic: str
+    exponent: int
+    own_gain: str | None
+    input: CheckedInput
+    answers: list[AnswerAt]
+    margin: Margin | None
+    position: int
+    stages: list[StageReply]
+    attention: AttentionReply
+
+
+class Counterexample(Reply):
+    """An input that was run and is answered wrongly."""
+
+    text: str
+    given: str
+    expected: str
+    wrong_answers: int
+    answers: int
+
+
+class VerdictReply(Reply):
+    """Whether a claim holds for every input."""
+
+    state: Literal["certified", "refuted", "undecided"]
+    reason: str
+    method: str
+    inputs_covered: str
+    counterexample: Counterexample | None
+    size: Size
+    arithmetic: str
+    command: str
+    seconds: float
+
+
+class Tried(Reply):
+    """A score scale η and whether it is certified."""
+
+    gain: str
+    certified: bool
+
+
+class ThresholdReply(Reply):
+    """The smallest certified η."""
+
+    own_gain: str
+    smallest_gain: str
+    tried_below: str
+    share: float
+    tried: list[Tried]
+    seconds: float
+
+
+class PartitionReply(Reply):
+    """Who holds what."""
+
+    name: str
+    alice: list[int]
+
+
+class MessageReply(Reply):
+    """One message of a protocol; of a long one only the first bits are ``shown``."""
+
+    round: int
+    sender: Literal["Alice", "Bob"]
+    receiver: Literal["Alice", "Bob"]
+    step: str
+    what: str
+    length: int
+    bits: str
+    shown: int
+
+
+class Claimed(Reply):
+    """What the theorem allows."""
+
+    formula: str
+    bits: int
+
+
+class ProtocolReply(Reply):
+    """A whole conversation."""
+
+    theorem: str
+    version: str
+    about_version: str
+    partition: PartitionReply
+    needs_cut: bool
+    input: ShownInput
+    precision_bits: int
+    width: int
+    read_position: int
+    claimed: Claimed
+    answer: str
+    direct_answer: str
+    equal: bool
+    total_bits: int
+    messages: list[MessageReply]
+
+
+class TrainedMap(Reply):
+    """The attention of a trained model."""
+
+    map: Picture
+    row: list[float]
+
+
+class ConstructedMap(AttentionReply):
+    """The attention of a construction."""
+
+    construction: str
+    offered: list[str]
+
+
+class ComparisonReply(Reply):
+    """A trained model and a construction on the same input."""
+
+    run: str
+    task: str
+    architecture: str
+    length: int
+    accuracy: float
+    steps: list[int]
+    step: int
+    input: ShownInput
+    position: int
+    read: list[int]
+    trained: TrainedMap
+    constructed: ConstructedMap | None
+    share: float | None
+
+
+class ProgressReply(Reply):
+    """How far a computation is."""
+
+    what: str
+    done: int
+    total: int | None
+
+
+class JobReply(Reply):
+    """A computation that takes a while; ``reply`` is that of its kind once it is done."""
+
+    job: str
+    kind: str
+    state: Literal["waiting", "running", "done", "failed", "cancelled"]
+    progress: ProgressReply | None
+    seconds: float
+    error: str | None
+    error_kind: Kind | None
+    reply: Any = Field(default=None)
+
+
+class RunSummary(Reply):
+    """A recorded run."""
+
+    name: str
+    task: str
+    architecture: str
+    length: int
+    learning_rate: float
+    seed: int
+    accuracy: float
+    loss: float | None
+    ending: str
+    step: int
+    finished_at: str
+    kept_steps: list[int]
+
+
+class RunsReply(Reply):
+    """The newest runs of the store."""
+
+    store: str
+    exists: bool
+    runs: list[RunSummary]
+    more: int
+
+
+class PointReply(Reply):
+    """A point of a curve."""
+
+    step: int
+    loss: float | None
+    accuracy: float
+    training_accuracy: float
+
+
+class RunReply(RunSummary):
+    """A recorded run with its description and its curve."""
+
+    spec: dict[str, Any]
+    curve: list[PointReply]
+
+
+class TrainingReply(Reply):
+    """A run that this server started."""
+
+    training: str
+    state: Literal["starting", "running", "stopping", "ended", "stopped", "failed"]
+    run: str | None
+    step: int
+    steps: int
+    task: str
+    architecture: str
+    length: int
+    message: str | None
+
+
+class TrainingsReply(Reply):
+    """All runs that this server started, the newest first."""
+
+    trainings: list[TrainingReply]

@@ -1,0 +1,87 @@
+// The map of one head, and the weights of one query.
+
+import { fill, get, h, number } from "./dom.js";
+import { bytes, draw, mark, placeOf, valueAt } from "./map.js";
+import { change, onChange } from "./state.js";
+
+let look = null;
+let data = null;
+
+export function setUp() {
+  get("layer").addEventListener("change", (event) => change({ layer: event.target.value, head: "0" }));
+  get("head").addEventListener("change", (event) => change({ head: event.target.value }));
+  get("position").addEventListener("input", (event) => change({ position: event.target.value }));
+  const canvas = get("map");
+  canvas.addEventListener("click", (event) => {
+    if (look === null) return;
+    const [row, column] = placeOf(canvas, look.attention.map, event);
+    const kind = look.attention.kind;
+    if (kind !== "pairs") change({ position: String((kind === "state" ? column : row) * look.attention.map.block) });
+  });
+  canvas.addEventListener("mousemove", (event) => {
+    if (look === null) return;
+    const { map, kind } = look.attention;
+    const [row, column] = placeOf(canvas, map, event);
+    const value = number(valueAt(map, data, row, column));
+    const first = row * map.block;
+    const second = column * map.block;
+    canvas.title = kind === "state" ? `number ${row} after position ${second}: about ${value}`
+      : kind === "pairs" ? `pair (${first}, ${second}): about ${value}` : `position ${first} looks at ${second}: about ${value}`;
+  });
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  onChange((now, before) => {
+    if (now.tab === "attention" && before.tab !== "attention") redraw();
+  });
+}
+
+function redraw() {
+  if (look !== null) draw(get("map"), look.attention.map, data);
+}
+
+export function heard(found) {
+  look = found;
+  data = bytes(found.attention.map);
+  const { layers, layer, head, kind, map } = found.attention;
+  fill(get("layer"), layers.map((each, place) => [String(place), `${place + 1} of ${layers.length}`]), layer);
+  fill(get("head"), layers.length ? [...Array(layers[layer].heads).keys()].map((place) => [String(place), `${place + 1} of ${layers[layer].heads}`]) : [], head);
+  get("layer").disabled = layers.length < 2;
+  get("head").disabled = layers.length === 0 || layers[layer].heads < 2;
+  const symbols = found.input.symbols;
+  get("position").max = symbols.length - 1;
+  get("position").value = found.position;
+  get("position").setAttribute("aria-valuetext", `position ${found.position}, symbol ${symbols[found.position]}`);
+  get("position-value").textContent = `${found.position} · ${symbols[found.position]}`;
+  redraw();
+  mark(get("map-marker"), map, kind === "pairs" ? null : found.position, kind === "state");
+  get("map-caption").textContent = caption(found);
+  get("map").setAttribute("aria-label", caption(found));
+  showWeights(found);
+}
+
+function caption(found) {
+  const { kind, layers, layer, map } = found.attention;
+  const blocks = map.block > 1 ? ` Each point is the largest of ${map.block} × ${map.block} weights.` : "";
+  if (kind === "state") return "This network is recurrent and has no attention: the numbers of its state (down) after each position (across).";
+  if (kind === "pairs") return `Weights that position ${found.position} gives to pairs: first element down, second across; the dummy pair has ${number(found.attention.dummy)}.`;
+  const { scoring, mask } = layers[layer];
+  return `Layer ${layer + 1}, ${scoring} attention${mask === "none" ? "" : `, ${mask} mask`}: position that looks (down), position looked at (across); darker is more.${blocks} Click a row to choose it.`;
+}
+
+function showWeights(found) {
+  const { top, kind } = found.attention;
+  get("weights-heading").hidden = kind === "state";
+  if (kind === "state") {
+    get("weights").replaceChildren();
+    return;
+  }
+  get("weights-heading").textContent = `Where position ${found.position} (${found.input.symbols[found.position]}) looks`;
+  const most = Math.max(...top.map((each) => Math.abs(each.weight)), 1e-12);
+  const rows = top.map((each) => {
+    const bar = h("span", { class: "bar", "aria-hidden": "true" });
+    bar.style.width = `${(100 * Math.abs(each.weight)) / most}%`;
+    const keys = each.keys.map((key) => `${key} · ${found.input.symbols[key]}`).join("  and  ");
+    return h("tr", {}, h("td", {}, keys), h("td", { class: "number" }, number(each.weight)), h("td", {}, bar));
+  });
+  get("weights").replaceChildren(h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, kind === "pairs" ? "pair" : "position"), h("th", { scope: "col", class: "number" }, "weight"), h("th", { scope: "col" }, "share"))), h("tbody", {}, ...rows)));
+}
+

@@ -1,0 +1,154 @@
+// The form on the left: what network, what input.
+
+import { debounced, fill, fraction, get, h, number } from "./dom.js";
+import { change, onChange, parameters, state, withoutParameters } from "./state.js";
+
+const LADDER = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048, 4096, 8192, 16384, 65536];
+const PLAIN = ["rounding", "numbers", "family", "max_inner", "attention", "variant"];
+let catalog = null;
+let own = { gain: null, exponent: null };
+let typing = false;
+
+const chosen = () => catalog.constructions.find((each) => each.name === state().construction);
+
+/** Lengths that the slider offers to a construction. */
+function lengths() {
+  const { minimum_length: least, maximum_length: most, length_step: step } = chosen();
+  return LADDER.filter((each) => each >= least && each <= most && each % step === 0);
+}
+
+function fitting(length) {
+  const { minimum_length: least, maximum_length: most, length_step: step } = chosen();
+  const clamped = Math.min(Math.max(Math.round(length) || least, least), most);
+  return Math.max(Math.ceil(least / step) * step, clamped - (clamped % step));
+}
+
+/** Values that make sense only for one network are forgotten when it changes. */
+const fresh = { text: "", position: "", layer: "0", head: "0", partition: "" };
+
+export function setUp(given) {
+  catalog = given;
+  const named = catalog.constructions.some((each) => each.name === state().construction);
+  if (!named) change({ construction: catalog.constructions[0].name });
+  fill(get("construction"), catalog.constructions.map((each) => [each.name, `${each.title} (${each.theorem})`]));
+  fill(get("family"), [["", "narrowest"], ...catalog.codes.map((each) => [each, each])]);
+  fill(get("attention"), [["", "its own"], ...catalog.attentions.map((each) => [each, each])]);
+  get("controls").addEventListener("submit", (event) => event.preventDefault());
+  get("construction").addEventListener("change", (event) => choose(event.target.value));
+  get("length").addEventListener("input", (event) => change({ ...fresh, length: String(lengths()[event.target.value]) }));
+  get("length-number").addEventListener("change", (event) => change({ ...fresh, length: String(fitting(Number(event.target.value))) }));
+  get("gain").addEventListener("input", (event) => change({ gain: gainOf(Number(event.target.value)) }));
+  get("gain-own").addEventListener("click", () => change({ gain: "" }));
+  get("exponent").addEventListener("input", (event) => change({ exponent: event.target.value }));
+  get("exponent-own").addEventListener("click", () => change({ exponent: "" }));
+  for (const name of PLAIN) get(name).addEventListener("change", (event) => change({ [name]: event.target.value.trim() }));
+  get("shuffle").addEventListener("click", () => change({ text: "", seed: String(Math.floor(Math.random() * 1e9)), position: "" }));
+  const typed = debounced(() => {
+    typing = false;
+    change({ text: get("text").value.trim() });
+  }, 400);
+  get("text").addEventListener("input", () => {
+    typing = true;
+    typed();
+  });
+  onChange(show);
+  show();
+}
+
+function choose(name) {
+  change({ construction: name, ...fresh, ...withoutParameters(), variant: "repaired", gain: "", exponent: "" });
+  const length = fitting(Number(state().length));
+  if (String(length) !== state().length) change({ length: String(length) });
+}
+
+/** The exact η at so many per cent of the theorem's own; nothing at 100. */
+function gainOf(percent) {
+  if (percent === 100 || own.gain === null) return "";
+  const [above, below = 1] = own.gain.split("/").map(Number);
+  const gcd = (a, b) => (b ? gcd(b, a % b) : a);
+  const shared = gcd(above * percent, below * 100);
+  return `${(above * percent) / shared}/${(below * 100) / shared}`;
+}
+
+/** Bring the form in step with the state. */
+function show() {
+  const s = state();
+  const entry = chosen();
+  get("construction").value = s.construction;
+  get("statement").replaceChildren(`${entry.statement}.`, ...entry.deviations.length ? [h("br"), `Deviates: ${entry.deviations.join("; ")}.`] : []);
+  const offered = lengths();
+  const place = offered.findIndex((each) => each >= Number(s.length));
+  get("length").max = offered.length - 1;
+  get("length").value = place < 0 ? offered.length - 1 : place;
+  get("length").setAttribute("aria-valuetext", `N = ${s.length}`);
+  get("length-number").value = s.length;
+  get("length-number").min = entry.minimum_length;
+  get("length-number").max = entry.maximum_length;
+  get("length-number").step = entry.length_step;
+  fill(get("variant"), entry.variants.map((each) => [each, each]), s.variant);
+  get("variant").disabled = entry.variants.length < 2;
+  for (const name of PLAIN) if (document.activeElement !== get(name)) get(name).value = s[name];
+  const exact = s.numbers === "reals";
+  get("exponent").disabled = exact;
+  get("exponent-own").disabled = exact;
+  get("rounding").disabled = exact;
+  showParameters(entry, s);
+  showOwn();
+}
+
+function showParameters(entry, s) {
+  get("parameters").hidden = entry.parameters.length === 0;
+  if (get("parameter-fields").dataset.task === entry.task) {
+    for (const field of get("parameter-fields").querySelectorAll("input")) {
+      if (document.activeElement !== field) field.value = s[field.id] || field.dataset.own;
+    }
+    return;
+  }
+  get("parameter-fields").dataset.task = entry.task;
+  get("parameters").open = Object.keys(parameters()).length > 0;
+  get("parameter-fields").replaceChildren(...entry.parameters.map((each) => {
+    const id = `p.${each.name}`;
+    const set = (event) => {
+      const value = event.target.value.trim();
+      change({ ...fresh, [id]: value === each.default ? "" : value });
+    };
+    const field = h("input", { type: "text", id, maxlength: "40", "data-own": each.default, onchange: set });
+    field.value = s[id] || each.default;
+    return h("div", { class: "field" }, h("label", { for: id }, each.name.replaceAll("_", " ")), field);
+  }));
+}
+
+/** What the network said about itself: the theorem's own η and Kc, and the input that was run. */
+export function heard(look) {
+  own = { gain: look.own_gain, exponent: look.exponent };
+  showOwn(look.size.precision_bits);
+  if (!typing) get("text").value = look.input.text;
+  get("layout").textContent = look.layout;
+  get("typed").textContent = look.input.promised ? "" : "This input breaks the promise of the task: the claim says nothing about it.";
+}
+
+let shownBits = null;
+
+function showOwn(precision = shownBits) {
+  shownBits = precision;
+  const s = state();
+  const scale = own.gain === null ? null : fraction(own.gain);
+  get("gain").disabled = scale === null;
+  get("gain-own").hidden = s.gain === "";
+  get("gain-is-own").hidden = s.gain !== "" || scale === null;
+  get("threshold").disabled = scale === null;
+  if (scale === null) get("gain-value").textContent = "plays no part";
+  else {
+    const value = s.gain === "" ? scale : fraction(s.gain);
+    const percent = Math.round((100 * value) / scale);
+    if (document.activeElement !== get("gain") || Number(get("gain").value) !== percent) get("gain").value = percent;
+    get("gain").setAttribute("aria-valuetext", `η = ${number(value)}, ${percent} per cent of the theorem's own`);
+    get("gain-value").textContent = `${number(value)} · ${percent} %`;
+  }
+  const exponent = s.exponent === "" ? own.exponent : Number(s.exponent);
+  if (exponent !== null) get("exponent").value = exponent;
+  get("exponent-own").hidden = s.exponent === "";
+  get("exponent-is-own").hidden = s.exponent !== "";
+  const told = `${exponent ?? "–"}${precision === null ? "" : ` · ${precision} bits`}`;
+  get("exponent-value").textContent = s.numbers === "reals" ? "exact" : told;
+}

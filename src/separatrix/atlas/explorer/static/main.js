@@ -1,0 +1,98 @@
+// The page: loads the catalog, joins the views, and asks the server whenever something that matters has changed.
+
+import { Asker, request } from "./api.js";
+import * as attention from "./attention.js";
+import * as compare from "./compare.js";
+import * as controls from "./controls.js";
+import { debounced, get } from "./dom.js";
+import * as layers from "./layers.js";
+import * as protocol from "./protocol.js";
+import { input, onChange, setting, state } from "./state.js";
+import * as tabs from "./tabs.js";
+import * as train from "./train.js";
+import * as verdict from "./verdict.js";
+
+const QUIET = 40; // milliseconds without a movement of a slider before the server is asked
+const looker = new Asker("api/look");
+let askedSetting = "";
+let askedLook = "";
+
+async function look() {
+  const s = state();
+  const number = (text) => (text === "" ? null : Number(text));
+  const question = { setting: setting(), input: input(), position: number(s.position), layer: Number(s.layer), head: Number(s.head) };
+  const text = JSON.stringify(question);
+  if (text === askedLook) return;
+  askedLook = text;
+  const started = performance.now();
+  try {
+    const found = await looker.ask(question);
+    if (found === null) return;
+    for (const view of [controls, verdict, attention, layers]) view.heard(found);
+    get("look-error").hidden = true;
+    document.body.dataset.look = Math.round(performance.now() - started);
+  } catch (error) {
+    askedLook = "";
+    get("look-error").textContent = error.message;
+    get("look-error").hidden = false;
+  }
+}
+
+async function decide() {
+  const text = JSON.stringify(setting());
+  if (text === askedSetting) return;
+  askedSetting = text;
+  const started = performance.now();
+  document.body.dataset.deciding = "yes";
+  await verdict.decide();
+  if (askedSetting === text) {
+    delete document.body.dataset.deciding;
+    document.body.dataset.verdict = Math.round(performance.now() - started);
+  }
+}
+
+async function share() {
+  try {
+    await navigator.clipboard.writeText(location.href);
+    get("shared").textContent = "copied";
+  } catch {
+    get("shared").textContent = "copy the address of this page";
+  }
+  setTimeout(() => { get("shared").textContent = ""; }, 3000);
+}
+
+async function begin() {
+  let catalog;
+  try {
+    catalog = await request("GET", "api/catalog");
+  } catch (error) {
+    get("broken").textContent = error.message;
+    get("broken").hidden = false;
+    return;
+  }
+  controls.setUp(catalog);
+  tabs.setUp();
+  verdict.setUp();
+  attention.setUp();
+  layers.setUp();
+  protocol.setUp(catalog);
+  compare.setUp(catalog);
+  train.setUp(catalog);
+  get("share").addEventListener("click", share);
+  const soon = debounced(() => {
+    look();
+    decide();
+  }, QUIET);
+  onChange((now, before) => {
+    verdict.forget(before);
+    soon();
+  });
+  look();
+  decide();
+  if (state().tab === "protocol") protocol.refresh();
+  if (state().tab === "compare") compare.load();
+  if (state().tab === "train") train.open();
+  document.body.dataset.ready = "yes";
+}
+
+begin();

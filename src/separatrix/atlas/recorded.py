@@ -1,0 +1,104 @@
+"""Records of earlier work: runs exported to files, a store of runs, and surveys of frontiers, read as they are.
+
+A folder of results may hold several kinds of files side by side; each reader takes those of its own kind. The training
+room needs torch, so it is imported only where runs are read.
+"""
+
+import json
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from separatrix.atlas.section import Sources
+from separatrix.errors import SeparatrixError
+
+if TYPE_CHECKING:
+    from separatrix.training.events import Point
+    from separatrix.training.export_records import RunSource
+    from separatrix.training.records import Record
+
+LARGEST_SURVEY = 64 << 20
+"""A survey of a frontier is some thousand lines; larger files are something else."""
+
+
+class SeveralRuns:
+    """Several sources of runs as one; of a run that is in several, the first one counts."""
+
+    def __init__(self, sources: "Sequence[RunSource]") -> None:
+        self._sources = tuple(sources)
+
+    def find(self, names: Iterable[str]) -> "dict[str, Record]":
+        """Those of the named runs that are in any of them."""
+        asked = list(names)
+        found: dict[str, Record] = {}
+        for source in reversed(self._sources):
+            found |= source.find(asked)
+        return found
+
+    def get(self, name: str) -> "Record":
+        """The run of a name or of the beginning of one."""
+        return self._holder(name).get(name)
+
+    def all(self) -> "list[Record]":
+        """Every run, by the time it finished."""
+        found = {record.spec.name: record for source in reversed(self._sources) for record in source.all()}
+        return sorted(found.values(), key=lambda record: (record.finished_at, record.spec.name))
+
+    def curve(self, name: str) -> "list[Point]":
+        """The points of a run, in order of steps."""
+        return next((points for source in self._sources if (points := source.curve(name))), [])
+
+    def snapshots(self, name: str) -> dict[int, Path]:
+        """Files with weights that a run kept, by step."""
+        return next((files for source in self._sources if (files := source.snapshots(name))), {})
+
+    def _holder(self, name: str) -> "RunSource":
+        for source in self._sources:
+            if any(record.spec.name.startswith(name) for record in source.all()):
+                return source
+        raise SeparatrixError(f"no run is named {name!r} in the records of the atlas; see  separatrix runs list")
+
+
+@contextmanager
+def opened_runs(sources: Sources) -> "Generator[tuple[RunSource, list[str]]]":
+    """All runs that can be read, and the names of the files they are in."""
+    from separatrix.training.export_records import ExportedRecords
+    from separatrix.training.records import Records
+
+    files = [file for path in sources.recorded for file in _run_files(path)]
+    with ExitStack() as stack:
+        found: list[RunSource] = [ExportedRecords(files)] if files else []
+        names = [str(file) for file in files]
+        if sources.store is not None and sources.store.is_file():
+            found.append(stack.enter_context(Records(sources.store, create=False)))
+            names.append(str(sources.store))
+        yield SeveralRuns(found), names
+
+
+def _run_files(path: Path) -> Iterator[Path]:
+    """The files of exported runs: the path itself, or those below a folder."""
+    from separatrix.training.export_records import FORMAT
+
+    if not path.is_dir():
+        yield path
+        return
+    beginning = f'{{"format": "{FORMAT}"'.encode()
+    for each in sorted(path.rglob("*.json")):
+        with each.open("rb") as stream:
+            if stream.read(len(beginning)) == beginning:
+                yield each
+
+
+def recorded_surveys(sources: Sources) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Surveys of frontiers as ``separatrix frontier --json`` prints them, with the files they are in."""
+    for folder in sources.recorded:
+        for each in sorted(folder.rglob("*.json")) if folder.is_dir() else ():
+            if each.stat().st_size > LARGEST_SURVEY:
+                continue
+            try:
+                content: Any = json.loads(each.read_text(encoding="utf-8"))
+            except (OSError, ValueError) as error:
+                raise SeparatrixError(f"cannot read {each}: {error}; remove it or name other --records") from error
+            if isinstance(content, dict) and {"construction", "widths", "provenance"} <= set(cast("Any", content)):
+                yield str(each), cast("dict[str, Any]", content)

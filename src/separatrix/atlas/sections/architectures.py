@@ -1,0 +1,169 @@
+"""The architectures section: what each trainable architecture computes, how many bits it carries, what binds it.
+
+The catalog is read from the models room, which needs torch; it is imported while collecting and not before. Without
+torch the section says so and has no entries. The limits are those of ``separatrix capacity`` for a model of one layer.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+
+from separatrix.atlas.origin import Origin
+from separatrix.atlas.section import Advance, Figure, Results, Section
+from separatrix.communication.bounds import ModelSize, ProtocolBound, protocol_bounds
+from separatrix.communication.capacity import LayerDescription, ModelDescription, StatePart, attention, capacity, plain
+from separatrix.tasks import Task, tasks
+
+if TYPE_CHECKING:
+    from separatrix.models.architecture import Architecture
+
+WIDTH = 64
+LAYERS = 1
+PRECISION = 16
+ALPHABET = 64
+LENGTHS = (16, 64, 256, 1024, 4096, 16384)
+WIDTHS = (16, 64, 256, 1024)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArchitecturesSection(Section):
+    """Every architecture of the catalog as a model of one layer."""
+
+    name: str = "architectures"
+    title: str = "Architectures"
+    order: int = 30
+
+    @property
+    def units(self) -> int:
+        """The catalog is one unit: counting its entries would load torch."""
+        return 1
+
+    def collect(self, advance: Advance) -> Results:
+        """Describe every architecture, or say what is missing."""
+        common = {
+            "width": WIDTH, "layers": LAYERS, "precision": PRECISION, "alphabet": ALPHABET, "lengths": list(LENGTHS),
+            "widths": list(WIDTHS),
+        }  # fmt: skip
+        try:
+            from separatrix.models.architecture import architectures
+        except ModuleNotFoundError as error:
+            advance("architectures need torch")
+            missing = f"{error.name} is not installed; install it with  pip install 'separatrix[train]'"
+            return {**common, "missing": missing, "rows": []}
+        rows = [_entry(each) for each in architectures().values()]
+        advance(f"{len(rows)} architectures")
+        return {**common, "missing": None, "rows": rows}
+
+    def figures(self, results: Results) -> list[Figure]:
+        """The numbers stand in tables."""
+        del results
+        return []
+
+    def body(self, results: Results) -> str:
+        """Each architecture has a page of its own."""
+        del results
+        return ""
+
+    def table(self, results: Results) -> Table | None:
+        """State bits and the first impossible lookup."""
+        if not results["rows"]:
+            return None
+        shown = Table(
+            title=f"Architectures: one layer of width {WIDTH}, {PRECISION} bits a number", title_justify="left"
+        )
+        shown.add_column("architecture", style="bold", no_wrap=True)
+        shown.add_column("model")
+        shown.add_column(f"bits at N = {LENGTHS[-1]:,}", justify="right")
+        shown.add_column("index lookup impossible from N", justify="right")
+        for row in results["rows"]:
+            first = next((each["first_impossible"] for each in row["limits"] if each["task"] == "index-lookup"), None)
+            bits = row["state_bits"][-1]["bits"]
+            shown.add_row(row["name"], row["model"], f"{bits:,}", "–" if first is None else f"{first:,}")
+        return shown
+
+
+def _entry(entry: "Architecture") -> dict[str, Any]:
+    from separatrix.models.architecture import ModelSpec
+
+    spec = ModelSpec((entry.name,) * LAYERS, WIDTH)
+    limits, reason = _limits(entry, spec.state_numbers(LENGTHS[0]))
+    command = f"python -c \"from separatrix.models import parse_spec; print(parse_spec('{spec}').state_bits(1024, {PRECISION}))\""
+    return {
+        "name": entry.name,
+        "short": entry.short,
+        "title": entry.title,
+        "reference": entry.reference,
+        "equations": [line.strip() for line in entry.equations.split(";") if line.strip()],
+        "deviations": list(entry.deviations),
+        "options": [
+            {
+                "name": option.name, "default": option.default, "about": option.about, "choices": list(option.choices),
+            }
+            for option in entry.options
+        ],
+        "block": entry.block,
+        "recurrent": entry.recurrent,
+        "linear_time": entry.linear_time,
+        "class": class_of(entry),
+        "model": str(spec),
+        "state_bits": [
+            {"length": length, "bits": spec.state_bits(length, PRECISION)} for length in LENGTHS
+        ],
+        "state_bits_of_widths": [
+            {"width": width, "bits": [ModelSpec((entry.name,), width).state_bits(length, PRECISION) for length in LENGTHS]}
+            for width in WIDTHS
+        ],
+        "attention_bits": [
+            {"length": length, "bits": spec.attention_bits(length, PRECISION)} for length in LENGTHS
+        ],
+        "limits": limits,
+        "reason": reason,
+        "origin": Origin("proved", "for any weights", command).plain(),
+    }  # fmt: skip
+
+
+def class_of(entry: "Architecture") -> str | None:
+    """The column of the table that a model of one such layer belongs to."""
+    if entry.recurrent:
+        return "rnn"
+    named = {"fnn": "fnn", "third-order": "third-order", "graph-transformer": "graph-transformer"}
+    return named.get(entry.name, "transformer-1layer" if entry.attention(WIDTH, entry.filled({})) else None)
+
+
+def _limits(entry: "Architecture", numbers: int) -> tuple[list[dict[str, Any]], str]:
+    """The first impossible length of every task that a bound speaks about, and why these bounds apply."""
+    shape = entry.attention(WIDTH, entry.filled({}))
+    layer: LayerDescription | None = None
+    if entry.recurrent:
+        state = StatePart("state", numbers, f"{numbers}")
+        layer = LayerDescription(kind="recurrent", name=entry.short, width=WIDTH, state=(state,))
+    elif shape is not None:
+        layer = attention(WIDTH, shape.heads, shape.dimension)
+    if layer is not None:
+        model = ModelDescription(name=entry.short, family=entry.name, layers=(layer,))
+        found = plain(capacity(model, PRECISION, alphabet=ALPHABET))
+        return found["limits"], found["reason"]
+    column = class_of(entry)
+    bounds = protocol_bounds(model=column)
+    if not bounds:
+        return [], "No lower bound is known for this class; what it can do is on the pages of the tasks."
+    limits = [_limit(bound, tasks()[task]) for bound in bounds for task in bound.task_names]
+    return limits, f"The bounds for the class {column} apply to a layer of {WIDTH} units."
+
+
+def _limit(bound: ProtocolBound, task: Task) -> dict[str, Any]:
+    longest = bound.longest_length(ModelSize(WIDTH, PRECISION), task)
+    return {
+        "task": task.name,
+        "scope": "model",
+        "bound": bound.name,
+        "claim": bound.claim,
+        "in_the_papers": not bound.extension,
+        "longest": longest,
+        "first_impossible": None if longest is None else max(longest + task.length_step, task.minimum_length),
+        "needs": bound.in_words,
+    }
+
+
+SECTION = ArchitecturesSection()

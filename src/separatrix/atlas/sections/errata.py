@@ -1,0 +1,99 @@
+"""The errata section: every claim that does not hold as written, its counterexample and its repair, run here and now."""
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from rich.table import Table
+
+from separatrix.atlas.errata import Erratum, errata
+from separatrix.atlas.origin import Origin
+from separatrix.atlas.section import Advance, Figure, Results, Section
+from separatrix.atlas.site.components import origin_line
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrataSection(Section):
+    """What does not hold as written."""
+
+    name: str = "errata"
+    title: str = "Errata"
+    order: int = 45
+    page: str = "errata"
+    lead: str = (
+        "Found by running the papers. Each entry has the claim, what happens when it is run, and the repair that this "
+        "package implements. The originals are kept as variants, so that they can be seen to fail."
+    )
+
+    @property
+    def units(self) -> int:
+        """One for each erratum."""
+        return len(errata())
+
+    def collect(self, advance: Advance) -> Results:
+        """Show every erratum."""
+        rows: list[dict[str, Any]] = []
+        for erratum in sorted(errata().values(), key=lambda each: each.number):
+            rows.append(_entry(erratum))
+            advance(f"erratum {erratum.name}")
+        return {"rows": rows}
+
+    def figures(self, results: Results) -> list[Figure]:
+        """Counterexamples are text."""
+        del results
+        return []
+
+    def body(self, results: Results) -> str:
+        """An index, then one article for each."""
+        index = "".join(
+            f'<li><a href="#{row["name"]}">{row["name"]}</a> {escape(row["title"])} '
+            f'<span class="quiet">{escape(row["source"])}</span></li>'
+            for row in results["rows"]
+        )
+        return f'<ol class="index">{index}</ol>' + "".join(map(_article, results["rows"]))
+
+    def table(self, results: Results) -> Table:
+        """Number, source and title."""
+        shown = Table(title=f"{len(results['rows'])} errata, each shown to fail and repaired", title_justify="left")
+        shown.add_column("", style="bold", no_wrap=True)
+        shown.add_column("source")
+        shown.add_column("what does not hold")
+        for row in results["rows"]:
+            shown.add_row(row["name"], row["source"], row["title"])
+        return shown
+
+
+def _entry(erratum: Erratum) -> dict[str, Any]:
+    return {
+        "name": erratum.name,
+        "source": erratum.source,
+        "title": erratum.title,
+        "claim": erratum.claim,
+        "fault": erratum.fault,
+        "repair": erratum.repair,
+        "findings": [vars(finding) for finding in erratum.show()],
+        "origin": Origin("measured", "run for this page", erratum.command, "as the text says", 0).plain(),
+    }
+
+
+def _article(row: Results) -> str:
+    def findings(about: str) -> str:
+        lines = "".join(
+            f'<li class="{"holds" if each["holds"] else "fails"}">'
+            f"{'' if each['holds'] else '<strong>did not come out as stated:</strong> '}{escape(each['text'])}</li>"
+            for each in row["findings"]
+            if each["about"] == about
+        )
+        return f'<ul class="run">{lines}</ul>' if lines else ""
+
+    return (
+        f'<article class="erratum" id="{row["name"]}"><h2><span class="tag">{row["name"]}</span> {escape(row["title"])}'
+        f'</h2><p class="quiet">{escape(row["source"])}</p><div class="columns">'
+        f"<section><h3>Claimed</h3><p>{escape(row['claim'])}</p></section>"
+        f"<section><h3>Found</h3><p>{escape(row['fault'])}</p>{findings('original')}</section>"
+        f"<section><h3>Repaired</h3><p>{escape(row['repair'])}</p>{findings('repair')}</section></div>"
+        f"{origin_line(row['origin'])}</article>"
+    )
+
+
+SECTION = ErrataSection()

@@ -1,0 +1,151 @@
+"""The frontier section: how narrow a construction can be and still be certified, at the theorem's own precision.
+
+Small lengths are decided for this page; larger ones come from recorded surveys, where there are any.
+"""
+
+import time
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from rich.table import Table
+
+from separatrix.atlas.figure import PALETTE, draw
+from separatrix.atlas.frontier import LARGEST, decided, narrowest
+from separatrix.atlas.html import table as html_table
+from separatrix.atlas.origin import Origin
+from separatrix.atlas.recorded import recorded_surveys
+from separatrix.atlas.section import Advance, Figure, RecordedSection, Results, Sources
+from separatrix.atlas.site.components import figure_slot, origin_line
+from separatrix.constructions import constructions
+
+POWERS = tuple(range(4, 11))
+EXPONENT = 2
+SLOW = 0.5
+"""A construction whose last length took this many seconds is not asked about larger ones."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrontierSection(RecordedSection):
+    """The narrowest certified networks over N."""
+
+    name: str = "frontier"
+    title: str = "Frontiers"
+    order: int = 19
+    page: str = "frontiers"
+    lead: str = (
+        "The theorems give one width; much narrower networks are right on every input too. For each construction, the "
+        "narrowest network on a ladder of address codes that the checker certifies: from points on a circle, which are "
+        "narrow and need precise numbers, to sign codes, which are wide and coarse."
+    )
+
+    @property
+    def units(self) -> int:
+        """One for each construction with a frontier."""
+        return len(LARGEST)
+
+    def collect_from(self, sources: Sources, advance: Advance) -> Results:
+        """Decide small lengths, and read what is recorded."""
+        rows: list[dict[str, Any]] = []
+        for name in LARGEST:
+            rows.append({"construction": name, "points": _points(name), "command": _command(name)})
+            advance(f"narrowest networks of {name}")
+        recorded = [
+            {
+                "construction": found["construction"],
+                "file": file,
+                "points": [_recorded_point(each) for each in found["widths"] if each["point"]],
+                "provenance": found["provenance"],
+            }
+            for file, found in recorded_surveys(sources)
+        ]
+        return {"exponent": EXPONENT, "rows": rows, "recorded": recorded}
+
+    def figures(self, results: Results) -> list[Figure]:
+        """Narrowest certified width against N."""
+
+        def paint(axes: Any) -> None:
+            for place, row in enumerate(results["rows"]):
+                points = [(point["length"], point["width"]) for point in row["points"]]
+                if points:
+                    style = ("-", "--", ":")[place // len(PALETTE) % 3]
+                    axes.plot(*zip(*points, strict=True), style, marker="o", markersize=4,
+                              color=PALETTE[place % len(PALETTE)], label=row["construction"])  # fmt: skip
+            axes.set_xscale("log", base=2)
+            axes.set_xlabel("length N")
+            axes.set_ylabel("narrowest certified width")
+            axes.set_ylim(bottom=0)
+            axes.grid(alpha=0.3)
+            axes.legend(frameon=False, fontsize=7, ncols=2)
+
+        caption = f"The narrowest networks certified for all inputs of length N, in fixed point with Kc = {EXPONENT}."
+        return [draw("frontier-widths", caption, paint, 6.0, 4.2)]
+
+    def body(self, results: Results) -> str:
+        """The figure, a table of what was decided here, and one for each recorded survey."""
+        rows = [
+            (row["construction"], *(point[key] for key in ("length", "width", "precision", "code")))
+            for row in results["rows"]
+            for point in row["points"]
+        ]
+        origin = Origin("proved", "all inputs of each length", results["rows"][0]["command"], "fixed point").plain()
+        here = html_table(("construction", "N", "width", "p", "addresses"), rows, "Decided here", numbers=(1, 2, 3))
+        return (
+            f"{figure_slot('frontier-widths')}{here}{origin_line(origin)}{''.join(map(_recorded, results['recorded']))}"
+        )
+
+    def table(self, results: Results) -> Table:
+        """The narrowest width at each length."""
+        shown = Table(title=f"Narrowest certified width, Kc = {EXPONENT}", title_justify="left")
+        shown.add_column("construction", style="bold", no_wrap=True)
+        for power in POWERS:
+            shown.add_column(f"2^{power}", justify="right")
+        for row in results["rows"]:
+            widths = {point["length"]: str(point["width"]) for point in row["points"]}
+            shown.add_row(row["construction"], *[widths.get(2**power, "–") for power in POWERS])
+        return shown
+
+
+def _points(name: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for power in POWERS:
+        if power > LARGEST[name] or 2**power < constructions()[name].minimum_length:
+            continue
+        started = time.process_time()
+        point = narrowest(name, 2**power, EXPONENT * power, decided)
+        if point is not None and point.certified:
+            found.append({
+                "length": point.length, "width": point.width, "precision": point.precision_bits, "code": point.code,
+            })  # fmt: skip
+        if time.process_time() - started > SLOW:
+            break
+    return found
+
+
+def _command(name: str) -> str:
+    return f"separatrix frontier {name} --from {POWERS[0]} --to {min(POWERS[-1], LARGEST[name])}"
+
+
+def _recorded_point(each: Results) -> dict[str, Any]:
+    point = each["point"]
+    return {
+        "length": point["length"], "width": point["width"], "precision": point["precision_bits"], "code": point["code"],
+        "exponent": each["exponent"],
+    }  # fmt: skip
+
+
+def _recorded(record: Results) -> str:
+    made = record["provenance"]
+    version = str(made.get("versions", {}).get("separatrix", ""))
+    origin = Origin("recorded", record["file"], made["command"], made["arithmetic"], made["seed"], version).plain()
+    rows = [
+        tuple(point[key] for key in ("length", "exponent", "width", "precision", "code")) for point in record["points"]
+    ]
+    headings = ("N", "Kc", "width", "p", "addresses")
+    return (
+        f"<h2>{escape(record['construction'])}, recorded</h2>"
+        f"{html_table(headings, rows, numbers=(0, 1, 2, 3))}{origin_line(origin)}"
+    )
+
+
+SECTION = FrontierSection()

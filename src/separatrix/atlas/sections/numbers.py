@@ -1,0 +1,244 @@
+"""The numbers behind the table's sliders: for every cell, sizes from above and below over a grid of N and precision.
+
+Everything is computed exactly by the same functions as the table itself: lower bounds by the communication room,
+for every N and every p; sizes of constructions by building them (a network that is built is not certified; the
+certified sizes are those of the section ``constructions``), and where building takes long, by the size that the
+theorem claims if that does not depend on a code; sizes of simple reasons by ``separation_facts``.
+
+The page only looks up what stands here, so that its sliders cannot show anything that was not computed.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy
+from rich.table import Table
+
+from separatrix.arithmetic.codes import delsarte_width
+from separatrix.atlas.section import Advance, Figure, Results, Section
+from separatrix.atlas.separation import BOUNDED_BY, CONTAINS, INHERITED, SERVED_BY, SMALL, model_of
+from separatrix.atlas.separation_facts import GRAPH_TASKS, facts_about
+from separatrix.communication.bounds import MODELS, Model, ProtocolBound, bounds_for
+from separatrix.constructions import Built, Construction, constructions
+from separatrix.constructions.pieces import addresses
+from separatrix.errors import SeparatrixError
+from separatrix.networks import Network, SignRows
+from separatrix.tasks import Task, tasks
+
+POWERS = tuple(range(4, 21))
+LENGTHS = tuple(2**power for power in POWERS)
+PRECISIONS = (4, 8, 16, 32, 64)
+LENGTH, PRECISION = 64, 32
+"""Where the sliders stand at first, and what is shown without them."""
+SLOW = 0.4
+"""A construction whose last network took this many seconds to build is not built larger."""
+LONGEST_FACT = 1 << 16
+"""Sizes of simple reasons count all inputs of a length; beyond this the counts are too long to be worth it."""
+CODE_SLOTS = ("address", "key")
+"""Slots of a residual stream that hold a vector of a code."""
+MOST_ADDRESSES = 1 << 20
+INNER = Fraction(1, 4)
+"""The largest inner product of two addresses in the theorems' own codes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumbersSection(Section):
+    """Grids of N and p for every cell of the table."""
+
+    name: str = "numbers"
+    title: str = "Numbers over N and precision"
+    order: int = 6
+
+    @property
+    def units(self) -> int:
+        """One for each length and one for each task."""
+        return len(LENGTHS) + len(tasks())
+
+    def collect(self, advance: Advance) -> Results:
+        """Sizes of every construction, then of every cell."""
+        kinds = {construction.name: kind_of(construction) for construction in constructions().values()}
+        sizes: dict[str, list[dict[str, Any]]] = {name: [] for name in constructions()}
+        slow: set[str] = set()
+        # All constructions at one length before the next, because many share their codes.
+        for length in LENGTHS:
+            for construction in constructions().values():
+                found = size_at(construction, length, slow)
+                sizes[construction.name] += [found] if found is not None else []
+            advance(f"built networks for N = {length}")
+        built = {
+            each.name: {"task": each.task_name, "model": kinds[each.name], "sizes": sizes[each.name]}
+            for each in constructions().values()
+        }
+        cells: dict[str, Any] = {}
+        for task in tasks():
+            cells[task] = {model: _cell(task, model, kinds) for model in MODELS if takes(task, model)}
+            advance(f"bounds of {task} for many N")
+        return {
+            "lengths": list(LENGTHS), "precisions": list(PRECISIONS),
+            "shown": {"length": LENGTH, "precision": PRECISION}, "constructions": built, "cells": cells,
+        }  # fmt: skip
+
+    def figures(self, results: Results) -> list[Figure]:
+        """Drawn with the certified sizes, on the pages of the tasks."""
+        del results
+        return []
+
+    def body(self, results: Results) -> str:
+        """Shown on the front page."""
+        del results
+        return ""
+
+    def table(self, results: Results) -> Table | None:
+        """The separation table says it."""
+        del results
+
+
+def takes(task: str, model: Model) -> bool:
+    """Whether a class of models reads a task's inputs."""
+    return model != "graph-transformer" or task in GRAPH_TASKS
+
+
+def kind_of(construction: Construction) -> Model | None:
+    """The class of models of a construction's networks."""
+    return model_of(construction.build(max(construction.minimum_length, SMALL)).network)
+
+
+def size_at(construction: Construction, length: int, slow: set[str]) -> dict[str, Any] | None:
+    """Length, width, heads, precision of one network; None where there is none or its size is not known.
+
+    ``slow`` are the constructions that are not built any more; one that takes too long is added.
+    """
+    if construction.name in slow:
+        return _claimed_size(construction, length)
+    try:
+        started = time.process_time()
+        built = construction.build(length)
+        if time.process_time() - started > SLOW:
+            # Once more: the first time may have been spent on a code that is known now.
+            started = time.process_time()
+            built = construction.build(length)
+    except SeparatrixError:
+        return None  # outside the theorem's domain, or too large to build
+    if time.process_time() - started > SLOW:
+        slow.add(construction.name)
+    return {
+        "length": length,
+        "width": built.network.width,
+        "heads": built.network.heads,
+        "precision": built.arithmetic.precision_bits,
+        "limit": _width_at_the_limit(construction, built),
+    }
+
+
+def _claimed_size(construction: Construction, length: int) -> dict[str, Any] | None:
+    task = tasks()[construction.task_name]
+    if not task.minimum_length <= length <= task.maximum_length:
+        return None
+    claimed = construction.claimed_width(task, length, 0)
+    # A claimed width that depends on a code is not known without one.
+    if claimed != construction.claimed_width(task, length, 1):
+        return None
+    return {"length": length, "width": claimed, "heads": None, "precision": None, "limit": None}
+
+
+def _width_at_the_limit(construction: Construction, built: Built) -> int | None:
+    """How wide the network would be with the narrowest sign code that Delsarte's linear program leaves open.
+
+    None where its addresses are not the construction room's sign code for inner products up to 1/4.
+    """
+    network = built.network
+    if not isinstance(network, Network):
+        return None
+    part = next((part for part in network.embedding if part.slot in CODE_SLOTS), None)
+    if part is None or not isinstance(part.rule, SignRows):
+        return None
+    first, last = part.tokens if part.source == "token" else part.positions
+    if last - first > MOST_ADDRESSES:
+        return None
+    rows = numpy.arange(last - first) if part.indices is None else part.indices[: last - first]
+    # Rows whose numbers differ only where the generator is 0 are the same address.
+    used = sum(1 << place for place, row in enumerate(part.rule.generator) if row.any())
+    count = len(numpy.unique(rows & used))
+    if part.rule.width != addresses(count, INNER, None).width:
+        return None
+    return construction.claimed_width(built.task, built.length, _smallest_code(count))
+
+
+@cache
+def _smallest_code(count: int) -> int:
+    return delsarte_width(count, INNER).width
+
+
+def _cell(task: str, model: Model, kinds: dict[str, Model | None]) -> dict[str, Any]:
+    chosen = tasks()[task]
+    return {
+        "constructions": list(constructions_for(task, model, kinds)),
+        "facts": [
+            {
+                "growth": fact.growth,
+                "short": fact.short,
+                "reason": fact.reason,
+                "sizes": list(_sizes(fact.size, chosen)),
+            }
+            for fact in facts_about(task, model)
+        ],
+        "bounds": list(_bounds(task, model)),
+    }
+
+
+def constructions_for(task: str, model: Model, kinds: dict[str, Model | None]) -> Iterator[dict[str, Any]]:
+    """The constructions that serve a cell, with the reason where they are made for another task or class."""
+    for source, why in ((task, ""), *SERVED_BY.get(task, ())):
+        for construction in constructions().values():
+            kind = kinds[construction.name]
+            if construction.task_name != source or kind not in (model, *CONTAINS.get(model, ())):
+                continue
+            reasons = [*([why] if why else []), *([INHERITED[model]] if kind != model else [])]
+            yield {"name": construction.name, "because": "; ".join(reasons)}
+
+
+def usable(task: Task, length: int) -> int:
+    """The task's length nearest below one of the grid."""
+    return max(task.minimum_length, length - length % task.length_step)
+
+
+def _sizes(size: Callable[[Task, int], Any], task: Task) -> Iterator[dict[str, Any]]:
+    for length in LENGTHS:
+        if length > min(LONGEST_FACT, task.maximum_length):
+            return
+        found = size(task, usable(task, length))
+        yield {
+            "length": length,
+            "state_bits": found.state_bits,
+            "width": found.width,
+            "heads": found.heads,
+            "precision": found.precision,
+        }
+
+
+def _bounds(task: str, model: Model) -> Iterator[dict[str, Any]]:
+    name, why = BOUNDED_BY.get(task, (task, ""))
+    chosen = tasks()[name]
+    for bound in bounds_for(name, model):
+        if not isinstance(bound, ProtocolBound):
+            continue
+        lengths = [usable(chosen, length) for length in LENGTHS]
+        yield {
+            "name": bound.name,
+            "claim": bound.claim,
+            "in_the_papers": not bound.extension,
+            "growth": bound.growth_for(name),
+            "bounded": bound.quantity,
+            "because": why,
+            "bits": [bound.required_bits(length, chosen) for length in lengths],
+            "widths": [
+                [bound.smallest_width(length, precision, task=chosen) for length in lengths] for precision in PRECISIONS
+            ],
+        }
+
+
+SECTION = NumbersSection()

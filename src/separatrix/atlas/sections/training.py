@@ -1,0 +1,232 @@
+"""The training section: the papers' experiments from recorded runs, ours beside theirs; what is missing is named.
+
+Nothing is trained here. Runs come from files of exported runs and from a store; where there are none, the paper's own
+numbers stand alone and the command that trains the missing ones is given. The training room needs torch, which is
+imported while collecting and not before.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+
+from separatrix.atlas.origin import Origin
+from separatrix.atlas.recorded import opened_runs
+from separatrix.atlas.section import Advance, Figure, RecordedSection, Results, Sources
+from separatrix.atlas.site.training import experiment_article
+
+if TYPE_CHECKING:
+    from separatrix.models.architecture import ModelSpec
+    from separatrix.training.experiments.experiment import Experiment
+    from separatrix.training.experiments.figure_data import FigureData
+    from separatrix.training.export_records import RunSource
+    from separatrix.training.records import Record
+
+LEARNED = 0.99
+"""Accuracy on fresh examples from which a task counts as learned at a length."""
+ATTENTION = ("transformer", "hard-attention")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingSection(RecordedSection):
+    """Does it learn it?"""
+
+    name: str = "training"
+    title: str = "Training"
+    order: int = 33
+    page: str = "training"
+    lead: str = (
+        "What a model can represent it need not learn. The experiments of the papers, trained again: our accuracy, the "
+        "paper's, and the difference, cell by cell. Cells without a record are empty and say how to fill them."
+    )
+
+    @property
+    def units(self) -> int:
+        """One: counting the experiments would load torch."""
+        return 1
+
+    def collect_from(self, sources: Sources, advance: Advance) -> Results:
+        """Every experiment from the runs that are recorded."""
+        try:
+            from separatrix.training.experiments.catalog import experiments
+        except ModuleNotFoundError as error:
+            advance("training records need torch")
+            missing = f"{error.name} is not installed; install it with  pip install 'separatrix[train]'"
+            return {"missing": missing, "files": [], "runs": 0, "rows": [], "marks": {}, "learned": {}}
+        with opened_runs(sources) as (runs, files):
+            rows = [_entry(each, runs) for each in experiments().values()]
+            records = runs.all()
+        advance(f"{len(records)} recorded runs")
+        return {
+            "missing": None, "files": files, "runs": len(records), "rows": rows, "marks": marks(records),
+            "learned": learned(records),
+        }  # fmt: skip
+
+    def figures(self, results: Results) -> list[Figure]:
+        """Experiments of which something is recorded."""
+        recorded = [row for row in results["rows"] if row["recorded"]]
+        if not recorded:
+            return []
+        from separatrix.atlas.training_figures import experiment_figure
+
+        return [experiment_figure(figure_data(row)) for row in recorded]
+
+    def body(self, results: Results) -> str:
+        """One article for each experiment."""
+        if results["missing"]:
+            return f'<p class="missing">{results["missing"]}</p>'
+        return "".join(experiment_article(row) for row in results["rows"])
+
+    def table(self, results: Results) -> Table | None:
+        """How much is recorded of each experiment."""
+        if results["missing"]:
+            return None
+        shown = Table(title=f"Experiments: {results['runs']} recorded runs", title_justify="left")
+        shown.add_column("experiment", style="bold", no_wrap=True)
+        shown.add_column("source")
+        shown.add_column("scale")
+        shown.add_column("cells recorded", justify="right")
+        for row in results["rows"]:
+            shown.add_row(row["figure"], row["source"], row["scale"], f"{row['recorded']} of {len(row['cells'])}")
+        return shown
+
+
+def _entry(experiment: "Experiment", runs: "RunSource") -> dict[str, Any]:
+    from separatrix.training.experiments.figure_data import best_scale, gather, paper_table
+
+    scale = best_scale(experiment, runs)
+    data = gather(experiment, scale, runs)
+    paper = None if experiment.paper is None else paper_table(experiment.paper)
+    drawn = f"separatrix figure {experiment.name} --scale {scale}"
+    return {
+        **data.as_dict(),
+        "title": experiment.title,
+        "task": experiment.task,
+        "rows": list(data.rows),
+        "columns": list(data.columns),
+        "recorded": data.recorded,
+        "paper": None
+        if paper is None
+        else {
+            "rows": list(paper.rows),
+            "columns": list(paper.columns),
+            "accuracy": [[paper.accuracy[row, column] for column in paper.columns] for row in paper.rows],
+            "origin": Origin("printed", experiment.source, drawn, "float32").plain(),
+        },
+        "train_command": f"separatrix sweep {experiment.name} --scale {scale}",
+        "origin": _origin(data, drawn),
+    }
+
+
+def _origin(data: "FigureData", command: str) -> dict[str, Any]:
+    """Where the runs of a figure were trained: the devices and versions of their records."""
+    records = [cell.record for cell in data.cells.values() if cell.record is not None]
+    devices = dict.fromkeys(str(record.environment.get("device_name", "unknown device")) for record in records)
+    versions = dict.fromkeys(str(record.environment.get("separatrix", "")) for record in records)
+    precisions = dict.fromkeys(record.spec.precision for record in records)
+    seeds = {record.spec.seed for record in records}
+    reach = f"{len(records)} of {len(data.cells)} cells, on {', '.join(devices)}" if records else "no record yet"
+    seed = seeds.pop() if len(seeds) == 1 else None
+    return Origin("recorded", reach, command, ", ".join(precisions), seed, ", ".join(filter(None, versions))).plain()
+
+
+def column_of(spec: "ModelSpec") -> str | None:
+    """The column of the table that a trained model belongs to; None for mixtures and deeper Transformers."""
+    names = set(spec.layers)
+    if spec.recurrent:
+        return "rnn"
+    if names <= set(ATTENTION):
+        return {1: "transformer-1layer", 2: "transformer-2layer"}.get(spec.depth)
+    if len(names) == 1 and spec.depth == 1:
+        return {"fnn": "fnn", "third-order": "third-order", "graph-transformer": "graph-transformer"}.get(names.pop())
+    return None
+
+
+def marks(records: "Iterable[Record]") -> dict[str, dict[str, Any]]:
+    """For each task and column: the best accuracy at every length, and the longest length that was learned."""
+    from separatrix.models.naming import parse_spec
+
+    found: dict[str, dict[str, Any]] = {}
+    for record in records:
+        column = column_of(parse_spec(record.spec.architecture))
+        if column is None:
+            continue
+        mark = found.setdefault(record.spec.task, {}).setdefault(column, {"runs": 0, "lengths": {}})
+        mark["runs"] += 1
+        _keep_best(mark["lengths"], record)
+    for columns in found.values():
+        for mark in columns.values():
+            good = [int(length) for length, best in mark["lengths"].items() if best["accuracy"] >= LEARNED]
+            mark["learned"] = max(good, default=None)
+            mark["tried"] = max(map(int, mark["lengths"]))
+    return found
+
+
+def learned(records: "Iterable[Record]") -> dict[str, list[dict[str, Any]]]:
+    """For each architecture: task, model and the best accuracy at every length."""
+    from separatrix.models.naming import parse_spec
+
+    found: dict[str, dict[tuple[str, str], dict[str, Any]]] = {}
+    for record in records:
+        key = (record.spec.task, record.spec.architecture)
+        for name in dict.fromkeys(parse_spec(record.spec.architecture).layers):
+            _keep_best(found.setdefault(name, {}).setdefault(key, {}), record)
+    return {
+        name: [{"task": task, "model": model, "lengths": lengths} for (task, model), lengths in sorted(rows.items())]
+        for name, rows in sorted(found.items())
+    }
+
+
+def _keep_best(lengths: dict[str, Any], record: "Record") -> None:
+    held = lengths.get(str(record.spec.length))
+    if held is None or record.result.accuracy > held["accuracy"]:
+        lengths[str(record.spec.length)] = {
+            "accuracy": record.result.accuracy, "model": record.spec.architecture, "run": record.spec.name,
+        }  # fmt: skip
+
+
+def figure_data(row: Results) -> "FigureData":
+    """A figure's data from the results, as the drawing of figures takes it."""
+    from separatrix.training.events import Point, Result
+    from separatrix.training.experiments.catalog import experiments
+    from separatrix.training.experiments.figure_data import FigureCell, FigureData, paper_table
+    from separatrix.training.records import Record
+    from separatrix.training.spec import spec_from
+
+    def record(plain: Results | None) -> "Record | None":
+        if plain is None:
+            return None
+        loss = float("nan") if plain["loss"] is None else plain["loss"]
+        result = Result(
+            plain["name"],
+            plain["ending"],
+            plain["step"],
+            plain["accuracy"],
+            loss,
+            plain["seconds"],
+            plain["parameters"],
+        )
+        return Record(spec_from(plain["spec"]), result, plain["environment"], plain["finished_at"], plain["weights"])
+
+    experiment = experiments()[row["figure"]]
+    cells = {
+        (cell["row"], cell["column"]): FigureCell(
+            cell["row"], cell["column"], record(cell["record"]), cell["of_this_scale"], cell["runs_compared"],
+            cell["unfinished_step"], cell["paper"],
+        )
+        for cell in row["cells"]
+    }  # fmt: skip
+    nothing = float("nan")
+    curves = {
+        name: [Point(name, step, nothing, nothing, accuracy) for step, accuracy in points]
+        for name, points in row["curves"].items()
+    }
+    paper = None if experiment.paper is None else paper_table(experiment.paper)
+    return FigureData(
+        experiment, row["scale"], tuple(row["rows"]), tuple(row["columns"]), cells, paper, row["curve_column"], curves,
+        tuple(row["remarks"]),
+    )  # fmt: skip
+
+
+SECTION = TrainingSection()

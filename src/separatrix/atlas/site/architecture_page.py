@@ -1,0 +1,131 @@
+"""A page for each architecture: equations, state bits, what binds it, what it learned."""
+
+from html import escape
+
+from separatrix.atlas.html import table as html_table
+from separatrix.atlas.section import Results
+from separatrix.atlas.separation import CLASSES
+from separatrix.atlas.site.components import command_block, definitions, missing, number, origin_line, percent
+from separatrix.atlas.site.front import verdict_chip
+from separatrix.atlas.site.shell import Page
+
+
+def architecture_page(row: Results, sections: Results) -> Page:
+    """The page of one architecture from the results."""
+    main = f"{_equations(row)}{_state(row, sections)}{_limits(row, sections)}{_can(row, sections)}{_learned(row, sections)}"
+    kind = "recurrent" if row["recurrent"] else "not recurrent"
+    lead = f"{row['reference']}. One layer is {kind}; work grows {'linearly' if row['linear_time'] else 'faster than linearly'} with N."
+    path = f"architectures/{row['name']}.html"
+    return Page(path, row["title"], lead, main, (("Architectures", "architectures/index.html"),))
+
+
+def _equations(row: Results) -> str:
+    lines = "".join(f"<li><code>{escape(line)}</code></li>" for line in row["equations"])
+    options = [
+        (each["name"], str(each["default"]), each["about"], ", ".join(map(str, each["choices"])))
+        for each in row["options"]
+    ]
+    table = html_table(("option", "default", "what it sets", "choices"), options) if options else ""
+    facts = {"short name": row["short"], "block": row["block"], "deviations": "; ".join(row["deviations"])}
+    return (
+        '<section id="equations" aria-labelledby="equations-heading"><h2 id="equations-heading">Equations</h2>'
+        f'<ol class="equations">{lines}</ol>{definitions(facts)}{table}</section>'
+    )
+
+
+def _state(row: Results, sections: Results) -> str:
+    common = sections["architectures"]
+    headings = ("width", *(f"N = {number(length)}" for length in common["lengths"]))
+    rows = [(number(each["width"]), *map(number, each["bits"])) for each in row["state_bits_of_widths"]]
+    caption = (
+        f"Bits that one layer carries past a cut of its input, {common['precision']} bits a number (BHBK24 Theorem 2)"
+    )
+    table = html_table(headings, rows, caption, numbers=tuple(range(len(headings))))
+    attention = [each for each in row["attention_bits"] if each["bits"] is not None]
+    more = (
+        html_table(
+            tuple(f"N = {number(each['length'])}" for each in attention),
+            [tuple(number(each["bits"]) for each in attention)],
+            f"Bits that one attention layer of {escape(row['model'])} reads, m·H·(p + ⌈log₂ N⌉) (Theorem 4)",
+            numbers=tuple(range(len(attention))),
+        )
+        if attention
+        else ""
+    )
+    return (
+        '<section id="state" aria-labelledby="state-heading"><h2 id="state-heading">What it carries</h2>'
+        f"{table}{more}{origin_line(row['origin'])}</section>"
+    )
+
+
+def _limits(row: Results, sections: Results) -> str:
+    common = sections["architectures"]
+    limits = [limit for limit in row["limits"] if limit["scope"] == "model"]
+    about = (
+        f"<p>{escape(row['model'])} at {common['precision']} bits a number: from these lengths on, whatever its weights, some "
+        f"input is answered wrongly. {escape(row['reason'])}</p>"
+    )
+    shown = [
+        (limit["task"], "never" if limit["first_impossible"] is None else number(limit["first_impossible"]),
+         limit["needs"], limit["claim"])
+        for limit in limits
+    ]  # fmt: skip
+    table = html_table(
+        ("task", "impossible from N", "bits needed", "claim"), shown, numbers=(1,),
+        links=[f"../tasks/{limit['task']}.html#{row['class']}" for limit in limits],
+    )  # fmt: skip
+    body = f"{about}{table}" if limits else missing(row["reason"])
+    return (
+        '<section id="cannot" aria-labelledby="cannot-heading"><h2 id="cannot-heading">What it cannot</h2>'
+        f"{body}</section>"
+    )
+
+
+def _can(row: Results, sections: Results) -> str:
+    if row["class"] is None:
+        return ""
+    easy = [
+        (each["task"], each["title"], cell["verdict"], next((side["text"] for side in cell["upper"]), ""))
+        for each in sections["separation"]["rows"]
+        if (cell := each["cells"].get(row["class"])) and cell["verdict"] in ("constant", "logarithmic")
+    ]
+    items = "".join(
+        f'<li><a href="../tasks/{escape(task)}.html#{row["class"]}">{escape(title)}</a> {verdict_chip(verdict)} '
+        f'<span class="quiet">{escape(text)}</span></li>'
+        for task, title, verdict, text in easy
+    )
+    title = CLASSES[row["class"]]
+    body = (
+        f'<p>Models of the class “{escape(title)}” that need no more than logarithmic size, by explicit weights or a '
+        f'simple argument; a trained {escape(row["short"])} has the same freedom where its layer can express them.</p>'
+        f'<ul class="evidence">{items}</ul>'
+        if easy
+        else missing(f"No task of the table is known to be easy for the class “{title}”.")
+    )
+    return f'<section id="can" aria-labelledby="can-heading"><h2 id="can-heading">What its class can</h2>{body}</section>'
+
+
+def _learned(row: Results, sections: Results) -> str:
+    found = sections["training"]["learned"].get(row["name"], [])
+    if not found:
+        body = missing(
+            "No run of this architecture is recorded. Train one:",
+            f"separatrix train index-lookup '{row['model']}' --length 50",
+        )
+    else:
+        lengths = sorted({int(length) for each in found for length in each["lengths"]})
+        headings = ("task", "model", *(f"N = {number(length)}" for length in lengths))
+        rows = [
+            (each["task"], each["model"], *(_best(each["lengths"].get(str(length))) for length in lengths))
+            for each in found
+        ]
+        body = html_table(headings, rows, "Best recorded accuracy", numbers=tuple(range(2, len(headings))))
+        body += command_block("separatrix runs list")
+    return (
+        '<section id="learned" aria-labelledby="learned-heading"><h2 id="learned-heading">What it learned</h2>'
+        f"{body}</section>"
+    )
+
+
+def _best(found: Results | None) -> str:
+    return "–" if found is None else percent(found["accuracy"])

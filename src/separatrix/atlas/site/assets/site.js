@@ -1,0 +1,136 @@
+"use strict";
+// What scripts add to the atlas: the sliders of the table, evidence in a dialog, buttons that copy commands, and
+// folded parts that open for printing. Everything is on the pages without it. Numbers are looked up in the grid that
+// the page carries (#grid), never computed here.
+(() => {
+  const element = (tag, text, kind) => {
+    const made = document.createElement(tag);
+    if (text !== undefined) made.textContent = text;
+    if (kind) made.className = kind;
+    return made;
+  };
+
+  // -- commands ------------------------------------------------------------------------------------------------
+  for (const block of document.querySelectorAll("pre.command")) {
+    const button = element("button", "copy");
+    button.type = "button";
+    button.addEventListener("click", async () => {
+      const text = block.querySelector("code").textContent;
+      try {
+        await navigator.clipboard.writeText(text);
+        button.textContent = "copied";
+      } catch {
+        const range = document.createRange();
+        range.selectNodeContents(block.querySelector("code"));
+        getSelection().removeAllRanges();
+        getSelection().addRange(range);
+        button.textContent = "selected";
+      }
+      setTimeout(() => { button.textContent = "copy"; }, 1500);
+    });
+    block.append(button);
+  }
+
+  // -- printing ------------------------------------------------------------------------------------------------
+  addEventListener("beforeprint", () => {
+    for (const fold of document.querySelectorAll("details:not([open])")) {
+      fold.open = true;
+      fold.dataset.printed = "";
+    }
+  });
+  addEventListener("afterprint", () => {
+    for (const fold of document.querySelectorAll("details[data-printed]")) {
+      fold.open = false;
+      delete fold.dataset.printed;
+    }
+  });
+
+  // -- the table -----------------------------------------------------------------------------------------------
+  const stored = document.getElementById("grid");
+  if (!stored) return;
+  const grid = JSON.parse(stored.textContent);
+  const length = document.getElementById("length");
+  const precision = document.getElementById("precision");
+  const cells = [...document.querySelectorAll("#separation td[data-task]")].map((cell) => ({
+    data: grid.cells[`${cell.dataset.task}/${cell.dataset.model}`],
+    upper: cell.querySelector("[data-upper]"),
+    lower: cell.querySelector("[data-lower]"),
+  }));
+  const commas = (value) => value.toLocaleString("en-US");
+  const raised = (value) => String(value).replace(/\d/g, (digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]);
+  const lengthText = (value) => `2${raised(Math.log2(value))} = ${commas(value)}`;
+
+  const show = () => {
+    const n = Number(length.value);
+    const p = Number(precision.value);
+    const told = lengthText(grid.lengths[n]);
+    document.getElementById("length-shown").textContent = told;
+    document.getElementById("precision-shown").textContent = `${grid.precisions[p]} bits`;
+    length.setAttribute("aria-valuetext", `N = ${commas(grid.lengths[n])}`);
+    precision.setAttribute("aria-valuetext", `${grid.precisions[p]} bits`);
+    for (const { data, upper, lower } of cells) {
+      const [text, kind, note] = data.upper[n];
+      upper.replaceChildren(text ? `≤ ${text}` : "", element("span", text ? grid.marks[kind] : "", "kind"));
+      upper.dataset.kind = kind;
+      upper.title = note;
+      lower.textContent = data.lower.length ? `≥ ${data.lower[p][n]}` : "";
+    }
+  };
+  // The place of the sliders is kept in the address, so that a view can be shared.
+  const keep = () => {
+    const place = `#N=${grid.lengths[length.value]}&p=${grid.precisions[precision.value]}`;
+    try { history.replaceState(null, "", place); } catch { /* some browsers refuse this for files */ }
+  };
+  const given = new URLSearchParams(location.hash.slice(1));
+  for (const [slider, values, key] of [[length, grid.lengths, "N"], [precision, grid.precisions, "p"]]) {
+    const found = values.indexOf(Number(given.get(key)));
+    if (found >= 0) slider.value = found;
+    slider.disabled = false;
+    slider.addEventListener("input", show);
+    slider.addEventListener("change", keep);
+  }
+  show();
+
+  // -- evidence ------------------------------------------------------------------------------------------------
+  const dialog = document.getElementById("evidence");
+  if (!dialog.showModal) return;
+  const line = (mark, [growth, text, source]) => {
+    const item = element("li");
+    item.append(element("span", `${mark} ${growth}`, "side"), ` ${text} `, element("span", source, "quiet"));
+    return item;
+  };
+  const open = (cell, address) => {
+    const { task, model } = cell.dataset;
+    const data = grid.cells[`${task}/${model}`];
+    const n = Number(length.value);
+    const p = Number(precision.value);
+    const [text, kind, note] = data.upper[n];
+    document.getElementById("evidence-title").textContent = `${grid.titles[task]} for ${grid.classes[model]}`;
+    const numbers = element("dl");
+    const add = (term, said) => numbers.append(element("dt", term), element("dd", said));
+    add("grows", data.verdict);
+    const at = `at N = ${commas(grid.lengths[n])}`;
+    add("from above", text ? `${text}, ${grid.words[kind]} ${at} (${note})` : note || `nothing ${at}`);
+    add("from below", data.lower.length
+      ? `width ${data.lower[p][n]} ${at} with numbers of ${grid.precisions[p]} bits (${commas(data.bits[n])} bits must be exchanged; ${data.claims.join("; ")})`
+      : "no bound is known");
+    const list = element("ul", undefined, "evidence");
+    list.append(...data.above.map((side) => line("≤", side)), ...data.below.map((side) => line("≥", side)));
+    for (const remark of data.remarks) list.append(element("li", remark, "remark"));
+    const more = element("p");
+    const link = element("a", "All evidence, figures and commands");
+    link.href = address;
+    more.append(link);
+    document.getElementById("evidence-body").replaceChildren(numbers, list, more);
+    dialog.showModal();
+  };
+  document.getElementById("separation").addEventListener("click", (event) => {
+    const link = event.target.closest("a.cell");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+    event.preventDefault();
+    open(link.closest("td"), link.getAttribute("href"));
+  });
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) dialog.close();
+  });
+})();

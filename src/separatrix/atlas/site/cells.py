@@ -1,0 +1,162 @@
+"""A cell of the separation table in numbers: the best size from above and the largest bound at every N and p.
+
+From the results of four sections (``separation``, ``numbers``, ``constructions``, ``frontier``) and of ``training``.
+The texts that the sliders of the front page show are made here, for the whole grid, so that the page only looks them
+up and a page without scripts shows the same.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from separatrix.atlas.section import Results
+from separatrix.atlas.site.components import number
+
+CERTIFIED, FORMULA, ARGUMENT, NOTHING = "certified", "formula", "argument", "nothing"
+
+
+@dataclass(frozen=True)
+class Upper:
+    """The best size from above at one length: its text, what kind of evidence, and more words."""
+
+    text: str
+    kind: str
+    note: str
+
+
+@dataclass(frozen=True)
+class CellNumbers:
+    """One cell over the grid; ``lower[p][n]`` is the largest width that a bound asks for, "" where there is none."""
+
+    task: str
+    model: str
+    verdict: str
+    upper: tuple[Upper, ...]
+    lower: tuple[tuple[str, ...], ...]
+    bits: tuple[int, ...]
+    training: Results | None
+
+    def at(self, length: int, precision: int) -> tuple[Upper, str, int | None]:
+        """The numbers at one place of the grid, given by its indices."""
+        return (
+            self.upper[length],
+            self.lower[precision][length] if self.lower else "",
+            self.bits[length] if self.bits else None,
+        )
+
+
+class Grid:
+    """All cells of the table."""
+
+    def __init__(self, sections: Results) -> None:
+        self._numbers = sections["numbers"]
+        self._marks = sections["training"]["marks"]
+        self.lengths: list[int] = self._numbers["lengths"]
+        self.precisions: list[int] = self._numbers["precisions"]
+        shown = self._numbers["shown"]
+        self.length, self.precision = self.lengths.index(shown["length"]), self.precisions.index(shown["precision"])
+        self._certified = _certified(sections)
+        self._cells = {
+            (row["task"], model): self._made(row["task"], model, cell["verdict"])
+            for row in sections["separation"]["rows"]
+            for model, cell in row["cells"].items()
+        }
+
+    def cell(self, task: str, model: str) -> CellNumbers:
+        """One cell."""
+        return self._cells[task, model]
+
+    def points(self, construction: str) -> list[dict[str, Any]]:
+        """The certified sizes of one construction."""
+        return self._certified.get(construction, [])
+
+    def _made(self, task: str, model: str, verdict: str) -> CellNumbers:
+        found = self._numbers["cells"][task].get(model)
+        mark = self._marks.get(task, {}).get(model)
+        if found is None:
+            nothing = Upper("", NOTHING, "")
+            return CellNumbers(task, model, verdict, (nothing,) * len(self.lengths), (), (), mark)
+        upper = tuple(self._upper(found, model, length) for length in self.lengths)
+        lower, bits = _lower(found["bounds"], len(self.precisions), len(self.lengths))
+        return CellNumbers(task, model, verdict, upper, lower, bits, mark)
+
+    def _upper(self, found: Results, model: str, length: int) -> Upper:
+        names = [each["name"] for each in found["constructions"]]
+        certified = [(each, name) for name in names for each in self.points(name) if each["length"] == length]
+        if certified:
+            best, name = min(certified, key=lambda pair: _product(pair[0]))
+            return Upper(_size(best), CERTIFIED, f"{name}, {best['how']}, p = {best['precision']}")
+        built = [
+            (each, name)
+            for name in names
+            for each in self._numbers["constructions"][name]["sizes"]
+            if each["length"] == length
+        ]
+        if built:
+            best, name = min(built, key=lambda pair: _product(pair[0]))
+            at = "" if best["precision"] is None else f", p = {best['precision']}"
+            return Upper(_size(best), FORMULA, f"{name}, the theorem's size, not certified here{at}")
+        return _argument(found["facts"], model, length)
+
+
+def _certified(sections: Results) -> dict[str, list[dict[str, Any]]]:
+    """Certified sizes by construction: the theorems' own, the narrowest decided here, the recorded ones."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for entry in sections["constructions"]["constructions"]:
+        for row in entry["sizes"]:
+            if row["certified"]:
+                found.setdefault(entry["name"], []).append({
+                    "length": row["length"], "width": row["width"], "heads": row["heads"],
+                    "precision": row["precision_bits"], "how": "certified with the theorem's code",
+                })  # fmt: skip
+    frontier = sections["frontier"]
+    for entry, how in _surveys(frontier):
+        heads = next((each["heads"] for each in found.get(entry["construction"], [])), 1)
+        found.setdefault(entry["construction"], []).extend(
+            {
+                "length": point["length"], "width": point["width"], "heads": heads, "precision": point["precision"],
+                "how": how.format(code=point["code"]),
+            }
+            for point in entry["points"]
+        )  # fmt: skip
+    return found
+
+
+def _surveys(frontier: Results) -> Iterator[tuple[Results, str]]:
+    for entry in frontier["rows"]:
+        yield entry, "certified with {code} addresses"
+    for entry in frontier["recorded"]:
+        yield entry, "certified with {code} addresses, recorded elsewhere"
+
+
+def _product(size: Results) -> int:
+    return size["width"] * max(1, size["heads"] or 1)
+
+
+def _size(size: Results) -> str:
+    heads = size["heads"] or 1
+    return f"{number(size['width'])} × {number(heads)}" if heads > 1 else number(size["width"])
+
+
+def _argument(facts: list[Results], model: str, length: int) -> Upper:
+    """A simple reason with its size, where that was computed."""
+    if not facts:
+        return Upper("", NOTHING, "")
+    fact = facts[0]
+    size = next((each for each in fact["sizes"] if each["length"] == length), None)
+    if size is None:
+        return Upper("", ARGUMENT, fact["short"])
+    if model == "rnn" and size["state_bits"] is not None:
+        return Upper(f"{number(size['state_bits'])} b", ARGUMENT, f"{fact['short']}: {number(size['state_bits'])} bits")
+    return Upper(_size(size), ARGUMENT, f"{fact['short']}, p = {size['precision']}")
+
+
+def _lower(
+    bounds: list[Results], precisions: int, lengths: int
+) -> tuple[tuple[tuple[str, ...], ...], tuple[int, ...]]:
+    if not bounds:
+        return (), ()
+    widths = tuple(
+        tuple(number(max(bound["widths"][p][n] for bound in bounds)) for n in range(lengths)) for p in range(precisions)
+    )
+    return widths, tuple(max(bound["bits"][n] for bound in bounds) for n in range(lengths))

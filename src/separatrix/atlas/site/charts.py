@@ -1,0 +1,99 @@
+"""Charts that need several sections: for each task, sizes from above and bounds from below against N, on log axes.
+
+A colour is a class of models. Shaded is what a lower bound excludes, at one precision. Marks are certified networks,
+dashed lines the theorems' sizes, dotted lines the narrowest that the same construction could be with any sign code at
+all (Delsarte's limit).
+"""
+
+from typing import Any
+
+from separatrix.atlas.figure import PALETTE, draw
+from separatrix.atlas.section import Figure, Results
+from separatrix.atlas.separation import CLASSES
+from separatrix.atlas.site.cells import Grid
+
+COLOURS = dict(zip(CLASSES, (PALETTE[1], PALETTE[0], PALETTE[2], PALETTE[4], PALETTE[3], PALETTE[5]), strict=True))
+THEOREM = "certified with the theorem's code"
+
+
+def width_figure(task: str, title: str, sections: Results, grid: Grid) -> Figure | None:
+    """The chart of one task; None where nothing about it has a size."""
+    numbers = sections["numbers"]
+    cells = numbers["cells"][task]
+    precision = grid.precisions[grid.precision]
+    served = {each["name"]: each["because"] for cell in cells.values() for each in cell["constructions"]}
+    built = {name: numbers["constructions"][name] for name in served}
+    bounds = [(model, bound) for model, cell in cells.items() for bound in cell["bounds"]]
+    if not built and not bounds:
+        return None
+
+    def paint(axes: Any) -> None:
+        top = _paint_constructions(axes, built, grid)
+        for model, bound in _strongest(bounds, grid.precision):
+            widths = bound["widths"][grid.precision]
+            colour = COLOURS[model]
+            axes.plot(grid.lengths, widths, color=colour, linewidth=1.8, label=f"{CLASSES[model]}: at least, p = {precision}")
+            axes.fill_between(grid.lengths, 0.5, widths, color=colour, alpha=0.10, linewidth=0)
+            top = max(top, *widths)
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log", base=2)
+        axes.set_xlim(grid.lengths[0], grid.lengths[-1])
+        axes.set_ylim(0.8, 2 * top)
+        ticks = grid.lengths[::4]
+        axes.set_xticks(ticks, [_short(tick) for tick in ticks])
+        heights = [4**power for power in range(12) if 4**power <= 2 * top]
+        axes.set_yticks(heights, [_short(each) for each in heights])
+        axes.minorticks_off()
+        axes.set_xlabel("length N")
+        axes.set_ylabel("width × heads")
+        axes.grid(alpha=0.3)
+        axes.figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", frameon=False, fontsize=7.5,
+                           ncols=2)  # fmt: skip
+
+    caption = f"{title}: marks are certified on all inputs, dashed is the theorem's size, shaded is impossible."
+    return draw(f"widths-{task}", caption, paint, 5.8, 4.4)
+
+
+def _paint_constructions(axes: Any, built: dict[str, Any], grid: Grid) -> float:
+    """Certified marks, formula lines and Delsarte's limit; returns the largest size."""
+    top = 4.0
+    limited = False
+    for place, (name, entry) in enumerate(built.items()):
+        colour = COLOURS.get(entry["model"], "#555555")
+        marker = "osD^vP"[place % 6]
+        sizes = [(each["length"], each["width"] * max(1, each["heads"] or 1)) for each in entry["sizes"]]
+        certified = [(e["length"], e["width"] * max(1, e["heads"] or 1), e["how"]) for e in grid.points(name)]
+        own = [(length, size) for length, size, how in certified if how == THEOREM]
+        narrow = [(length, size) for length, size, how in certified if how != THEOREM]
+        if sizes:
+            axes.plot(*zip(*sizes, strict=True), "--", color=colour, linewidth=1.1, label=f"{name}: theorem's size")
+        if own:
+            axes.plot(*zip(*own, strict=True), linestyle="none", marker=marker, markersize=5, color=colour,
+                      label=f"{name}: certified")  # fmt: skip
+        if narrow:
+            axes.plot(*zip(*narrow, strict=True), linestyle="none", marker=marker, markersize=5, markerfacecolor="none",
+                      color=colour, label=f"{name}: narrowest certified")  # fmt: skip
+        limits = [(each["length"], each["limit"] * max(1, each["heads"] or 1)) for each in entry["sizes"] if each["limit"]]
+        if limits:
+            axes.plot(*zip(*limits, strict=True), ":", color="#555555", linewidth=1.3,
+                      label=None if limited else "with the best possible sign code (Delsarte)")  # fmt: skip
+            limited = True
+        top = max([top, *(size for _, size in sizes), *(size for _, size, _ in certified)])
+    return top
+
+
+def _strongest(bounds: list[tuple[str, Results]], precision: int) -> list[tuple[str, Results]]:
+    """For each class the bound with the largest width at the largest N."""
+    best: dict[str, Results] = {}
+    for model, bound in bounds:
+        held = best.get(model)
+        if held is None or bound["widths"][precision][-1] > held["widths"][precision][-1]:
+            best[model] = bound
+    return list(best.items())
+
+
+def _short(value: int) -> str:
+    """A length on an axis: 16, 256, 4k, 64k, 1M."""
+    if value >= 1 << 20:
+        return f"{value >> 20}M"
+    return f"{value >> 10}k" if value >= 1 << 10 else str(value)

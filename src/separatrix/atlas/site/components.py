@@ -1,0 +1,136 @@
+"""The small pieces that pages are made of: numbers, badges, origins, lists, commands, figures.
+
+Everything here turns plain data into HTML; text is escaped, numbers are written the same way everywhere: thousands by
+commas, powers of two with raised exponents, percentages with one digit.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from separatrix.atlas.origin import MEANINGS
+from separatrix.atlas.section import Figure, Results
+
+VERSION_SLOT = "<!--version-->"
+"""Replaced by the version that made the results, which the shell of a page knows."""
+MARKS = {"proved": "✓", "verified": "≡", "measured": "∘", "recorded": "▤", "formula": "ƒ", "printed": "¶"}
+"""A sign on each badge, so that nothing depends on colour."""
+RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def number(value: int) -> str:
+    """A whole number with commas.
+
+    >>> number(1048576)
+    '1,048,576'
+    """
+    return f"{value:,}"
+
+
+def length_text(value: int) -> str:
+    """A length, as a power of two where it is one.
+
+    >>> length_text(1024), length_text(12)
+    ('2¹⁰ = 1,024', '12')
+    """
+    exponent = value.bit_length() - 1
+    return f"2{str(exponent).translate(RAISED)} = {value:,}" if value == 1 << exponent and value > 8 else f"{value:,}"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage.
+
+    >>> percent(0.9987)
+    '99.9 %'
+    """
+    return f"{100 * share:.1f} %"
+
+
+def counted(count: int, thing: str) -> str:
+    """A number of things in words.
+
+    >>> counted(1, "bit"), counted(1500, "bit")
+    ('1 bit', '1,500 bits')
+    """
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+def badge(kind: str) -> str:
+    """What kind of evidence stands behind a number."""
+    word, meaning = MEANINGS[kind]  # type: ignore[index]
+    return (
+        f'<span class="badge badge-{kind}" title="{escape(meaning, quote=True)}">'
+        f'<span aria-hidden="true">{MARKS[kind]}</span> {escape(word)}</span>'
+    )
+
+
+def origin_line(origin: Results) -> str:
+    """Where a number or a figure comes from: badge, reach, arithmetic, seed, version and the command."""
+    told = [
+        origin["reach"],
+        f"arithmetic: {origin['arithmetic']}" if origin["arithmetic"] else "",
+        "" if origin["seed"] is None else f"seed {origin['seed']}",
+    ]
+    version = f"separatrix {escape(origin['version']) if origin['version'] else VERSION_SLOT}"
+    words = " · ".join([*(escape(each) for each in told if each), version])
+    return (
+        f'<p class="origin" data-origin="{origin["kind"]}">{badge(origin["kind"])} <span>{words}</span> '
+        f"<code>{escape(origin['command'])}</code></p>"
+    )
+
+
+def command_block(command: str) -> str:
+    """A command to copy."""
+    return f'<pre class="command"><code>{escape(command)}</code></pre>'
+
+
+def definitions(facts: Mapping[str, str]) -> str:
+    """Terms and what they are; empty ones are left out."""
+    listed = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in facts.items() if value)
+    return f"<dl>{listed}</dl>" if listed else ""
+
+
+def sign_list(items: Iterable[tuple[bool, str, Results]]) -> str:
+    """Evidence: whether it holds, what it says, its origin."""
+    lines = "".join(
+        f'<li class="{"holds" if holds else "fails"}">{badge(origin["kind"])} '
+        f"{'' if holds else '<strong>refuted:</strong> '}{escape(text)}</li>"
+        for holds, text, origin in items
+    )
+    return f'<ul class="evidence">{lines}</ul>' if lines else ""
+
+
+def missing(text: str, command: str = "") -> str:
+    """An empty state: what is not there, and how to make it."""
+    return f'<div class="missing"><p>{escape(text)}</p>{command_block(command) if command else ""}</div>'
+
+
+def figure_slot(name: str) -> str:
+    """Where a figure of this name is to stand."""
+    return f"<!--figure:{name}-->"
+
+
+def figure_html(figure: Figure, root: str, origin: Results | None = None) -> str:
+    """A figure with its caption, links to its files, and its origin; ``root`` leads to the top of the site."""
+    drawn = figure.inline or figure.svg
+    kind = "figure" if figure.inline else "figure on-white"
+    files = " · ".join(
+        f'<a href="{root}figures/{escape(figure.name)}.{suffix}">{suffix.upper()}</a>' for suffix in ("svg", "png")
+    )
+    caption = escape(figure.caption)
+    return (
+        f'<figure class="{kind}" id="figure-{escape(figure.name)}"><div class="canvas" role="img" '
+        f'aria-label="{escape(figure.caption, quote=True)}" tabindex="0">{drawn}</div>'
+        f'<figcaption>{caption} <span class="files">{files}</span></figcaption>'
+        f"{origin_line(origin) if origin else ''}</figure>"
+    )
+
+
+def link_list(links: Sequence[tuple[str, str]]) -> str:
+    """Links side by side: (text, address)."""
+    return ", ".join(f'<a href="{escape(address)}">{escape(text)}</a>' for text, address in links)
+
+
+def plain_rows(rows: Iterable[Sequence[Any]]) -> list[list[str]]:
+    """Cells of a table as text, whole numbers with commas."""
+    return [[number(each) if type(each) is int else "–" if each is None else str(each) for each in row] for row in rows]

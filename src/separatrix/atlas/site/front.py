@@ -1,0 +1,266 @@
+"""The front page: the separation table with its sliders, three stories to start with, and a legend.
+
+Structure that scripts and tests rely on (see ``README.md``): the table is ``#separation``, a cell is a ``td`` with
+``data-task`` and ``data-model`` whose link opens its evidence; the sliders are ``#length`` and ``#precision``; the data
+of the grid is the JSON of ``#grid``.
+"""
+
+import json
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+from separatrix.atlas.section import Results
+from separatrix.atlas.sections.separation import LEGEND, SIGNS
+from separatrix.atlas.separation import CLASSES
+from separatrix.atlas.site.cells import ARGUMENT, CERTIFIED, FORMULA, CellNumbers, Grid, Upper
+from separatrix.atlas.site.components import command_block, length_text
+from separatrix.atlas.site.shell import Page
+
+TITLE = "Who can, who cannot, and why"
+LEAD = (
+    "Which sequence models can solve which task at all, and how large must they be? Each cell puts a network that is "
+    "certified on every input beside a lower bound that holds for all weights."
+)
+STORIES: tuple[tuple[str, str, str], ...] = (
+    ("index-lookup", "transformer-1layer", "rnn"),
+    ("dyck", "rnn", "transformer-1layer"),
+    ("equality", "transformer-2layer", "transformer-1layer"),
+)
+"""Tasks that separate two classes of models: (task, who can, who cannot)."""
+PROBLEMS: Mapping[str, str] = {
+    "INDEX": "Alice holds bits, Bob a position: she cannot know which bit he will ask for",
+    "DISJ": "Alice and Bob hold sets: do they meet?",
+    "EQ": "Alice and Bob hold strings: are they equal?",
+    "DYCK": "Alice holds the odd positions, Bob the even ones: do they fit together?",
+    "none": "no single communication problem carries the task's bounds",
+}
+QUESTIONS: tuple[tuple[str, str, str], ...] = (
+    (
+        "Can it, how small?",
+        "Build a network from a theorem and prove it on every input.",
+        "separatrix certify index-lookup --length 1024",
+    ),
+    (
+        "Must it be big?",
+        "The lower bound with its numbers and its evidence, run on the spot.",
+        "separatrix bound dyck --model transformer-1layer --length 400",
+    ),
+    (
+        "Does it learn it?",
+        "Train a grid of runs as one ensemble, resumable.",
+        "separatrix train index-lookup 'TF-(1,64)' --length 50",
+    ),
+)
+MARK_OF = {CERTIFIED: "✓", FORMULA: "ƒ", ARGUMENT: "∴", "nothing": ""}
+WORD_OF = {CERTIFIED: "certified", FORMULA: "formula", ARGUMENT: "by a simple argument", "nothing": ""}
+
+
+def front_page(sections: Results) -> Page:
+    """The page from the results of all sections."""
+    grid = Grid(sections)
+    main = (
+        f"{_stories(sections, grid)}<section aria-labelledby='table-heading'><h2 id='table-heading'>The table</h2>"
+        f"{_controls(grid)}{_table(sections, grid)}</section>{_reading()}{_start()}{_data(sections, grid)}{_dialog()}"
+    )
+    return Page("index.html", TITLE, LEAD, main)
+
+
+def verdict_chip(verdict: str) -> str:
+    """A verdict: its sign and its word in its colour."""
+    sign = SIGNS[verdict][0]
+    name = verdict.replace(" ", "-")
+    return f'<span class="verdict v-{name}"><span aria-hidden="true">{sign}</span> {escape(verdict)}</span>'
+
+
+def training_mark(mark: Results | None) -> str:
+    """The small mark for training evidence."""
+    if mark is None:
+        return '<span class="trained none" title="no run is recorded">○<span class="unseen"> no run recorded</span></span>'
+    if mark["learned"] is None:
+        said = f"trained, not learned at N = {mark['tried']} ({mark['runs']} runs)"
+        return f'<span class="trained no" title="{escape(said)}">◇ {mark["tried"]}<span class="unseen"> {said}</span></span>'
+    said = f"learned up to N = {mark['learned']} ({mark['runs']} runs)"
+    return f'<span class="trained yes" title="{escape(said)}">◆ {mark["learned"]}<span class="unseen"> {said}</span></span>'
+
+
+def cell_inside(cell: CellNumbers, length: int, precision: int) -> str:
+    """What stands in a cell: verdict, best size from above, bound from below, training mark."""
+    upper, lower, _ = cell.at(length, precision)
+    return (
+        f"{verdict_chip(cell.verdict)}<span class='numbers'>{_upper(upper)}"
+        f"<span class='lower' data-lower>{f'≥ {lower}' if lower else ''}</span></span>{training_mark(cell.training)}"
+    )
+
+
+def _upper(upper: Upper) -> str:
+    shown = f"≤ {upper.text}" if upper.text else ""
+    return (
+        f'<span class="upper" data-upper data-kind="{upper.kind}" title="{escape(upper.note, quote=True)}">{shown}'
+        f'<span class="kind">{MARK_OF[upper.kind] if shown else ""}</span></span>'
+    )
+
+
+def _stories(sections: Results, grid: Grid) -> str:
+    titles = {row["task"]: row["title"] for row in sections["separation"]["rows"]}
+    cards: list[str] = []
+    for task, able, unable in STORIES:
+        if task not in titles:
+            continue
+        far = len(grid.lengths) - 1
+        upper, _, _ = grid.cell(task, able).at(grid.length, grid.precision)
+        _, lower, _ = grid.cell(task, unable).at(far, grid.precision)
+        cards.append(
+            f'<li><a class="story" href="tasks/{escape(task)}.html"><h3>{escape(titles[task])}</h3><p>'
+            f"{_side(CLASSES[able], grid.cell(task, able).verdict)} "  # type: ignore[index]
+            f"{_side(CLASSES[unable], grid.cell(task, unable).verdict)}</p>"  # type: ignore[index]
+            f'<p class="quiet">Width {escape(upper.text)} is {WORD_OF[upper.kind]} at N = {grid.lengths[grid.length]}; '
+            f"at N = {length_text(grid.lengths[far])} the other needs width {escape(lower)} at p = "
+            f"{grid.precisions[grid.precision]}.</p></a></li>"
+        )
+    return f'<ul class="stories" aria-label="Three separations">{"".join(cards)}</ul>'
+
+
+def _side(model: str, verdict: str) -> str:
+    return f'<span class="pair"><span>{escape(model)}</span> {verdict_chip(verdict)}</span>'
+
+
+def _controls(grid: Grid) -> str:
+    lengths, precisions = len(grid.lengths) - 1, len(grid.precisions) - 1
+    return (
+        '<form class="controls" id="controls" aria-label="Numbers of the table" onsubmit="return false">'
+        f'<div><label for="length">Length N</label> <output id="length-shown" for="length">'
+        f"{length_text(grid.lengths[grid.length])}</output>"
+        f'<input type="range" id="length" min="0" max="{lengths}" step="1" value="{grid.length}" disabled></div>'
+        f'<div><label for="precision">Precision p of the bounds</label> <output id="precision-shown" for="precision">'
+        f"{grid.precisions[grid.precision]} bits</output>"
+        f'<input type="range" id="precision" min="0" max="{precisions}" step="1" value="{grid.precision}" disabled></div>'
+        '<noscript><p class="quiet">The sliders need scripts; the table stands at '
+        f"N = {grid.lengths[grid.length]}, p = {grid.precisions[grid.precision]}.</p></noscript></form>"
+    )
+
+
+def _table(sections: Results, grid: Grid) -> str:
+    head = "".join(f'<th scope="col" role="columnheader">{escape(title)}</th>' for title in CLASSES.values())
+    groups = "".join(_group(problem, rows, grid) for problem, rows in _grouped(sections).items())
+    caption = (
+        "≤ width (× heads) of a network that can; ≥ width that every model must have. Tasks are grouped by the "
+        "communication problem that hides in them. Select a cell for its evidence."
+    )
+    return (
+        f'<table id="separation" class="separation" role="table"><caption>{caption}</caption><thead role="rowgroup">'
+        f'<tr role="row"><th scope="col" role="columnheader">Task</th>{head}</tr></thead>{groups}</table>'
+    )
+
+
+def _grouped(sections: Results) -> dict[str, list[Results]]:
+    """Rows by the communication problem of their task, in the order of :data:`PROBLEMS`."""
+    problems = {task["name"]: task["communication"]["problem"] for task in sections["tasks"]["tasks"]}
+    found: dict[str, list[Results]] = {problem: [] for problem in PROBLEMS}
+    for row in sections["separation"]["rows"]:
+        found.setdefault(problems[row["task"]], []).append(row)
+    return {problem: rows for problem, rows in found.items() if rows}
+
+
+def _group(problem: str, rows: list[Results], grid: Grid) -> str:
+    said = PROBLEMS.get(problem, "")
+    name = "Other tasks" if problem == "none" else problem
+    lines = "".join(_row(row, grid) for row in rows)
+    return (
+        f'<tbody role="rowgroup" data-problem="{escape(problem)}"><tr class="group" role="row">'
+        f'<th colspan="{len(CLASSES) + 1}" scope="rowgroup" role="rowheader">{escape(name)} '
+        f"<span>{escape(said)}</span></th></tr>{lines}</tbody>"
+    )
+
+
+def _row(row: Results, grid: Grid) -> str:
+    task = row["task"]
+    cells = "".join(_cell(grid.cell(task, model), title, grid) for model, title in CLASSES.items())
+    return (
+        f'<tr role="row"><th scope="row" role="rowheader"><a href="tasks/{escape(task)}.html">{escape(row["title"])}'
+        f"</a></th>{cells}</tr>"
+    )
+
+
+def _cell(cell: CellNumbers, title: str, grid: Grid) -> str:
+    name = cell.verdict.replace(" ", "-")
+    label = f'data-label="{escape(title, quote=True)}"'
+    if cell.verdict == "not applicable":
+        return (
+            f'<td role="cell" class="v-{name}" {label}><span aria-hidden="true">–</span>'
+            f'<span class="unseen">not applicable</span></td>'
+        )
+    return (
+        f'<td role="cell" class="v-{name}" {label} data-task="{escape(cell.task)}" data-model="{escape(cell.model)}">'
+        f'<a class="cell" href="tasks/{escape(cell.task)}.html#{escape(cell.model)}">'
+        f"{cell_inside(cell, grid.length, grid.precision)}</a></td>"
+    )
+
+
+def _reading() -> str:
+    verdicts = "".join(
+        f"<dt>{verdict_chip(name)}</dt><dd>{escape(text)}</dd>" for name, text in LEGEND.items() if name in SIGNS
+    )
+    return (
+        '<section class="reading" aria-labelledby="reading-heading"><h2 id="reading-heading">How to read it</h2>'
+        f'<div class="columns"><dl class="legend" id="legend">{verdicts}</dl><dl class="legend">'
+        '<dt>≤ 36 <span class="kind">✓</span></dt><dd>the narrowest network that is certified on every input of this '
+        "length, at its own precision</dd>"
+        '<dt>≤ 254 <span class="kind">ƒ</span></dt><dd>the size that the theorem claims; not certified at this '
+        "length here</dd>"
+        '<dt>≤ 64 <span class="kind">∴</span></dt><dd>a simple argument, such as storing the whole input; “b” for bits '
+        "of state</dd>"
+        "<dt>≥ 12</dt><dd>no narrower model is right on every input, whatever its weights, with one head and numbers of "
+        "p bits</dd>"
+        '<dt><span class="trained yes">◆ 200</span></dt><dd>trained to at least 99 % up to this length</dd>'
+        '<dt><span class="trained no">◇ 400</span></dt><dd>trained and not learned, up to this length</dd>'
+        '<dt><span class="trained none">○</span></dt><dd>no run is recorded</dd></dl></div></section>'
+    )
+
+
+def _start() -> str:
+    cards = "".join(
+        f"<section><h3>{escape(question)}</h3><p>{escape(answer)}</p>{command_block(command)}</section>"
+        for question, answer, command in QUESTIONS
+    )
+    return (
+        '<section aria-labelledby="start-heading"><h2 id="start-heading">Ask it yourself</h2>'
+        f'<div class="columns">{cards}</div></section>'
+    )
+
+
+def _data(sections: Results, grid: Grid) -> str:
+    """The grid and the evidence for the script; nothing that could end the element may stand in it."""
+    evidence = {row["task"]: row["cells"] for row in sections["separation"]["rows"]}
+    titles = {row["task"]: row["title"] for row in sections["separation"]["rows"]}
+    bounds = sections["numbers"]["cells"]
+    cells: dict[str, Any] = {}
+    for task, by_model in evidence.items():
+        for model, cell in by_model.items():
+            numbers = grid.cell(task, model)
+            if cell["verdict"] == "not applicable":
+                continue
+            cells[f"{task}/{model}"] = {
+                "verdict": cell["verdict"],
+                "upper": [[each.text, each.kind, each.note] for each in numbers.upper],
+                "lower": [list(line) for line in numbers.lower],
+                "bits": list(numbers.bits),
+                "above": [[side["growth"], side["text"], side["source"]] for side in cell["upper"]],
+                "below": [[side["growth"], side["text"], side["source"]] for side in cell["lower"]],
+                "claims": [bound["claim"] for bound in bounds[task][model]["bounds"]],
+                "remarks": cell["remarks"],
+            }
+    data = {
+        "lengths": grid.lengths, "precisions": grid.precisions, "classes": dict(CLASSES), "titles": titles,
+        "marks": MARK_OF, "words": WORD_OF, "cells": cells,
+    }  # fmt: skip
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return f'<script type="application/json" id="grid">{text}</script>'
+
+
+def _dialog() -> str:
+    return (
+        '<dialog id="evidence" aria-labelledby="evidence-title"><form method="dialog">'
+        '<button class="close" aria-label="Close">×</button></form><h2 id="evidence-title"></h2>'
+        '<div id="evidence-body"></div></dialog>'
+    )

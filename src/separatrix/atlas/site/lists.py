@@ -1,0 +1,87 @@
+"""Pages that list others: all tasks, all architectures, and what the badges mean."""
+
+from html import escape
+
+from separatrix.atlas.origin import MEANINGS
+from separatrix.atlas.section import Results
+from separatrix.atlas.separation import CLASSES
+from separatrix.atlas.site.cells import Grid
+from separatrix.atlas.site.components import badge, command_block, missing, number, percent
+from separatrix.atlas.site.front import verdict_chip
+from separatrix.atlas.site.shell import Page
+
+
+def tasks_page(sections: Results, grid: Grid) -> Page:
+    """All tasks with their question and verdicts."""
+    titles = {task["name"]: task for task in sections["tasks"]["tasks"]}
+    cards = "".join(_task_card(titles[row["task"]], row, grid) for row in sections["separation"]["rows"])
+    lead = f"{len(titles)} problems of the two papers: what each asks, and how hard it is for each class of models."
+    return Page("tasks/index.html", "Tasks", lead, f'<ul class="cards">{cards}</ul>')
+
+
+def _task_card(task: Results, row: Results, grid: Grid) -> str:
+    del grid
+    verdicts = "".join(
+        f"<li><span>{escape(title)}</span> {verdict_chip(row['cells'][model]['verdict'])}</li>"
+        for model, title in CLASSES.items()
+        if row["cells"][model]["verdict"] != "not applicable"
+    )
+    return (
+        f'<li class="card" id="task-{escape(task["name"])}"><h2><a href="{escape(task["name"])}.html">'
+        f"{escape(task['title'])}</a></h2><p>{escape(task['question'])}</p><ul class='chips'>{verdicts}</ul>"
+        f'<p class="quiet">{escape(task["source"])}; a constant answer scores {percent(task["commonest_answer_share"])}'
+        "</p></li>"
+    )
+
+
+def architectures_page(sections: Results) -> Page:
+    """All architectures with their class and state."""
+    found = sections["architectures"]
+    lead = "What can be trained here: equations, the bits each carries from token to token, and what that forbids."
+    if found["missing"]:
+        return Page("architectures/index.html", "Architectures", lead, missing(found["missing"]))
+    cards = "".join(_architecture_card(row, found) for row in found["rows"])
+    return Page("architectures/index.html", "Architectures", lead, f'<ul class="cards">{cards}</ul>')
+
+
+def _architecture_card(row: Results, found: Results) -> str:
+    first, last = row["state_bits"][0], row["state_bits"][-1]
+    same = first["bits"] == last["bits"]
+    carried = (
+        f"{number(first['bits'])} bits, whatever N"
+        if same
+        else f"{number(first['bits'])} bits at N = {number(first['length'])}, {number(last['bits'])} at N = "
+        f"{number(last['length'])}"
+    )
+    return (
+        f'<li class="card"><h2><a href="{escape(row["name"])}.html">{escape(row["title"])}</a></h2>'
+        f'<p><code>{escape(row["equations"][0])}</code></p><p class="quiet">{escape(row["model"])} at '
+        f"{found['precision']} bits carries {carried}.</p></li>"
+    )
+
+
+def about_page(sections: Results, provenance: Results) -> Page:
+    """What the badges mean and how the site is made."""
+    badges = "".join(f"<dt>{badge(kind)}</dt><dd>{escape(meaning)}</dd>" for kind, (_, meaning) in MEANINGS.items())
+    files = sections["training"]["files"] + [each["file"] for each in sections["frontier"]["recorded"]]
+    recorded = (
+        "<ul>" + "".join(f"<li><code>{escape(file)}</code></li>" for file in files) + "</ul>"
+        if files
+        else missing("No records were read. Export runs into a folder and name it:", "separatrix atlas --records results")
+    )
+    versions = "".join(
+        f"<dt>{escape(name)}</dt><dd>{escape(str(version))}</dd>" for name, version in provenance["versions"].items()
+    )
+    main = (
+        f'<section><h2>How far to trust a number</h2><dl class="legend">{badges}</dl></section>'
+        f"<section><h2>Records that were read</h2>{recorded}</section>"
+        "<section><h2>How it is made</h2><p>Sections collect results, the results are written to "
+        '<a href="atlas.json">atlas.json</a>, and every page and figure is drawn from those results alone. The figures, '
+        "as SVG and PNG for papers, are in the folder <code>figures</code>.</p>"
+        f"{command_block(str(provenance['command']))}<dl>{versions}</dl></section>"
+        "<section><h2>Papers</h2><dl><dt>BHBK24</dt><dd>Bhattamishra, Hahn, Blunsom and Kanade (2024), Separations in the "
+        "Representational Capabilities of Transformers and Recurrent Architectures</dd><dt>SHT23</dt><dd>Sanford, Hsu and "
+        "Telgarsky (2023), Representational Strengths and Limitations of Transformers</dd></dl></section>"
+    )
+    lead = "What stands behind the numbers, and how to make this site again."
+    return Page("about.html", "About this atlas", lead, main)

@@ -1,0 +1,71 @@
+"""The whole site: every page from the results of the sections, every figure, and the files they share."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
+
+from separatrix.atlas.section import Figure, Results, Section
+from separatrix.atlas.site.architecture_page import architecture_page
+from separatrix.atlas.site.cells import Grid
+from separatrix.atlas.site.charts import width_figure
+from separatrix.atlas.site.components import figure_slot
+from separatrix.atlas.site.front import front_page
+from separatrix.atlas.site.lists import about_page, architectures_page, tasks_page
+from separatrix.atlas.site.shell import Frame, Page
+from separatrix.atlas.site.task_page import task_page
+
+ASSETS = ("site.css", "site.js", "mark.svg")
+
+
+def asset(name: str) -> str:
+    """The text of a file that all pages share."""
+    return files("separatrix.atlas.site").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def composed_figures(sections: Results) -> list[Figure]:
+    """Figures that need the results of several sections."""
+    grid = Grid(sections)
+    drawn = (width_figure(row["task"], row["title"], sections, grid) for row in sections["separation"]["rows"])
+    return [figure for figure in drawn if figure is not None]
+
+
+def pages(results: Results, sections: Sequence[Section], figures: Mapping[str, Sequence[Figure]]) -> Iterator[Page]:
+    """Every page, the front page last: when it is there, everything it leads to is."""
+    found = results["sections"]
+    grid = Grid(found)
+    yield tasks_page(found, grid)
+    for row in found["separation"]["rows"]:
+        yield task_page(row["task"], found, grid)
+    yield architectures_page(found)
+    for row in found["architectures"]["rows"]:
+        yield architecture_page(row, found)
+    for section in sections:
+        if section.page:
+            yield section_page(section, found[section.name], figures.get(section.name, ()))
+    yield about_page(found, results["provenance"])
+    yield front_page(found)
+
+
+def section_page(section: Section, results: Results, figures: Sequence[Figure]) -> Page:
+    """A section's own page: its body, then the figures that the body does not place itself."""
+    body = section.body(results)
+    rest = "".join(figure_slot(figure.name) for figure in figures if figure_slot(figure.name) not in body)
+    return Page(f"{section.page}.html", section.title, section.lead, f"{rest}{body}")
+
+
+def rendered(results: Results, sections: Sequence[Section], figures: Mapping[str, Sequence[Figure]]) -> dict[str, str]:
+    """All pages as HTML, by path."""
+    by_name = {figure.name: figure for group in figures.values() for figure in group}
+    frame = Frame(links(sections), results["provenance"])
+    return {page.path: frame.render(page, by_name) for page in pages(results, sections, figures)}
+
+
+def links(sections: Sequence[Section]) -> list[tuple[str, str]]:
+    """The navigation: (title, path)."""
+    own = [(section.title, f"{section.page}.html") for section in sections if section.page]
+    return [
+        ("Table", "index.html"),
+        ("Tasks", "tasks/index.html"),
+        ("Architectures", "architectures/index.html"),
+        *own,
+        ("About", "about.html"),
+    ]

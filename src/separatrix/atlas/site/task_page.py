@@ -1,0 +1,259 @@
+"""A page for each task: what it asks, sizes against N, evidence for each class of models, networks, conversation, runs.
+
+Structure that scripts and tests rely on: the evidence for a class of models is the section whose id is the class
+(``rnn``, ``transformer-1layer``, …); every number's command stands in ``#reproduce``.
+"""
+
+from collections.abc import Iterator
+from html import escape
+
+from separatrix.atlas.html import table as html_table
+from separatrix.atlas.origin import Origin
+from separatrix.atlas.section import Results
+from separatrix.atlas.separation import CLASSES
+from separatrix.atlas.site.cells import Grid
+from separatrix.atlas.site.components import (
+    badge,
+    command_block,
+    counted,
+    definitions,
+    figure_slot,
+    length_text,
+    link_list,
+    missing,
+    number,
+    origin_line,
+    percent,
+    plain_rows,
+)
+from separatrix.atlas.site.drawing import example_html
+from separatrix.atlas.site.front import cell_inside, training_mark, verdict_chip
+from separatrix.atlas.site.shell import Page
+from separatrix.atlas.site.training import experiment_article
+
+KIND_OF = {"certified": "proved", "fact": "proved", "bound": "proved", "extension": "proved"}
+
+
+def task_page(task: str, sections: Results, grid: Grid) -> Page:
+    """The page of one task from the results of all sections."""
+    entry = next(each for each in sections["tasks"]["tasks"] if each["name"] == task)
+    row = next(each for each in sections["separation"]["rows"] if each["task"] == task)
+    names = list(_constructions(task, sections))
+    main = (
+        f"{_strip(row, grid)}{_about(entry)}{_chart(task, sections, grid)}{_evidence(row, sections, grid)}"
+        f"{_networks(names, sections)}{_conversation(names, sections)}{_training(task, sections)}"
+        f"{_reproduce(entry, row, names, sections)}"
+    )
+    return Page(f"tasks/{task}.html", entry["title"], entry["question"], main, (("Tasks", "tasks/index.html"),))
+
+
+def _constructions(task: str, sections: Results) -> Iterator[str]:
+    """The constructions that serve a task: those of its cells, then its own that have no column in the table."""
+    cells = sections["numbers"]["cells"][task]
+    served = dict.fromkeys(each["name"] for cell in cells.values() for each in cell["constructions"])
+    own = [each["name"] for each in sections["constructions"]["constructions"] if each["task"] == task]
+    yield from dict.fromkeys([*served, *own])
+
+
+def _strip(row: Results, grid: Grid) -> str:
+    items = "".join(
+        f'<li class="v-{row["cells"][model]["verdict"].replace(" ", "-")}"><a class="cell" href="#{model}">'
+        f"<strong>{escape(title)}</strong>"
+        f"{cell_inside(grid.cell(row['task'], model), grid.length, grid.precision)}</a></li>"
+        for model, title in CLASSES.items()
+        if row["cells"][model]["verdict"] != "not applicable"
+    )
+    at = f"at N = {grid.lengths[grid.length]}, p = {grid.precisions[grid.precision]}"
+    return f'<ul class="verdicts" aria-label="Verdicts {at}">{items}</ul><p class="quiet">Numbers {at}.</p>'
+
+
+def _about(entry: Results) -> str:
+    split = entry["communication"]
+    facts = {
+        "source": entry["source"],
+        "layout": entry["layout"],
+        "symbols": entry["vocabulary"],
+        "parameters": ", ".join(f"{key} = {value}" for key, value in entry["parameters"].items()),
+        "hidden problem": f"{split['problem']}: {split['note']}",
+        "a constant answer scores": percent(entry["commonest_answer_share"]),
+    }
+    origin = Origin("measured", "a random example", entry["command"], seed=0).plain()
+    return (
+        '<section id="about" aria-labelledby="about-heading"><h2 id="about-heading">What it asks</h2>'
+        f"{example_html(entry, entry['examples'][0])}{definitions(facts)}{origin_line(origin)}</section>"
+    )
+
+
+def _chart(task: str, sections: Results, grid: Grid) -> str:
+    cells = sections["numbers"]["cells"][task]
+    commands = [
+        f"separatrix bound {task} --model {model} --length {grid.lengths[grid.length]} --precision "
+        f"{grid.precisions[grid.precision]}"
+        for model, cell in cells.items()
+        if cell["bounds"]
+    ]
+    served = [each["name"] for cell in cells.values() for each in cell["constructions"]]
+    commands += [f"separatrix certify {served[0]} --length {grid.lengths[grid.length]}"] if served else []
+    if not commands:
+        return ""
+    origin = Origin("proved", "certificates and bounds, exact", commands[0], "fixed point and integers").plain()
+    return (
+        '<section id="sizes" aria-labelledby="sizes-heading"><h2 id="sizes-heading">How large it must be</h2>'
+        f"{figure_slot(f'widths-{task}')}{origin_line(origin)}</section>"
+    )
+
+
+def _evidence(row: Results, sections: Results, grid: Grid) -> str:
+    parts = "".join(
+        _class_evidence(row["task"], model, title, row["cells"][model], sections, grid)
+        for model, title in CLASSES.items()
+        if row["cells"][model]["verdict"] != "not applicable"
+    )
+    return f'<section aria-labelledby="evidence-heading"><h2 id="evidence-heading">Evidence</h2>{parts}</section>'
+
+
+def _class_evidence(task: str, model: str, title: str, cell: Results, sections: Results, grid: Grid) -> str:
+    above = "".join(_side("≤", side) for side in cell["upper"])
+    below = "".join(_side("≥", side) for side in cell["lower"])
+    remarks = "".join(f'<li class="remark">{escape(remark)}</li>' for remark in cell["remarks"])
+    numbers = grid.cell(task, model)
+    listed = [bound["name"] for bound in sections["numbers"]["cells"][task][model]["bounds"]]
+    links = link_list([(name, f"../bounds.html#bound-{name}") for name in listed])
+    more = f'<p class="quiet">Evidence of the bounds, run: {links}.</p>' if listed else ""
+    none = "" if above or below else '<p class="quiet">Nothing is known from either side.</p>'
+    return (
+        f'<section class="class-evidence" id="{model}"><h3>{escape(title)} {verdict_chip(cell["verdict"])} '
+        f'{training_mark(numbers.training)}</h3><ul class="evidence">{above}{below}{remarks}</ul>{none}{more}</section>'
+    )
+
+
+def _side(mark: str, side: Results) -> str:
+    return (
+        f'<li><span class="side">{mark} {escape(side["growth"])}</span> {escape(side["text"])} '
+        f'<span class="quiet">{escape(side["source"])}</span> {badge(KIND_OF[side["kind"]])}</li>'
+    )
+
+
+def _networks(names: list[str], sections: Results) -> str:
+    if not names:
+        body = missing("No construction for this task: what is known from above is a simple argument.")
+    else:
+        body = "".join(_network(name, sections) for name in names)
+    return f'<section aria-labelledby="networks-heading"><h2 id="networks-heading">Networks</h2>{body}</section>'
+
+
+def _network(name: str, sections: Results) -> str:
+    entry = next(each for each in sections["constructions"]["constructions"] if each["name"] == name)
+    shown = sections["networks"]["networks"][name]
+    headings = ("N", "layers", "heads", "width", "p", "size in bits", "inputs covered", "method")
+    keys = ("length", "layers", "heads", "width", "precision_bits", "size_bits", "inputs_covered", "method")
+    rows = plain_rows([[size[key] for key in keys] for size in entry["sizes"] if size["certified"]])
+    largest = entry["sizes"][-1] if entry["sizes"] else None
+    origin = (
+        origin_line(Origin("proved", "all inputs of each length", largest["command"], "fixed point, Appendix B.2").plain())
+        if largest
+        else ""
+    )
+    more = f" {counted(shown['maps_left_out'], 'more head')} not drawn." if shown["maps_left_out"] else ""
+    right = "as the task asks" if shown["right"] else "not as the task asks"
+    return (
+        f'<article class="network" id="network-{escape(name)}"><h3>{escape(entry["title"])} <code>{escape(name)}</code></h3>'
+        f"<p>{escape(entry['theorem'])}: {escape(entry['statement'])}.</p>"
+        f"{definitions({'deviations': '; '.join(entry['deviations'])})}"
+        f'{figure_slot(f"attention-{name}")}<p class="quiet">Input <code>{escape(_cut(shown["input"]))}</code>; the network '
+        f"answers {right}.{more}</p>{origin_line(shown['origin'])}"
+        f"{html_table(headings, rows, 'Certified for this page', numbers=(0, 1, 2, 3, 4, 5))}{origin}</article>"
+    )
+
+
+def _cut(text: str, most: int = 160) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def _conversation(names: list[str], sections: Results) -> str:
+    runs, refused = sections["protocols"]["runs"], sections["protocols"]["refused"]
+    found = "".join(_run(name, runs[name]) for name in names if name in runs)
+    if not found:
+        reasons = list(dict.fromkeys(refused[name] for name in names if name in refused))
+        why = reasons[0] if reasons else "there is no network of one layer or recurrent network for it here"
+        found = missing(f"No conversation to show: {why}.")
+    return f'<section id="conversation" aria-labelledby="talk-heading"><h2 id="talk-heading">As a conversation</h2>{found}</section>'
+
+
+def _run(name: str, run: Results) -> str:
+    said = run["transcript"]
+    messages = "".join(
+        f'<li class="{each["sender"].lower()}"><strong>{escape(each["sender"])} → {escape(each["receiver"])}</strong> '
+        f'{escape(each["what"])} <span class="quiet">{counted(each["length"], "bit")}: '
+        f"<code>{each['bits'][:32]}{'…' if each['length'] > 32 else ''}</code></span></li>"
+        for each in said["messages"]
+    )
+    claim = run["claim"]
+    within = "within" if claim["holds"] else "beyond"
+    equal = "equal bit for bit" if run["equal"] else "not equal"
+    return (
+        f'<article class="protocol" id="protocol-{escape(name)}"><h3>{escape(run["theorem"])} on <code>{escape(name)}</code>'
+        f"</h3><p>Alice holds {counted(len(run['partition']['alice']), 'position')}, Bob "
+        f"{len(run['partition']['bob'])} ({escape(run['partition']['name'])}). They exchange "
+        f"<strong>{counted(said['total_bits'], 'bit')}</strong>, {within} the claimed {escape(claim['formula'])} = "
+        f"{number(claim['bits'])}; their result and a direct evaluation are {equal}.</p>"
+        f"{figure_slot(f'protocol-{name}')}<details><summary>The messages, bit by bit</summary>"
+        f'<ol class="messages">{messages}</ol></details>{origin_line(run["origin"])}</article>'
+    )
+
+
+def _training(task: str, sections: Results) -> str:
+    training = sections["training"]
+    rows = [row for row in training["rows"] if row["task"] == task]
+    if training["missing"]:
+        body = missing(training["missing"])
+    elif rows:
+        body = "".join(experiment_article(row, "h3") for row in rows)
+    else:
+        body = missing(
+            "The papers have no experiment on this task. Train one:",
+            f"separatrix train {task} 'TF-(2,64)' --length 32",
+        )
+    marks = training["marks"].get(task, {})
+    learned = [
+        (CLASSES[model], int(length), best["model"], percent(best["accuracy"]), best["run"])
+        for model, mark in marks.items()
+        for length, best in sorted(mark["lengths"].items(), key=lambda pair: int(pair[0]))
+    ]
+    table = (
+        html_table(("class", "N", "best model", "accuracy", "run"), learned, "All recorded runs of this task", numbers=(1, 3))
+        if learned
+        else ""
+    )
+    return f'<section id="training" aria-labelledby="training-heading"><h2 id="training-heading">Does it learn it?</h2>{body}{table}</section>'
+
+
+def _reproduce(entry: Results, row: Results, names: list[str], sections: Results) -> str:
+    task = entry["name"]
+    numbers = sections["numbers"]
+    shown = numbers["shown"]
+    commands = [("examples", entry["command"])]
+    commands += [
+        (
+            f"lower bound, {CLASSES[model]}",  # type: ignore[index]
+            f"separatrix bound {task} --model {model} --length {shown['length']} --precision {shown['precision']}",
+        )
+        for model, cell in numbers["cells"][task].items()
+        if cell["bounds"]
+    ]
+    for name in names:
+        sizes = next(each for each in sections["constructions"]["constructions"] if each["name"] == name)["sizes"]
+        commands += [(f"certificate of {name} at N = {length_text(each['length'])}", each["command"]) for each in sizes[-1:]]
+        commands += [
+            (f"narrowest networks of {name}", each["command"])
+            for each in sections["frontier"]["rows"]
+            if each["construction"] == name
+        ]
+        if name in sections["protocols"]["runs"]:
+            commands.append((f"conversation of {name}", sections["protocols"]["runs"][name]["origin"]["command"]))
+    commands += [("training", each["train_command"]) for each in sections["training"]["rows"] if each["task"] == task]
+    listed = "".join(f"<dt>{escape(what)}</dt><dd>{command_block(command)}</dd>" for what, command in commands)
+    return (
+        '<section id="reproduce" aria-labelledby="again-heading"><h2 id="again-heading">Get each number again</h2>'
+        f'<dl class="commands">{listed}</dl></section>'
+    )

@@ -1,0 +1,63 @@
+"""Training runs on pages: heat maps as tables, ours beside the paper's, and what is missing."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from separatrix.atlas.section import Results
+from separatrix.atlas.site.components import badge, figure_slot, missing, origin_line
+
+
+def heat_table(
+    caption: str, rows: Sequence[str], columns: Sequence[str], values: Mapping[tuple[str, str], float | None], kind: str
+) -> str:
+    """Percentages by (row, column), each on a ground whose strength is its value; ``kind``: share or difference."""
+
+    def cell(row: str, column: str) -> str:
+        value = values.get((row, column))
+        if value is None:
+            return '<td class="none"><span aria-hidden="true">–</span><span class="unseen">no record</span></td>'
+        text = f"{value:+.1f}" if kind == "difference" else f"{value:.1f}"
+        strength = min(100.0, 2 * abs(value)) if kind == "difference" else value
+        sign = " below" if kind == "difference" and value < 0 else ""
+        return f'<td class="heat{sign}" style="--strength:{strength:.0f}%">{text}</td>'
+
+    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
+    body = "".join(
+        f'<tr><th scope="row">{escape(row)}</th>{"".join(cell(row, column) for column in columns)}</tr>' for row in rows
+    )
+    return (
+        f'<div class="scroll"><table class="heat-map" data-kind="{kind}"><caption>{escape(caption)}</caption>'
+        f'<thead><tr><th scope="col">model \\ N</th>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    )
+
+
+def experiment_article(row: Results, heading: str = "h2") -> str:
+    """One experiment: our cells, the paper's, the difference, curves, and what must be said."""
+    cells = {(cell["row"], cell["column"]): cell for cell in row["cells"]}
+    tables: list[str] = []
+    several = len(row["columns"]) > 1
+    if row["recorded"] and several:
+        ours = {key: cell["accuracy"] for key, cell in cells.items()}
+        tables.append(heat_table(f"Ours, scale {row['scale']} (%)", row["rows"], row["columns"], ours, "share"))
+    if row["paper"]:
+        paper = row["paper"]
+        theirs = {
+            (name, column): value
+            for name, line in zip(paper["rows"], paper["accuracy"], strict=True)
+            for column, value in zip(paper["columns"], line, strict=True)
+        }
+        tables.append(heat_table("The paper's (%)", paper["rows"], paper["columns"], theirs, "share"))
+    compared = {key: cell["deviation"] for key, cell in cells.items()}
+    if any(value is not None for value in compared.values()) and several:
+        tables.append(heat_table("Ours − paper (points)", row["rows"], row["columns"], compared, "difference"))
+    drawn = figure_slot(f"{row['figure']}-{row['scale']}") if row["recorded"] else ""
+    state = "" if row["recorded"] else missing("No run of this experiment is recorded yet. Train it:", row["train_command"])
+    remarks = row["remarks"] if row["recorded"] else [each for each in row["remarks"] if not each.startswith("No record")]
+    said = "".join(f"<li>{escape(remark)}</li>" for remark in remarks)
+    printed = f" {badge('printed')}" if row["paper"] else ""
+    return (
+        f'<article class="experiment" id="experiment-{escape(row["figure"])}"><{heading}>{escape(row["title"])}'
+        f'</{heading}><p class="quiet">{escape(row["source"])}{printed}</p>{state}'
+        f'<div class="side-by-side">{"".join(tables)}</div>{drawn}<ul class="remarks">{said}</ul>'
+        f"{origin_line(row['origin']) if row['recorded'] else ''}</article>"
+    )

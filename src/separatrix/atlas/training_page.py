@@ -1,0 +1,154 @@
+"""A figure as one page that needs nothing else: the interactive heat maps and curves, the remarks, the table of cells.
+
+Plotly draws; its script is part of the page, so that it opens without a network. Hovering over a cell tells the run
+behind it.
+"""
+
+import importlib
+import json
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from separatrix.atlas.figure import PALETTE
+from separatrix.atlas.html import page, table
+from separatrix.atlas.section import Figure
+from separatrix.atlas.training_figures import LARGEST_DIFFERENCE, Panel, column_title, table_panels
+from separatrix.errors import SeparatrixError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from separatrix.training.experiments.attention_data import AttentionMaps
+    from separatrix.training.experiments.figure_data import FigureCell, FigureData
+
+HEADINGS = (
+    "model", "length", "ours %", "paper %", "difference", "steps", "allowed", "learning rate", "ended", "runs",
+    "seconds", "device", "run",
+)  # fmt: skip
+CONFIG = {"responsive": True, "displaylogo": False, "showSendToCloud": False, "showEditInChartStudio": False}
+NUMBERS = (1, 2, 3, 4, 5, 6, 7, 9, 10)
+
+
+def cell_row(cell: "FigureCell") -> tuple[str, ...]:
+    """A cell as a row under :data:`HEADINGS`."""
+    head = (cell.row, cell.column, _number(cell.accuracy), _number(cell.paper), _number(cell.deviation, "+.1f"))
+    if cell.record is None:
+        state = "no record" if cell.unfinished_step is None else f"in training, step {cell.unfinished_step:,}"
+        return (*head, "", "", "", state, "0", "", "", "")
+    spec, result = cell.record.spec, cell.record.result
+    return (
+        *head, f"{result.step:,}", f"{spec.steps:,}", f"{spec.learning_rate:g}", result.ending, str(cell.runs),
+        f"{result.seconds:,.0f}", str(cell.record.environment.get("device_name", "")), spec.name,
+    )  # fmt: skip
+
+
+def figure_page(data: "FigureData", attention: "tuple[AttentionMaps, Figure] | None", provenance: str) -> str:
+    """The whole page as HTML."""
+    plots = [_heat_map(panel, data) for panel in table_panels(data)]
+    if data.curves:
+        plots.append(_curves(data))
+    divs = "".join(
+        f'<div class="plot" id="plot{number}" role="img" aria-label="{escape(label, quote=True)}"></div>'
+        for number, (label, _) in enumerate(plots)
+    )
+    body = ";".join(
+        f'Plotly.newPlot("plot{number}",{_inline(plot["data"])},{_inline(plot["layout"])},{_inline(CONFIG)})'
+        for number, (_, plot) in enumerate(plots)
+    )
+    script = f"<script>{_plotly_script()}</script>" if plots else ""
+    pictures = f"<style>.plot {{ max-width: 60rem; margin: 1rem 0; }}</style>{divs}{script}<script>{body}</script>"
+    sections = [("figure", "Ours beside the paper's" if data.paper else "Figure", pictures)] if plots else []
+    if attention is not None:
+        sections.append(("attention", "What the model attends to", _attention(*attention)))
+    said = "".join(f"<li>{escape(remark)}</li>" for remark in data.remarks)
+    sections.append(("remarks", "What to know", f"<ul>{said}</ul>"))
+    rows = [cell_row(cell) for cell in data.cells.values()]
+    caption = "Every cell: the best of its runs, the paper's number, the difference in points."
+    sections.append(("cells", "Cells", table(HEADINGS, rows, caption, numbers=NUMBERS)))
+    lead = (
+        f"{data.experiment.source}, drawn from recorded runs{'' if data.scale is None else f' at scale {data.scale}'}."
+    )
+    return page(data.experiment.title, lead, sections, provenance)
+
+
+def _attention(maps: "AttentionMaps", figure: Figure) -> str:
+    rows = [(f"{each.step:,}", f"{100 * each.share:.1f}") for each in maps.maps]
+    shares = table(("steps", "% of weight on named cells"), rows, figure.caption, numbers=(0, 1))
+    return f'<figure role="img" aria-label="{escape(figure.caption, quote=True)}">{figure.svg}</figure>{shares}'
+
+
+def _heat_map(panel: Panel, data: "FigureData") -> "tuple[str, Mapping[str, Any]]":
+    """One table as a Plotly figure, with the run behind each of our cells in its hover text."""
+    title, rows, columns, values, difference = panel
+    numbers = [[values.get((row, column)) for column in columns] for row in rows]
+    theirs = title == "paper"
+    hover = [
+        [f"{row} at length {column}" + ("" if theirs else _hover(data.cells[row, column])) for column in columns]
+        for row in rows
+    ]
+    texts = [
+        ["–" if each is None else f"{each:+.1f}" if difference else f"{each:.1f}" for each in line] for line in numbers
+    ]
+    limits = (-LARGEST_DIFFERENCE, LARGEST_DIFFERENCE) if difference else (0, 100)
+    trace = {
+        "type": "heatmap", "z": numbers, "x": list(columns), "y": list(rows), "text": texts, "texttemplate": "%{text}",
+        "customdata": hover, "hovertemplate": "%{customdata}<extra></extra>", "hoverongaps": False,
+        "xgap": 2, "ygap": 2, "colorscale": "RdBu" if difference else "YlGnBu", "reversescale": not difference,
+        "zmin": limits[0], "zmax": limits[1], "colorbar": {"title": {"text": "points" if difference else "%"}},
+    }  # fmt: skip
+    layout = {
+        "title": {"text": title}, "height": 130 + 36 * len(rows), "margin": {"l": 120, "t": 60, "b": 50},
+        "xaxis": {"title": {"text": column_title(data)}, "type": "category", "showgrid": False},
+        "yaxis": {"autorange": "reversed", "type": "category", "showgrid": False}, "plot_bgcolor": "#e6e6e6",
+    }  # fmt: skip
+    return f"heat map of accuracy: {title}", {"data": [trace], "layout": layout}
+
+
+def _hover(cell: "FigureCell") -> str:
+    if cell.record is None:
+        return "<br>no record"
+    spec, result = cell.record.spec, cell.record.result
+    lines = [
+        f"accuracy {cell.accuracy:.2f} %" + ("" if cell.paper is None else f", paper {cell.paper:.1f} %"),
+        f"learning rate {spec.learning_rate:g}, seed {spec.seed}, best of {cell.runs} runs",
+        f"{result.step:,} of {spec.steps:,} steps ({result.ending}), {result.seconds:,.0f} s",
+        f"run {spec.name}",
+    ]
+    return "".join(f"<br>{escape(line)}" for line in lines)
+
+
+def _curves(data: "FigureData") -> "tuple[str, Mapping[str, Any]]":
+    traces: Sequence[Mapping[str, Any]] = [
+        {
+            "type": "scatter", "mode": "lines+markers", "name": row, "line": {"color": PALETTE[number % len(PALETTE)]},
+            "marker": {"size": 4}, "x": [point.step for point in points],
+            "y": [round(100 * point.accuracy, 2) for point in points],
+        }
+        for number, (row, points) in enumerate(data.curves.items())
+    ]  # fmt: skip
+    layout = {
+        "title": {"text": f"validation curves at length {data.curve_column}"}, "height": 460,
+        "xaxis": {"title": {"text": "training steps"}, "rangemode": "tozero"},
+        "yaxis": {"title": {"text": "accuracy on fresh examples (%)"}, "range": [-2, 102]},
+    }  # fmt: skip
+    return "accuracy over training steps", {"data": traces, "layout": layout}
+
+
+def _inline(value: Any) -> str:
+    """JSON that may stand in a script: no text can end it early."""
+    return json.dumps(value, ensure_ascii=True).replace("<", "\\u003c")
+
+
+def _plotly_script() -> str:
+    try:
+        # Loaded by name: it is only an extra.
+        offline: Any = importlib.import_module("plotly.offline")
+    except ImportError as error:
+        raise SeparatrixError(
+            "interactive figures need plotly; install it with  pip install 'separatrix[atlas]'"
+        ) from error
+    return str(offline.get_plotlyjs())
+
+
+def _number(value: float | None, form: str = ".1f") -> str:
+    return "" if value is None else format(value, form)

@@ -1,0 +1,104 @@
+"""``separatrix frontier TASK --learned MODEL``: the longest input each width learns, beside what its state can hold."""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from separatrix.cli.output import command_line, console, print_json
+from separatrix.cli.training_options import Place, parse_list
+from separatrix.errors import SeparatrixError, StoppedError
+
+if TYPE_CHECKING:
+    from separatrix.training.group import Group
+    from separatrix.training.learned_frontier import FrontierPoint
+    from separatrix.training.records import Record
+    from separatrix.training.spec import RunSpec
+
+LearnedOption = Annotated[
+    list[str] | None,
+    typer.Option("--learned", help="Train instead: a model with W for the width (LSTM-(1,W)); the name is a task."),
+]
+WidthsOption = Annotated[str, typer.Option("--widths", help="With --learned: widths, comma-separated.")]
+LengthsOption = Annotated[str, typer.Option("--lengths", help="With --learned: lengths to climb, comma-separated.")]
+RatesOption = Annotated[str, typer.Option("--lr", help="With --learned: learning rates, comma-separated.")]
+StepsOption = Annotated[int, typer.Option("--steps", help="With --learned: training steps for each length.")]
+GoalOption = Annotated[float, typer.Option("--goal", help="With --learned: the accuracy that counts as learned.")]
+
+
+def learned_frontier(
+    context: typer.Context,
+    task: str,
+    patterns: Sequence[str],
+    *,
+    widths: str,
+    lengths: str,
+    rates: str,
+    steps: int,
+    goal: float,
+    place: Place,
+    store: Path | None,
+    figure: Path | None,
+    as_json: bool,
+) -> None:
+    """Climb the ladder, then print or draw it; the same command goes on where it was interrupted."""
+    from separatrix.cli.training_run import run_groups
+    from separatrix.provenance import provenance
+    from separatrix.training.learned_frontier import Ladder, climb
+
+    started = time.perf_counter()
+    if figure is not None and figure.suffix not in (".svg", ".png"):
+        raise SeparatrixError(f"--figure {figure} must end in .svg or .png")
+    every = max(1, min(100, steps // 4))
+    ladder = Ladder(
+        task=task, patterns=tuple(patterns), widths=parse_list(widths, int, "--widths"),
+        lengths=parse_list(lengths, int, "--lengths"), learning_rates=parse_list(rates, float, "--lr"), steps=steps,
+        goal=goal, settings={"evaluate_every": every, "evaluation_examples": 2000},
+    )  # fmt: skip
+
+    def train(groups: "Sequence[Group]") -> "Mapping[str, Record]":
+        done, found, _ = run_groups(groups, store, place, False, True, as_json, _label)
+        if not done:
+            raise StoppedError("interrupted; the state is saved, the same command goes on from here")
+        return found
+
+    points = climb(ladder, train)
+    if figure is not None:
+        from separatrix.atlas.training_figures import learned_frontier_figure
+        from separatrix.files import write_atomically
+
+        drawn = learned_frontier_figure(task, goal, points)
+        write_atomically(figure, drawn.svg if figure.suffix == ".svg" else drawn.png)
+    if as_json:
+        record = provenance(command_line(context), arithmetic="float32", seed=0, started=started)
+        print_json(
+            {"task": task, "goal": goal, "steps": steps, "points": [p.as_dict() for p in points], "provenance": record}
+        )
+        return
+    _print(task, goal, steps, points)
+
+
+def _label(spec: "RunSpec") -> str:
+    return f"{spec.architecture} N={spec.length} lr {spec.learning_rate:g}"
+
+
+def _print(task: str, goal: float, steps: int, points: "list[FrontierPoint]") -> None:
+    from rich.table import Table
+
+    table = Table(title=f"{task}: learned to {100 * goal:g} % within {steps:,} steps")
+    for column in ("model", "state bits", "longest learned", "not learned", "no weights can beyond"):
+        table.add_column(column, justify="left" if column == "model" else "right", no_wrap=column == "model")
+    for point in points:
+        values: tuple[Any, ...] = (
+            point.model,
+            "grows with N" if point.state_bits is None else f"{point.state_bits:,}",
+            "none" if point.learned is None else f"N = {point.learned}",
+            "-" if point.failed is None else f"N = {point.failed.length} ({100 * point.failed.accuracy:.1f} %)",
+            "-" if point.bound is None else f"N = {point.bound:,}",
+        )
+        table.add_row(*values)
+    console().print(table)
+    for claim in dict.fromkeys(point.bound_claim for point in points if point.bound_claim):
+        console().print(f"bound: {claim}, for every choice of weights; not learned is evidence for this recipe only")

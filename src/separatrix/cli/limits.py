@@ -1,0 +1,91 @@
+"""``--max-memory`` as a real limit, shared by every verb that can need much memory.
+
+Two guards stand behind the option. Before the work a verb compares its own estimate with the limit (for certifications
+``certificates.memory.check_memory``). During the work the operating system refuses memory beyond it: on Linux the soft
+limit of the process's private writable memory (``RLIMIT_DATA``) is lowered to what it holds now plus what is left to
+the limit, and put back afterwards. Python then raises ``MemoryError``, which ends here in one line. macOS accepts such
+limits and ignores them, so there, and where there are none, only the estimate counts, and a verb that was given the
+option says so.
+
+What the limit cannot soften: python-flint ends the process with its own message when it is refused memory; its numbers
+are small beside numpy's arrays, so that the arrays meet the limit first.
+"""
+
+import re
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from separatrix.cli.output import notes
+from separatrix.errors import SeparatrixError
+
+DEFAULT = "8G"
+LEAST_LEFT = 1 << 20
+"""A process that already holds more than the limit still needs a little to say so."""
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+MaxMemoryOption = Annotated[
+    str | None,
+    typer.Option("--max-memory", help=f"Stop rather than use more, such as 500M or 16G; {DEFAULT} if not given."),
+]
+
+
+def parse_bytes(text: str) -> int:
+    """A size such as 8G, 500M or 1048576.
+
+    >>> parse_bytes("2G") == 2 << 30
+    True
+    """
+    found = re.fullmatch(r"(\d{1,12})([KMGT]?)B?", text.strip().upper())
+    if found is None:
+        raise SeparatrixError(f"{text!r} is not a size; write one such as 8G or 500M")
+    return int(found[1]) * UNITS[found[2]]
+
+
+def memory_limit(given: str | None) -> int:
+    """The limit in bytes; says on standard error when a limit was asked for that this system does not keep."""
+    limit = parse_bytes(given or DEFAULT)
+    if given is not None and not enforceable():
+        notes().print(f"note: {sys.platform} does not enforce --max-memory; only the estimate is compared with it")
+    return limit
+
+
+def enforceable() -> bool:
+    """Whether this system refuses memory beyond a limit: Linux does."""
+    return sys.platform == "linux"
+
+
+@contextmanager
+def limited_memory(limit: int) -> Generator[None]:
+    """Let the process grow to ``limit`` bytes of resident memory and no further, where that can be enforced."""
+    if not enforceable():
+        yield
+        return
+    import resource
+
+    held, resident = _now("VmData"), _now("VmRSS")
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    allowed = held + max(limit - resident, LEAST_LEFT)
+    ceilings = [each for each in (soft, hard) if each != resource.RLIM_INFINITY]
+    resource.setrlimit(resource.RLIMIT_DATA, (min([allowed, *ceilings]), hard))
+    try:
+        yield
+    except MemoryError as error:
+        size = f"{limit / (1 << 30):.3g} GiB"
+        raise SeparatrixError(
+            f"stopped: this needs more than the {size} of --max-memory; choose a smaller length or raise --max-memory"
+        ) from error
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def _now(name: str) -> int:
+    """A number of /proc/self/status in bytes."""
+    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1]) << 10
+    raise SeparatrixError(f"/proc/self/status has no {name}; this Linux does not say how much memory is in use")

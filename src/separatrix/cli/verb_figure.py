@@ -1,0 +1,134 @@
+"""``separatrix figure``: draw a figure of the papers from recorded runs, ours beside theirs."""
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from separatrix.cli.output import JsonOption, command_line, console, print_json
+from separatrix.cli.training_options import StoreOption
+from separatrix.cli.training_source import RecordsOption, opened_source
+from separatrix.cli.verb_sweep import complete_experiment
+from separatrix.errors import SeparatrixError
+
+if TYPE_CHECKING:
+    from separatrix.atlas.section import Figure
+    from separatrix.training.experiments.attention_data import AttentionMaps
+    from separatrix.training.experiments.figure_data import FigureData
+    from separatrix.training.export_records import RunSource
+
+NAME = "figure"
+ORDER = 85
+EXAMPLE = "separatrix figure figure2-left --scale quick --out figures"
+
+
+def command(
+    context: typer.Context,
+    name: Annotated[
+        str, typer.Argument(help="An experiment or a sweep file (.toml).", autocompletion=complete_experiment)
+    ],
+    scale: Annotated[
+        str | None, typer.Option("--scale", help="quick, reduced or paper; the one with most records if not given.")
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the .svg, .png, .html and .json files.")] = Path(
+        "figures"
+    ),
+    store: StoreOption = None,
+    records: RecordsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Draw a figure in the paper's layout with the deviation of each cell; missing cells are named."""
+    from separatrix.atlas.training_figures import experiment_figure
+    from separatrix.atlas.training_page import figure_page
+    from separatrix.files import write_atomically
+    from separatrix.provenance import provenance
+    from separatrix.training.experiments.catalog import experiments
+    from separatrix.training.experiments.figure_data import best_scale, experiment_of, gather, how_to_train
+    from separatrix.training.sweep_file import read_sweep
+
+    started = time.perf_counter()
+    own = read_sweep(Path(name)) if name.endswith(".toml") else None
+    if own is not None and scale is not None:
+        raise SeparatrixError(f"--scale {scale} is for the papers' experiments; {name} says its own sizes")
+    experiment = experiments()[name] if own is None else experiment_of(own, name)
+    if out.exists() and not out.is_dir():
+        raise SeparatrixError(f"--out {out} is a file; give a folder")
+    with opened_source(store, records) as source:
+        chosen = None if own is not None else scale or best_scale(experiment, source)
+        data = gather(experiment, chosen, source, own)
+        if not data.recorded:
+            raise SeparatrixError(f"nothing is recorded of {name}; train it first:  {how_to_train(experiment, chosen)}")
+        attention = _attention(data, source) if experiment.attention else None
+    figures = [experiment_figure(data)]
+    if attention is not None:
+        figures.append(attention[1])
+    made = provenance(command_line(context), arithmetic="float32", seed=None, started=started)
+    found = {**data.as_dict(), "provenance": made}
+    if attention is not None:
+        found["attention"] = _attention_data(attention[0])
+    footer = f"Made by: {made['command']} at {made['made_at']}"
+    page = figure_page(data, attention, footer)
+    written: list[Path] = []
+    for figure in figures:
+        for suffix, content in ((".svg", figure.svg), (".png", figure.png)):
+            written.append(out / f"{figure.name}{suffix}")
+            write_atomically(written[-1], content)
+    for suffix, content in ((".json", json.dumps(found, ensure_ascii=False, indent=1) + "\n"), (".html", page)):
+        written.append(out / f"{data.stem}{suffix}")
+        write_atomically(written[-1], content)
+    if as_json:
+        print_json({**found, "files": [str(path) for path in written]})
+        return
+    _print(data, written)
+    if attention is not None:
+        for each in attention[0].maps:
+            console().print(f"after {each.step:,} steps: {100 * each.share:.1f} % of the attention on named cells")
+
+
+def _attention(data: "FigureData", source: "RunSource") -> "tuple[AttentionMaps, Figure] | None":
+    """The attention matrices of the best run that kept its weights."""
+    from separatrix.atlas.training_figures import attention_figure
+    from separatrix.training.experiments.attention_data import attention_maps, best_run
+
+    assert data.scale is not None
+    names = [run.name for cell in data.experiment.sweep(data.scale).cells() for run in cell.runs]
+    record = best_run(list(source.find(names).values()), source)
+    if record is None:
+        return None
+    maps = attention_maps(record, source)
+    title = f"{record.spec.architecture} on {record.spec.task}, length {record.spec.length}: attention over training"
+    return maps, attention_figure(maps, f"{data.stem}-matrices", title)
+
+
+def _attention_data(maps: "AttentionMaps") -> dict[str, Any]:
+    return {
+        "run": maps.run,
+        "named": maps.named.astype(int).tolist(),
+        "share_by_chance": maps.chance,
+        "maps": [
+            {"step": each.step, "share": each.share, "matrix": each.matrix.round(5).tolist()} for each in maps.maps
+        ],
+    }
+
+
+def _print(data: "FigureData", written: "list[Path]") -> None:
+    from rich.table import Table
+
+    from separatrix.atlas.training_page import HEADINGS, NUMBERS, cell_row
+
+    left_out = ("device", "seconds", "runs", "allowed", "run", *(() if data.paper else ("paper %", "difference")))
+    shown = [number for number, heading in enumerate(HEADINGS) if heading not in left_out]
+    scale = "" if data.scale is None else f", scale {data.scale}"
+    table = Table(title=f"{data.experiment.title}: {data.experiment.source}{scale}")
+    for number in shown:
+        table.add_column(HEADINGS[number], justify="right" if number in NUMBERS else "left", no_wrap=number == 0)
+    for cell in data.cells.values():
+        row = cell_row(cell)
+        table.add_row(*[row[number] for number in shown])
+    console().print(table)
+    for remark in data.remarks:
+        console().print(f"• {remark}", soft_wrap=True)
+    for path in written:
+        console().print(f"wrote {path}", soft_wrap=True)

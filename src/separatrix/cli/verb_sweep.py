@@ -1,0 +1,240 @@
+"""``separatrix sweep``: train a whole grid of runs, from the papers' experiments or from a file."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from separatrix.cli.output import JsonOption, command_line, console, notes, print_json
+from separatrix.cli.training_options import (
+    AddressOption,
+    DeviceOption,
+    ExecutorOption,
+    FullGridOption,
+    Place,
+    ResumeOption,
+    SaveOption,
+    SinkOption,
+    StoreOption,
+    ThreadsOption,
+    WorkersOption,
+)
+from separatrix.errors import SeparatrixError, StoppedError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from separatrix.training.group import Group
+    from separatrix.training.heatmap import HeatMap
+    from separatrix.training.planning import Plan
+    from separatrix.training.spec import RunSpec
+    from separatrix.training.sweep import Sweep
+
+NAME = "sweep"
+ORDER = 83
+EXAMPLE = "separatrix sweep figure2-left --scale quick --dry-run"
+
+
+def complete_experiment(incomplete: str) -> list[str]:
+    """The names of experiments that begin so."""
+    from separatrix.training.experiments.catalog import experiments
+
+    return [name for name in experiments() if name.startswith(incomplete)]
+
+
+def command(
+    context: typer.Context,
+    name: Annotated[
+        str, typer.Argument(help="An experiment or a sweep file (.toml).", autocompletion=complete_experiment)
+    ],
+    scale: Annotated[
+        str | None, typer.Option("--scale", help="Of an experiment: quick (default), reduced or paper.")
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", help="AXIS=VALUE: only these cells; may be given several times.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be trained and how long, and stop.")
+    ] = False,
+    estimate: Annotated[bool, typer.Option(help="Measure how long it will take before starting.")] = True,
+    store: StoreOption = None,
+    device: DeviceOption = "auto",
+    executor: ExecutorOption = "local",
+    workers: WorkersOption = 0,
+    address: AddressOption = None,
+    threads: ThreadsOption = 0,
+    save_every: SaveOption = 30.0,
+    full_grid: FullGridOption = False,
+    resume: ResumeOption = True,
+    sinks: SinkOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Train every cell of a sweep; interrupted sweeps go on where they stopped."""
+    from separatrix.cli.training_run import run_groups
+    from separatrix.provenance import provenance
+    from separatrix.training.heatmap import heat_maps
+    from separatrix.training.sinks import sink_from
+
+    started = time.perf_counter()
+    sweep, rows, columns = _named(name, scale)
+    sweep = sweep.restricted(only or [])
+    cells = sweep.cells()
+    groups = sweep.groups(cells, full_grid)
+    place = Place(device, executor, workers, address, threads, save_every)
+    place.check()
+    for text in sinks or []:
+        sink_from(text).close()  # a missing package is told now and not after the estimate
+    plan = _planned(groups, store, place, full_grid, resume, estimate, quiet=as_json)
+    if dry_run:
+        if as_json:
+            record = provenance(command_line(context), arithmetic="float32", seed=None, started=started)
+            print_json({"sweep": sweep.as_dict(), "plan": plan.as_dict(), "provenance": record})
+        else:
+            console().print(_plan_text(sweep.title, plan, place), soft_wrap=True)
+            console().print(_plan_table(plan))
+        return
+    if not as_json:
+        notes().print(_plan_text(sweep.title, plan, place), soft_wrap=True)
+    done, found, _ = run_groups(groups, store, place, full_grid, resume, as_json, _label, sinks or [])
+    if not done:
+        raise StoppedError("interrupted; the state is saved, the same command goes on from here")
+    maps = heat_maps(cells, found, rows, columns)
+    if as_json:
+        record = provenance(
+            command_line(context), arithmetic=cells[0].runs[0].precision, seed=cells[0].runs[0].seed, started=started
+        )
+        best = [cell.best(found) for cell in cells]
+        print_json(
+            {
+                "sweep": sweep.as_dict(),
+                "plan": plan.as_dict(),
+                "cells": [
+                    {
+                        **dict(cell.coordinates),
+                        "runs": len(cell.runs),
+                        "accuracy": None if record is None else record.result.accuracy,
+                        "best": None if record is None else record.as_dict(),
+                    }
+                    for cell, record in zip(cells, best, strict=True)
+                ],
+                "provenance": record,
+            }
+        )
+        return
+    for each in maps:
+        console().print(heat_map_table(sweep.title, each))
+
+
+def _named(name: str, scale: str | None) -> "tuple[Sweep, str | None, str | None]":
+    """The sweep of a file or of an experiment, and the axes of its table."""
+    from separatrix.training.experiments.catalog import experiments
+    from separatrix.training.sweep_file import read_sweep
+
+    if name.endswith(".toml") or Path(name).is_file():
+        if scale is not None:
+            raise SeparatrixError(f"--scale {scale} is for the papers' experiments; {name} says its own sizes")
+        return read_sweep(Path(name)), None, None
+    experiment = experiments()[name]
+    return experiment.sweep(scale or "quick"), experiment.rows, experiment.columns
+
+
+def _planned(
+    groups: "Sequence[Group]",
+    store: Path | None,
+    place: Place,
+    full_grid: bool,
+    resume: bool,
+    estimate: bool,
+    quiet: bool,
+) -> "Plan":
+    """What is left to do and how long it will take; a store that is not there yet is not made for that."""
+    import torch
+
+    from separatrix.cli.progress import progress_bar
+    from separatrix.training.devices import device_named, environment
+    from separatrix.training.planning import counted, plan
+    from separatrix.training.records import Records, store_path
+
+    path = store_path(store)
+    names = [spec.name for group in groups for spec in group.specs]
+    recorded, earlier = {}, []
+    if path.exists():
+        with Records(path) as records:
+            recorded, earlier = records.find(names) if resume else {}, records.all()
+    if not estimate:
+        return counted(groups, recorded, full_grid=full_grid)
+    device = device_named(place.device)
+    before = torch.get_num_threads()
+    torch.set_num_threads(place.threads_of_worker() or before)
+    try:
+        where = environment(device, place.executor)
+        with progress_bar("timing one step of each shape", quiet) as show:
+            return plan(
+                groups, recorded, earlier, device, where, full_grid=full_grid, workers=place.groups_at_once(),
+                told=lambda done, total: show("timing one step of each shape", done, total),
+            )  # fmt: skip
+    finally:
+        torch.set_num_threads(before)
+
+
+def _plan_text(title: str, plan: "Plan", place: Place) -> str:
+    from separatrix.training.planning import in_words
+
+    known = f", {plan.recorded} of them recorded" if plan.recorded else ""
+    text = f"[bold]{title}[/bold]: {len(plan.groups)} cells, {plan.runs} runs{known}; "
+    if plan.recorded == plan.runs:
+        return f"{text}nothing is left to train"
+    text += f"at most {plan.steps:,} steps of ensembles ({plan.model_steps:,} of single models)"
+    if plan.seconds is None:
+        return text
+    about = plan.as_dict()["estimated_from"]
+    basis = ", ".join(f"{count} {kind if kind != 'records' else 'from records'}" for kind, count in about.items())
+    several = f", {plan.workers} groups at a time" if plan.workers > 1 else ""
+    return f"{text}, at most {in_words(plan.seconds)} on {place.device_text()}{several} (shapes: {basis})"
+
+
+def _plan_table(plan: "Plan") -> Any:
+    from rich.table import Table
+
+    from separatrix.training.planning import in_words
+
+    table = Table()
+    for column in ("model", "task", "length", "runs", "recorded", "steps", "at most", "estimate"):
+        left = column in ("model", "task", "estimate")
+        table.add_column(column, justify="left" if left else "right", no_wrap=column == "model")
+    for each in plan.groups:
+        spec = each.group.specs[0]
+        time_text = "done" if each.done else "" if each.seconds is None else in_words(each.seconds)
+        values = (
+            spec.architecture, spec.task, spec.length, len(each.group.specs), each.recorded, spec.steps, time_text,
+            each.basis,
+        )  # fmt: skip
+        table.add_row(*map(str, values))
+    return table
+
+
+def heat_map_table(title: str, shown: "HeatMap") -> Any:
+    """Accuracy in percent, best of the grid in each cell; a dot where nothing is recorded."""
+    from rich.table import Table
+
+    heading = f"{title}{', ' + shown.title if shown.title else ''}: accuracy in %"
+    table = Table(title=heading, caption=f"best of each cell's runs; columns: {shown.column_axis}")
+    table.add_column(shown.row_axis, style="bold", no_wrap=True)
+    for column in shown.columns:
+        table.add_column(column, justify="right")
+    for row in shown.rows:
+        table.add_row(row, *[_percent(shown.accuracy(row, column)) for column in shown.columns])
+    return table
+
+
+def _percent(accuracy: float | None) -> str:
+    """One digit after the point, greener the better, where the terminal has colours."""
+    if accuracy is None:
+        return "·"
+    colour = "green" if accuracy >= 0.99 else "yellow" if accuracy >= 0.5 else "red"
+    return f"[{colour}]{100 * accuracy:.1f}[/{colour}]"
+
+
+def _label(spec: "RunSpec") -> str:
+    return f"{spec.architecture} N={spec.length} lr {spec.learning_rate:g} seed {spec.seed}"

@@ -1,0 +1,291 @@
+"""A figure of the paper as data: our records cell by cell, the paper's number beside each, and what must be said.
+
+A cell shows the best of what was tried for it, as in BHBK24 Appendix H: all recorded runs of its task, length and
+model (whatever the learning rate, seed, heads or precision) that were given no more steps than the scale has. So a
+figure at scale ``paper`` can be drawn from runs of fewer steps, and says so.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any
+
+from separatrix.errors import SeparatrixError
+from separatrix.models.naming import parse_spec
+from separatrix.training.events import Point
+from separatrix.training.experiments.experiment import SCALES, Experiment
+from separatrix.training.export_records import RunSource
+from separatrix.training.records import Record
+from separatrix.training.spec import RunSpec
+from separatrix.training.sweep import Cell, Sweep, value_text
+
+NOTABLE = 10.0
+"""Cells that differ from the paper by more points than this are named one by one."""
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """Accuracies in percent by (row, column), as printed in the paper."""
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    accuracy: Mapping[tuple[str, str], float]
+
+
+@dataclass(frozen=True)
+class FigureCell:
+    """One cell: its best record, how many runs were compared, and the paper's accuracy in percent."""
+
+    row: str
+    column: str
+    record: Record | None
+    of_this_scale: bool
+    runs: int
+    unfinished_step: int | None
+    paper: float | None
+
+    @property
+    def accuracy(self) -> float | None:
+        """Ours, in percent."""
+        return None if self.record is None else 100 * self.record.result.accuracy
+
+    @property
+    def deviation(self) -> float | None:
+        """Ours minus the paper's, in points."""
+        return None if self.accuracy is None or self.paper is None else self.accuracy - self.paper
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for machines."""
+        return {
+            "row": self.row,
+            "column": self.column,
+            "accuracy": self.accuracy,
+            "paper": self.paper,
+            "deviation": self.deviation,
+            "runs_compared": self.runs,
+            "of_this_scale": self.of_this_scale,
+            "unfinished_step": self.unfinished_step,
+            "record": None if self.record is None else self.record.as_dict(),
+        }
+
+
+@dataclass(frozen=True)
+class FigureData:
+    """A whole figure; ``curves`` are those of the best run of each row at ``curve_column``. A sweep of one's own has no
+    ``scale``."""
+
+    experiment: Experiment
+    scale: str | None
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: Mapping[tuple[str, str], FigureCell]
+    paper: PaperTable | None
+    curve_column: str | None
+    curves: Mapping[str, Sequence[Point]]
+    remarks: tuple[str, ...]
+
+    @property
+    def stem(self) -> str:
+        """The name of its files."""
+        return self.experiment.name if self.scale is None else f"{self.experiment.name}-{self.scale}"
+
+    @property
+    def recorded(self) -> int:
+        """How many cells have a record."""
+        return sum(cell.record is not None for cell in self.cells.values())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for machines."""
+        return {
+            "figure": self.experiment.name,
+            "scale": self.scale,
+            "source": self.experiment.source,
+            "remarks": list(self.remarks),
+            "cells": [cell.as_dict() for cell in self.cells.values()],
+            "curves": {row: [[point.step, point.accuracy] for point in points] for row, points in self.curves.items()},
+            "curve_column": self.curve_column,
+        }
+
+
+@cache
+def paper_figures() -> Mapping[str, Any]:
+    """The numbers printed in BHBK24, as read from its figures."""
+    return json.loads(files("separatrix.training.experiments").joinpath("paper_figures.json").read_text("utf-8"))
+
+
+def paper_table(key: str) -> PaperTable:
+    """One heat map of the paper.
+
+    >>> table = paper_table("figure_2_index_lookup")
+    >>> table.accuracy["Mamba-(6,256)", "200"]
+    28.9
+    """
+    found = paper_figures()[key]
+    rows = tuple(str(parse_spec(name)) for name in found["accuracy"])
+    columns = tuple(map(str, found["lengths"]))
+    numbers = list(found["accuracy"].values())
+    accuracy = {
+        (row, column): float(number)
+        for row, line in zip(rows, numbers, strict=True)
+        for column, number in zip(columns, line, strict=True)
+    }
+    return PaperTable(rows, columns, accuracy)
+
+
+@lru_cache(maxsize=4096)
+def plain_model(architecture: str) -> str:
+    """A model without its number of heads, which the paper tunes and its rows do not name.
+
+    >>> plain_model("TF-(1,64,heads=4,positions=none)")
+    'TF-(1,64,positions=none)'
+    """
+    spec = parse_spec(architecture)
+    return str(replace(spec, options=tuple(each for each in spec.options if each[0] != "heads")))
+
+
+def best_scale(experiment: Experiment, source: RunSource) -> str:
+    """The scale with the most recorded runs of its own; quick where there are none."""
+
+    def recorded(scale: str) -> int:
+        return len(source.find(run.name for cell in experiment.sweep(scale).cells() for run in cell.runs))
+
+    return max((scale for scale in SCALES if scale in experiment.scales), key=recorded)
+
+
+def experiment_of(sweep: Sweep, path: str) -> Experiment:
+    """A sweep of one's own as a figure: a heat map and curves, without a paper beside it."""
+    axes = [name for name, _ in sweep.cells()[0].coordinates]
+    columns = (
+        "length" if "length" in axes else next((name for name in reversed(axes) if name != "architecture"), "length")
+    )
+    rows = next((name for name in ("architecture", *axes) if name in axes and name != columns), "architecture")
+    task = sweep.cells()[0].runs[0].task
+    return Experiment(
+        name=sweep.name, title=sweep.title, source=path, task=task, scales={}, common={}, rows=rows, columns=columns,
+        curves=True,
+    )  # fmt: skip
+
+
+def gather(experiment: Experiment, scale: str | None, source: RunSource, sweep: Sweep | None = None) -> FigureData:
+    """The figure at a scale, or of a ``sweep`` of one's own, from what a store or exported files hold."""
+    cells = (sweep or experiment.sweep(scale or "quick")).cells()
+    paper = None if experiment.paper is None else paper_table(experiment.paper)
+    everything = source.all()
+    others = [
+        name
+        for name, _ in cells[0].coordinates
+        if name not in (experiment.rows, experiment.columns) and len({value_text(cell.at(name)) for cell in cells}) > 1
+    ]
+    found: dict[tuple[str, str], FigureCell] = {}
+    for cell in cells:
+        row = ", ".join(_place(cell, axis) for axis in (experiment.rows, *others))
+        made = _cell(cell, row, _place(cell, experiment.columns), everything, source, paper)
+        found[made.row, made.column] = made
+    rows, columns = (tuple(dict.fromkeys(key[side] for key in found)) for side in (0, 1))
+    at = None
+    curves: dict[str, list[Point]] = {}
+    if experiment.curves:
+        at = str(experiment.curves_at.get(scale or "", columns[-1]))
+        if at not in columns:
+            raise SeparatrixError(f"{experiment.name} has no column {at} at scale {scale}; mend curves_at")
+        for row in rows:
+            record = found[row, at].record
+            if record is not None:
+                curves[row] = source.curve(record.spec.name)
+    remarks = tuple(_remarks(experiment, scale, list(found.values()), paper))
+    return FigureData(experiment, scale, rows, columns, found, paper, at, curves, remarks)
+
+
+def _place(cell: Cell, axis: str) -> str:
+    value = dict(cell.coordinates).get(axis, getattr(cell.runs[0], axis))
+    return value_text(value)
+
+
+def _cell(
+    cell: Cell, row: str, column: str, everything: Sequence[Record], source: RunSource, paper: PaperTable | None
+) -> FigureCell:
+    first = cell.runs[0]
+    axes = {"task", "task_parameters", "length", *(name for name, _ in cell.coordinates)} - {"architecture"}
+    matching = [record for record in everything if _same_cell(record.spec, first, axes)]
+    best = min(matching, key=lambda each: (-each.result.accuracy, each.result.step, each.spec.name), default=None)
+    unfinished = None
+    if best is None:
+        steps = [curve[-1].step for curve in (source.curve(run.name) for run in cell.runs) if curve]
+        unfinished = max(steps, default=None)
+    own = best is not None and best.spec.name in {run.name for run in cell.runs}
+    printed = None if paper is None else paper.accuracy.get((plain_model(first.architecture), column))
+    return FigureCell(row, column, best, own, len(matching), unfinished, printed)
+
+
+def _same_cell(given: RunSpec, wanted: RunSpec, axes: Iterable[str]) -> bool:
+    return (
+        all(getattr(given, name) == getattr(wanted, name) for name in axes)
+        and given.steps <= wanted.steps
+        and plain_model(given.architecture) == plain_model(wanted.architecture)
+    )
+
+
+# -- what must be said ---------------------------------------------------------------------------------------
+
+
+def _remarks(
+    experiment: Experiment, scale: str | None, cells: Sequence[FigureCell], paper: PaperTable | None
+) -> Iterable[str]:
+    recorded = [cell for cell in cells if cell.record is not None]
+    yield f"{'' if scale is None else f'Scale {scale}: '}{len(recorded)} of {len(cells)} cells have a record."
+    missing = [cell for cell in cells if cell.record is None]
+    if missing:
+        names = ", ".join(f"{cell.row} at {cell.column}{_progress(cell)}" for cell in missing)
+        yield f"No record: {names}. Train with: {how_to_train(experiment, scale)}"
+    if paper is not None:
+        shared = sum(cell.paper is not None for cell in cells)
+        if shared < len(cells):
+            yield f"{shared} of {len(cells)} cells have a model and a length of the paper's table."
+    most = int(paper_figures()["training_recipe"]["max_steps"])
+    short = [cell for cell in recorded if cell.record and cell.record.spec.steps < most and not _perfect(cell)]
+    if short and experiment.source.startswith("BHBK24"):
+        budgets = sorted({cell.record.spec.steps for cell in short if cell.record})
+        spans = f"{budgets[0]:,}" if len(budgets) == 1 else f"{budgets[0]:,} to {budgets[-1]:,}"
+        yield f"{len(short)} cells below the goal had at most {spans} steps; the paper allows {most:,}."
+    far = [cell for cell in recorded if cell.deviation is not None and abs(cell.deviation) > NOTABLE]
+    if far:
+        names = ", ".join(f"{cell.row} at {cell.column} ({cell.deviation:+.1f})" for cell in far)
+        yield f"More than {NOTABLE:g} points from the paper: {names}."
+    elif any(cell.deviation is not None for cell in recorded):
+        yield f"No cell differs from the paper by more than {NOTABLE:g} points."
+    if recorded:
+        yield _cost([cell.record for cell in recorded if cell.record])
+    if experiment.note:
+        yield experiment.note
+
+
+def how_to_train(experiment: Experiment, scale: str | None) -> str:
+    """The command that trains what is missing."""
+    if scale is None:
+        return f"separatrix sweep {experiment.source}"
+    return f"separatrix sweep {experiment.name} --scale {scale}"
+
+
+def _perfect(cell: FigureCell) -> bool:
+    return cell.record is not None and cell.record.result.ending == "goal"
+
+
+def _progress(cell: FigureCell) -> str:
+    return "" if cell.unfinished_step is None else f" (in training, step {cell.unfinished_step:,})"
+
+
+def _cost(records: Sequence[Record]) -> str:
+    """Seconds of the groups in which the shown runs trained, by device; runs of one group share its seconds."""
+    groups: dict[tuple[str, str], float] = {}
+    for record in records:
+        device = str(record.environment.get("device_name", "?"))
+        group = str(record.environment.get("group", record.spec.name))
+        groups[device, group] = max(groups.get((device, group), 0.0), record.result.seconds)
+    devices = dict.fromkeys(device for device, _ in groups)
+    parts = [
+        f"{sum(seconds for (each, _), seconds in groups.items() if each == device):,.0f} s on {device}"
+        for device in devices
+    ]
+    return f"Training time of the cells shown: {', '.join(parts)}."

@@ -1,0 +1,40 @@
+"""After SHT23: Match3 by softmax attention against third-order attention, one layer each.
+
+SHT23 shows that one layer of ordinary attention needs a size that grows with N for Match3 and that one of third-order
+attention does not; here both are trained. Every cell sees all others, so attention is not masked.
+"""
+
+from separatrix.training.experiments.experiment import Experiment
+
+EXPERIMENT = Experiment(
+    name="match3-order",
+    title="Match3: softmax against third-order attention",
+    source="after SHT23, Match3",
+    task="match3",
+    curves=True,
+    common={},
+    scales={
+        "quick": {
+            "architecture": ("TF-(1,32,mask=none)", "ThirdTF-(1,32,mask=none)"),
+            "length": (8, 12),
+            "learning_rate": (0.002, 0.0005),
+            "steps": 1000,
+            "evaluate_every": 100,
+            "evaluation_examples": 1000,
+        },
+        "reduced": {
+            "architecture": ("TF-(1,64,mask=none)", "TF-(2,64,mask=none)", "ThirdTF-(1,64,mask=none)"),
+            "length": (16, 32, 64),
+            "learning_rate": (0.001, 0.0005, 0.0002),
+            "steps": 20000,
+        },
+        "paper": {
+            "architecture": ("TF-(1,64,mask=none)", "TF-(2,64,mask=none)", "ThirdTF-(1,64,mask=none)"),
+            "length": (16, 32, 64, 128),
+            "learning_rate": (0.001, 0.0005, 0.0002, 0.0001),
+            "steps": 250000,
+            "evaluate_every": 1000,
+        },
+    },
+    note="The slides have no such experiment.",
+)

@@ -1,0 +1,81 @@
+"""What a group of runs leaves on the disk beside the store, and who may write it.
+
+``checkpoints/GROUP.safetensors`` with the one before it as ``….previous``, used when the newer one is damaged;
+``weights/GROUP-STEP.safetensors`` of the runs that ended at that step; ``snapshots/…`` of the runs that wanted their
+weights kept there; ``locks/RUN.lock``, empty files whose locks the system lets go when a process dies.
+"""
+
+import fcntl
+from collections.abc import Callable, Collection, Iterable
+from contextlib import ExitStack
+from pathlib import Path
+
+from separatrix.files import write_atomically
+from separatrix.training.checkpoints import DamagedCheckpointError, read_checkpoint
+
+WEIGHTS, SNAPSHOTS, CHECKPOINTS, LOCKS = "weights", "snapshots", "checkpoints", "locks"
+
+
+class GroupFiles:
+    """The folder beside a store; ``said`` hears of damaged checkpoints."""
+
+    def __init__(self, folder: Path, said: Callable[[str], None]) -> None:
+        self.folder, self.said = folder, said
+
+    def locked(self, runs: Iterable[str]) -> ExitStack | None:
+        """The locks of all these runs until it is closed, or None when another process has one of them."""
+        folder = self.folder / LOCKS
+        folder.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as held:
+            # In order of names: of two processes that want overlapping runs one gets them all.
+            for run in sorted(runs):
+                handle = held.enter_context((folder / f"{run}.lock").open("ab"))
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    return None
+            return held.pop_all()
+
+    def keep(self, kind: str, group: str, step: int, weights: bytes) -> str:
+        """Write weights; returns the file's name as records hold it."""
+        name = f"{kind}/{group}-{step}.safetensors"
+        write_atomically(self.folder / name, weights)
+        return name
+
+    def save(self, group: str, content: bytes) -> None:
+        """Write a checkpoint; the one before it is kept."""
+        path = self._newest(group)
+        if path.exists():
+            path.replace(path.with_suffix(".previous"))
+        write_atomically(path, content)
+
+    def checkpoint(self, group: str, needed: Collection[str]) -> bytes | None:
+        """The newest checkpoint that is whole and in which the ``needed`` runs are still in training."""
+        newest = self._newest(group)
+        for path in (newest, newest.with_suffix(".previous")):
+            try:
+                content = path.read_bytes()
+                found = read_checkpoint(content, group)
+            except FileNotFoundError:
+                continue
+            except DamagedCheckpointError as error:
+                self.said(f"{path}: {error}; an earlier state is used")
+                continue
+            if set(needed) <= set(found.runs):
+                return content
+            self.said(f"{path}: its results are not in this store; an earlier state is used")
+        return None
+
+    def remove_checkpoints(self, group: str) -> None:
+        """The group is done, or is to start anew."""
+        for path in (self._newest(group), self._newest(group).with_suffix(".previous")):
+            path.unlink(missing_ok=True)
+
+    def tidy(self, group: str) -> None:
+        """Remove what a process that was killed had only begun to write; only by who holds the group's locks."""
+        for kind in (WEIGHTS, SNAPSHOTS, CHECKPOINTS):
+            for path in (self.folder / kind).glob(f".{group}*.partial"):
+                path.unlink(missing_ok=True)
+
+    def _newest(self, group: str) -> Path:
+        return self.folder / CHECKPOINTS / f"{group}.safetensors"

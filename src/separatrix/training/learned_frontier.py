@@ -1,0 +1,185 @@
+"""The learned frontier: the longest input that a model of each width learns, beside what its state can hold.
+
+For a pattern such as ``LSTM-(1,W)`` each width W climbs a ladder of lengths: a grid of learning rates is trained as one
+ensemble within a budget of steps, and the length counts as learned when its best run reaches the goal (99 % on fresh
+examples). A width stops at the first length that it does not learn; all widths climb together, so that an executor with
+several workers has something to do for each.
+
+The bound beside it is a theorem about all weights (``communication.bounds``): a recurrent model whose state has too few
+bits is wrong on some input of that length, however it was trained (BHBK24 Theorem 2 and its corollaries). Learning
+stops far below it; how far is what this shows. "Not learned" is evidence about this recipe and budget, not a proof.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from separatrix.errors import SeparatrixError
+from separatrix.models.architecture import ModelSpec
+from separatrix.models.naming import parse_spec
+from separatrix.training.group import Group, halving_rungs
+from separatrix.training.records import Record
+from separatrix.training.spec import RunSpec
+from separatrix.training.sweep import Cell
+
+Train: TypeAlias = Callable[[Sequence[Group]], Mapping[str, Record]]
+"""Trains groups and returns the records of their runs by name."""
+PRECISION_BITS = {"float32": 32, "float64": 64, "bfloat16": 32}
+_WIDTH = re.compile(r"(\(\s*\d+\s*,\s*)W\b")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ladder:
+    """What is asked: a task, patterns of models with W for the width, widths, lengths to climb, and the recipe.
+
+    >>> ladder = Ladder(task="index-lookup", patterns=("LSTM-(1,W)",), widths=(16, 32), lengths=(10, 20),
+    ...                 learning_rates=(0.005, 0.001), steps=500)
+    >>> ladder.model("LSTM-(1,W)", 16)
+    'LSTM-(1,16)'
+    """
+
+    task: str
+    patterns: tuple[str, ...]
+    widths: tuple[int, ...]
+    lengths: tuple[int, ...]
+    learning_rates: tuple[float, ...]
+    steps: int
+    goal: float = 0.99
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("patterns", "widths", "lengths", "learning_rates"):
+            values = getattr(self, name)
+            if not values or len(set(values)) < len(values):
+                raise SeparatrixError(f"{name}={list(values)} must name at least one value, and none twice")
+        if list(self.lengths) != sorted(self.lengths):
+            raise SeparatrixError(f"lengths={list(self.lengths)} must ascend: a width climbs them one after another")
+        for pattern in self.patterns:
+            if _WIDTH.search(pattern) is None:
+                raise SeparatrixError(f"{pattern!r} leaves no width open; write W for it, such as LSTM-(1,W)")
+            for width in self.widths:
+                for length in self.lengths:
+                    self.cell(pattern, width, length)
+
+    def model(self, pattern: str, width: int) -> str:
+        """The model of a width, in its canonical form."""
+        return str(parse_spec(_WIDTH.sub(lambda found: f"{found[1]}{width}", pattern)))
+
+    def cell(self, pattern: str, width: int, length: int) -> Cell:
+        """The runs that decide whether a width learns a length."""
+        model = self.model(pattern, width)
+        base = RunSpec(
+            task=self.task, architecture=model, length=length, learning_rate=self.learning_rates[0], steps=self.steps,
+            goal=self.goal, **self.settings,
+        )  # fmt: skip
+        runs = tuple(base.with_changes(learning_rate=rate) for rate in self.learning_rates)
+        return Cell((("architecture", model), ("length", length)), runs)
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One length tried by one width: the best accuracy, and whether it reached the goal."""
+
+    length: int
+    accuracy: float
+    learned: bool
+    steps: int
+    run: str
+
+
+@dataclass(frozen=True)
+class FrontierPoint:
+    """How far a model climbed, and how far any weights could carry it."""
+
+    pattern: str
+    width: int
+    model: str
+    rungs: tuple[Rung, ...]
+    state_bits: int | None
+    bound: int | None
+    bound_claim: str
+
+    @property
+    def learned(self) -> int | None:
+        """The longest length it learned."""
+        return max((rung.length for rung in self.rungs if rung.learned), default=None)
+
+    @property
+    def failed(self) -> Rung | None:
+        """The first length it did not learn; None when it climbed the whole ladder."""
+        return next((rung for rung in self.rungs if not rung.learned), None)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for machines."""
+        return {
+            "pattern": self.pattern,
+            "width": self.width,
+            "model": self.model,
+            "learned": self.learned,
+            "failed": None if self.failed is None else self.failed.length,
+            "state_bits": self.state_bits,
+            "bound": self.bound,
+            "bound_claim": self.bound_claim,
+            "rungs": [vars(rung) for rung in self.rungs],
+        }
+
+
+def climb(ladder: Ladder, train: Train) -> list[FrontierPoint]:
+    """Train what is needed and report every width; ``train`` may remember earlier runs, so that this is resumable."""
+    climbing = [(pattern, width) for pattern in ladder.patterns for width in ladder.widths]
+    rungs: dict[tuple[str, int], list[Rung]] = {place: [] for place in climbing}
+    for length in ladder.lengths:
+        if not climbing:
+            break
+        cells = {place: ladder.cell(*place, length) for place in climbing}
+        found = train([_group(cell) for cell in cells.values()])
+        for place, cell in cells.items():
+            best = cell.best(found)
+            if best is None:
+                raise SeparatrixError(f"{ladder.model(*place)} at length {length} was not trained; run it again")
+            reached = best.result.accuracy >= ladder.goal
+            rungs[place].append(Rung(length, best.result.accuracy, reached, best.result.step, best.spec.name))
+        climbing = [place for place in climbing if rungs[place][-1].learned]
+    return [_point(ladder, pattern, width, tuple(climbed)) for (pattern, width), climbed in rungs.items()]
+
+
+def _group(cell: Cell) -> Group:
+    first = cell.runs[0]
+    return Group(cell.runs, halving_rungs(first.steps, len(cell.runs), first.evaluate_every), first_goal_ends=True)
+
+
+def _point(ladder: Ladder, pattern: str, width: int, rungs: tuple[Rung, ...]) -> FrontierPoint:
+    model = ladder.model(pattern, width)
+    run = ladder.cell(pattern, width, ladder.lengths[0]).runs[0]
+    spec, precision = parse_spec(model), PRECISION_BITS[run.precision]
+    bound, claim = longest_possible(spec, run, precision)
+    bits = spec.state_bits(ladder.lengths[0], precision) if _constant_state(spec) else None
+    return FrontierPoint(pattern, width, model, rungs, bits, bound, claim)
+
+
+def _constant_state(spec: ModelSpec) -> bool:
+    """Whether what is carried past a cut does not grow with the input; anyone's own module may say so as well."""
+    return spec.state_numbers(1 << 20) == spec.state_numbers(1 << 10)
+
+
+def longest_possible(spec: ModelSpec, run: RunSpec, precision: int) -> tuple[int | None, str]:
+    """The longest N that the catalog's bounds leave open to a model on a task, and whose bound it is.
+
+    None where no bound bites: attention carries keys and values of the whole input, or nothing is known of the task.
+    """
+    from separatrix.communication.bounds import ModelSize, protocol_bounds
+
+    if _constant_state(spec):
+        kind, size = "rnn", ModelSize(spec.width, precision, state_bits=spec.state_bits(run.length, precision))
+    else:
+        shape = spec.entries[0].attention(spec.width, spec.options_of(spec.entries[0]))
+        if spec.depth > 1 or shape is None:
+            return None, ""
+        kind, size = "transformer-1layer", ModelSize(shape.dimension, precision, shape.heads)
+    limits = [
+        (longest, bound.claim)
+        for bound in protocol_bounds(run.task, kind)
+        if (longest := bound.longest_length(size, run.the_task())) is not None
+    ]
+    return min(limits, default=(None, ""))

@@ -1,0 +1,279 @@
+"""The explorer's parts without a server: traces, margins, own gains, the crew of processes, and the guard."""
+
+import asyncio
+import socket
+import threading
+import time
+from base64 import b64decode
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import uvicorn
+
+from separatrix.atlas.explorer import crew as crew_module
+from separatrix.atlas.explorer import guard, jobs, replies, serving
+from separatrix.atlas.explorer.building import built, cells_of, own_gain
+from separatrix.atlas.explorer.crew import Crew, Work
+from separatrix.atlas.explorer.jobs import Jobs, Ticket
+from separatrix.atlas.explorer.limits import ExplorerError, Limits
+from separatrix.atlas.explorer.look import look, picture
+from separatrix.atlas.explorer.requests import Input, Look, Setting
+from separatrix.atlas.explorer.runs import opened, snapshot_file
+from separatrix.atlas.explorer.trace import trace
+from separatrix.constructions import constructions
+from separatrix.errors import SeparatrixError
+from separatrix.networks import Attention, evaluate
+from separatrix.training.events import Result
+from separatrix.training.records import Records
+from separatrix.training.spec import RunSpec
+
+LENGTH = 8
+
+
+@pytest.mark.parametrize("name", constructions())
+def test_a_trace_ends_in_the_readouts_of_a_direct_evaluation(name: str) -> None:
+    made = built(Setting(construction=name, length=LENGTH))
+    cells = cells_of(Input(seed=1), made.task, LENGTH)
+    run = trace(made.network, cells, made.arithmetic)
+    direct = evaluate(made.network, cells[None], made.arithmetic)
+    assert run.raw.tolist() == direct.raw[0].tolist()
+    assert run.answers.tolist() == direct.answers[0].tolist()
+    for place, (_, layer) in enumerate(run.attention_layers):
+        if isinstance(layer, Attention):
+            weights = run.weights(place, 0, numpy.arange(made.network.positions))
+            assert weights.shape == (made.network.positions,) * 2
+            assert (weights.sum(axis=1) <= 1 + 1e-9).all() and (weights >= 0).all()
+
+
+@pytest.mark.parametrize("name", constructions())
+def test_every_construction_can_be_looked_at(name: str) -> None:
+    found = replies.LookReply.model_validate(look(Look(setting=Setting(construction=name, length=LENGTH))))
+    assert found.answers and all(each.right for each in found.answers)
+    assert found.margin is not None and found.margin.readout > 0
+    data = b64decode(found.attention.map.data)
+    assert len(data) == found.attention.map.rows * found.attention.map.columns
+
+
+@pytest.mark.parametrize("name", constructions())
+def test_the_gain_that_is_read_off_the_weights_is_the_theorems(name: str) -> None:
+    setting = Setting(construction=name, length=LENGTH)
+    own = own_gain(setting)
+    if own is None:
+        # Then no score depends on it: another one changes nothing.
+        other = built(setting.model_copy(update={"gain": "7/3"})).network
+        assert other.size_bits(8) == built(setting).network.size_bits(8)
+        return
+    own_margin = look(Look(setting=setting))["attention"]["map"]["data"]
+    assert look(Look(setting=setting.model_copy(update={"gain": str(own)})))["attention"]["map"]["data"] == own_margin
+
+
+def test_margins_fall_with_the_gain_and_are_below_zero_where_an_answer_is_wrong() -> None:
+    margins = []
+    for gain in ("6", "3", "2", "1/2"):
+        found = look(Look(setting=Setting(construction="index-lookup", length=16, gain=gain)))
+        margins.append(found["margin"]["readout"])
+        assert (margins[-1] < 0) == (not found["answers"][0]["right"])
+    assert margins == sorted(margins, reverse=True) and margins[0] > 0 > margins[-1]
+
+
+def test_long_maps_are_drawn_in_blocks() -> None:
+    found = look(Look(setting=Setting(construction="equality", length=520)))["attention"]["map"]
+    assert (found["rows"], found["columns"], found["block"]) == (260, 260, 2)
+    data = numpy.frombuffer(b64decode(found["data"]), dtype=numpy.uint8).reshape(260, 260)
+    # Every position looks at its partner half an input away, with almost all its weight.
+    assert (data.max(axis=1) > 240).all()
+    assert picture(numpy.array([[-1.0, 3.0]]))["kind"] == "linear"
+
+
+# -- the store ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Iterator[Records]:
+    with Records(tmp_path / "runs.sqlite") as found:
+        yield found
+
+
+@pytest.mark.parametrize("file", ["../secret", "/etc/passwd", "link/secret"])
+def test_files_outside_the_store_are_not_opened(records: Records, tmp_path: Path, file: str) -> None:
+    (tmp_path / "secret").write_text("secret")
+    records.files.mkdir()
+    (records.files / "link").symlink_to(tmp_path)
+    spec = RunSpec(task="index-lookup", architecture="TF-(1,8)", length=4, learning_rate=0.1, steps=4)
+    records.add_results([spec], [Result(spec.name, "steps", 4, 0.5, 1.0, 1.0, 9)], {}, file)
+    records.add_snapshots([spec.name], 2, file)
+    for step in (2, 4):
+        with pytest.raises(ExplorerError, match="outside its own folder"):
+            snapshot_file(records, records.get(spec.name), step)
+
+
+def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    with pytest.raises(ExplorerError, match="nothing is recorded"), opened(tmp_path / "none.sqlite"):
+        pass
+    assert not list(tmp_path.iterdir())
+
+
+def test_limits_that_make_no_sense_are_refused() -> None:
+    with pytest.raises(SeparatrixError, match="--max-seconds and --workers"):
+        Limits(max_seconds=0, workers=0)
+
+
+# -- processes ---------------------------------------------------------------------------------------------
+
+
+def in_crew(test: Callable[[Jobs], Awaitable[None]], limits: Limits, tmp_path: Path) -> None:
+    """Run a test inside an event loop with a crew of processes."""
+
+    async def run() -> None:
+        crew = Crew(tmp_path / "runs.sqlite", limits)
+        await crew.start()
+        work = Jobs(crew)
+        sweeper = asyncio.create_task(work.sweep())
+        try:
+            await test(work)
+        finally:
+            sweeper.cancel()
+            crew.close()
+
+    asyncio.run(run())
+
+
+def decide(name: str, length: int) -> str:
+    return f'{{"setting": {{"construction": "{name}", "length": {length}}}}}'
+
+
+async def ended(asked: Work | Ticket) -> Work:
+    work = asked.work if isinstance(asked, Ticket) else asked
+    await work.finished.wait()
+    return work
+
+
+def test_work_beyond_its_time_is_ended_and_the_next_is_done(tmp_path: Path) -> None:
+    async def test(work: Jobs) -> None:
+        beyond = await ended(await work.ask("verdict", decide("match2-code", 256)))
+        assert beyond.state == "failed" and beyond.problem is not None
+        assert beyond.problem[0] == "limit" and "--max-seconds" in beyond.problem[1]
+        # One process was ended; what comes next finds another.
+        for length in (4, 5, 6):
+            after = await ended(await work.ask("look", decide("index-lookup", length)))
+            assert after.state == "done"
+
+    in_crew(test, Limits(max_seconds=1.5, workers=1), tmp_path)
+
+
+def test_abandoned_and_equal_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "PATIENCE", 0.05)
+    monkeypatch.setattr(jobs, "ABANDONED_AFTER", 0.3)
+    monkeypatch.setattr(jobs, "SWEEP_EVERY", 0.05)
+    monkeypatch.setattr(crew_module, "MOST_WAITING", 1)
+
+    async def test(work: Jobs) -> None:
+        long = decide("match2-code", 256)
+        first, second = await work.ask("verdict", long), await work.ask("verdict", long)
+        assert isinstance(first, Ticket) and isinstance(second, Ticket)
+        assert first.work is second.work and first.name != second.name
+        # One asker gives up, the other still wants it.
+        work.cancel(first.name)
+        assert not first.work.finished.is_set() and b'"cancelled"' in first.as_json()
+        # A second long one waits, since the last process is kept for quick work; more than one may not wait.
+        waiting = await work.ask("verdict", decide("match2-code", 200))
+        assert isinstance(waiting, Ticket) and waiting.work.state == "waiting"
+        with pytest.raises(ExplorerError, match="waiting already"):
+            await work.ask("verdict", decide("match2-code", 128))
+        work.cancel(waiting.name)
+        assert waiting.work.state == "cancelled"
+        # Nobody asks for the other any more.
+        await asyncio.wait_for(first.work.finished.wait(), 20)
+        assert first.work.state == "cancelled"
+        with pytest.raises(ExplorerError, match="forgotten or never started"):
+            work.find("none")
+
+    in_crew(test, Limits(workers=2), tmp_path)
+
+
+def test_a_process_that_dies_is_replaced(tmp_path: Path) -> None:
+    async def test(work: Jobs) -> None:
+        asked = asyncio.create_task(work.ask("verdict", decide("match2-code", 256)))
+        while not [each for each in work.crew._workers if each.work is not None]:
+            await asyncio.sleep(0.01)
+        next(each for each in work.crew._workers if each.work is not None).process.kill()
+        lost = await ended(await asked)
+        assert lost.state == "failed" and lost.problem is not None and "was ended" in lost.problem[1]
+        assert (await ended(await work.ask("look", decide("equality", 4)))).state == "done"
+
+    in_crew(test, Limits(workers=1), tmp_path)
+
+
+# -- the guard ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("bound", "names", "host", "allowed"),
+    [
+        ("127.0.0.1", (), "127.0.0.1:8642", True),
+        ("127.0.0.1", (), "LOCALHOST", True),
+        ("127.0.0.1", (), "[::1]:8642", True),
+        ("127.0.0.1", (), "192.168.0.7", False),
+        ("127.0.0.1", (), "localhost.evil.example", False),
+        ("127.0.0.1", (), "", False),
+        ("0.0.0.0", (), "192.168.0.7:80", True),
+        ("0.0.0.0", (), "evil.example", False),
+        ("0.0.0.0", ("lab.example",), "lab.example:8642", True),
+        ("192.168.0.7", (), "192.168.0.7", True),
+        ("192.168.0.7", (), "192.168.0.8", False),
+    ],
+)
+def test_names_under_which_a_server_answers(bound: str, names: tuple[str, ...], host: str, allowed: bool) -> None:
+    assert guard.hosts_for(bound, names).allow(host) == allowed
+
+
+def test_a_body_that_does_not_arrive_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "BODY_SECONDS", 0.05)
+    sent: list[Any] = []
+
+    async def never(*_: Any) -> Any:
+        await asyncio.sleep(60)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "path": "/api/look", "method": "POST", "headers": [(b"host", b"localhost")]}
+    asyncio.run(guard.Guard(never, guard.hosts_for("127.0.0.1"))(scope, never, send))
+    assert sent[0]["status"] == 408
+
+
+def test_a_connection_that_sends_nothing_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "SECONDS_FOR_HEADERS", 0.2)
+
+    async def nothing(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"here"})
+
+    listening = serving.bound_socket("127.0.0.1", 0)
+    listening.listen()
+    config = uvicorn.Config(nothing, http=serving.ImpatientProtocol, lifespan="off", log_level="error", ws="none")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    try:
+        with socket.create_connection(listening.getsockname(), timeout=20) as slow:
+            slow.sendall(b"GET / HTTP/1.1\r\nHost:")
+            assert slow.recv(100) == b""
+        with socket.create_connection(listening.getsockname(), timeout=20) as quick:
+            quick.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            time.sleep(0.4)
+            assert quick.recv(1000).startswith(b"HTTP/1.1 200")
+    finally:
+        server.should_exit = True
+        thread.join(20)
+    listening.close()
+
+
+def test_a_port_in_use_ends_in_one_line() -> None:
+    with serving.bound_socket("127.0.0.1", 0) as first:
+        first.listen()
+        with pytest.raises(SeparatrixError, match="choose another --port"):
+            serving.bound_socket("127.0.0.1", first.getsockname()[1])

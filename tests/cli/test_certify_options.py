@@ -1,0 +1,128 @@
+"""What certify, export and frontier share on the command line, and the arithmetic of a certificate."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from separatrix.networks.store import load_network
+
+
+def test_a_certificate_over_the_reals(call, tmp_path):
+    folder = str(tmp_path / "made")
+    ended = call("certify", "nearest-neighbour", "-n", "8", "--arithmetic", "balls", "--out", folder, "--json")
+    assert ended.code == 0, ended.err
+    record = json.loads(ended.out)
+    assert record["certified"] is True
+    assert record["arithmetic"] == record["provenance"]["arithmetic"] == "balls:128"
+    assert "all real points" in record["inputs_covered"]
+    checked = json.loads(call("check", folder, "--json").out)
+    assert checked["valid"] is True
+    assert checked["provenance"]["arithmetic"] == "balls:128"
+
+
+def test_a_fixed_point_by_name(call, tmp_path):
+    ended = call(
+        "certify", "index-lookup", "-n", "64", "--arithmetic", "fixed:N=16,Kc=1,down", "--family", "digits",
+        "--gain", "12", "--out", str(tmp_path), "--json",
+    )  # fmt: skip
+    record = json.loads(ended.out)
+    assert record["certified"] is True
+    assert (record["width"], record["precision_bits"]) == (18, 10)
+
+
+def test_a_false_claim_over_the_reals_is_refuted(call, tmp_path):
+    ended = call(
+        "certify", "equality", "-n", "8", "--arithmetic", "balls:96", "--gain", "1/2", "--out", str(tmp_path / "made"),
+        "--json",
+    )  # fmt: skip
+    assert ended.code == 1
+    assert json.loads(ended.out)["counterexample"] is not None
+    assert not (tmp_path / "made").exists()
+
+
+def test_attention_and_codes_are_options(call, tmp_path):
+    narrow, wide = (
+        json.loads(call("certify", "equality", "-n", "16", "--out", str(tmp_path), "--json", *more).out)
+        for more in (("--family", "circle"), ("--max-inner", "1/8", "--attention", "hard"))
+    )
+    assert narrow["certified"] and wide["certified"]
+    assert narrow["width"] == 7 < wide["width"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("certify", "equality", "-n", "8", "--arithmetic", "float32"), ("float32", "balls")),
+        (("certify", "equality", "-n", "8", "--arithmetic", "ball"), ("ball",)),
+        (("certify", "equality", "-n", "8", "--arithmetic", "balls", "--exponent", "2"), ("--exponent 2",)),
+        (("certify", "equality", "-n", "8", "--attention", "soft"), ("soft",)),
+        (("certify", "equality", "-n", "8", "--max-inner", "2"), ("--max-inner 2",)),
+        (("certify", "equality", "-n", "8", "--family", "circles:x"), ("circles:x",)),
+        (("export", "equality", "-n", "8", "--to", "torch", "--out", "x", "--variant", "no"), ("no",)),
+        (("export", "equality", "-n", "8", "--to", "torch", "--out", "x", "--gain", "x"), ("--gain", "x")),
+        (("frontier", "mqar", "--to", "20"), ("--to 20", "mqar")),
+        (("frontier", "equality", "--max-memory", "x"), ("x", "size")),
+    ],
+)
+def test_bad_input_ends_in_one_line(call, arguments, words):
+    ended = call(*arguments)
+    assert ended.code == 2
+    assert ended.out == ""
+    assert len(ended.err.splitlines()) == 1, ended.err
+    assert all(word in ended.err for word in words), ended.err
+
+
+def test_export_takes_the_options_of_certify(call, tmp_path):
+    files = {}
+    for name, more in {
+        "own": (),
+        "paper": ("--variant", "paper"),
+        "gain": ("--gain", "40"),
+        "kc": ("--exponent", "3"),
+    }.items():
+        out = tmp_path / f"{name}.safetensors"
+        ended = call("export", "equality", "-n", "8", "--to", "safetensors", "--out", str(out), "--json", *more)
+        assert ended.code == 0, ended.err
+        files[name] = load_network(out)[1]
+        assert json.loads(ended.out)["variant"] == ("paper" if name == "paper" else "repaired")
+    assert len({files["own"], files["paper"], files["gain"]}) == 3
+    assert files["kc"] == files["own"], "Kc is the arithmetic's, the weights are the same"
+
+
+def test_an_interrupted_frontier_goes_on_from_its_store(tmp_path):
+    store = tmp_path / "store.json"
+    script = "import sys; from separatrix.cli import main; main()"
+    command = [
+        sys.executable,
+        "-c",
+        script,
+        "frontier",
+        "index-lookup",
+        "--from",
+        "4",
+        "--to",
+        "12",
+        "--store",
+        str(store),
+    ]
+    environment = {**os.environ, "COLUMNS": "100"}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+    end = time.monotonic() + 60
+    while not store.exists() or json.loads(store.read_text())["points"] == {}:
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"goes on from it" in errors
+    kept = json.loads(store.read_text())["points"]
+    assert kept
+    command[command.index("12")] = "4"
+    again = subprocess.run([*command, "--json"], capture_output=True, env=environment, check=True, timeout=60)
+    assert json.loads(again.stdout)["frontier"]["16"]
+    assert b"verdicts from" in again.stderr

@@ -1,0 +1,93 @@
+"""A script for the test on Ray: a real cluster of two nodes on this machine, one of which is killed in mid-sweep.
+
+A process of its own, so that Ray's threads, warnings and leftovers stay out of the test runner.
+
+    python -m tests.training.cluster SWEEP.toml STORE
+"""
+
+import io
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import torch
+from ray.cluster_utils import Cluster
+
+from separatrix.cli.app import run
+from separatrix.errors import SeparatrixError
+from separatrix.training.driver import Driver
+from separatrix.training.events import Event, Saved
+from separatrix.training.executors.ray import RayExecutor
+from separatrix.training.group import Group
+from separatrix.training.records import Records
+from separatrix.training.sweep_file import read_sweep
+from tests.training.cases import ENVIRONMENT, Listener, drive, tiny
+
+NODE: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 80 << 20}
+
+
+def say(**facts: Any) -> None:
+    sys.stdout.write(f"{json.dumps(facts)}\n")
+    sys.stdout.flush()
+
+
+class NodeKiller(Listener):
+    """Kills a node as soon as two groups, one on each node, have saved something and are still in training."""
+
+    def __init__(self, cluster: Cluster, node: Any) -> None:
+        super().__init__()
+        self.cluster, self.node = cluster, node
+        self.killed = False
+
+    def happened(self, group: Group, event: Event) -> None:
+        """Count who has saved."""
+        super().happened(group, event)
+        saved = {name for name, each in self.events if isinstance(each, Saved)}
+        if len(saved) >= 2 and not self.killed:
+            self.killed = True
+            self.cluster.remove_node(self.node, allow_graceful=False)
+
+
+def swept(address: str, file: Path, store: Path, heard: Listener, stopped: Callable[[], bool]) -> bool:
+    """Train a sweep on the cluster; whether it came to its end."""
+    sweep = read_sweep(file)
+    with Records(store) as records:
+        executor = RayExecutor(address, save_every_seconds=0.05, stopped=stopped)
+        return Driver(records, executor, ENVIRONMENT, heard, stopped=stopped).run(sweep.groups(sweep.cells()))
+
+
+def main(file: Path, store: Path, folder: str) -> None:
+    """Stop a sweep, go on with it, kill a node on the way."""
+    torch.set_num_threads(1)
+    cluster = Cluster(initialize_head=True, head_node_args={**NODE, "include_dashboard": False, "temp_dir": folder})
+    try:
+        node = cluster.add_node(**NODE)
+        heard = Listener()
+        done = swept(cluster.address, file, store, heard, lambda: len(heard.of(Saved)) >= 4)
+        say(happened="stopped", done=done, saved=len(heard.of(Saved)))
+        killer = NodeKiller(cluster, node)
+        done = swept(cluster.address, file, store, killer, lambda: False)
+        say(happened="swept", done=done, killed=killer.killed, messages=killer.messages)
+        try:
+            drive(store, [Group((tiny(architecture="Transfomer-(1,8)"),))], RayExecutor(cluster.address))
+        except SeparatrixError as error:
+            say(happened="refused", reason=str(error))
+        words = ["train", "majority", "TF-(1,8)", "--length", "3", "--lr", "0.01", "--steps", "20", "--json"]
+        with redirect_stdout(io.StringIO()) as out:
+            code = run([*words, "--store", f"{store}.other", "--executor", "ray", "--address", cluster.address])
+        say(happened="trained", code=code, run=json.loads(out.getvalue())["runs"][0])
+    finally:
+        cluster.shutdown()
+
+
+if __name__ == "__main__":
+    scratch = tempfile.mkdtemp(prefix="ray-")  # Ray's sockets need a short path
+    try:
+        main(Path(sys.argv[1]), Path(sys.argv[2]), scratch)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)

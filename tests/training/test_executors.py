@@ -1,0 +1,194 @@
+"""Executors: where a group trains changes nothing, and a worker may die at any moment."""
+
+import multiprocessing
+import os
+import signal
+import struct
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.training.driver import Driver
+from separatrix.training.events import Event, Finished, Saved
+from separatrix.training.executors import local as local_module
+from separatrix.training.executors.executor import Failure, Job
+from separatrix.training.executors.local import LocalExecutor
+from separatrix.training.executors.opening import open_executor
+from separatrix.training.executors.processes import ProcessExecutor, _Worker
+from separatrix.training.group import Group
+from separatrix.training.records import Records
+from tests.training.cases import CPU, ENVIRONMENT, Listener, contents, drive, grid, leftovers, small_sweep, tiny
+
+
+class Murderer(Listener):
+    """Kills every worker process right after some checkpoints were recorded."""
+
+    def __init__(self, moments: tuple[int, ...]) -> None:
+        super().__init__()
+        self.moments = moments
+        self.killed: list[int] = []
+
+    def happened(self, group: Group, event: Event) -> None:
+        super().happened(group, event)
+        if isinstance(event, Saved) and len(self.of(Saved)) in self.moments:
+            for child in multiprocessing.active_children():
+                assert child.pid is not None
+                os.kill(child.pid, signal.SIGKILL)
+                self.killed.append(child.pid)
+
+
+def test_killed_workers_are_replaced_and_nothing_changes(tmp_path: Path) -> None:
+    groups = small_sweep(steps=60)
+    drive(tmp_path / "undisturbed.sqlite", groups)
+    store = tmp_path / "runs.sqlite"
+    murderer = Murderer((2, 30))
+    drive(store, groups, ProcessExecutor(CPU, workers=2, save_every_seconds=0.0, threads=1), murderer)
+    assert len(murderer.killed) >= 3
+    lost = [message for message in murderer.messages if "ended with -9" in message]
+    assert len(lost) >= 2, "two groups were in training at the first kill"
+    assert contents(store) == contents(tmp_path / "undisturbed.sqlite")
+    assert leftovers(store) == []
+    assert multiprocessing.active_children() == []
+
+
+def test_a_worker_that_died_while_idle_costs_nothing() -> None:
+    """And one process trains several groups, one after another."""
+    groups = [Group((tiny(seed=seed, steps=20),)) for seed in range(3)]
+    left = [Job(group) for group in groups]
+    executor = ProcessExecutor(CPU, workers=1)
+    done: list[str] = []
+    failures: list[Failure] = []
+    workers: set[int | None] = set()
+    for job, outcome in executor.run(lambda: left.pop(0) if left else None):
+        workers |= {child.pid for child in multiprocessing.active_children()}
+        if isinstance(outcome, Failure):
+            failures.append(outcome)
+            left.append(job)
+        if outcome is None:
+            done.append(job.group.name)
+            if len(done) == 2:
+                child = multiprocessing.active_children()[0]
+                child.kill()
+                child.join()
+    assert sorted(done) == sorted(group.name for group in groups)
+    assert [failure.out_of_memory for failure in failures] == [False]
+    assert len(workers) == 2
+
+
+def test_a_worker_that_dies_in_the_middle_of_a_message_is_lost_like_any_other() -> None:
+    @dataclass
+    class Dead:
+        pid: int = 1
+        exitcode: int = -9
+
+        def join(self) -> None:
+            """It has ended."""
+
+    ours, theirs = multiprocessing.Pipe()
+    os.write(theirs.fileno(), struct.pack("!i", 1000) + b"the beginning of a checkpoint")
+    theirs.close()
+    worker: Any = _Worker(Dead(), ours, Job(Group((tiny(),))))  # type: ignore[arg-type]
+    crew = [worker]
+    outcomes = list(ProcessExecutor(CPU, 1)._heard(worker, crew))
+    assert [outcome for _, outcome in outcomes] == [Failure("process 1 ended with -9", False)]
+    assert crew == []
+
+
+def test_mistakes_in_a_worker_are_told_by_the_driver(tmp_path: Path) -> None:
+    executor = ProcessExecutor(CPU, workers=1)
+    with pytest.raises(SeparatrixError, match="unknown architecture 'Transfomer'; nearest: transformer"):
+        drive(tmp_path / "runs.sqlite", [Group((tiny(architecture="Transfomer-(1,8)"),))], executor)
+    assert multiprocessing.active_children() == []
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits memory by way of /proc")
+def test_a_real_lack_of_memory_in_a_worker_splits_the_group(tmp_path: Path) -> None:
+    store = tmp_path / "runs.sqlite"
+    hungry = "tests.training.hungry:Hungry-(1,8)"
+    group = Group(grid(4, architecture=hungry, steps=2, evaluate_every=2, probe_examples=4, evaluation_examples=4))
+    heard = drive(store, [group], ProcessExecutor(CPU, workers=1))
+    assert heard.messages
+    assert all(message.endswith("ran out of memory; they go on as two groups") for message in heard.messages)
+    assert set(contents(store)) == {spec.name for spec in group.specs}
+    assert leftovers(store) == []
+
+
+@pytest.mark.parametrize(
+    ("error", "memory"),
+    [
+        (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate\nmore"), True),
+        (MemoryError(), True),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"), True),
+        (RuntimeError("CUDA error: out of memory\nCompile with TORCH_USE_CUDA_DSA"), True),
+        (RuntimeError("shapes cannot be multiplied"), False),
+        (ValueError("anything else"), False),
+    ],
+)
+def test_what_is_a_lack_of_memory_and_what_a_defect(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, memory: bool
+) -> None:
+    def failing(*_: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr(local_module, "train", failing)
+    left = [Job(Group((tiny(),)))]
+    outcomes = LocalExecutor(CPU).run(lambda: left.pop() if left else None)
+    if memory:
+        found = [outcome for _, outcome in outcomes]
+        assert len(found) == 1
+        assert isinstance(found[0], Failure)
+        assert found[0].out_of_memory
+        assert "\n" not in found[0].reason
+    else:
+        with pytest.raises(type(error), match=str(error)):
+            list(outcomes)
+
+
+def test_executors_are_opened_by_name_and_say_how_many_threads_they_use() -> None:
+    assert isinstance(open_executor("local", device="cpu", threads=1)[0], LocalExecutor)
+    crew, about = open_executor("processes", device="cpu", workers=64)
+    assert isinstance(crew, ProcessExecutor)
+    assert about["threads"] == crew.threads == 1
+    crew, about = open_executor("processes", device="cpu", workers=2, threads=3)
+    assert about["threads"] == 3
+    assert about["executor"] == "processes"
+    with pytest.raises(UnknownNameError, match="nearest: processes"):
+        open_executor("proceses", device="cpu")
+    with pytest.raises(SeparatrixError, match="5000 worker processes are out of range"):
+        open_executor("processes", device="cpu", workers=5000)
+
+
+def test_a_driver_that_fails_ends_its_workers(tmp_path: Path) -> None:
+    class Failing(Listener):
+        def happened(self, group: Group, event: Event) -> None:
+            if isinstance(event, Finished):
+                raise SeparatrixError("the sink is full")
+
+    with Records(tmp_path / "runs.sqlite") as records:
+        driver = Driver(records, ProcessExecutor(CPU, workers=1), ENVIRONMENT, Failing())
+        with pytest.raises(SeparatrixError, match="the sink is full"):
+            driver.run([Group((tiny(steps=20),))])
+    assert multiprocessing.active_children() == []
+
+
+Stopping = Callable[[], bool]
+
+
+def test_stopping_saves_what_workers_have(tmp_path: Path) -> None:
+    groups = [Group(grid(2, steps=4000, evaluate_every=50)), Group(grid(2, steps=4000, evaluate_every=50, length=5))]
+    heard = Listener()
+    stopped: Stopping = lambda: len(heard.events) >= 6  # noqa: E731
+    executor = ProcessExecutor(CPU, workers=2, save_every_seconds=1000.0, stopped=stopped)
+    store = tmp_path / "runs.sqlite"
+    with Records(store) as records:
+        assert not Driver(records, executor, ENVIRONMENT, heard, stopped=stopped).run(groups)
+    saved = heard.of(Saved)
+    assert len(saved) == len(heard.starts) >= 1, "everyone who had begun saved once, at the end"
+    assert all(each.step > 0 for each in saved)
+    assert len(leftovers(store)) == len(saved)

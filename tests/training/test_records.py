@@ -1,0 +1,140 @@
+"""Reading a store, taking runs elsewhere and reading them back."""
+
+import csv
+import json
+import sys
+
+import pytest
+
+from separatrix.errors import SeparatrixError
+from separatrix.training.checkpoints import weights_of
+from separatrix.training.export_records import ExportedRecords, export
+from separatrix.training.group import Group
+from separatrix.training.records import ENVIRONMENT_VARIABLE, Records, store_path
+from tests.training.cases import drive, grid, tiny
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """Three runs; two of them trained together and kept weights."""
+    path = tmp_path_factory.mktemp("store") / "runs.sqlite"
+    drive(path, [Group(grid(2, steps=40, snapshots=(0, 30))), Group((tiny(seed=7, steps=40),))])
+    return path
+
+
+@pytest.fixture
+def records(store):
+    with Records(store) as opened:
+        yield opened
+
+
+def test_runs_are_found_by_the_beginning_of_their_name(records):
+    for record in records.all():
+        assert records.get(record.spec.name[:9]) == record
+    for wrong in ("", "zz", "%", "_" * 16):
+        with pytest.raises(SeparatrixError, match="no run"):
+            records.get(wrong)
+
+
+def test_an_ambiguous_beginning_is_refused(tmp_path):
+    specs = [tiny(seed=seed, steps=1, evaluate_every=1) for seed in range(20)]
+    drive(tmp_path / "many.sqlite", [Group(tuple(specs))])
+    first = [spec.name[0] for spec in specs]
+    digit = max(first, key=first.count)
+    with Records(tmp_path / "many.sqlite") as records, pytest.raises(SeparatrixError, match="several"):
+        records.get(digit)
+
+
+def test_the_frame_has_a_row_for_each_run(records):
+    frame = records.frame()
+    assert len(frame) == 3
+    assert set(frame["name"]) == {record.spec.name for record in records.all()}
+    assert {"task", "architecture", "learning_rate", "accuracy", "seconds", "environment"} <= set(frame.columns)
+    assert json.loads(frame["snapshots"][0]) in ([], [0, 30])
+
+
+def test_a_table_without_pandas_ends_in_one_line(records, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(SeparatrixError, match=r"separatrix\[records\]"):
+        records.frame()
+
+
+def test_exported_runs_are_read_back_as_they_were(records, tmp_path):
+    path = tmp_path / "out" / "runs.json"
+    assert export(records, records.all(), path) == 3
+    back = ExportedRecords([path.parent])
+    for record in records.all():
+        name = record.spec.name
+        again = back.get(name[:10])
+        assert again.spec == record.spec
+        assert again.environment == record.environment
+        assert again.result.accuracy == record.result.accuracy
+        assert [(p.step, p.accuracy) for p in back.curve(name)] == [
+            (p.step, pytest.approx(p.accuracy, abs=1e-6)) for p in records.curve(name)
+        ]
+        assert set(back.snapshots(name)) == set(records.snapshots(name)) == set(record.spec.snapshots)
+        for step, file in back.snapshots(name).items():
+            ours, theirs = (
+                weights_of(file.read_bytes(), name),
+                weights_of(records.snapshots(name)[step].read_bytes(), name),
+            )
+            assert ours.keys() == theirs.keys()
+            assert all((ours[key] == theirs[key]).all() for key in ours)
+    assert back.find(["nothing"]) == {}
+    assert [record.spec.name for record in back.all()] == [record.spec.name for record in records.all()]
+
+
+def test_a_changed_description_is_noticed(records, tmp_path):
+    path = tmp_path / "runs.json"
+    export(records, records.all(), path)
+    path.write_text(path.read_text().replace('"batch":8', '"batch":9', 1))
+    with pytest.raises(SeparatrixError, match="was changed"):
+        ExportedRecords([path])
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": "other"}', '{"format": "separatrix-runs-1"}'])
+def test_what_is_no_export_is_refused_in_one_line(tmp_path, content):
+    path = tmp_path / "runs.json"
+    path.write_text(content)
+    with pytest.raises(SeparatrixError, match="runs"):
+        ExportedRecords([path])
+
+
+def test_an_empty_folder_and_a_missing_file_are_refused(tmp_path):
+    for path in (tmp_path, tmp_path / "none.json"):
+        with pytest.raises(SeparatrixError):
+            ExportedRecords([path])
+
+
+def test_csv_and_parquet_hold_the_same_table(records, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    for curves, rows in ((False, 3), (True, 6)):
+        assert export(records, records.all(), tmp_path / "a.csv", curves=curves) == rows
+        assert export(records, records.all(), tmp_path / "a.parquet", curves=curves) == rows
+        with (tmp_path / "a.csv").open() as file:
+            texts = list(csv.DictReader(file))
+        table = parquet.read_table(tmp_path / "a.parquet").to_pylist()
+        assert len(texts) == len(table) == rows
+        assert [float(row["accuracy"]) for row in texts] == [row["accuracy"] for row in table]
+        assert list(texts[0]) == list(table[0])
+
+
+def test_exports_that_cannot_be_are_refused(records, tmp_path, monkeypatch):
+    with pytest.raises(SeparatrixError, match="must end in"):
+        export(records, records.all(), tmp_path / "runs.doc")
+    with pytest.raises(SeparatrixError, match="nothing to write"):
+        export(records, [], tmp_path / "runs.csv")
+    with pytest.raises(SeparatrixError, match="--curves"):
+        export(records, records.all(), tmp_path / "runs.json", curves=True)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(SeparatrixError, match=r"separatrix\[records\]"):
+        export(records, records.all(), tmp_path / "runs.parquet")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_store_is_named_by_option_environment_or_default(monkeypatch, tmp_path):
+    monkeypatch.delenv(ENVIRONMENT_VARIABLE, raising=False)
+    assert str(store_path(None)) == "runs.sqlite"
+    monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(tmp_path / "mine.sqlite"))
+    assert store_path(None) == tmp_path / "mine.sqlite"
+    assert store_path(tmp_path / "other.sqlite") == tmp_path / "other.sqlite"

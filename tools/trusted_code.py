@@ -1,0 +1,112 @@
+"""How much code has to be trusted for a certificate: ``python -m tools.trusted_code`` prints the table of the docs
+and ``--write docs/constructions.md`` puts it there.
+
+For each method these are the checker, what a claim and a verdict are, the method's own file and every file of the room
+``certificates`` that these import, directly or not; read off the source. Left out is the search for counterexamples
+(``refutations/``): what it finds is run before it is reported, and it cannot make a claim valid. The arithmetic, the
+networks' evaluation and the tasks are trusted as well; they say what a claim means.
+"""
+
+import ast
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from tools.pages import print_or_write
+
+from separatrix.certificates import Claim, check, methods
+from separatrix.constructions import constructions
+from separatrix.errors import SeparatrixError
+
+SOURCE = Path(__file__).resolve().parent.parent / "src"
+CERTIFICATES = "separatrix.certificates"
+LARGEST = 600
+
+
+def module_file(module: str) -> Path:
+    """The file of a module or package."""
+    plain = SOURCE.joinpath(*module.split(".")).with_suffix(".py")
+    return plain if plain.exists() else SOURCE.joinpath(*module.split("."), "__init__.py")
+
+
+def is_trusted(module: str) -> bool:
+    """Whether a module is no search for counterexamples."""
+    return not module.startswith(f"{CERTIFICATES}.refutations")
+
+
+def imports(module: str) -> set[str]:
+    """The modules of the room that a module names in its imports, wherever they stand in the file."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(module_file(module).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module is not None:
+            names = [node.module, *[f"{node.module}.{alias.name}" for alias in node.names]]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        found |= {name for name in names if name.startswith(CERTIFICATES) and module_file(name).exists()}
+    return found
+
+
+def closure(modules: Iterable[str]) -> set[str]:
+    """All modules that some need, without searches; a package's own file counts with its modules."""
+    reached: set[str] = set()
+    left = set(modules)
+    while left:
+        module = left.pop()
+        if module in reached or not is_trusted(module):
+            continue
+        reached.add(module)
+        left |= imports(module)
+        if module != CERTIFICATES:
+            left.add(module.rpartition(".")[0])
+    return reached
+
+
+def modules_of(method: str) -> list[str]:
+    """Where the trust in a method's certificates begins."""
+    return [f"{CERTIFICATES}.checker", type(methods()[method]).__module__]
+
+
+def code_lines(file: Path) -> int:
+    """Lines that are neither blank nor only a comment or a docstring."""
+    text = file.read_text(encoding="utf-8")
+    left_out: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            left_out |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    lines = enumerate(text.splitlines(), start=1)
+    return sum(bool(line.strip()) and not line.lstrip().startswith("#") and n not in left_out for n, line in lines)
+
+
+def used_by() -> dict[str, list[str]]:
+    """The constructions whose certificates each method gives, at a small length of each."""
+    found: dict[str, list[str]] = {name: [] for name in methods()}
+    for name, construction in constructions().items():
+        for length in range(max(8, construction.minimum_length), 40):
+            try:
+                built = construction.build(length)
+            except SeparatrixError:
+                continue
+            verdict = check(built.network, Claim(built.task, length, built.arithmetic))
+            found[verdict.method].append(name)
+            break
+    return found
+
+
+def table() -> str:
+    """The table in Markdown."""
+    others = "none with its own options", "all, at small lengths"
+    rows = ["| method | constructions | files | lines of code | all lines |", "|---|---|---:|---:|---:|"]
+    for method, names in used_by().items():
+        files = [module_file(module) for module in closure(modules_of(method))]
+        code = sum(code_lines(file) for file in files)
+        every = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files)
+        rows.append(
+            f"| {method} | {', '.join(names) or others[method == 'enumeration']} | {len(files)} | {code} | {every} |"
+        )
+    return "\n".join(rows)
+
+
+if __name__ == "__main__":
+    sys.exit(print_or_write(table(), sys.argv[1:]))
