@@ -100,7 +100,7 @@ def test_other_roundings_and_hard_attention_answer_too(scoring, rounding):
 
 @pytest.mark.parametrize("construction", [MQAR, ASSOCIATIVE_RECALL, NEAREST_NEIGHBOUR])
 def test_the_originals_of_the_paper_are_kept_as_variants(construction):
-    assert construction.variants == ("repaired", "query-scale", "unmasked")
+    assert construction.variants == ("repaired", "query-scale", "unmasked", "clamped-labels", "exact-labels")
     built = construction.build(64, Options(variant="query-scale"))
     assert "query-scale" in built.network.about
 

@@ -1,4 +1,4 @@
-"""A layer that needs 64 MB for each member, in a process that may grow by 160 MB: a real lack of memory."""
+"""A layer that needs hundreds of MB for each member, in a process that may grow by 600 MB: a real lack of memory."""
 
 import resource
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-MORE = 160 << 20
-COPIES = 1 << 15
+MORE = 600 << 20
+COPIES = 1 << 13
 
 
 def limit_memory() -> None:

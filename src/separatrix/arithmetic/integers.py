@@ -32,6 +32,9 @@ BLOCK = 1 << 16
 OPERAND = 1 << 62
 """Operands of the wide functions are smaller than this in magnitude."""
 
+SPARSE = 4
+"""A matrix with at most one entry in four that is not 0 is multiplied entry by entry."""
+
 WIDEST_SCALE = 1 << 56
 """The wide product takes 63 − bits(scale) bits per step; from here on Python ints are as quick."""
 
@@ -120,6 +123,12 @@ def matmul_of_rounded_products(left: RawArray, right: RawArray, grid: Grid) -> R
     largest = min(magnitude(left) * magnitude(right) // grid.scale + 1, grid.limit)
     if left.dtype == object or largest * inner < WORD:
         total = np.zeros(shape, dtype=left.dtype)
+        if right.ndim == 2 and SPARSE * np.count_nonzero(right) <= right.size:
+            # Matrices that pick coordinates are nearly all zeros, and products with 0 are 0 however they are rounded.
+            for place in np.flatnonzero(right.any(axis=1)):
+                kept = np.flatnonzero(right[place])
+                total[..., kept] += multiply_rounded(left[..., place, None], right[place, kept], grid)
+            return saturate(total, grid.limit)
         for products in blocks:
             total += products.sum(axis=-2)
         return saturate(total, grid.limit)

@@ -10,8 +10,6 @@ LONGEST_LABEL = 5
 """Symbols with longer names are cut."""
 
 
-
-
 def position_labels(task: Task, row: Sequence[Any], length: int) -> list[str]:
     """A short text for each position: its symbol, or its number where a cell is no symbol."""
     if task.features(length):

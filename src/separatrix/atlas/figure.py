@@ -68,4 +68,9 @@ def themed(markup: str) -> str:
     markup = re.sub(r'(<path[^>]*style="[^"]*)fill: #ffffff', r"\1fill: none", markup)
     for colour, variable in THEME.items():
         markup = re.sub(f"{colour}(?![0-9a-f])", f"var({variable})", markup, flags=re.IGNORECASE)
-    return re.sub(r"-?\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), markup)
+    # Coordinates alone, not the text of labels.
+    return re.sub(r' (?:d|x|y|points|transform)="[^"]*"', lambda found: _shortened(found[0]), markup)
+
+
+def _shortened(attribute: str) -> str:
+    return re.sub(r"-?\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), attribute)

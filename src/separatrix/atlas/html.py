@@ -39,9 +39,7 @@ def table(
         line = "".join(cell("td", column, value, None if column else target) for column, value in enumerate(row))
         body += f"<tr>{line}</tr>"
     title = f"<caption>{escape(caption)}</caption>" if caption else ""
-    return (
-        f'<div class="scroll" tabindex="0"><table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-    )
+    return f'<div class="scroll" tabindex="0"><table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def style() -> str:

@@ -69,15 +69,9 @@ class Place:
 
     def device_text(self) -> str:
         """The device for people."""
-        import torch
+        from separatrix.training.devices import device_text
 
-        from separatrix.training.devices import device_named
-
-        device = device_named(self.device)
-        if device.type == "cuda":
-            return torch.cuda.get_device_name(device)
-        threads = self.threads_of_worker() or torch.get_num_threads()
-        return f"this CPU with {threads} thread{'' if threads == 1 else 's'}"
+        return device_text(self.device, self.threads_of_worker())
 
     def opened(self, stopped: Callable[[], bool]) -> "tuple[Executor, dict[str, Any]]":
         """The executor and what records say about it."""

@@ -62,11 +62,15 @@ def _own(text: str) -> "ModelDescription":
 
     spec = parse_spec(text)
     layers: list[LayerDescription] = []
-    for entry in dict.fromkeys(spec.entries):
-        options, count = spec.options_of(entry), spec.entries.count(entry)
+    # Layers of one kind may keep different amounts, such as convolutions whose reach doubles.
+    kept = [
+        (entry, entry.state_numbers_at(layer, spec.width, spec.options_of(entry), 1))
+        for layer, entry in enumerate(spec.entries)
+    ]
+    for entry, numbers in dict.fromkeys(kept):
+        options, count = spec.options_of(entry), kept.count((entry, numbers))
         shape = entry.attention(spec.width, options)
         heads, head_width = (0, 0) if shape is None else (shape.heads, shape.dimension)
-        numbers = entry.state_numbers(spec.width, options, 1)
         state = (StatePart("state", numbers, str(numbers)),) if entry.recurrent else ()
         kind = "recurrent" if entry.recurrent else "attention"
         layers.append(

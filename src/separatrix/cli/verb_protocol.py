@@ -78,7 +78,7 @@ def command(
     arithmetic: Annotated[
         str | None, typer.Option("--arithmetic", help="Another arithmetic, such as fixed:N=16,Kc=2,down or float32.")
     ] = None,
-    attention: AttentionOption = "softmax",
+    attention: AttentionOption = None,
     settings: SettingsOption = None,
     as_json: JsonOption = False,
 ) -> int:
@@ -125,7 +125,7 @@ def command(
 
 
 def _subject(
-    name: str, length: int | None, exponent: int | None, rounding: str, arithmetic: str | None, attention: str,
+    name: str, length: int | None, exponent: int | None, rounding: str, arithmetic: str | None, attention: str | None,
     settings: list[str],
 ) -> Subject:  # fmt: skip
     from separatrix.arithmetic import FixedPoint, arithmetic_named
@@ -138,7 +138,7 @@ def _subject(
         from separatrix.networks.store import load_network
 
         loaded, _ = load_network(path / NETWORK_FILE if path.is_dir() else path)
-        if settings or attention != "softmax":
+        if settings or attention is not None:
             raise SeparatrixError("--set and --attention are for constructions; a file holds a finished network")
         if rounding not in ("down", "nearest"):
             raise SeparatrixError(f"--rounding {rounding} is unknown; choose down or nearest")

@@ -149,10 +149,8 @@ def _planned(
     quiet: bool,
 ) -> "Plan":
     """What is left to do and how long it will take; a store that is not there yet is not made for that."""
-    import torch
-
     from separatrix.cli.progress import progress_bar
-    from separatrix.training.devices import device_named, environment
+    from separatrix.training.devices import device_named, environment, using_threads
     from separatrix.training.planning import counted, plan
     from separatrix.training.records import Records, store_path
 
@@ -165,17 +163,12 @@ def _planned(
     if not estimate:
         return counted(groups, recorded, full_grid=full_grid)
     device = device_named(place.device)
-    before = torch.get_num_threads()
-    torch.set_num_threads(place.threads_of_worker() or before)
-    try:
+    with using_threads(place.threads_of_worker()), progress_bar("timing one step of each shape", quiet) as show:
         where = environment(device, place.executor)
-        with progress_bar("timing one step of each shape", quiet) as show:
-            return plan(
-                groups, recorded, earlier, device, where, full_grid=full_grid, workers=place.groups_at_once(),
-                told=lambda done, total: show("timing one step of each shape", done, total),
-            )  # fmt: skip
-    finally:
-        torch.set_num_threads(before)
+        return plan(
+            groups, recorded, earlier, device, where, full_grid=full_grid, workers=place.groups_at_once(),
+            told=lambda done, total: show("timing one step of each shape", done, total),
+        )  # fmt: skip
 
 
 def _plan_text(title: str, plan: "Plan", place: Place) -> str:

@@ -1,6 +1,8 @@
 """Which device trains, and what its errors mean."""
 
 import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -62,3 +64,23 @@ def out_of_memory(error: BaseException) -> bool:
         return True
     told = ("can't allocate memory", "CUDA error: out of memory", "CUBLAS_STATUS_ALLOC_FAILED")
     return isinstance(error, RuntimeError) and any(each in str(error) for each in told)
+
+
+def device_text(name: str, threads: int) -> str:
+    """The device for people; ``threads`` 0 means those that torch uses."""
+    device = device_named(name)
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    count = threads or torch.get_num_threads()
+    return f"this CPU with {count} thread{'' if count == 1 else 's'}"
+
+
+@contextmanager
+def using_threads(count: int) -> Iterator[None]:
+    """Within it torch uses this many threads; 0 changes nothing."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -176,12 +176,12 @@ class Ensemble:
 def compile_blocks(model: SequenceModel) -> None:
     """Fuse what stands between the products of a block; blocks of one kind share one compilation.
 
-    Set ``SEPARATRIX_COMPILE=0`` to train without it: the first step of a new shape then starts at once. Bare blocks are
-    loops over time of fused cells, in which there is nothing left to fuse and which the compiler does not take.
+    Set ``SEPARATRIX_COMPILE=0`` to train without it: the first step of a new shape then starts at once. Some mixers are
+    loops over time, which the compiler would unroll; they say that they do not compile.
     """
     if os.environ.get("SEPARATRIX_COMPILE", "1") != "0":
         for block in model.blocks:
-            if not block.bare:
+            if block.mixer.compiles:
                 block.compile()
 
 

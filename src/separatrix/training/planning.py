@@ -2,8 +2,8 @@
 
 The time of a step is taken from records of the same shapes that were trained on the same device with as many members;
 where there are none it is measured: a few steps and one evaluation of the real ensemble. A shape whose step would take
-longer than :data:`LONGEST_STEP` seconds is never tried whole (a laptop may plan the paper's sweep): there one member on
-a few examples is measured and multiplied, which says the order of magnitude.
+longer than :data:`LONGEST_STEP` seconds is never tried whole (a laptop may plan the paper's sweep): there fewer members
+and examples are measured, as many as take about that long, and multiplied, which says the order of magnitude.
 
 All numbers are "at most": a cell that reaches its goal ends early. Members that successive halving removes are counted
 until the rung at which they leave; the time of a smaller ensemble lies on the line between one member and all.
@@ -29,6 +29,7 @@ MEASURED_SECONDS = 0.4
 """How long one shape is measured at most, after the first step."""
 MOST_SAMPLES = 25
 SMALL_BATCH = 4
+GROWTH = 4
 SMALL_EVALUATION = 256
 
 
@@ -223,27 +224,35 @@ def known_timings(records: Sequence[Record], environment: Mapping[str, Any]) -> 
 
 def measure(specs: Sequence[RunSpec], device: torch.device) -> Timing:
     """Time a few steps of these runs; nothing is kept."""
-    first = specs[0]
-    small = replace(first, batch=min(SMALL_BATCH, first.batch))
-    tiny = Ensemble([small], device)
-    tiny.advance(1)
-    # The best of a few: a busy machine makes single steps look slow, and this number is multiplied.
-    alone = min(_seconds(tiny, 1, device) for _ in range(3))
-    factor = len(specs) * first.batch / small.batch
-    if alone * factor > LONGEST_STEP:
-        # An example is evaluated in about a third of the time that it is trained in.
-        return Timing(alone * factor, alone * factor / len(specs), alone * factor / first.batch / 3, "extrapolated")
-    del tiny
+    first, members, batch = specs[0], 1, min(SMALL_BATCH, specs[0].batch)
+    while True:
+        seconds = _tried(specs[:members], batch, device)
+        factor = len(specs) * first.batch / (members * batch)
+        if seconds * factor <= LONGEST_STEP or factor == 1:
+            break
+        if seconds * GROWTH > LONGEST_STEP:
+            # An example is evaluated in about a third of the time that it is trained in.
+            step = seconds * factor
+            return Timing(step, step / len(specs), step / first.batch / 3, "extrapolated")
+        # Much of a small step is overhead, so a larger one tells more: first all examples, then all members.
+        if batch < first.batch:
+            batch = min(batch * GROWTH, first.batch)
+        else:
+            members = min(members * GROWTH, len(specs))
     whole = Ensemble(specs, device)
-    whole.advance(1)
     step = _step_seconds(whole, device)
-    single = step
-    if len(specs) > 1:
-        single = _step_seconds(Ensemble([first], device), device)
+    single = step if len(specs) == 1 else _step_seconds(Ensemble([first], device), device)
     examples = min(SMALL_EVALUATION, first.probe_examples)
     started = time.perf_counter()
     whole.accuracy(examples, "planning", 0)
     return Timing(step, min(single, step), (time.perf_counter() - started) / examples, "measured")
+
+
+def _tried(specs: Sequence[RunSpec], batch: int, device: torch.device) -> float:
+    """Seconds of a step on fewer examples; the best of a few, because a busy machine makes single steps look slow."""
+    ensemble = Ensemble([replace(spec, batch=batch) for spec in specs], device)
+    ensemble.advance(1)
+    return min(_seconds(ensemble, 1, device) for _ in range(3))
 
 
 def _step_seconds(ensemble: Ensemble, device: torch.device) -> float:

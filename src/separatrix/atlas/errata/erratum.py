@@ -36,6 +36,7 @@ class Erratum:
     repair: str
     show: Callable[[], tuple[Finding, ...]]
     command: str = ""
+    arithmetic: str = "fixed point and integers"
 
     @property
     def name(self) -> str:

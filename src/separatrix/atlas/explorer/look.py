@@ -185,7 +185,7 @@ def attention_of(run: Trace, layer: int, head: int, position: int, read: list[in
         top = [{"keys": list(divmod(int(each), len(pairs))), "weight": _short(pairs[divmod(int(each), len(pairs))])}
                for each in best]  # fmt: skip
         return {**common, "kind": "pairs", "map": picture(pairs), "row": rounded(pairs.sum(axis=1)), "top": top,
-                "lead": None, "dummy": _short(dummy)}  # fmt: skip
+                "lead": None, "dummy": None if dummy is None else _short(dummy)}  # fmt: skip
     size = run.network.positions
     weights, lead = _whole_map(run, layer, head, read if layer == len(layers) - 1 else list(range(size)))
     row = run.weights(layer, head, numpy.array([position]))[0]

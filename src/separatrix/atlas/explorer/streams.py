@@ -29,7 +29,7 @@ class Streams:
         """A stream of events."""
         if self.open >= MOST_STREAMS:
             raise ExplorerError(f"{MOST_STREAMS} streams are open already; close some pages", "busy")
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
         return StreamingResponse(self._counted(events), media_type="text/event-stream", headers=headers)
 
     async def _counted(self, events: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:

@@ -73,12 +73,12 @@ class Trace:
         raw = _weights(found.heads[head], self.stages[number].stream, queries, self.arithmetic)
         return self.arithmetic.to_float64(raw)
 
-    def pair_weights(self, layer: int, head: int, query: int) -> tuple[Reals, float]:
-        """The weights (N, N) that a query gives to pairs of positions, and what is left for the dummy pair."""
+    def pair_weights(self, layer: int, head: int, query: int) -> tuple[Reals, float | None]:
+        """The weights (N, N) that a query gives to pairs of positions, and to the dummy pair where there is one."""
         number, found = self.attention_layers[layer]
         stream = self.stages[number].stream
         if isinstance(found, ThirdOrderAttention):
-            raw, dummy = _third_order_weights(found.heads[head], stream, query, self.arithmetic), 0.0
+            raw, dummy = _third_order_weights(found.heads[head], stream, query, self.arithmetic), None
         else:
             assert isinstance(found, GraphAttention)
             every = _graph_weights(found.heads[head], self.cells, query, self.arithmetic)

@@ -72,7 +72,7 @@ def _entry(erratum: Erratum) -> dict[str, Any]:
         "fault": erratum.fault,
         "repair": erratum.repair,
         "findings": [vars(finding) for finding in erratum.show()],
-        "origin": Origin("measured", "run for this page", erratum.command, "as the text says", 0).plain(),
+        "origin": Origin("measured", "run for this page", erratum.command, erratum.arithmetic, 0).plain(),
     }
 
 

@@ -32,7 +32,7 @@ from separatrix.tasks import Task, tasks
 POWERS = tuple(range(4, 21))
 LENGTHS = tuple(2**power for power in POWERS)
 PRECISIONS = (4, 8, 16, 32, 64)
-LENGTH, PRECISION = 64, 32
+LENGTH, PRECISION = 1024, 16
 """Where the sliders stand at first, and what is shown without them."""
 SLOW = 0.4
 """A construction whose last network took this many seconds to build is not built larger."""

@@ -16,7 +16,7 @@ def architecture_page(row: Results, sections: Results) -> Page:
     kind = "recurrent" if row["recurrent"] else "not recurrent"
     lead = f"{row['reference']}. One layer is {kind}; work grows {'linearly' if row['linear_time'] else 'faster than linearly'} with N."
     path = f"architectures/{row['name']}.html"
-    return Page(path, row["title"], lead, main, (("Architectures", "architectures/index.html"),))
+    return Page(path, row["title"], lead, main, (("Architectures", "architectures.html"),))
 
 
 def _equations(row: Results) -> str:
@@ -96,13 +96,15 @@ def _can(row: Results, sections: Results) -> str:
     )
     title = CLASSES[row["class"]]
     body = (
-        f'<p>Models of the class “{escape(title)}” that need no more than logarithmic size, by explicit weights or a '
-        f'simple argument; a trained {escape(row["short"])} has the same freedom where its layer can express them.</p>'
+        f"<p>Models of the class “{escape(title)}” that need no more than logarithmic size, by explicit weights or a "
+        f"simple argument; a trained {escape(row['short'])} has the same freedom where its layer can express them.</p>"
         f'<ul class="evidence">{items}</ul>'
         if easy
         else missing(f"No task of the table is known to be easy for the class “{title}”.")
     )
-    return f'<section id="can" aria-labelledby="can-heading"><h2 id="can-heading">What its class can</h2>{body}</section>'
+    return (
+        f'<section id="can" aria-labelledby="can-heading"><h2 id="can-heading">What its class can</h2>{body}</section>'
+    )
 
 
 def _learned(row: Results, sections: Results) -> str:

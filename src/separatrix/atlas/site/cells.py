@@ -151,9 +151,7 @@ def _argument(facts: list[Results], model: str, length: int) -> Upper:
     return Upper(_size(size), ARGUMENT, f"{fact['short']}, p = {size['precision']}")
 
 
-def _lower(
-    bounds: list[Results], precisions: int, lengths: int
-) -> tuple[tuple[tuple[str, ...], ...], tuple[int, ...]]:
+def _lower(bounds: list[Results], precisions: int, lengths: int) -> tuple[tuple[tuple[str, ...], ...], tuple[int, ...]]:
     if not bounds:
         return (), ()
     widths = tuple(

@@ -13,6 +13,8 @@ from separatrix.atlas.separation import CLASSES
 from separatrix.atlas.site.cells import Grid
 
 COLOURS = dict(zip(CLASSES, (PALETTE[1], PALETTE[0], PALETTE[2], PALETTE[4], PALETTE[3], PALETTE[5]), strict=True))
+STYLES = {"fnn": "-.", "graph-transformer": "-."}
+"""Lines of bounds that would otherwise differ by colour alone."""
 THEOREM = "certified with the theorem's code"
 
 
@@ -21,8 +23,9 @@ def width_figure(task: str, title: str, sections: Results, grid: Grid) -> Figure
     numbers = sections["numbers"]
     cells = numbers["cells"][task]
     precision = grid.precisions[grid.precision]
-    served = {each["name"]: each["because"] for cell in cells.values() for each in cell["constructions"]}
-    built = {name: numbers["constructions"][name] for name in served}
+    served = [each["name"] for cell in cells.values() for each in cell["constructions"]]
+    own = [name for name, entry in numbers["constructions"].items() if entry["task"] == task]
+    built = {name: numbers["constructions"][name] for name in dict.fromkeys([*served, *own])}
     bounds = [(model, bound) for model, cell in cells.items() for bound in cell["bounds"]]
     if not built and not bounds:
         return None
@@ -32,7 +35,8 @@ def width_figure(task: str, title: str, sections: Results, grid: Grid) -> Figure
         for model, bound in _strongest(bounds, grid.precision):
             widths = bound["widths"][grid.precision]
             colour = COLOURS[model]
-            axes.plot(grid.lengths, widths, color=colour, linewidth=1.8, label=f"{CLASSES[model]}: at least, p = {precision}")
+            axes.plot(grid.lengths, widths, STYLES.get(model, "-"), color=colour, linewidth=1.8,
+                      label=f"{CLASSES[model]}: at least, p = {precision}")  # fmt: skip
             axes.fill_between(grid.lengths, 0.5, widths, color=colour, alpha=0.10, linewidth=0)
             top = max(top, *widths)
         axes.set_xscale("log", base=2)
@@ -41,13 +45,14 @@ def width_figure(task: str, title: str, sections: Results, grid: Grid) -> Figure
         axes.set_ylim(0.8, 2 * top)
         ticks = grid.lengths[::4]
         axes.set_xticks(ticks, [_short(tick) for tick in ticks])
-        heights = [4**power for power in range(12) if 4**power <= 2 * top]
+        highest = int(2 * top).bit_length()
+        heights = [1 << power for power in range(0, highest, max(2, 2 * round(highest / 16)))]
         axes.set_yticks(heights, [_short(each) for each in heights])
         axes.minorticks_off()
         axes.set_xlabel("length N")
         axes.set_ylabel("width × heads")
         axes.grid(alpha=0.3)
-        axes.figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", frameon=False, fontsize=7.5,
+        axes.figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", frameon=False, fontsize=8,
                            ncols=2)  # fmt: skip
 
     caption = f"{title}: marks are certified on all inputs, dashed is the theorem's size, shaded is impossible."
@@ -73,7 +78,9 @@ def _paint_constructions(axes: Any, built: dict[str, Any], grid: Grid) -> float:
         if narrow:
             axes.plot(*zip(*narrow, strict=True), linestyle="none", marker=marker, markersize=5, markerfacecolor="none",
                       color=colour, label=f"{name}: narrowest certified")  # fmt: skip
-        limits = [(each["length"], each["limit"] * max(1, each["heads"] or 1)) for each in entry["sizes"] if each["limit"]]
+        limits = [
+            (each["length"], each["limit"] * max(1, each["heads"] or 1)) for each in entry["sizes"] if each["limit"]
+        ]
         if limits:
             axes.plot(*zip(*limits, strict=True), ":", color="#555555", linewidth=1.3,
                       label=None if limited else "with the best possible sign code (Delsarte)")  # fmt: skip
@@ -93,7 +100,9 @@ def _strongest(bounds: list[tuple[str, Results]], precision: int) -> list[tuple[
 
 
 def _short(value: int) -> str:
-    """A length on an axis: 16, 256, 4k, 64k, 1M."""
+    """A number on an axis: 16, 256, 4k, 64k, 1M, 1G."""
+    if value >= 1 << 30:
+        return f"{value >> 30}G"
     if value >= 1 << 20:
         return f"{value >> 20}M"
     return f"{value >> 10}k" if value >= 1 << 10 else str(value)

@@ -13,8 +13,8 @@ def example_html(task: Results, example: Results) -> str:
     """One example: a strip or a graph, and the picture in text."""
     if example["matrix"] is not None:
         on_cycle = [answer == "1" for answer in example["answers"]]
-        symmetric = all(list(row) == list(column) for row, column in zip(example["matrix"], zip(*example["matrix"], strict=True), strict=True))
-        drawn = graph(example["matrix"], on_cycle, directed=not symmetric)
+        turned = [list(column) for column in zip(*example["matrix"], strict=True)]
+        drawn = graph(example["matrix"], on_cycle, directed=turned != example["matrix"])
     elif task["features"]:
         drawn = ""
     else:
@@ -68,7 +68,7 @@ def graph(matrix: list[list[int]], marked: list[bool], directed: bool) -> str:
             end = ' marker-end="url(#arrow)"' if directed else ""
             edges.append(
                 f'<line x1="{x1 + dx:.1f}" y1="{y1 + dy:.1f}" x2="{x2 - dx:.1f}" y2="{y2 - dy:.1f}"'
-                f'{" class=on" if both else ""}{end}/>'
+                f"{' class=on' if both else ''}{end}/>"
             )
     vertices = "".join(
         f'<g{" class=on" if marked[i] else ""}><circle cx="{x:.1f}" cy="{y:.1f}" r="9.5"/>'
@@ -76,7 +76,8 @@ def graph(matrix: list[list[int]], marked: list[bool], directed: bool) -> str:
         for i, (x, y) in enumerate(places)
     )
     arrow = (
-        '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" orient="auto">'
+        '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
+        'markerUnits="userSpaceOnUse" orient="auto">'
         '<path d="M0 0L8 4L0 8z"/></marker></defs>'
         if directed
         else ""

@@ -76,7 +76,9 @@ def verdict_chip(verdict: str) -> str:
 def training_mark(mark: Results | None) -> str:
     """The small mark for training evidence."""
     if mark is None:
-        return '<span class="trained none" title="no run is recorded">○<span class="unseen"> no run recorded</span></span>'
+        return (
+            '<span class="trained none" title="no run is recorded">○<span class="unseen"> no run recorded</span></span>'
+        )
     if mark["learned"] is None:
         said = f"trained, not learned at N = {mark['tried']} ({mark['runs']} runs)"
         return f'<span class="trained no" title="{escape(said)}">◇ {mark["tried"]}<span class="unseen"> {said}</span></span>'
@@ -114,7 +116,7 @@ def _stories(sections: Results, grid: Grid) -> str:
             f'<li><a class="story" href="tasks/{escape(task)}.html"><h3>{escape(titles[task])}</h3><p>'
             f"{_side(CLASSES[able], grid.cell(task, able).verdict)} "  # type: ignore[index]
             f"{_side(CLASSES[unable], grid.cell(task, unable).verdict)}</p>"  # type: ignore[index]
-            f'<p class="quiet">Width {escape(upper.text)} is {WORD_OF[upper.kind]} at N = {grid.lengths[grid.length]}; '
+            f'<p class="quiet">Width {escape(upper.text)} is {WORD_OF[upper.kind]} at N = {grid.lengths[grid.length]:,}; '
             f"at N = {length_text(grid.lengths[far])} the other needs width {escape(lower)} at p = "
             f"{grid.precisions[grid.precision]}.</p></a></li>"
         )
@@ -136,7 +138,7 @@ def _controls(grid: Grid) -> str:
         f"{grid.precisions[grid.precision]} bits</output>"
         f'<input type="range" id="precision" min="0" max="{precisions}" step="1" value="{grid.precision}" disabled></div>'
         '<noscript><p class="quiet">The sliders need scripts; the table stands at '
-        f"N = {grid.lengths[grid.length]}, p = {grid.precisions[grid.precision]}.</p></noscript></form>"
+        f"N = {grid.lengths[grid.length]:,}, p = {grid.precisions[grid.precision]}.</p></noscript></form>"
     )
 
 

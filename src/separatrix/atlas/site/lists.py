@@ -5,29 +5,27 @@ from html import escape
 from separatrix.atlas.origin import MEANINGS
 from separatrix.atlas.section import Results
 from separatrix.atlas.separation import CLASSES
-from separatrix.atlas.site.cells import Grid
 from separatrix.atlas.site.components import badge, command_block, missing, number, percent
 from separatrix.atlas.site.front import verdict_chip
 from separatrix.atlas.site.shell import Page
 
 
-def tasks_page(sections: Results, grid: Grid) -> Page:
+def tasks_page(sections: Results) -> Page:
     """All tasks with their question and verdicts."""
     titles = {task["name"]: task for task in sections["tasks"]["tasks"]}
-    cards = "".join(_task_card(titles[row["task"]], row, grid) for row in sections["separation"]["rows"])
+    cards = "".join(_task_card(titles[row["task"]], row) for row in sections["separation"]["rows"])
     lead = f"{len(titles)} problems of the two papers: what each asks, and how hard it is for each class of models."
-    return Page("tasks/index.html", "Tasks", lead, f'<ul class="cards">{cards}</ul>')
+    return Page("tasks.html", "Tasks", lead, f'<ul class="cards">{cards}</ul>')
 
 
-def _task_card(task: Results, row: Results, grid: Grid) -> str:
-    del grid
+def _task_card(task: Results, row: Results) -> str:
     verdicts = "".join(
         f"<li><span>{escape(title)}</span> {verdict_chip(row['cells'][model]['verdict'])}</li>"
         for model, title in CLASSES.items()
         if row["cells"][model]["verdict"] != "not applicable"
     )
     return (
-        f'<li class="card" id="task-{escape(task["name"])}"><h2><a href="{escape(task["name"])}.html">'
+        f'<li class="card" id="task-{escape(task["name"])}"><h2><a href="tasks/{escape(task["name"])}.html">'
         f"{escape(task['title'])}</a></h2><p>{escape(task['question'])}</p><ul class='chips'>{verdicts}</ul>"
         f'<p class="quiet">{escape(task["source"])}; a constant answer scores {percent(task["commonest_answer_share"])}'
         "</p></li>"
@@ -39,9 +37,9 @@ def architectures_page(sections: Results) -> Page:
     found = sections["architectures"]
     lead = "What can be trained here: equations, the bits each carries from token to token, and what that forbids."
     if found["missing"]:
-        return Page("architectures/index.html", "Architectures", lead, missing(found["missing"]))
+        return Page("architectures.html", "Architectures", lead, missing(found["missing"]))
     cards = "".join(_architecture_card(row, found) for row in found["rows"])
-    return Page("architectures/index.html", "Architectures", lead, f'<ul class="cards">{cards}</ul>')
+    return Page("architectures.html", "Architectures", lead, f'<ul class="cards">{cards}</ul>')
 
 
 def _architecture_card(row: Results, found: Results) -> str:
@@ -54,7 +52,8 @@ def _architecture_card(row: Results, found: Results) -> str:
         f"{number(last['length'])}"
     )
     return (
-        f'<li class="card"><h2><a href="{escape(row["name"])}.html">{escape(row["title"])}</a></h2>'
+        f'<li class="card"><h2><a href="architectures/{escape(row["name"])}.html">'
+        f"{escape(row['title'])}</a></h2>"
         f'<p><code>{escape(row["equations"][0])}</code></p><p class="quiet">{escape(row["model"])} at '
         f"{found['precision']} bits carries {carried}.</p></li>"
     )
@@ -67,7 +66,9 @@ def about_page(sections: Results, provenance: Results) -> Page:
     recorded = (
         "<ul>" + "".join(f"<li><code>{escape(file)}</code></li>" for file in files) + "</ul>"
         if files
-        else missing("No records were read. Export runs into a folder and name it:", "separatrix atlas --records results")
+        else missing(
+            "No records were read. Export runs into a folder and name it:", "separatrix atlas --records results"
+        )
     )
     versions = "".join(
         f"<dt>{escape(name)}</dt><dd>{escape(str(version))}</dd>" for name, version in provenance["versions"].items()

@@ -12,6 +12,7 @@ from separatrix.atlas.site.front import front_page
 from separatrix.atlas.site.lists import about_page, architectures_page, tasks_page
 from separatrix.atlas.site.shell import Frame, Page
 from separatrix.atlas.site.task_page import task_page
+from separatrix.errors import SeparatrixError
 
 ASSETS = ("site.css", "site.js", "mark.svg")
 
@@ -32,7 +33,7 @@ def pages(results: Results, sections: Sequence[Section], figures: Mapping[str, S
     """Every page, the front page last: when it is there, everything it leads to is."""
     found = results["sections"]
     grid = Grid(found)
-    yield tasks_page(found, grid)
+    yield tasks_page(found)
     for row in found["separation"]["rows"]:
         yield task_page(row["task"], found, grid)
     yield architectures_page(found)
@@ -56,7 +57,12 @@ def rendered(results: Results, sections: Sequence[Section], figures: Mapping[str
     """All pages as HTML, by path."""
     by_name = {figure.name: figure for group in figures.values() for figure in group}
     frame = Frame(links(sections), results["provenance"])
-    return {page.path: frame.render(page, by_name) for page in pages(results, sections, figures)}
+    made: dict[str, str] = {}
+    for page in pages(results, sections, figures):
+        if page.path in made:
+            raise SeparatrixError(f"two pages of the atlas would be {page.path}; rename the section or the entry")
+        made[page.path] = frame.render(page, by_name)
+    return made
 
 
 def links(sections: Sequence[Section]) -> list[tuple[str, str]]:
@@ -64,8 +70,8 @@ def links(sections: Sequence[Section]) -> list[tuple[str, str]]:
     own = [(section.title, f"{section.page}.html") for section in sections if section.page]
     return [
         ("Table", "index.html"),
-        ("Tasks", "tasks/index.html"),
-        ("Architectures", "architectures/index.html"),
+        ("Tasks", "tasks.html"),
+        ("Architectures", "architectures.html"),
         *own,
         ("About", "about.html"),
     ]

@@ -44,7 +44,7 @@ def task_page(task: str, sections: Results, grid: Grid) -> Page:
         f"{_networks(names, sections)}{_conversation(names, sections)}{_training(task, sections)}"
         f"{_reproduce(entry, row, names, sections)}"
     )
-    return Page(f"tasks/{task}.html", entry["title"], entry["question"], main, (("Tasks", "tasks/index.html"),))
+    return Page(f"tasks/{task}.html", entry["title"], entry["question"], main, (("Tasks", "tasks.html"),))
 
 
 def _constructions(task: str, sections: Results) -> Iterator[str]:
@@ -63,7 +63,7 @@ def _strip(row: Results, grid: Grid) -> str:
         for model, title in CLASSES.items()
         if row["cells"][model]["verdict"] != "not applicable"
     )
-    at = f"at N = {grid.lengths[grid.length]}, p = {grid.precisions[grid.precision]}"
+    at = f"at N = {grid.lengths[grid.length]:,}, p = {grid.precisions[grid.precision]}"
     return f'<ul class="verdicts" aria-label="Verdicts {at}">{items}</ul><p class="quiet">Numbers {at}.</p>'
 
 
@@ -150,7 +150,9 @@ def _network(name: str, sections: Results) -> str:
     rows = plain_rows([[size[key] for key in keys] for size in entry["sizes"] if size["certified"]])
     largest = entry["sizes"][-1] if entry["sizes"] else None
     origin = (
-        origin_line(Origin("proved", "all inputs of each length", largest["command"], "fixed point, Appendix B.2").plain())
+        origin_line(
+            Origin("proved", "all inputs of each length", largest["command"], "fixed point, Appendix B.2").plain()
+        )
         if largest
         else ""
     )
@@ -158,10 +160,11 @@ def _network(name: str, sections: Results) -> str:
     right = "as the task asks" if shown["right"] else "not as the task asks"
     return (
         f'<article class="network" id="network-{escape(name)}"><h3>{escape(entry["title"])} <code>{escape(name)}</code></h3>'
+        f'<div class="halves"><div>{figure_slot(f"attention-{name}")}</div><div>'
         f"<p>{escape(entry['theorem'])}: {escape(entry['statement'])}.</p>"
         f"{definitions({'deviations': '; '.join(entry['deviations'])})}"
-        f'{figure_slot(f"attention-{name}")}<p class="quiet">Input <code>{escape(_cut(shown["input"]))}</code>; the network '
-        f"answers {right}.{more}</p>{origin_line(shown['origin'])}"
+        f'<p class="quiet">On the input <code>{escape(_cut(shown["input"]))}</code> the network answers {right}.{more}</p>'
+        f"{origin_line(shown['origin'])}</div></div>"
         f"{html_table(headings, rows, 'Certified for this page', numbers=(0, 1, 2, 3, 4, 5))}{origin}</article>"
     )
 
@@ -193,12 +196,14 @@ def _run(name: str, run: Results) -> str:
     equal = "equal bit for bit" if run["equal"] else "not equal"
     return (
         f'<article class="protocol" id="protocol-{escape(name)}"><h3>{escape(run["theorem"])} on <code>{escape(name)}</code>'
-        f"</h3><p>Alice holds {counted(len(run['partition']['alice']), 'position')}, Bob "
+        f'</h3><div class="halves"><div>{figure_slot(f"protocol-{name}")}</div><div>'
+        f"<p>Alice holds {counted(len(run['partition']['alice']), 'position')}, Bob "
         f"{len(run['partition']['bob'])} ({escape(run['partition']['name'])}). They exchange "
         f"<strong>{counted(said['total_bits'], 'bit')}</strong>, {within} the claimed {escape(claim['formula'])} = "
         f"{number(claim['bits'])}; their result and a direct evaluation are {equal}.</p>"
-        f"{figure_slot(f'protocol-{name}')}<details><summary>The messages, bit by bit</summary>"
-        f'<ol class="messages">{messages}</ol></details>{origin_line(run["origin"])}</article>'
+        f'<p class="quiet">Input <code>{escape(_cut(run["input"]))}</code></p>'
+        f"<details><summary>The messages, bit by bit</summary>"
+        f'<ol class="messages">{messages}</ol></details>{origin_line(run["origin"])}</div></div></article>'
     )
 
 
@@ -221,7 +226,9 @@ def _training(task: str, sections: Results) -> str:
         for length, best in sorted(mark["lengths"].items(), key=lambda pair: int(pair[0]))
     ]
     table = (
-        html_table(("class", "N", "best model", "accuracy", "run"), learned, "All recorded runs of this task", numbers=(1, 3))
+        html_table(
+            ("class", "N", "best model", "accuracy", "run"), learned, "All recorded runs of this task", numbers=(1, 3)
+        )
         if learned
         else ""
     )
@@ -243,7 +250,9 @@ def _reproduce(entry: Results, row: Results, names: list[str], sections: Results
     ]
     for name in names:
         sizes = next(each for each in sections["constructions"]["constructions"] if each["name"] == name)["sizes"]
-        commands += [(f"certificate of {name} at N = {length_text(each['length'])}", each["command"]) for each in sizes[-1:]]
+        commands += [
+            (f"certificate of {name} at N = {length_text(each['length'])}", each["command"]) for each in sizes[-1:]
+        ]
         commands += [
             (f"narrowest networks of {name}", each["command"])
             for each in sections["frontier"]["rows"]

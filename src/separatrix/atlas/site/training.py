@@ -51,8 +51,12 @@ def experiment_article(row: Results, heading: str = "h2") -> str:
     if any(value is not None for value in compared.values()) and several:
         tables.append(heat_table("Ours − paper (points)", row["rows"], row["columns"], compared, "difference"))
     drawn = figure_slot(f"{row['figure']}-{row['scale']}") if row["recorded"] else ""
-    state = "" if row["recorded"] else missing("No run of this experiment is recorded yet. Train it:", row["train_command"])
-    remarks = row["remarks"] if row["recorded"] else [each for each in row["remarks"] if not each.startswith("No record")]
+    state = (
+        "" if row["recorded"] else missing("No run of this experiment is recorded yet. Train it:", row["train_command"])
+    )
+    remarks = (
+        row["remarks"] if row["recorded"] else [each for each in row["remarks"] if not each.startswith("No record")]
+    )
     said = "".join(f"<li>{escape(remark)}</li>" for remark in remarks)
     printed = f" {badge('printed')}" if row["paper"] else ""
     return (

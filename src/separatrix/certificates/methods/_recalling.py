@@ -47,11 +47,8 @@ class Recalling(ABC):
         if layers[1].residual or not all(layer.residual for layer in network.layers[: places[1]]):
             raise UnsupportedError("the method covers residual layers up to a second attention without one")
         self.network, self.arithmetic, self.recall, self.second = network, arithmetic, recall, places[1]
-        self.seek, self.fetch, self.cells = (
-            layers[0].heads[0],
-            layers[1].heads[0],
-            cells_of(network, recall, arithmetic),
-        )
+        self.seek, self.fetch = layers[0].heads[0], layers[1].heads[0]
+        self.cells = cells_of(network, recall, arithmetic)
 
     @abstractmethod
     def matched(self) -> Matched:
@@ -104,9 +101,8 @@ class Recalling(ABC):
         values = whole_part(cells.projected(seek.value, cells.places), self.arithmetic, "the values of layer 1")
         held = values[0 : 2 * self.recall.pairs : 2]
         ends = numpy.stack([held * found.weight, held * one])
-        average = Box(ends.min(axis=0), ends.max(axis=0)).plus(
-            found.rest * numpy.minimum(values.min(axis=0), 0), found.rest * numpy.maximum(values.max(axis=0), 0)
-        )
+        least, most = numpy.minimum(values.min(axis=0), 0), numpy.maximum(values.max(axis=0), 0)
+        average = Box(ends.min(axis=0), ends.max(axis=0)).plus(found.rest * least, found.rest * most)
         average = in_range(average, self.arithmetic, "the address found")
         output = whole(seek.output, "the output matrix of layer 1")[live, :]
         box = product_range(output, average, self.arithmetic, "the address found").plus(own[0] + own[1])

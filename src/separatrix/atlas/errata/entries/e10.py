@@ -40,4 +40,5 @@ ERRATUM = Erratum(
     repair="Exact arithmetic of O(log M) bits, or sign codes, query T(−z) and key T(z), which have no such limit.",
     show=show,
     command="separatrix certify match2-code --length 16 --set modulus=65536",
+    arithmetic="float32",
 )

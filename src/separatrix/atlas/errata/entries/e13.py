@@ -17,9 +17,7 @@ def show() -> tuple[Finding, ...]:
     row = to_numpy(built.task.sample(draws_from(0), 1, LENGTH).inputs)[0]
     count = FixedPoint(length=LENGTH, exponent=2).number_count
     found = {
-        version: run_one_layer(
-            built.network, row, built.arithmetic, odd_even(built.network.positions), version=version
-        )
+        version: run_one_layer(built.network, row, built.arithmetic, odd_even(built.network.positions), version=version)
         for version in ("as-written", "token")
     }
     sizes = {version: compare(run.plan, run.transcript.total_bits) for version, run in found.items()}

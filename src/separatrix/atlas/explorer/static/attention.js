@@ -62,9 +62,9 @@ function caption(found) {
   const { kind, layers, layer, map } = found.attention;
   const blocks = map.block > 1 ? ` Each point is the largest of ${map.block} × ${map.block} weights.` : "";
   if (kind === "state") return "This network is recurrent and has no attention: the numbers of its state (down) after each position (across).";
-  if (kind === "pairs") return `Weights that position ${found.position} gives to pairs: first element down, second across; the dummy pair has ${number(found.attention.dummy)}.`;
+  if (kind === "pairs") return `Weights that position ${found.position} gives to pairs: first element down, second across.${found.attention.dummy === null ? "" : ` The dummy pair has ${number(found.attention.dummy)}.`}`;
   const { scoring, mask } = layers[layer];
-  return `Layer ${layer + 1}, ${scoring} attention${mask === "none" ? "" : `, ${mask} mask`}: position that looks (down), position looked at (across); darker is more.${blocks} Click a row to choose it.`;
+  return `Layer ${layer + 1}, ${scoring} attention${mask === "none" ? "" : `, ${mask} mask`}: position that looks (down), position looked at (across); a stronger colour is more weight.${blocks} Click a row to choose it.`;
 }
 
 function showWeights(found) {
@@ -79,7 +79,7 @@ function showWeights(found) {
   const rows = top.map((each) => {
     const bar = h("span", { class: "bar", "aria-hidden": "true" });
     bar.style.width = `${(100 * Math.abs(each.weight)) / most}%`;
-    const keys = each.keys.map((key) => `${key} · ${found.input.symbols[key]}`).join("  and  ");
+    const keys = each.keys.map((key) => `${key}\u00a0·\u00a0${found.input.symbols[key]}`).join(" and ");
     return h("tr", {}, h("td", {}, keys), h("td", { class: "number" }, number(each.weight)), h("td", {}, bar));
   });
   get("weights").replaceChildren(h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, kind === "pairs" ? "pair" : "position"), h("th", { scope: "col", class: "number" }, "weight"), h("th", { scope: "col" }, "share"))), h("tbody", {}, ...rows)));

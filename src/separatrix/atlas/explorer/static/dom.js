@@ -34,7 +34,7 @@ export function number(value) {
   if (Number.isInteger(value)) return value.toLocaleString("en");
   const size = Math.abs(value);
   if (size !== 0 && size < 0.0001) return value.toExponential(1);
-  return String(Number(value.toPrecision(size < 1 ? 3 : 4)));
+  return Number(value.toPrecision(size < 1 ? 3 : 4)).toLocaleString("en", { maximumFractionDigits: 6 });
 }
 
 /** The value of a fraction written as text, such as "39/4". */

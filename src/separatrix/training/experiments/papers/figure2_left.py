@@ -1,7 +1,7 @@
 """BHBK24 Figure 2, left: index lookup, the final accuracy of six models at five lengths.
 
-Quick scale: one or two layers of width 64 (Mamba: one of 32) and lengths 5 to 40. The Transformer reaches its goal within some
-thousand steps at every length; the recurrent models learn something at length 5 and fall from there.
+Quick scale: one or two layers of width 64 (Mamba: one of width 32) and lengths 5 to 40. The Transformer reaches its
+goal within some thousand steps at every length; the recurrent models learn something at length 5 and fall from there.
 """
 
 from separatrix.training.experiments.experiment import PAPER_RATES, Experiment

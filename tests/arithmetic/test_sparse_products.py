@@ -1,0 +1,32 @@
+"""Products with matrices that are nearly all zeros: the same numbers as one product at a time."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from separatrix.arithmetic import FixedPoint
+
+ARITHMETICS = [FixedPoint(10, 1), FixedPoint(16, 2, "nearest"), FixedPoint(3, 9), FixedPoint(7, 25)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(ARITHMETICS), st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(1, 6), st.integers(1, 9))
+def test_sparse_and_dense_products_are_the_same(arithmetic, seed, rows, inner, columns):
+    random = np.random.default_rng(seed)
+    span = int(arithmetic.largest) * 4
+    left = arithmetic.encode([[int(n) for n in row] for row in random.integers(-5, 6, (rows, inner))])
+    left = left + random.integers(0, min(span, 2**40), left.shape).astype(left.dtype)
+    right = random.integers(-min(span, 2**40), min(span, 2**40), (inner, columns)).astype(left.dtype)
+    right[random.random(right.shape) < 0.85] = 0
+    left, right = (np.minimum(np.maximum(side, -(span**2) // 16), span**2 // 16) for side in (left, right))
+    expected = arithmetic.sum(arithmetic.multiply(left[:, :, None], right[None]), axis=1)
+    np.testing.assert_array_equal(arithmetic.matmul(left, right), expected)
+    stacked = arithmetic.matmul(np.stack([left, -left]), right)
+    np.testing.assert_array_equal(stacked[0], expected)
+
+
+@pytest.mark.parametrize("arithmetic", ARITHMETICS, ids=str)
+def test_a_matrix_of_zeros_gives_zeros(arithmetic):
+    left = arithmetic.encode([[3, -1], [2, 5]])
+    assert not arithmetic.matmul(left, arithmetic.zeros((2, 3))).any()
