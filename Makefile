@@ -8,13 +8,14 @@ STAMP := $(VENV)/.installed
 EXTRAS := train,atlas,export,ray,records,dev
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock
 
-.PHONY: setup atlas test lint types imports pytest bench lock clean help
+.PHONY: setup atlas test lint types imports pytest bench docs lock clean help
 
 help:
 	@echo "make atlas   build the atlas (atlas/index.html, atlas/atlas.json) and print its table"
 	@echo "make test    ruff, basedpyright, import-linter, pytest"
 	@echo "make setup   only make .venv from requirements.lock"
 	@echo "make bench   rerun the benchmarks of docs/benchmarks.md"
+	@echo "make docs    build the documentation as a site (site/index.html)"
 	@echo "make lock    resolve the newest versions and rewrite requirements.lock"
 
 setup: $(STAMP)
@@ -48,8 +49,12 @@ pytest: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks --write docs/benchmarks.md
 
+docs: $(STAMP)
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "open site/index.html"
+
 lock:
 	$(PYTHON) tools/write_lock.py
 
 clean:
-	rm -rf $(VENV) atlas .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) atlas site .pytest_cache .ruff_cache .hypothesis

@@ -52,8 +52,12 @@ def main() -> int:
             found.append(report)
     if arguments.write:
         command = " ".join(["python -m benchmarks", *arguments.names, f"--write {arguments.write}"])
-        for figure in [each for report in found for each in report.figures]:
-            write_atomically(arguments.write.parent / FIGURES / f"{figure.name}.svg", figure.svg)
+        folder: Path = arguments.write.parent
+        for report in found:
+            for figure in report.figures:
+                write_atomically(folder / FIGURES / f"{figure.name}.svg", figure.svg)
+            for path, content in report.files.items():
+                write_atomically(folder / path, content)
         write_atomically(arguments.write, page(names, command, found))
     return 0
 

@@ -4,6 +4,7 @@ Run with ``python -m benchmarks frontier --write docs/frontier.md``. Verdicts ar
 temporary folder, so that an interrupted run goes on where it stopped; it is started anew when the code changes.
 """
 
+import json
 import tempfile
 import time
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ from separatrix.atlas.frontier_survey import (
     units,
     width_rows,
 )
+from separatrix.provenance import provenance
 
 TITLE = "The frontier: how narrow, how coarse"
 INTRO = """\
@@ -41,18 +43,21 @@ one (one code narrower, one bit less) was tried with several η and not certifie
 
 What comes out:
 
-* Width and precision trade against each other all the way. Theorem 1 needs no more than two numbers for an address if
-  numbers have about 4 log₂ N bits (one circle), four if they have 2 log₂ N (two circles), and log₂ N signs if they have
-  a dozen bits. Width O(1) with precision O(log N) is therefore certified at every N tried, and the theorem's log N
-  dimensions are needed only where numbers have fewer bits than that.
-* At the other end six bits are enough for Theorem 1 at every N once inner products are small: the fixed point rounds
-  small exponentials down to 0, so that attention becomes exactly hard and nothing has to be averaged.
+* Width and precision trade against each other all the way. An address needs two numbers if those have nearly 4 log₂ N
+  bits (one circle), four if they have a little more than 2 log₂ N (two circles), and log₂ N signs if they have a dozen.
+  So width O(1) goes with precision O(log N); log N dimensions are needed only where numbers have fewer bits than that.
+  Theorem 1 over 64 symbols at N = 2^20 is certified with width 14 and 44-bit numbers, with width 46 and 12 bits, and
+  with width 228 and 8 bits; the theorem's own code has width 256, at Kc = 1 with 42 bits.
+* That 6 to 8 bits are enough for any N tried is the work of rounding: the fixed point rounds small exponentials down to
+  0, attention becomes exactly hard, and nothing is averaged. What is left to hold is η/k in the query, so the bits grow
+  with log k alone. ([Over the reals](reals.md) no such help is needed for the theorems' η.)
 * Theorem 6 averages over all N positions in its second layer, and 1/N must not round to 0. It needs 2 log₂ N + 2 bits
-  whatever the addresses are; beyond that it behaves like Theorem 1.
+  whatever the addresses are; from there on it behaves like Theorem 1.
 
-The largest N is that of the checker, not of the theorems: circles of more than 4096 points are compared pair by pair,
-fixed points of more than 62 bits are left out, and features of two layers are followed one by one.
-`separatrix frontier CONSTRUCTION` repeats any of the tables.
+The largest N of each construction is that of the checker, not of the theorem. A circle has at most 2048 points here,
+because they are compared each with each; fixed points of more than 62 bits are left out; where addresses are neither
+circles nor all rows of a linear code (Theorem 13 has N + 1 positions) every pair of positions is scored.
+`separatrix frontier CONSTRUCTION` repeats any of the tables; the data for machines is in the folder `records`.
 """
 STORE = Path(tempfile.gettempdir()) / "separatrix-frontier.json"
 DRAWN = ("index-lookup", "equality")
@@ -60,7 +65,7 @@ THEOREMS = {"index-lookup": "BHBK24 Theorem 1", "equality": "BHBK24 Theorem 6"}
 
 
 def surveys() -> Iterator[tuple[Survey, float]]:
-    """Each construction's survey from N = 2^4 to its largest N, and the seconds it took."""
+    """Each construction's survey from N = 2^4 to its largest N, and when it was started."""
     columns = (
         TextColumn("{task.description:<50}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
         TextColumn("left"), TimeRemainingColumn(),
@@ -72,19 +77,20 @@ def surveys() -> Iterator[tuple[Survey, float]]:
         for name, each in lengths.items():
             started = time.perf_counter()
             found = survey(name, each, decide, lambda what: bar.update(work, advance=1, description=what))
-            yield found, time.perf_counter() - started
+            yield found, started
 
 
 def reports() -> Iterator[Report]:
     """Two tables for each construction, and pictures for Theorems 1 and 6."""
-    for found, seconds in surveys():
+    for found, started in surveys():
         name = found.construction
         title = f"{name} ({THEOREMS[name]})" if name in THEOREMS else name
         widths = Report(
             f"{title}: smallest certified width",
-            f"From N = 2^4 to 2^{LARGEST[name]}, {seconds:.0f} s with what follows.",
+            f"For all inputs of each length, from N = 2^4 to 2^{LARGEST[name]}.",
             WIDTH_HEADINGS,
             figures=[picture(found)] if name in DRAWN else [],
+            files={f"records/frontier-{name}.json": _record(found, started)},
         )
         for row in width_rows(found):
             widths.add(*row)
@@ -94,3 +100,10 @@ def reports() -> Iterator[Report]:
             for row in plane_rows(found, length):
                 plane.add(*row)
         yield plane
+
+
+def _record(found: Survey, started: float) -> str:
+    """The survey as ``separatrix frontier --json`` prints it."""
+    command = f"separatrix frontier {found.construction} --from 4 --to {LARGEST[found.construction]} --json"
+    record = provenance(command, arithmetic="fixed point", seed=None, started=started)
+    return json.dumps({**found.plain(), "provenance": record}, ensure_ascii=False, indent=1) + "\n"

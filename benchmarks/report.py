@@ -20,6 +20,8 @@ class Report:
     headings: tuple[str, ...]
     rows: list[list[str]] = field(default_factory=list[list[str]])
     figures: list[Figure] = field(default_factory=list[Figure])
+    files: dict[str, str] = field(default_factory=dict[str, str])
+    """Further files beside the page, by their paths from it."""
 
     def add(self, *cells: object) -> None:
         """Append one row."""

@@ -139,7 +139,7 @@ def recorded_run(group: Group, folder: Path) -> None:
         Records(folder / "runs.sqlite") as records,
         LiveBars(1, quiet=False, label=lambda spec: spec.name) as bars,
     ):
-        Driver(records, LocalExecutor(CPU, save_every_seconds=5.0), {}, bars).run([group])
+        Driver(records, LocalExecutor(CPU), {}, bars).run([group])
 
 
 def overhead(names: Sequence[str], threads: int, steps: int = 2000, turns: int = 3) -> Report:
@@ -147,7 +147,7 @@ def overhead(names: Sequence[str], threads: int, steps: int = 2000, turns: int =
     report = Report(
         "What a recorded run costs beside its steps",
         f"Seven learning rates of a model at N = {LENGTH}, {steps} steps, a point of the curve every 500 steps (512 "
-        "examples), 5000 examples at the end, a checkpoint every 5 seconds; the fastest of several turns.",
+        "examples), 5000 examples at the end, a checkpoint every 30 seconds; the fastest of several turns.",
         ("model", "bare steps, s", "recorded run, s", "share beside the steps", "of which evaluation"),
     )
     clock = clock_for(threads)

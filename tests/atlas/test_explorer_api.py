@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from separatrix.atlas.explorer import replies
+from separatrix.atlas.explorer import listings, replies
 from separatrix.atlas.explorer.app import make_api
 from separatrix.atlas.explorer.limits import Limits
 from separatrix.constructions import constructions
@@ -66,7 +66,7 @@ def finished(client: httpx.Client, method: str, path: str, body: Any = None) -> 
 
 
 def test_catalog_lists_every_construction_and_the_limits(client: httpx.Client) -> None:
-    found = replies.Catalog.model_validate(client.get("/api/catalog").json())
+    found = listings.Catalog.model_validate(client.get("/api/catalog").json())
     assert [each.name for each in found.constructions] == list(constructions())
     assert found.limits["max_length"] == 300
 
@@ -109,7 +109,7 @@ def test_protocol_with_ones_own_partition(client: httpx.Client) -> None:
 
 
 def test_architectures_are_those_of_the_catalog(client: httpx.Client) -> None:
-    found = replies.Architectures.model_validate(finished(client, "GET", "/api/architectures"))
+    found = listings.Architectures.model_validate(finished(client, "GET", "/api/architectures"))
     assert {"TF", "LSTM", "Mamba"} <= {each.short for each in found.architectures}
 
 
@@ -286,7 +286,7 @@ def started(client: httpx.Client, **change: Any) -> str:
             client.delete(f"/api/training/{each['training']}")
         time.sleep(0.1)
     assert response.status_code == 202, response.text
-    return str(replies.TrainingReply.model_validate(response.json()).training)
+    return str(listings.TrainingReply.model_validate(response.json()).training)
 
 
 def test_a_run_is_watched_recorded_and_compared(client: httpx.Client) -> None:
@@ -300,10 +300,10 @@ def test_a_run_is_watched_recorded_and_compared(client: httpx.Client) -> None:
         kind for kind, _ in told if kind != "step"
     ][1:]
     run = told[-1][1]["run"]
-    listed = replies.RunsReply.model_validate(client.get("/api/runs").json())
+    listed = listings.RunsReply.model_validate(client.get("/api/runs").json())
     [found] = [each for each in listed.runs if each.name == run]
     assert 0 in found.kept_steps and found.step in found.kept_steps
-    whole = replies.RunReply.model_validate(client.get(f"/api/runs/{run[:10]}").json())
+    whole = listings.RunReply.model_validate(client.get(f"/api/runs/{run[:10]}").json())
     assert [point.step for point in whole.curve] == points
     maps = []
     for step in (found.kept_steps[0], None):

@@ -19,7 +19,8 @@ from separatrix.atlas.explorer.building import built, cells_of, own_gain
 from separatrix.atlas.explorer.crew import Crew, Work
 from separatrix.atlas.explorer.jobs import Jobs, Ticket
 from separatrix.atlas.explorer.limits import ExplorerError, Limits
-from separatrix.atlas.explorer.look import look, picture
+from separatrix.atlas.explorer.look import look
+from separatrix.atlas.explorer.maps import picture
 from separatrix.atlas.explorer.requests import Input, Look, Setting
 from separatrix.atlas.explorer.runs import opened, snapshot_file
 from separatrix.atlas.explorer.trace import trace

@@ -67,11 +67,8 @@ def test_one_answer_is_not_enough_where_several_are_asked():
 def test_sums_that_are_cut_off_before_the_residual_are_refused():
     """W₂ h leaves the range by as much as the residual brings back: the total is inside, the evaluation is not."""
     arithmetic = FixedPoint(4, 1)
-    nothing = ExactMatrix(numpy.array([[0]]))
-    layer = FeedForward(
-        ExactMatrix(numpy.array([[-1], [-1]])), ExactMatrix(numpy.array([[0], [0]])), ExactMatrix(numpy.array([[1, 1]])),
-        nothing,
-    )  # fmt: skip
+    inner, outer = ExactMatrix(numpy.array([[-1], [-1]])), ExactMatrix(numpy.array([[1, 1]]))
+    layer = FeedForward(inner, ExactMatrix(numpy.array([[0], [0]])), outer, ExactMatrix(numpy.array([[0]])))
     least = numpy.array([[-16]])
     assert run_layer(layer, least[None], arithmetic).tolist() == [[[0]]]
     with pytest.raises(UnsupportedError, match="range"):

@@ -116,8 +116,16 @@ def test_no_single_change_is_wrongly_accepted(data):
 
 
 def mutated(network: Network, data: st.DataObject) -> Network:
-    """One change: a weight, a sign of a code, an index, a mask, a scoring, a residual."""
-    kind = data.draw(st.sampled_from(["weight", "sign", "mask", "scoring", "residual", "readout"]))
+    """One change: a weight, a sign of a code, a range of the embedding, a mask, a scoring, a residual."""
+    kind = data.draw(st.sampled_from(["weight", "sign", "range", "mask", "scoring", "residual", "readout"]))
+    if kind == "range":
+        parts = list(network.embedding)
+        number = data.draw(st.integers(0, len(parts) - 1))
+        field = data.draw(st.sampled_from(["tokens", "positions"]))
+        first, last = getattr(parts[number], field)
+        shorter = data.draw(st.sampled_from([(min(first + 1, last), last), (first, max(first, last - 1))]))
+        parts[number] = replace(parts[number], **{field: shorter})
+        return replace(network, embedding=tuple(parts))
     if kind == "sign":
         numbers = [n for n, part in enumerate(network.embedding) if isinstance(part.rule, SignRows)]
         number = data.draw(st.sampled_from(numbers))
@@ -153,7 +161,7 @@ def mutated(network: Network, data: st.DataObject) -> Network:
     if kind == "mask":
         head = replace(head, mask=data.draw(st.sampled_from(["causal", "strict"])))
     elif kind == "scoring":
-        head = replace(head, scoring=data.draw(st.sampled_from(["hard", "linear"])))
+        head = replace(head, scoring=data.draw(st.sampled_from(["hard", "leftmost", "linear", "relu"])))
     else:
         field = data.draw(st.sampled_from(["query", "key", "value", "output"]))
         matrix = getattr(head, field)

@@ -61,7 +61,7 @@ def test_a_worker_that_died_while_idle_costs_nothing() -> None:
     """And one process trains several groups, one after another."""
     groups = [Group((tiny(seed=seed, steps=20),)) for seed in range(3)]
     left = [Job(group) for group in groups]
-    executor = ProcessExecutor(CPU, workers=1)
+    executor = ProcessExecutor(CPU, workers=1, threads=1)
     done: list[str] = []
     failures: list[Failure] = []
     workers: set[int | None] = set()
@@ -101,7 +101,7 @@ def test_a_worker_that_dies_in_the_middle_of_a_message_is_lost_like_any_other() 
 
 
 def test_mistakes_in_a_worker_are_told_by_the_driver(tmp_path: Path) -> None:
-    executor = ProcessExecutor(CPU, workers=1)
+    executor = ProcessExecutor(CPU, workers=1, threads=1)
     with pytest.raises(SeparatrixError, match="unknown architecture 'Transfomer'; nearest: transformer"):
         drive(tmp_path / "runs.sqlite", [Group((tiny(architecture="Transfomer-(1,8)"),))], executor)
     assert multiprocessing.active_children() == []
@@ -113,7 +113,7 @@ def test_a_real_lack_of_memory_in_a_worker_splits_the_group(tmp_path: Path) -> N
     hungry = "tests.training.hungry:Hungry-(1,8)"
     few: dict[str, Any] = {"steps": 2, "evaluate_every": 2, "probe_examples": 4, "evaluation_examples": 4}
     group = Group(grid(4, architecture=hungry, batch=64, **few))
-    heard = drive(store, [group], ProcessExecutor(CPU, workers=1))
+    heard = drive(store, [group], ProcessExecutor(CPU, workers=1, threads=1))
     assert heard.messages
     assert all(message.endswith("ran out of memory; they go on as two groups") for message in heard.messages)
     assert set(contents(store)) == {spec.name for spec in group.specs}
@@ -195,7 +195,7 @@ def test_stopping_saves_what_workers_have(tmp_path: Path) -> None:
     groups = [Group(grid(2, steps=4000, evaluate_every=50)), Group(grid(2, steps=4000, length=5))]
     heard = Listener()
     stopped: Stopping = lambda: len(heard.events) >= 6  # noqa: E731
-    executor = ProcessExecutor(CPU, workers=1, save_every_seconds=1000.0, stopped=stopped)
+    executor = ProcessExecutor(CPU, 1, 1000.0, stopped, threads=1)
     store = tmp_path / "runs.sqlite"
     with Records(store) as records:
         assert not Driver(records, executor, ENVIRONMENT, heard, stopped=stopped).run(groups)

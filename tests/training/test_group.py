@@ -272,3 +272,21 @@ def test_ticks_come_while_a_group_trains(monkeypatch: pytest.MonkeyPatch) -> Non
     steps = [event.step for event in train(Group((tiny(),)), CPU) if isinstance(event, group_module.Tick)]
     assert len(steps) > 30
     assert steps == sorted(set(steps))
+
+
+def test_saving_takes_a_small_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock that is moved by hand: a step takes a second, what is done with a checkpoint takes five."""
+    clock = [0.0]
+    monkeypatch.setattr(group_module.time, "monotonic", lambda: clock[0])
+
+    def second(self: Ensemble, steps: int) -> None:
+        clock[0] += 1.0
+        self.step += steps
+
+    monkeypatch.setattr(Ensemble, "advance", second)
+    steps: list[int] = []
+    for event in train(Group((tiny(steps=600, evaluate_every=600),)), CPU, save_every_seconds=10.0):
+        if isinstance(event, Saved):
+            steps.append(event.step)
+            clock[0] += 5.0
+    assert steps == [11, 262, 513], "the first when it was asked for, then every 5 / 0.02 seconds"

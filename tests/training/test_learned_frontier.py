@@ -1,5 +1,7 @@
 """The learned frontier: each width stops where it fails, and theorems stand beside what was learned."""
 
+import json
+
 import pytest
 
 from separatrix.atlas.training_figures import learned_frontier_figure
@@ -8,6 +10,7 @@ from separatrix.models.naming import parse_spec
 from separatrix.training.events import Result
 from separatrix.training.learned_frontier import Ladder, climb, longest_possible
 from separatrix.training.records import Record, Records
+from tests.cli.conftest import call  # noqa: F401 - the fixture
 from tests.training.cases import drive, tiny
 
 
@@ -92,6 +95,22 @@ def test_real_runs_are_remembered(tmp_path):
     assert trained[: len(trained) // 2] != [0] * (len(trained) // 2)
     assert trained[len(trained) // 2 :] == [0] * (len(trained) // 2)
     assert learned_frontier_figure("majority", 0.6, first).png.startswith(b"\x89PNG")
+
+
+def test_the_verb_trains_draws_and_remembers(call, tmp_path, monkeypatch):  # noqa: F811
+    monkeypatch.chdir(tmp_path)
+    arguments = (
+        "frontier", "majority", "--learned", "TF-(1,W)", "--learned", "RNN-(1,W)", "--widths", "8", "--lengths", "3",
+        "--steps", "60", "--goal", "0.6", "--lr", "0.01", "--store", "runs.sqlite", "--figure", "f.svg",
+    )  # fmt: skip
+    first, again = (json.loads(call(*arguments, "--json").out) for _ in range(2))
+    assert first["points"] == again["points"]
+    assert [point["model"] for point in first["points"]] == ["TF-(1,8)", "RNN-(1,8)"]
+    assert first["points"][1]["state_bits"] == 8 * 32
+    assert (tmp_path / "f.svg").exists()
+    assert "grows with N" in call(*arguments).out
+    ended = call("frontier", "majority", "--learned", "TF-(1,8)")
+    assert (ended.code, len(ended.err.splitlines())) == (2, 1)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sqlite3
 import sys
 
 import pytest
@@ -104,6 +105,34 @@ def test_an_empty_folder_and_a_missing_file_are_refused(tmp_path):
     for path in (tmp_path, tmp_path / "none.json"):
         with pytest.raises(SeparatrixError):
             ExportedRecords([path])
+
+
+def test_a_store_is_read_without_a_single_write(records, store, tmp_path):
+    """As it lies in a repository: read-only, without its side files; a folder of stores and exports is one source."""
+    copied = tmp_path / "results" / "some.sqlite"
+    copied.parent.mkdir()
+    records._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    copied.write_bytes(store.read_bytes())
+    copied.chmod(0o444)
+    copied.parent.chmod(0o555)
+    try:
+        found = ExportedRecords([copied.parent])
+        assert [record.as_dict() for record in found.all()] == [record.as_dict() for record in records.all()]
+        for record in records.all():
+            assert found.curve(record.spec.name) == records.curve(record.spec.name)
+            assert set(found.snapshots(record.spec.name)) == set(record.spec.snapshots)
+        assert [each.name for each in copied.parent.iterdir()] == ["some.sqlite"]
+        assert copied.read_bytes() == store.read_bytes()
+    finally:
+        copied.parent.chmod(0o755)
+
+
+def test_files_that_are_no_stores_are_refused(tmp_path):
+    (tmp_path / "text.sqlite").write_text("not a database")
+    sqlite3.connect(tmp_path / "other.sqlite").execute("CREATE TABLE a (b)").connection.close()
+    for name, word in (("text.sqlite", "cannot be read"), ("other.sqlite", "no store"), ("none.sqlite", "no store")):
+        with pytest.raises(SeparatrixError, match=word):
+            ExportedRecords([tmp_path / name])
 
 
 def test_csv_and_parquet_hold_the_same_table(records, tmp_path):

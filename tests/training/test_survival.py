@@ -43,7 +43,7 @@ learning_rate = [2e-2, 1e-2, 5e-3, 1e-6]
 """
 SEPARATRIX = [sys.executable, "-c", "import sys; from separatrix.cli import main; sys.exit(main())"]
 TRAIN = [
-    "train", "index-lookup", "TF-(1,8)", "--length", "6", "--lr", "0.02,0.005", "--batch", "8", "--steps", "800",
+    "train", "index-lookup", "TF-(1,8)", "--length", "6", "--lr", "0.02,0.005", "--batch", "8", "--steps", "500",
     "--evaluate-every", "25", "--examples", "100", "--goal", "0", "--threads", "1",
 ]  # fmt: skip
 
@@ -87,11 +87,11 @@ def times_written(store: Path) -> dict[str, int]:
 # -- kill -9 ---------------------------------------------------------------------------------------------
 
 
-def test_twenty_five_kills_at_random_moments_change_no_bit(tmp_path: Path) -> None:
+def test_kills_at_random_moments_change_no_bit(tmp_path: Path) -> None:
     file, reference, store = tmp_path / "sweep.toml", tmp_path / "reference.sqlite", tmp_path / "runs.sqlite"
-    file.write_text(SWEEP.format(steps=600))
+    file.write_text(SWEEP.format(steps=400))
     watched(store)
-    log = forking("kill", str(file), str(reference), str(store), "25", "1")
+    log = forking("kill", str(file), str(reference), str(store), "23", "1")
     sys.stdout.write("\n".join(map(str, log)))  # shown where the test fails, or with -s
     kills = [each for each in log if each["happened"] == "kill"]
     killed = [each for each in kills if each["code"] == -signal.SIGKILL]
@@ -153,12 +153,12 @@ def private_mounts() -> bool:
 def test_a_full_disk_ends_in_one_line_and_loses_nothing(tmp_path: Path) -> None:
     """A real file system of 4 MiB with room for none, some or nearly all of what is written."""
     file, disk = tmp_path / "sweep.toml", tmp_path / "disk"
-    file.write_text(SWEEP.format(steps=100))
+    file.write_text(SWEEP.format(steps=50))
     disk.mkdir()
-    rooms = ["0", "20", "100", "350", "3000"]
+    rooms = ["0", "100", "350", "3000"]
     log = forking("full-disk", str(file), str(disk), *rooms, before=("unshare", "-rm"))
     full = [each for each in log if each["happened"] == "full"]
-    assert [each["code"] for each in full if each["room"] != 350] == [2, 2, 2, 0]
+    assert [each["code"] for each in full if each["room"] != 350] == [2, 2, 0]
     for each in full:
         assert each["code"] in (0, 2)
         if each["code"]:
@@ -255,7 +255,7 @@ def test_ctrl_c_finishes_the_step_saves_and_exits_130(
     assert contents(store) == uninterrupted
     assert leftovers(store) == []
     runs = json.loads(out)["runs"]
-    assert [run["step"] for run in runs] == [800, 800]
+    assert [run["step"] for run in runs] == [500, 500]
     assert [run["environment"]["threads"] for run in runs] == [1, 1]
 
 

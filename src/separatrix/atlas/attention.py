@@ -105,7 +105,7 @@ def _keys(head: Head, stream: RawArray, arithmetic: Arithmetic) -> Weights:
     queries = arithmetic.matmul(stream, head.query.encoded(arithmetic).T)
     keys = arithmetic.matmul(stream, head.key.encoded(arithmetic).T)
     scores = arithmetic.matmul(queries, numpy.swapaxes(keys, -1, -2))
-    allowed = mask_of(head, numpy.arange(positions), positions)
+    allowed = mask_of(head, numpy.arange(positions, dtype=numpy.int64), positions)
     return arithmetic.to_float64(weights_of(head, scores, allowed, arithmetic))[0]
 
 

@@ -39,7 +39,8 @@ def table(
         line = "".join(cell("td", column, value, None if column else target) for column, value in enumerate(row))
         body += f"<tr>{line}</tr>"
     title = f"<caption>{escape(caption)}</caption>" if caption else ""
-    return f'<div class="scroll" tabindex="0"><table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    whole = f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="scroll" tabindex="0">{whole}</div>'
 
 
 def style() -> str:

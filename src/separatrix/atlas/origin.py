@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
 Kind: TypeAlias = Literal["proved", "verified", "measured", "recorded", "formula", "printed"]
-MEANINGS: Mapping[Kind, tuple[str, str]] = {
+MEANINGS: Mapping[str, tuple[str, str]] = {
     "proved": ("proved", "decided for all inputs by a certificate, or by an argument that holds for every N"),
     "verified": ("verified to n", "computed exactly for every instance up to the size that is named"),
     "measured": ("measured here", "computed while this atlas was built"),

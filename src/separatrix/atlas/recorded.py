@@ -47,11 +47,13 @@ class SeveralRuns:
 
     def curve(self, name: str) -> "list[Point]":
         """The points of a run, in order of steps."""
-        return next((points for source in self._sources if (points := source.curve(name))), [])
+        found = [points for source in self._sources if (points := source.curve(name))]
+        return found[0] if found else []
 
     def snapshots(self, name: str) -> dict[int, Path]:
         """Files with weights that a run kept, by step."""
-        return next((files for source in self._sources if (files := source.snapshots(name))), {})
+        found = [files for source in self._sources if (files := source.snapshots(name))]
+        return found[0] if found else {}
 
     def _holder(self, name: str) -> "RunSource":
         for source in self._sources:

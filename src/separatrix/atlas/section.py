@@ -10,7 +10,7 @@ for the pages of ``separatrix/atlas/site``: the front page, the pages of tasks, 
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -28,7 +28,8 @@ class Figure:
     """One picture in the two formats that papers and pages want.
 
     ``svg`` has its text as paths, for papers. ``inline`` is the same for a page: text stays text and colours are
-    variables of the page's style, so that it follows light and dark; empty where there is none.
+    variables of the page's style, so that it follows light and dark; empty where there is none. ``origin`` says where
+    it comes from (see ``origin.py``), None where the text beside the figure does.
     """
 
     name: str
@@ -36,6 +37,11 @@ class Figure:
     svg: str
     png: bytes
     inline: str = ""
+    origin: Results | None = None
+
+    def with_origin(self, origin: Results) -> "Figure":
+        """The same figure, with where it comes from."""
+        return replace(self, origin=origin)
 
 
 @dataclass(frozen=True)

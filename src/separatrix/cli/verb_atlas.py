@@ -1,54 +1,89 @@
-"""``separatrix atlas``: the whole picture as a page, a JSON file and a table."""
+"""``separatrix atlas``: the whole picture as a static site, a JSON file and tables."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from separatrix.cli.output import JsonOption, console, notes, print_json
+from separatrix.cli.output import JsonOption, command_line, console, notes, print_json
+from separatrix.cli.training_options import StoreOption
+
+if TYPE_CHECKING:
+    from separatrix.atlas import Sources
+    from separatrix.atlas.section import Advance
 
 NAME = "atlas"
 ORDER = 90
 EXAMPLE = "separatrix atlas --out atlas"
+RECORDS = Path("results")
+"""Read without being asked, where it is there: the folder of records that ships with the project."""
 
 
 def command(
+    context: typer.Context,
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="Folder to write index.html, atlas.json and figures/ to.")
+        Path, typer.Option("--out", "-o", help="Folder to write the site, atlas.json and figures/ to.")
     ] = Path("atlas"),
+    records: Annotated[
+        list[Path] | None,
+        typer.Option("--records", help="Files or folders of exported runs and frontiers; 'results' if it is there."),
+    ] = None,
+    store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run everything the catalogs hold at quick scale and write the atlas."""
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    from separatrix.atlas import build, ordered_sections, write
+    from separatrix.atlas import build, ordered_sections, units, write
     from separatrix.errors import SeparatrixError
     from separatrix.files import write_atomically
 
     if out.exists() and not out.is_dir():
         raise SeparatrixError(f"--out {out} is a file; give a folder")
+    sources = _sources(records, store)
     # Asked first, so that a folder that cannot be written is known before the work and not after it.
     write_atomically(out / ".writable", b"")
     (out / ".writable").unlink()
-    total = sum(section.units for section in ordered_sections())
-    columns = (
-        TextColumn("{task.description:<32}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-        TextColumn("left"), TimeRemainingColumn(),
-    )  # fmt: skip
-    with Progress(*columns, console=notes(), transient=True, disable=not notes().is_terminal) as bar:
-        work = bar.add_task("starting", total=total)
-        atlas = build(lambda what: bar.update(work, advance=1, description=what))
+    with _progress(units(), as_json) as advance:
+        atlas = build(advance, sources, command_line(context))
     written = write(atlas, out)
     if as_json:
         print_json({"files": [str(path) for path in written], **atlas.results})
         return
     for section in ordered_sections():
-        console().print(section.table(atlas.results["sections"][section.name]))
+        table = section.table(atlas.results["sections"][section.name])
+        if table is not None:
+            console().print(table)
+    size = sum(path.stat().st_size for path in written)
+    console().print(f"{len(written)} files, {size / 1e6:.1f} MB")
     console().print(f"open [bold]{(out / 'index.html').resolve().as_uri()}[/bold]", soft_wrap=True)
+
+
+def _sources(records: "list[Path] | None", store: Path | None) -> "Sources":
+    """What was named must be there; what is only usual may be missing."""
+    from separatrix.atlas import Sources
+    from separatrix.errors import SeparatrixError
+    from separatrix.training.records import store_path
+
+    for path in records or []:
+        if not path.exists():
+            raise SeparatrixError(
+                f"--records {path} does not exist; give files of  separatrix runs export, or a folder"
+            )
+    if store is not None and not store.is_file():
+        raise SeparatrixError(f"there is no store {store}; train something first or leave --store out")
+    usual = (RECORDS,) if RECORDS.is_dir() else ()
+    return Sources(tuple(records) if records else usual, store_path(store))
+
+
+@contextmanager
+def _progress(total: int, quiet: bool) -> "Generator[Advance]":
+    """One bar on standard error with an estimate of the rest; call what is given for each unit of work."""
+    from rich.progress import Progress
+
+    from separatrix.cli.progress import bar_columns
+
+    console = notes()
+    with Progress(*bar_columns(), console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
+        work = bar.add_task("starting", total=total)
+        yield lambda what: bar.update(work, advance=1, description=f"{what:<40.40}")

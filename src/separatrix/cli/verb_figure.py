@@ -45,7 +45,8 @@ def command(
     from separatrix.files import write_atomically
     from separatrix.provenance import provenance
     from separatrix.training.experiments.catalog import experiments
-    from separatrix.training.experiments.figure_data import best_scale, experiment_of, gather, how_to_train
+    from separatrix.training.experiments.figure_data import best_scale, experiment_of, gather
+    from separatrix.training.experiments.remarks import how_to_train
     from separatrix.training.sweep_file import read_sweep
 
     started = time.perf_counter()

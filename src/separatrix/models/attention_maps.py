@@ -1,13 +1,20 @@
 """What a trained model attends to: the attention weights of a layer on given inputs, for figures."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from separatrix.errors import SeparatrixError
+from separatrix.models.architecture import ModelSpec
 from separatrix.models.architectures._attention import AttentionMixer
 from separatrix.models.sequence_model import Block, SequenceModel
+from separatrix.models.task_model import model_for_task
+from separatrix.tasks import Task
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 @torch.no_grad()
@@ -39,3 +46,19 @@ def attention_weights(model: SequenceModel, inputs: Tensor, layer: int = 0) -> T
         )
     more: dict[str, Any] = {"inputs": inputs} if mixer.reads_inputs else {}
     return mixer.weights(x if block.norm is None else block.norm(x), **more)
+
+
+def attention_of_kept_weights(
+    spec: ModelSpec, task: Task, length: int, kept: Mapping[str, Tensor], cells: "NDArray[Any]", layer: int = 0
+) -> "NDArray[Any]":
+    """The weights (heads, queries, keys) of a model with these parameters on one input, in float64.
+
+    ``kept`` are one member's parameters by name, ``cells`` one input (positions,) or (positions, features).
+    """
+    model = model_for_task(spec, task, length, [0])
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if name not in kept or kept[name].shape != parameter[0].shape:
+                raise SeparatrixError(f"the kept weights do not fit {spec}: {name} is missing or of another shape")
+            parameter[0].copy_(kept[name])
+    return attention_weights(model, torch.from_numpy(cells)[None, None], layer)[0, 0].double().numpy()

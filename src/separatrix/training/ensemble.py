@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from separatrix.models.naming import parse_spec
-from separatrix.models.sequence_model import SequenceModel
+from separatrix.models.sequence_model import Block, SequenceModel
 from separatrix.models.task_model import model_for_task
 from separatrix.training.adam import Adam, FlatParameters, MemberRates
 from separatrix.training.batches import CHUNK_STEPS, Batch, data_source
@@ -181,7 +181,7 @@ def compile_blocks(model: SequenceModel) -> None:
     """
     if os.environ.get("SEPARATRIX_COMPILE", "1") != "0":
         for block in model.blocks:
-            if block.mixer.compiles:
+            if isinstance(block, Block) and block.mixer.compiles:
                 block.compile()
 
 

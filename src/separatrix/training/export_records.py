@@ -20,6 +20,7 @@ from typing import Any, Protocol
 from separatrix.errors import SeparatrixError
 from separatrix.files import write_atomically
 from separatrix.training.events import Point, Result
+from separatrix.training.read_only import contents_of
 from separatrix.training.records import Record
 from separatrix.training.spec import spec_from
 
@@ -186,17 +187,31 @@ def _finite(value: float) -> float | None:
 
 
 class ExportedRecords:
-    """Runs read from JSON files that :func:`export` wrote; of a run that stands in several, the last one counts."""
+    """Runs read from JSON files that :func:`export` wrote, or from stores that are only looked at.
+
+    Of a run that stands in several files, the last one counts.
+    """
 
     def __init__(self, paths: Iterable[Path]) -> None:
         self._records: dict[str, Record] = {}
-        self._curves: dict[str, dict[str, list[Any]]] = {}
+        self._curves: dict[str, list[Point]] = {}
         self._snapshots: dict[str, dict[int, Path]] = {}
         self.paths = tuple(file for path in paths for file in _files(path))
         if not self.paths:
             raise SeparatrixError("no file of exported runs was found there; write one with  separatrix runs export")
         for path in self.paths:
-            self._read(path)
+            if path.suffix == ".json":
+                self._read(path)
+            else:
+                self._read_store(path)
+
+    def _read_store(self, path: Path) -> None:
+        found = contents_of(path)
+        for record in found.records:
+            name = record.spec.name
+            self._records[name] = record
+            self._curves[name] = found.curves.get(name, [])
+            self._snapshots[name] = found.snapshots.get(name, {})
 
     def _read(self, path: Path) -> None:
         content = _loaded(path)
@@ -213,7 +228,12 @@ class ExportedRecords:
                     plain["parameters"],
                 )  # fmt: skip
                 self._records[spec.name] = Record(spec, result, where, plain["finished_at"], None)
-                self._curves[spec.name] = plain["curve"]
+                curve = plain["curve"]
+                columns = zip(curve["step"], curve["loss"], curve["training_accuracy"], curve["accuracy"], strict=True)
+                self._curves[spec.name] = [
+                    Point(spec.name, step, float("nan") if loss is None else loss, training, accuracy)
+                    for step, loss, training, accuracy in columns
+                ]
                 folder = path.with_name(f"{path.stem}.files")
                 kept = map(int, plain.get("snapshots", []))
                 self._snapshots[spec.name] = {step: folder / _snapshot_name(spec.name, step) for step in kept}
@@ -239,11 +259,7 @@ class ExportedRecords:
 
     def curve(self, name: str) -> list[Point]:
         """The points of a run, in order of steps."""
-        curve = self._curves.get(name)
-        if curve is None:
-            return []
-        columns = zip(curve["step"], curve["loss"], curve["training_accuracy"], curve["accuracy"], strict=True)
-        return [Point(name, step, float("nan") if loss is None else loss, t, a) for step, loss, t, a in columns]
+        return self._curves.get(name, [])
 
     def snapshots(self, name: str) -> dict[int, Path]:
         """Files with weights that a run kept, by step."""
@@ -251,14 +267,14 @@ class ExportedRecords:
 
 
 def _files(path: Path) -> list[Path]:
-    """The file itself, or the JSON files of a folder that are exported runs."""
+    """The file itself, or of a folder the JSON files that are exported runs and the stores."""
     if not path.is_dir():
         return [path]
     beginning = f'{{"format": "{FORMAT}"'.encode()
     found: list[Path] = []
-    for each in sorted(path.glob("*.json")):
+    for each in sorted((*path.glob("*.json"), *path.glob("*.sqlite"))):
         with each.open("rb") as stream:
-            if stream.read(len(beginning)) == beginning:
+            if each.suffix == ".sqlite" or stream.read(len(beginning)) == beginning:
                 found.append(each)
     return found
 

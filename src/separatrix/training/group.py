@@ -24,6 +24,8 @@ from separatrix.training.events import Ending, Event, Finished, Point, Progress,
 from separatrix.training.spec import RunSpec, group_name
 
 TICK_SECONDS = 0.2
+SAVING_SHARE = 0.02
+"""How much of the time may go into checkpoints."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def train(
     """
     started = time.monotonic()
     ensemble, earlier = _begun(group, device, checkpoint)
-    saved_at = told_at = started
+    told_at, pace = started, _Pace(save_every_seconds)
     every, total, snapshots = group.specs[0].evaluate_every, group.specs[0].steps, group.specs[0].snapshots
     if ensemble.step == 0 and 0 in snapshots:
         yield _snapshot(ensemble)
@@ -97,9 +99,9 @@ def train(
                 # A checkpoint of this step comes after its evaluation, so that no point is left out or doubled.
                 break
             halted = stopped()
-            if halted or now - saved_at > save_every_seconds:
+            if halted or pace.due(now):
                 yield _saved(group, ensemble, earlier + now - started)
-                saved_at = time.monotonic()
+                pace.saved(now)
             if halted:
                 return
         seconds = earlier + time.monotonic() - started
@@ -114,11 +116,31 @@ def train(
             ensemble.keep(rest)
         halted, now = stopped(), time.monotonic()
         # Saved at once when members left: what was recorded as finished is not in training any more.
-        if endings or halted or now - saved_at > save_every_seconds:
+        if endings or halted or pace.due(now):
             yield _saved(group, ensemble, earlier + now - started)
-            saved_at = time.monotonic()
+            pace.saved(now)
         if halted:
             return
+
+
+class _Pace:
+    """When a checkpoint is due: after the seconds asked for, but saving never takes more than a share of the time.
+
+    Checkpoints of large ensembles are large. 0 seconds asks for one after every step, whatever it takes.
+    """
+
+    def __init__(self, every: float) -> None:
+        self.every = self.pause = every
+        self.last = time.monotonic()
+
+    def due(self, now: float) -> bool:
+        """Whether enough time has passed since the last one."""
+        return now - self.last > self.pause
+
+    def saved(self, began: float) -> None:
+        """One was made and taken away; it took from ``began`` until now."""
+        self.last = time.monotonic()
+        self.pause = max(self.every, (self.last - began) / SAVING_SHARE) if self.every else 0.0
 
 
 def _begun(group: Group, device: torch.device, checkpoint: bytes | None) -> tuple[Ensemble, float]:

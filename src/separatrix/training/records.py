@@ -180,7 +180,7 @@ class Records:
             raise SeparatrixError(f"no run in {self.path} is named {name!r}; see  separatrix runs list")
         if len(rows) > 1:
             raise SeparatrixError(f"{name!r} begins the names of several runs; give more of its digits")
-        return _record(rows[0])
+        return record_from_row(rows[0])
 
     def find(self, names: Iterable[str]) -> dict[str, Record]:
         """Those of the named runs that are finished."""
@@ -189,14 +189,14 @@ class Records:
             for name in names:
                 row = self._connection.execute("SELECT * FROM runs WHERE name=?", (name,)).fetchone()
                 if row is not None:
-                    found[name] = _record(row)
+                    found[name] = record_from_row(row)
         return found
 
     def all(self) -> list[Record]:
         """Every finished run, by the time it finished."""
         with self._explained():
             rows = self._connection.execute("SELECT * FROM runs ORDER BY finished_at, name").fetchall()
-        return [_record(row) for row in rows]
+        return [record_from_row(row) for row in rows]
 
     def curve(self, name: str) -> list[Point]:
         """The points of a run, in order of steps."""
@@ -310,7 +310,8 @@ def _number(value: float) -> float | None:
     return value if value == value and abs(value) != float("inf") else None
 
 
-def _record(row: Sequence[Any]) -> Record:
+def record_from_row(row: Sequence[Any]) -> Record:
+    """A run from its row in the table ``runs``."""
     name, spec, ending, step, accuracy, loss, seconds, parameters, environment, finished_at, weights = row
     result = Result(name, ending, step, accuracy, float("nan") if loss is None else loss, seconds, parameters)
     return Record(spec_from(json.loads(spec)), result, json.loads(environment), finished_at, weights)

@@ -16,7 +16,7 @@ from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from separatrix import __version__
-from separatrix.atlas.explorer import replies
+from separatrix.atlas.explorer import listings, replies
 from separatrix.atlas.explorer.catalogs import catalog
 from separatrix.atlas.explorer.computations import Computation
 from separatrix.atlas.explorer.crew import Crew, Work
@@ -184,12 +184,12 @@ def _job_response(ticket: Ticket, status: int = 200) -> Response:
 
 
 def _add_computations(app: FastAPI, parts: Parts) -> None:
-    @app.get("/api/catalog", response_model=replies.Catalog)
+    @app.get("/api/catalog", response_model=listings.Catalog)
     async def everything() -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
         """All constructions, tasks, codes and limits."""
         return parts.catalog
 
-    @app.get(**_computed("architectures", replies.Architectures))
+    @app.get(**_computed("architectures", listings.Architectures))
     async def architectures() -> Response:  # pyright: ignore[reportUnusedFunction]
         """All architectures that may be trained from the page."""
         return await _ask(parts, "architectures", Request())
@@ -242,12 +242,12 @@ def _add_jobs(app: FastAPI, parts: Parts) -> None:
 
 
 def _add_runs(app: FastAPI, parts: Parts) -> None:
-    @app.get("/api/runs", response_model=replies.RunsReply)
+    @app.get("/api/runs", response_model=listings.RunsReply)
     def runs() -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
         """The newest runs of the store."""
         return list_runs(parts.store)
 
-    @app.get("/api/runs/{name}", response_model=replies.RunReply, responses=MISSING)
+    @app.get("/api/runs/{name}", response_model=listings.RunReply, responses=MISSING)
     def run(name: RunName) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
         """One run with its curve."""
         return one_run(parts.store, name)
@@ -256,17 +256,17 @@ def _add_runs(app: FastAPI, parts: Parts) -> None:
 def _add_training(app: FastAPI, parts: Parts) -> None:
     training = parts.training
 
-    @app.get("/api/training", response_model=replies.TrainingsReply)
+    @app.get("/api/training", response_model=listings.TrainingsReply)
     async def all_training() -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
         """The runs that this server started."""
         return {"trainings": [each.as_json() for each in training.all()]}
 
-    @app.post("/api/training", response_model=replies.TrainingReply, status_code=202, responses=MISSING)
+    @app.post("/api/training", response_model=listings.TrainingReply, status_code=202, responses=MISSING)
     async def start_training(request: Train) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
         """Start a small run; its events tell its curve."""
         return (await training.start(request)).as_json()
 
-    @app.get("/api/training/{name}", response_model=replies.TrainingReply, responses=MISSING)
+    @app.get("/api/training/{name}", response_model=listings.TrainingReply, responses=MISSING)
     async def one_training(name: TrainingName) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
         """Where a run stands."""
         return training.find(name).as_json()
@@ -281,7 +281,7 @@ def _add_training(app: FastAPI, parts: Parts) -> None:
         first = 0 if last_event_id is None else int(last_event_id) + 1
         return parts.streams.response(training.events(name, first))
 
-    @app.delete("/api/training/{name}", response_model=replies.TrainingReply, responses=MISSING)
+    @app.delete("/api/training/{name}", response_model=listings.TrainingReply, responses=MISSING)
     async def stop_training(name: TrainingName) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
         """Stop a run; its state is saved."""
         return training.stop(name).as_json()

@@ -10,7 +10,8 @@ import numpy
 
 from separatrix.atlas.explorer.building import built, cells_of, symbols_of
 from separatrix.atlas.explorer.limits import ExplorerError, Limits
-from separatrix.atlas.explorer.look import attention_of, picture, rounded, traced
+from separatrix.atlas.explorer.look import traced
+from separatrix.atlas.explorer.maps import attention_of, picture, rounded
 from separatrix.atlas.explorer.requests import Compare, Setting
 from separatrix.atlas.explorer.runs import opened, snapshot_file, snapshot_steps
 from separatrix.atlas.explorer.trace import Reals
@@ -78,28 +79,14 @@ def _trained(records: Records, record: Record, step: int, cells: Integers, reque
     if spec.length > LARGEST_LENGTH:
         raise ExplorerError(f"run {spec.name} has N = {spec.length}; maps are drawn up to {LARGEST_LENGTH}", "limit")
     report("loading the model", 0, None)
-    import torch
-
-    from separatrix.models.attention_maps import attention_weights
+    from separatrix.models.attention_maps import attention_of_kept_weights
     from separatrix.models.naming import parse_spec
-    from separatrix.models.task_model import model_for_task
     from separatrix.training.checkpoints import weights_of
     from separatrix.training.export_records import read_weights
 
-    torch.set_num_threads(1)
-    model = model_for_task(parse_spec(spec.architecture), spec.the_task(), spec.length, [spec.seed])
     kept = weights_of(read_weights(snapshot_file(records, record, step)), spec.name)
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if name not in kept or kept[name].shape != parameter[0].shape:
-                raise ExplorerError(f"the weights of run {spec.name} do not fit its model; train it again")
-            parameter[0].copy_(kept[name])
-    heads = (
-        attention_weights(model, torch.tensor(cells.tolist(), dtype=torch.int64)[None, None], request.trained_layer)[
-            0, 0
-        ]
-        .double()
-        .numpy()
+    heads = attention_of_kept_weights(
+        parse_spec(spec.architecture), spec.the_task(), spec.length, kept, cells, request.trained_layer
     )
     if request.trained_head is None:
         return heads.mean(axis=0)

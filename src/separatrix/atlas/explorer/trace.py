@@ -46,7 +46,7 @@ class Stage:
     stream: RawArray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trace:
     """A whole run of one input (positions, …): stages in order, raw readouts (positions read, outputs) and answers."""
 

@@ -88,7 +88,8 @@ def _entry(entry: "Architecture") -> dict[str, Any]:
 
     spec = ModelSpec((entry.name,) * LAYERS, WIDTH)
     limits, reason = _limits(entry, spec.state_numbers(LENGTHS[0]))
-    command = f"python -c \"from separatrix.models import parse_spec; print(parse_spec('{spec}').state_bits(1024, {PRECISION}))\""
+    asked = f"parse_spec('{spec}').state_bits(1024, {PRECISION})"
+    command = f'python -c "from separatrix.models import parse_spec; print({asked})"'
     return {
         "name": entry.name,
         "short": entry.short,
@@ -111,7 +112,7 @@ def _entry(entry: "Architecture") -> dict[str, Any]:
             {"length": length, "bits": spec.state_bits(length, PRECISION)} for length in LENGTHS
         ],
         "state_bits_of_widths": [
-            {"width": width, "bits": [ModelSpec((entry.name,), width).state_bits(length, PRECISION) for length in LENGTHS]}
+            {"width": width, "bits": [ModelSpec((entry.name,), width).state_bits(each, PRECISION) for each in LENGTHS]}
             for width in WIDTHS
         ],
         "attention_bits": [

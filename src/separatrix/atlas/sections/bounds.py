@@ -8,7 +8,7 @@ from rich.table import Table
 
 from separatrix.atlas.origin import Origin
 from separatrix.atlas.section import Advance, Figure, Results, Section
-from separatrix.atlas.site.components import definitions, origin_line, sign_list
+from separatrix.atlas.site.components import definitions, index_list, origin_line, sign_list
 from separatrix.communication.bounds import Bound, ProtocolBound, bounds
 
 LIMIT = 5
@@ -47,8 +47,11 @@ class BoundsSection(Section):
         return []
 
     def body(self, results: Results) -> str:
-        """One article for each bound."""
-        return "".join(article(entry) for entry in results["rows"])
+        """An index, then one article for each bound."""
+        index = index_list(
+            (f"bound-{row['name']}", row["claim"], ", ".join(row["tasks"][:3])) for row in results["rows"]
+        )
+        return index + "".join(article(entry) for entry in results["rows"])
 
     def table(self, results: Results) -> Table:
         """Name, claim and how far it was verified."""
@@ -96,7 +99,7 @@ def _evidence(described: dict[str, Any], command: str) -> dict[str, Any]:
     return {**described, "origin": Origin(kind, reach, command).plain()}
 
 
-def article(entry: Results, *, heading: str = "h2") -> str:
+def article(entry: Results) -> str:
     """One bound with its statement, numbers and evidence."""
     kind = {"bound": "" if entry["in_the_papers"] else "not in the papers", "barrier": "barrier"}.get(
         entry["kind"], "conjecture, open"
@@ -114,7 +117,7 @@ def article(entry: Results, *, heading: str = "h2") -> str:
     items = [(each["holds"], each["text"], each["origin"]) for each in entry["evidence"]]
     listed = sign_list(items)
     return (
-        f'<article class="bound" id="bound-{escape(entry["name"])}"><{heading}>{escape(entry["claim"])}{marked}</{heading}>'
+        f'<article class="bound" id="bound-{escape(entry["name"])}"><h2>{escape(entry["claim"])}{marked}</h2>'
         f"<p>{escape(entry['statement'])}</p>{definitions(facts)}{listed}"
         f"{origin_line(Origin('verified', f'instances of up to {LIMIT} bits', entry['command']).plain())}</article>"
     )

@@ -8,6 +8,7 @@ from rich.table import Table
 
 from separatrix.atlas.figure import PALETTE, draw
 from separatrix.atlas.html import table as html_table
+from separatrix.atlas.origin import Origin
 from separatrix.atlas.section import Advance, Figure, Results, Section
 from separatrix.communication.capacity import Preset, capacity, plain, presets
 
@@ -67,7 +68,8 @@ class CapacitySection(Section):
             f"Models of bounded memory at {PRECISION} bits a number: right of its mark, no weights let a model look up "
             f"every position of every text over {ALPHABET} symbols."
         )
-        return [draw("capacity-lengths", caption, paint, height=7.0)]
+        origin = Origin("proved", "for any weights, by the bounds", results["rows"][0]["command"]).plain()
+        return [draw("capacity-lengths", caption, paint, height=7.0).with_origin(origin)]
 
     def body(self, results: Results) -> str:
         """A table of all presets, then a fold for each."""

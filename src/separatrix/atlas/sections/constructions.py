@@ -8,13 +8,14 @@ from rich.table import Table
 
 from separatrix.atlas.figure import PALETTE, draw
 from separatrix.atlas.html import table as html_table
+from separatrix.atlas.origin import Origin
 from separatrix.atlas.section import Advance, Figure, Results, Section
 from separatrix.certificates import Claim, check
 from separatrix.certificates.memory import estimated_bytes
 from separatrix.constructions import Construction, constructions
 from separatrix.errors import SeparatrixError
 
-POWERS = (4, 6, 8, 10)
+POWERS = tuple(range(4, 11))
 COLUMNS = ("length", "layers", "heads", "width", "precision_bits", "inputs_covered")
 LARGEST = 1 << 30
 """Bytes that one certification may be estimated to take at quick scale."""
@@ -57,18 +58,21 @@ class ConstructionsSection(Section):
                 if points:
                     style = ("-", "--", ":", "-.")[number // len(PALETTE) % 4]
                     axes.plot(
-                        *zip(*points, strict=True), style, marker="o", markersize=3, label=entry["name"],
-                        color=PALETTE[number % len(PALETTE)],
+                        *zip(*points, strict=True), style, marker="osD^vPX*<>"[number % 10],
+                        markersize=3.5, label=entry["name"], color=PALETTE[number % len(PALETTE)],
                     )  # fmt: skip
             axes.set_xscale("log", base=2)
             axes.set_yscale("log", base=2)
             axes.set_xlabel("length N")
             axes.set_ylabel("certified width")
             axes.grid(alpha=0.3)
-            axes.legend(frameon=False, fontsize=7, ncols=2)
+            handles = axes.get_legend_handles_labels()
+            axes.figure.legend(*handles, loc="outside lower center", frameon=False, fontsize=7.5, ncols=4)
 
         caption = "Width of networks that are proved right on every input of length N."
-        return [draw("construction-widths", caption, paint)]
+        command = results["constructions"][0]["sizes"][-1]["command"]
+        origin = Origin("proved", "all inputs of each length", command, "fixed point, Appendix B.2").plain()
+        return [draw("construction-widths", caption, paint, 6.6, 5.2).with_origin(origin)]
 
     def body(self, results: Results) -> str:
         """What each theorem says and the sizes certified."""
@@ -79,12 +83,15 @@ class ConstructionsSection(Section):
         sizes = [
             (
                 e["name"], r["length"], r["layers"], r["heads"], r["width"], r["precision_bits"], r["size_bits"],
-                r["inputs_covered"], r["method"], r["seconds"],
+                r["inputs_covered"], r["method"], r["seconds"], r["command"],
             )
             for e in results["constructions"]
             for r in e["sizes"]
         ]  # fmt: skip
-        columns = ("construction", "N", "layers", "heads", "width", "p", "bits", "inputs covered", "method", "seconds")
+        columns = (
+            "construction", "N", "layers", "heads", "width", "p", "bits", "inputs covered", "method", "seconds",
+            "command",
+        )  # fmt: skip
         return html_table(headings, about) + html_table(
             columns, sizes, caption="Each row was built and checked for this page", numbers=(1, 2, 3, 4, 5, 6, 9)
         )

@@ -1,4 +1,4 @@
-"""The errata section: every claim that does not hold as written, its counterexample and its repair, run here and now."""
+"""The errata section: every claim that does not hold as written, its counterexample and its repair, all run."""
 
 from dataclasses import dataclass
 from html import escape
@@ -9,7 +9,7 @@ from rich.table import Table
 from separatrix.atlas.errata import Erratum, errata
 from separatrix.atlas.origin import Origin
 from separatrix.atlas.section import Advance, Figure, Results, Section
-from separatrix.atlas.site.components import origin_line
+from separatrix.atlas.site.components import index_list, origin_line
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,12 +45,8 @@ class ErrataSection(Section):
 
     def body(self, results: Results) -> str:
         """An index, then one article for each."""
-        index = "".join(
-            f'<li><a href="#{row["name"]}">{row["name"]}</a> {escape(row["title"])} '
-            f'<span class="quiet">{escape(row["source"])}</span></li>'
-            for row in results["rows"]
-        )
-        return f'<ol class="index">{index}</ol>' + "".join(map(_article, results["rows"]))
+        index = index_list((row["name"], f"{row['name']} {row['title']}", row["source"]) for row in results["rows"])
+        return index + "".join(map(_article, results["rows"]))
 
     def table(self, results: Results) -> Table:
         """Number, source and title."""

@@ -69,27 +69,25 @@ class FrontierSection(RecordedSection):
                 points = [(point["length"], point["width"]) for point in row["points"]]
                 if points:
                     style = ("-", "--", ":")[place // len(PALETTE) % 3]
-                    axes.plot(*zip(*points, strict=True), style, marker="o", markersize=4,
+                    axes.plot(*zip(*points, strict=True), style, marker="osD^vPX*<>"[place % 10], markersize=4,
                               color=PALETTE[place % len(PALETTE)], label=row["construction"])  # fmt: skip
             axes.set_xscale("log", base=2)
             axes.set_xlabel("length N")
             axes.set_ylabel("narrowest certified width")
             axes.set_ylim(bottom=0)
             axes.grid(alpha=0.3)
-            axes.legend(frameon=False, fontsize=7, ncols=2)
+            handles = axes.get_legend_handles_labels()
+            axes.figure.legend(*handles, loc="outside lower center", frameon=False, fontsize=8, ncols=3)
 
         caption = f"The narrowest networks certified for all inputs of length N, in fixed point with Kc = {EXPONENT}."
         return [draw("frontier-widths", caption, paint, 6.0, 4.2)]
 
     def body(self, results: Results) -> str:
         """The figure, a table of what was decided here, and one for each recorded survey."""
-        rows = [
-            (row["construction"], *(point[key] for key in ("length", "width", "precision", "code")))
-            for row in results["rows"]
-            for point in row["points"]
-        ]
+        rows = [(row["construction"], *(_at(row["points"], 2**power) for power in POWERS)) for row in results["rows"]]
         origin = Origin("proved", "all inputs of each length", results["rows"][0]["command"], "fixed point").plain()
-        here = html_table(("construction", "N", "width", "p", "addresses"), rows, "Decided here", numbers=(1, 2, 3))
+        caption = f"Width and addresses of the narrowest certified network, Kc = {results['exponent']}; – was not asked"
+        here = html_table(("construction", *(f"N = {2**power:,}" for power in POWERS)), rows, caption)
         return (
             f"{figure_slot('frontier-widths')}{here}{origin_line(origin)}{''.join(map(_recorded, results['recorded']))}"
         )
@@ -120,6 +118,11 @@ def _points(name: str) -> list[dict[str, Any]]:
         if time.process_time() - started > SLOW:
             break
     return found
+
+
+def _at(points: list[Results], length: int) -> str:
+    found = next((point for point in points if point["length"] == length), None)
+    return "–" if found is None else f"{found['width']} {found['code']}"
 
 
 def _command(name: str) -> str:

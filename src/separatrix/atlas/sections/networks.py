@@ -116,7 +116,7 @@ def _example(task: Task, length: int) -> tuple[Integers, list[int], list[Any]]:
 
 
 def attention_figure(name: str, entry: Results) -> Figure:
-    """The maps of one network side by side; no colour is weight 0, full colour weight 1 (or a state's largest number)."""
+    """The maps of one network side by side; no colour is weight 0, full colour weight 1 (a state's largest)."""
     maps = entry["maps"]
     across = min(2, len(maps))
     down = -(-len(maps) // across)

@@ -34,7 +34,7 @@ LENGTHS = tuple(2**power for power in POWERS)
 PRECISIONS = (4, 8, 16, 32, 64)
 LENGTH, PRECISION = 1024, 16
 """Where the sliders stand at first, and what is shown without them."""
-SLOW = 0.4
+SLOW, VERY_SLOW = 0.4, 1.5
 """A construction whose last network took this many seconds to build is not built larger."""
 LONGEST_FACT = 1 << 16
 """Sizes of simple reasons count all inputs of a length; beyond this the counts are too long to be worth it."""
@@ -60,7 +60,7 @@ class NumbersSection(Section):
 
     def collect(self, advance: Advance) -> Results:
         """Sizes of every construction, then of every cell."""
-        kinds = {construction.name: kind_of(construction) for construction in constructions().values()}
+        kinds: dict[str, Model | None] = {each.name: kind_of(each) for each in constructions().values()}
         sizes: dict[str, list[dict[str, Any]]] = {name: [] for name in constructions()}
         slow: set[str] = set()
         # All constructions at one length before the next, because many share their codes.
@@ -117,7 +117,7 @@ def size_at(construction: Construction, length: int, slow: set[str]) -> dict[str
     try:
         started = time.process_time()
         built = construction.build(length)
-        if time.process_time() - started > SLOW:
+        if SLOW < time.process_time() - started < VERY_SLOW:
             # Once more: the first time may have been spent on a code that is known now.
             started = time.process_time()
             built = construction.build(length)

@@ -111,7 +111,8 @@ def _drawable(row: Results) -> Profile:
     residuals = SimpleNamespace(classes=row["residual_classes"], bits=row["state_bits"])
     shown = SimpleNamespace(
         name=row["function"], length=row["length"], residuals=residuals,
-        state_growth=grown(row["growth"]["state_bits"]), communication_growth=grown(row["growth"]["communication_bits"]),
+        state_growth=grown(row["growth"]["state_bits"]),
+        communication_growth=grown(row["growth"]["communication_bits"]),
     )  # fmt: skip
     return cast("Profile", shown)
 

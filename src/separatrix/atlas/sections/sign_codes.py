@@ -9,6 +9,7 @@ from rich.table import Table
 from separatrix.arithmetic.codes import CodeRow, code_table
 from separatrix.atlas.figure import PALETTE, draw
 from separatrix.atlas.html import table as html_table
+from separatrix.atlas.origin import Origin
 from separatrix.atlas.section import Advance, Figure, Results, Section
 
 COUNTS = tuple(2**power for power in range(4, 15))
@@ -69,7 +70,8 @@ class SignCodesSection(Section):
         caption = (
             f"Width of N sign vectors with inner products at most {results['max_inner']}, every code verified exactly."
         )
-        return [draw("sign-code-widths", caption, paint)]
+        origin = Origin("proved", "every inner product, in integers", rows[-1]["command"]).plain()
+        return [draw("sign-code-widths", caption, paint, 6.6, 4.4).with_origin(origin)]
 
     def body(self, results: Results) -> str:
         """The table of widths."""

@@ -4,17 +4,19 @@ from html import escape
 
 from separatrix.atlas.html import table as html_table
 from separatrix.atlas.section import Results
-from separatrix.atlas.separation import CLASSES
-from separatrix.atlas.site.components import command_block, definitions, missing, number, origin_line, percent
+from separatrix.atlas.site.cells import TITLES
+from separatrix.atlas.site.components import command_block, definitions, missing, number, origin_line, part, percent
 from separatrix.atlas.site.front import verdict_chip
 from separatrix.atlas.site.shell import Page
 
 
 def architecture_page(row: Results, sections: Results) -> Page:
     """The page of one architecture from the results."""
-    main = f"{_equations(row)}{_state(row, sections)}{_limits(row, sections)}{_can(row, sections)}{_learned(row, sections)}"
+    parts = (_state, _limits, _can, _learned)
+    main = _equations(row) + "".join(make(row, sections) for make in parts)
     kind = "recurrent" if row["recurrent"] else "not recurrent"
-    lead = f"{row['reference']}. One layer is {kind}; work grows {'linearly' if row['linear_time'] else 'faster than linearly'} with N."
+    work = "linearly" if row["linear_time"] else "faster than linearly"
+    lead = f"{row['reference']}. One layer is {kind}; work grows {work} with N."
     path = f"architectures/{row['name']}.html"
     return Page(path, row["title"], lead, main, (("Architectures", "architectures.html"),))
 
@@ -27,10 +29,7 @@ def _equations(row: Results) -> str:
     ]
     table = html_table(("option", "default", "what it sets", "choices"), options) if options else ""
     facts = {"short name": row["short"], "block": row["block"], "deviations": "; ".join(row["deviations"])}
-    return (
-        '<section id="equations" aria-labelledby="equations-heading"><h2 id="equations-heading">Equations</h2>'
-        f'<ol class="equations">{lines}</ol>{definitions(facts)}{table}</section>'
-    )
+    return part("equations", "Equations", f'<ol class="equations">{lines}</ol>{definitions(facts)}{table}')
 
 
 def _state(row: Results, sections: Results) -> str:
@@ -52,18 +51,15 @@ def _state(row: Results, sections: Results) -> str:
         if attention
         else ""
     )
-    return (
-        '<section id="state" aria-labelledby="state-heading"><h2 id="state-heading">What it carries</h2>'
-        f"{table}{more}{origin_line(row['origin'])}</section>"
-    )
+    return part("state", "What it carries", f"{table}{more}{origin_line(row['origin'])}")
 
 
 def _limits(row: Results, sections: Results) -> str:
     common = sections["architectures"]
     limits = [limit for limit in row["limits"] if limit["scope"] == "model"]
     about = (
-        f"<p>{escape(row['model'])} at {common['precision']} bits a number: from these lengths on, whatever its weights, some "
-        f"input is answered wrongly. {escape(row['reason'])}</p>"
+        f"<p>{escape(row['model'])} at {common['precision']} bits a number: from these lengths on, whatever its "
+        f"weights, some input is answered wrongly. {escape(row['reason'])}</p>"
     )
     shown = [
         (limit["task"], "never" if limit["first_impossible"] is None else number(limit["first_impossible"]),
@@ -75,10 +71,7 @@ def _limits(row: Results, sections: Results) -> str:
         links=[f"../tasks/{limit['task']}.html#{row['class']}" for limit in limits],
     )  # fmt: skip
     body = f"{about}{table}" if limits else missing(row["reason"])
-    return (
-        '<section id="cannot" aria-labelledby="cannot-heading"><h2 id="cannot-heading">What it cannot</h2>'
-        f"{body}</section>"
-    )
+    return part("cannot", "What it cannot", body)
 
 
 def _can(row: Results, sections: Results) -> str:
@@ -94,7 +87,7 @@ def _can(row: Results, sections: Results) -> str:
         f'<span class="quiet">{escape(text)}</span></li>'
         for task, title, verdict, text in easy
     )
-    title = CLASSES[row["class"]]
+    title = TITLES[row["class"]]
     body = (
         f"<p>Models of the class “{escape(title)}” that need no more than logarithmic size, by explicit weights or a "
         f"simple argument; a trained {escape(row['short'])} has the same freedom where its layer can express them.</p>"
@@ -102,9 +95,7 @@ def _can(row: Results, sections: Results) -> str:
         if easy
         else missing(f"No task of the table is known to be easy for the class “{title}”.")
     )
-    return (
-        f'<section id="can" aria-labelledby="can-heading"><h2 id="can-heading">What its class can</h2>{body}</section>'
-    )
+    return part("can", "What its class can", body)
 
 
 def _learned(row: Results, sections: Results) -> str:
@@ -123,10 +114,7 @@ def _learned(row: Results, sections: Results) -> str:
         ]
         body = html_table(headings, rows, "Best recorded accuracy", numbers=tuple(range(2, len(headings))))
         body += command_block("separatrix runs list")
-    return (
-        '<section id="learned" aria-labelledby="learned-heading"><h2 id="learned-heading">What it learned</h2>'
-        f"{body}</section>"
-    )
+    return part("learned", "What it learned", body)
 
 
 def _best(found: Results | None) -> str:

@@ -5,13 +5,16 @@ The texts that the sliders of the front page show are made here, for the whole g
 up and a page without scripts shows the same.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from separatrix.atlas.section import Results
+from separatrix.atlas.separation import CLASSES
 from separatrix.atlas.site.components import number
 
+TITLES: Mapping[str, str] = dict(CLASSES.items())
+"""The columns of the table: class of models and its title."""
 CERTIFIED, FORMULA, ARGUMENT, NOTHING = "certified", "formula", "argument", "nothing"
 
 
@@ -76,11 +79,11 @@ class Grid:
         if found is None:
             nothing = Upper("", NOTHING, "")
             return CellNumbers(task, model, verdict, (nothing,) * len(self.lengths), (), (), mark)
-        upper = tuple(self._upper(found, model, length) for length in self.lengths)
+        upper = tuple(self._upper(found, model, verdict, length) for length in self.lengths)
         lower, bits = _lower(found["bounds"], len(self.precisions), len(self.lengths))
         return CellNumbers(task, model, verdict, upper, lower, bits, mark)
 
-    def _upper(self, found: Results, model: str, length: int) -> Upper:
+    def _upper(self, found: Results, model: str, verdict: str, length: int) -> Upper:
         names = [each["name"] for each in found["constructions"]]
         certified = [(each, name) for name in names for each in self.points(name) if each["length"] == length]
         if certified:
@@ -96,7 +99,13 @@ class Grid:
             best, name = min(built, key=lambda pair: _product(pair[0]))
             at = "" if best["precision"] is None else f", p = {best['precision']}"
             return Upper(_size(best), FORMULA, f"{name}, the theorem's size, not certified here{at}")
-        return _argument(found["facts"], model, length)
+        facts = found["facts"]
+        if names:
+            # Something is known that grows less than most arguments; its size at this length is not.
+            facts = [fact for fact in facts if fact["growth"] == verdict]
+            if not facts:
+                return Upper("", NOTHING, f"{names[0]} was not built at this length")
+        return _argument(facts, model, length)
 
 
 def _certified(sections: Results) -> dict[str, list[dict[str, Any]]]:

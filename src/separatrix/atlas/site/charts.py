@@ -9,10 +9,9 @@ from typing import Any
 
 from separatrix.atlas.figure import PALETTE, draw
 from separatrix.atlas.section import Figure, Results
-from separatrix.atlas.separation import CLASSES
-from separatrix.atlas.site.cells import Grid
+from separatrix.atlas.site.cells import TITLES, Grid
 
-COLOURS = dict(zip(CLASSES, (PALETTE[1], PALETTE[0], PALETTE[2], PALETTE[4], PALETTE[3], PALETTE[5]), strict=True))
+COLOURS = dict(zip(TITLES, (PALETTE[1], PALETTE[0], PALETTE[2], PALETTE[4], PALETTE[3], PALETTE[5]), strict=True))
 STYLES = {"fnn": "-.", "graph-transformer": "-."}
 """Lines of bounds that would otherwise differ by colour alone."""
 THEOREM = "certified with the theorem's code"
@@ -36,7 +35,7 @@ def width_figure(task: str, title: str, sections: Results, grid: Grid) -> Figure
             widths = bound["widths"][grid.precision]
             colour = COLOURS[model]
             axes.plot(grid.lengths, widths, STYLES.get(model, "-"), color=colour, linewidth=1.8,
-                      label=f"{CLASSES[model]}: at least, p = {precision}")  # fmt: skip
+                      label=f"{TITLES[model]}: at least, p = {precision}")  # fmt: skip
             axes.fill_between(grid.lengths, 0.5, widths, color=colour, alpha=0.10, linewidth=0)
             top = max(top, *widths)
         axes.set_xscale("log", base=2)

@@ -4,6 +4,7 @@ Everything here turns plain data into HTML; text is escaped, numbers are written
 commas, powers of two with raised exponents, percentages with one digit.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
@@ -57,7 +58,7 @@ def counted(count: int, thing: str) -> str:
 
 def badge(kind: str) -> str:
     """What kind of evidence stands behind a number."""
-    word, meaning = MEANINGS[kind]  # type: ignore[index]
+    word, meaning = MEANINGS[kind]
     return (
         f'<span class="badge badge-{kind}" title="{escape(meaning, quote=True)}">'
         f'<span aria-hidden="true">{MARKS[kind]}</span> {escape(word)}</span>'
@@ -84,6 +85,24 @@ def command_block(command: str) -> str:
     return f'<pre class="command"><code>{escape(command)}</code></pre>'
 
 
+def with_code(text: str) -> str:
+    """Text in which what stands between backticks is code.
+
+    >>> with_code("`a < b` runs it")
+    '<code>a &lt; b</code> runs it'
+    """
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+
+
+def index_list(entries: Iterable[tuple[str, str, str]]) -> str:
+    """Links to the parts of a page: (anchor, title, a quiet remark)."""
+    lines = "".join(
+        f'<li><a href="#{escape(anchor)}">{escape(title)}</a> <span class="quiet">{escape(remark)}</span></li>'
+        for anchor, title, remark in entries
+    )
+    return f'<ol class="index">{lines}</ol>'
+
+
 def definitions(facts: Mapping[str, str]) -> str:
     """Terms and what they are; empty ones are left out."""
     listed = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in facts.items() if value)
@@ -94,7 +113,7 @@ def sign_list(items: Iterable[tuple[bool, str, Results]]) -> str:
     """Evidence: whether it holds, what it says, its origin."""
     lines = "".join(
         f'<li class="{"holds" if holds else "fails"}">{badge(origin["kind"])} '
-        f"{'' if holds else '<strong>refuted:</strong> '}{escape(text)}</li>"
+        f"{'' if holds else '<strong>refuted:</strong> '}{with_code(text)}</li>"
         for holds, text, origin in items
     )
     return f'<ul class="evidence">{lines}</ul>' if lines else ""
@@ -105,12 +124,20 @@ def missing(text: str, command: str = "") -> str:
     return f'<div class="missing"><p>{escape(text)}</p>{command_block(command) if command else ""}</div>'
 
 
+def part(anchor: str, heading: str, body: str) -> str:
+    """A part of a page under a heading."""
+    return (
+        f'<section id="{anchor}" aria-labelledby="{anchor}-heading"><h2 id="{anchor}-heading">{escape(heading)}</h2>'
+        f"{body}</section>"
+    )
+
+
 def figure_slot(name: str) -> str:
     """Where a figure of this name is to stand."""
     return f"<!--figure:{name}-->"
 
 
-def figure_html(figure: Figure, root: str, origin: Results | None = None) -> str:
+def figure_html(figure: Figure, root: str) -> str:
     """A figure with its caption, links to its files, and its origin; ``root`` leads to the top of the site."""
     drawn = figure.inline or figure.svg
     kind = "figure" if figure.inline else "figure on-white"
@@ -122,7 +149,7 @@ def figure_html(figure: Figure, root: str, origin: Results | None = None) -> str
         f'<figure class="{kind}" id="figure-{escape(figure.name)}"><div class="canvas" role="img" '
         f'aria-label="{escape(figure.caption, quote=True)}" tabindex="0">{drawn}</div>'
         f'<figcaption>{caption} <span class="files">{files}</span></figcaption>'
-        f"{origin_line(origin) if origin else ''}</figure>"
+        f"{origin_line(figure.origin) if figure.origin else ''}</figure>"
     )
 
 

@@ -1,4 +1,4 @@
-"""Examples of tasks drawn: symbols as a strip of boxes in the colours of who holds them, graphs as vertices and edges."""
+"""Examples of tasks drawn: symbols as a strip of boxes in the colours of who holds them, graphs as dots and lines."""
 
 import math
 from html import escape
@@ -83,6 +83,6 @@ def graph(matrix: list[list[int]], marked: list[bool], directed: bool) -> str:
         else ""
     )
     return (
-        f'<svg class="graph" viewBox="0 0 200 200" role="img" aria-label="graph of {count} vertices; filled ones are on a '
-        f'cycle">{arrow}{"".join(edges)}{vertices}</svg>'
+        f'<svg class="graph" viewBox="0 0 200 200" role="img" aria-label="graph of {count} vertices; filled ones are '
+        f'on a cycle">{arrow}{"".join(edges)}{vertices}</svg>'
     )

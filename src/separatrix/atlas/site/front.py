@@ -12,8 +12,7 @@ from typing import Any
 
 from separatrix.atlas.section import Results
 from separatrix.atlas.sections.separation import LEGEND, SIGNS
-from separatrix.atlas.separation import CLASSES
-from separatrix.atlas.site.cells import ARGUMENT, CERTIFIED, FORMULA, CellNumbers, Grid, Upper
+from separatrix.atlas.site.cells import ARGUMENT, CERTIFIED, FORMULA, TITLES, CellNumbers, Grid, Upper
 from separatrix.atlas.site.components import command_block, length_text
 from separatrix.atlas.site.shell import Page
 
@@ -76,14 +75,15 @@ def verdict_chip(verdict: str) -> str:
 def training_mark(mark: Results | None) -> str:
     """The small mark for training evidence."""
     if mark is None:
-        return (
-            '<span class="trained none" title="no run is recorded">○<span class="unseen"> no run recorded</span></span>'
-        )
+        return _mark("none", "○", "no run recorded")
     if mark["learned"] is None:
-        said = f"trained, not learned at N = {mark['tried']} ({mark['runs']} runs)"
-        return f'<span class="trained no" title="{escape(said)}">◇ {mark["tried"]}<span class="unseen"> {said}</span></span>'
-    said = f"learned up to N = {mark['learned']} ({mark['runs']} runs)"
-    return f'<span class="trained yes" title="{escape(said)}">◆ {mark["learned"]}<span class="unseen"> {said}</span></span>'
+        return _mark("no", f"◇ {mark['tried']}", f"trained, not learned at N = {mark['tried']} ({mark['runs']} runs)")
+    return _mark("yes", f"◆ {mark['learned']}", f"learned up to N = {mark['learned']} ({mark['runs']} runs)")
+
+
+def _mark(kind: str, text: str, said: str) -> str:
+    hidden = f'<span class="unseen"> {escape(said)}</span>'
+    return f'<span class="trained {kind}" title="{escape(said)}">{text}{hidden}</span>'
 
 
 def cell_inside(cell: CellNumbers, length: int, precision: int) -> str:
@@ -114,10 +114,10 @@ def _stories(sections: Results, grid: Grid) -> str:
         _, lower, _ = grid.cell(task, unable).at(far, grid.precision)
         cards.append(
             f'<li><a class="story" href="tasks/{escape(task)}.html"><h3>{escape(titles[task])}</h3><p>'
-            f"{_side(CLASSES[able], grid.cell(task, able).verdict)} "  # type: ignore[index]
-            f"{_side(CLASSES[unable], grid.cell(task, unable).verdict)}</p>"  # type: ignore[index]
-            f'<p class="quiet">Width {escape(upper.text)} is {WORD_OF[upper.kind]} at N = {grid.lengths[grid.length]:,}; '
-            f"at N = {length_text(grid.lengths[far])} the other needs width {escape(lower)} at p = "
+            f"{_side(TITLES[able], grid.cell(task, able).verdict)} "
+            f"{_side(TITLES[unable], grid.cell(task, unable).verdict)}</p>"
+            f'<p class="quiet">Width {escape(upper.text)} is {WORD_OF[upper.kind]} at N = {grid.lengths[grid.length]:,}'
+            f"; at N = {length_text(grid.lengths[far])} the other needs width {escape(lower)} at p = "
             f"{grid.precisions[grid.precision]}.</p></a></li>"
         )
     return f'<ul class="stories" aria-label="Three separations">{"".join(cards)}</ul>'
@@ -136,14 +136,15 @@ def _controls(grid: Grid) -> str:
         f'<input type="range" id="length" min="0" max="{lengths}" step="1" value="{grid.length}" disabled></div>'
         f'<div><label for="precision">Precision p of the bounds</label> <output id="precision-shown" for="precision">'
         f"{grid.precisions[grid.precision]} bits</output>"
-        f'<input type="range" id="precision" min="0" max="{precisions}" step="1" value="{grid.precision}" disabled></div>'
+        f'<input type="range" id="precision" min="0" max="{precisions}" step="1" value="{grid.precision}" disabled>'
+        "</div>"
         '<noscript><p class="quiet">The sliders need scripts; the table stands at '
         f"N = {grid.lengths[grid.length]:,}, p = {grid.precisions[grid.precision]}.</p></noscript></form>"
     )
 
 
 def _table(sections: Results, grid: Grid) -> str:
-    head = "".join(f'<th scope="col" role="columnheader">{escape(title)}</th>' for title in CLASSES.values())
+    head = "".join(f'<th scope="col" role="columnheader">{escape(title)}</th>' for title in TITLES.values())
     groups = "".join(_group(problem, rows, grid) for problem, rows in _grouped(sections).items())
     caption = (
         "≤ width (× heads) of a network that can; ≥ width that every model must have. Tasks are grouped by the "
@@ -170,14 +171,14 @@ def _group(problem: str, rows: list[Results], grid: Grid) -> str:
     lines = "".join(_row(row, grid) for row in rows)
     return (
         f'<tbody role="rowgroup" data-problem="{escape(problem)}"><tr class="group" role="row">'
-        f'<th colspan="{len(CLASSES) + 1}" scope="rowgroup" role="rowheader">{escape(name)} '
+        f'<th colspan="{len(TITLES) + 1}" scope="rowgroup" role="rowheader">{escape(name)} '
         f"<span>{escape(said)}</span></th></tr>{lines}</tbody>"
     )
 
 
 def _row(row: Results, grid: Grid) -> str:
     task = row["task"]
-    cells = "".join(_cell(grid.cell(task, model), title, grid) for model, title in CLASSES.items())
+    cells = "".join(_cell(grid.cell(task, model), title, grid) for model, title in TITLES.items())
     return (
         f'<tr role="row"><th scope="row" role="rowheader"><a href="tasks/{escape(task)}.html">{escape(row["title"])}'
         f"</a></th>{cells}</tr>"
@@ -206,16 +207,16 @@ def _reading() -> str:
     return (
         '<section class="reading" aria-labelledby="reading-heading"><h2 id="reading-heading">How to read it</h2>'
         f'<div class="columns"><dl class="legend" id="legend">{verdicts}</dl><dl class="legend">'
-        '<dt>≤ 36 <span class="kind">✓</span></dt><dd>the narrowest network that is certified on every input of this '
+        '<dt>≤ m <span class="kind">✓</span></dt><dd>the narrowest network that is certified on every input of this '
         "length, at its own precision</dd>"
-        '<dt>≤ 254 <span class="kind">ƒ</span></dt><dd>the size that the theorem claims; not certified at this '
+        '<dt>≤ m <span class="kind">ƒ</span></dt><dd>the size that the theorem claims; not certified at this '
         "length here</dd>"
-        '<dt>≤ 64 <span class="kind">∴</span></dt><dd>a simple argument, such as storing the whole input; “b” for bits '
+        '<dt>≤ m <span class="kind">∴</span></dt><dd>a simple argument, such as storing the whole input; “b” for bits '
         "of state</dd>"
-        "<dt>≥ 12</dt><dd>no narrower model is right on every input, whatever its weights, with one head and numbers of "
-        "p bits</dd>"
-        '<dt><span class="trained yes">◆ 200</span></dt><dd>trained to at least 99 % up to this length</dd>'
-        '<dt><span class="trained no">◇ 400</span></dt><dd>trained and not learned, up to this length</dd>'
+        "<dt>≥ m</dt><dd>no narrower model is right on every input, whatever its weights, with one head and numbers "
+        "of p bits</dd>"
+        '<dt><span class="trained yes">◆ N</span></dt><dd>trained to at least 99 % up to this length</dd>'
+        '<dt><span class="trained no">◇ N</span></dt><dd>trained and not learned, up to this length</dd>'
         '<dt><span class="trained none">○</span></dt><dd>no run is recorded</dd></dl></div></section>'
     )
 
@@ -253,7 +254,7 @@ def _data(sections: Results, grid: Grid) -> str:
                 "remarks": cell["remarks"],
             }
     data = {
-        "lengths": grid.lengths, "precisions": grid.precisions, "classes": dict(CLASSES), "titles": titles,
+        "lengths": grid.lengths, "precisions": grid.precisions, "classes": dict(TITLES), "titles": titles,
         "marks": MARK_OF, "words": WORD_OF, "cells": cells,
     }  # fmt: skip
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")

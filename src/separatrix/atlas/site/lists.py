@@ -4,7 +4,8 @@ from html import escape
 
 from separatrix.atlas.origin import MEANINGS
 from separatrix.atlas.section import Results
-from separatrix.atlas.separation import CLASSES
+from separatrix.atlas.sections.separation import COLUMNS
+from separatrix.atlas.site.cells import TITLES
 from separatrix.atlas.site.components import badge, command_block, missing, number, percent
 from separatrix.atlas.site.front import verdict_chip
 from separatrix.atlas.site.shell import Page
@@ -20,8 +21,9 @@ def tasks_page(sections: Results) -> Page:
 
 def _task_card(task: Results, row: Results) -> str:
     verdicts = "".join(
-        f"<li><span>{escape(title)}</span> {verdict_chip(row['cells'][model]['verdict'])}</li>"
-        for model, title in CLASSES.items()
+        f'<li><span title="{escape(TITLES[model])}">{escape(short)}</span> '
+        f"{verdict_chip(row['cells'][model]['verdict'])}</li>"
+        for model, short in COLUMNS.items()
         if row["cells"][model]["verdict"] != "not applicable"
     )
     return (
@@ -77,12 +79,12 @@ def about_page(sections: Results, provenance: Results) -> Page:
         f'<section><h2>How far to trust a number</h2><dl class="legend">{badges}</dl></section>'
         f"<section><h2>Records that were read</h2>{recorded}</section>"
         "<section><h2>How it is made</h2><p>Sections collect results, the results are written to "
-        '<a href="atlas.json">atlas.json</a>, and every page and figure is drawn from those results alone. The figures, '
-        "as SVG and PNG for papers, are in the folder <code>figures</code>.</p>"
+        '<a href="atlas.json">atlas.json</a>, and every page and figure is drawn from those results alone. The '
+        "figures, as SVG and PNG for papers, are in the folder <code>figures</code>.</p>"
         f"{command_block(str(provenance['command']))}<dl>{versions}</dl></section>"
-        "<section><h2>Papers</h2><dl><dt>BHBK24</dt><dd>Bhattamishra, Hahn, Blunsom and Kanade (2024), Separations in the "
-        "Representational Capabilities of Transformers and Recurrent Architectures</dd><dt>SHT23</dt><dd>Sanford, Hsu and "
-        "Telgarsky (2023), Representational Strengths and Limitations of Transformers</dd></dl></section>"
+        "<section><h2>Papers</h2><dl><dt>BHBK24</dt><dd>Bhattamishra, Hahn, Blunsom and Kanade (2024), Separations in "
+        "the Representational Capabilities of Transformers and Recurrent Architectures</dd><dt>SHT23</dt><dd>Sanford, "
+        "Hsu and Telgarsky (2023), Representational Strengths and Limitations of Transformers</dd></dl></section>"
     )
     lead = "What stands behind the numbers, and how to make this site again."
     return Page("about.html", "About this atlas", lead, main)

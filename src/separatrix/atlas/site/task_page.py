@@ -10,8 +10,7 @@ from html import escape
 from separatrix.atlas.html import table as html_table
 from separatrix.atlas.origin import Origin
 from separatrix.atlas.section import Results
-from separatrix.atlas.separation import CLASSES
-from separatrix.atlas.site.cells import Grid
+from separatrix.atlas.site.cells import TITLES, Grid
 from separatrix.atlas.site.components import (
     badge,
     command_block,
@@ -23,6 +22,7 @@ from separatrix.atlas.site.components import (
     missing,
     number,
     origin_line,
+    part,
     percent,
     plain_rows,
 )
@@ -60,7 +60,7 @@ def _strip(row: Results, grid: Grid) -> str:
         f'<li class="v-{row["cells"][model]["verdict"].replace(" ", "-")}"><a class="cell" href="#{model}">'
         f"<strong>{escape(title)}</strong>"
         f"{cell_inside(grid.cell(row['task'], model), grid.length, grid.precision)}</a></li>"
-        for model, title in CLASSES.items()
+        for model, title in TITLES.items()
         if row["cells"][model]["verdict"] != "not applicable"
     )
     at = f"at N = {grid.lengths[grid.length]:,}, p = {grid.precisions[grid.precision]}"
@@ -78,10 +78,8 @@ def _about(entry: Results) -> str:
         "a constant answer scores": percent(entry["commonest_answer_share"]),
     }
     origin = Origin("measured", "a random example", entry["command"], seed=0).plain()
-    return (
-        '<section id="about" aria-labelledby="about-heading"><h2 id="about-heading">What it asks</h2>'
-        f"{example_html(entry, entry['examples'][0])}{definitions(facts)}{origin_line(origin)}</section>"
-    )
+    body = f"{example_html(entry, entry['examples'][0])}{definitions(facts)}{origin_line(origin)}"
+    return part("about", "What it asks", body)
 
 
 def _chart(task: str, sections: Results, grid: Grid) -> str:
@@ -97,19 +95,16 @@ def _chart(task: str, sections: Results, grid: Grid) -> str:
     if not commands:
         return ""
     origin = Origin("proved", "certificates and bounds, exact", commands[0], "fixed point and integers").plain()
-    return (
-        '<section id="sizes" aria-labelledby="sizes-heading"><h2 id="sizes-heading">How large it must be</h2>'
-        f"{figure_slot(f'widths-{task}')}{origin_line(origin)}</section>"
-    )
+    return part("sizes", "How large it must be", f"{figure_slot(f'widths-{task}')}{origin_line(origin)}")
 
 
 def _evidence(row: Results, sections: Results, grid: Grid) -> str:
     parts = "".join(
         _class_evidence(row["task"], model, title, row["cells"][model], sections, grid)
-        for model, title in CLASSES.items()
+        for model, title in TITLES.items()
         if row["cells"][model]["verdict"] != "not applicable"
     )
-    return f'<section aria-labelledby="evidence-heading"><h2 id="evidence-heading">Evidence</h2>{parts}</section>'
+    return part("evidence", "Evidence", parts)
 
 
 def _class_evidence(task: str, model: str, title: str, cell: Results, sections: Results, grid: Grid) -> str:
@@ -139,7 +134,7 @@ def _networks(names: list[str], sections: Results) -> str:
         body = missing("No construction for this task: what is known from above is a simple argument.")
     else:
         body = "".join(_network(name, sections) for name in names)
-    return f'<section aria-labelledby="networks-heading"><h2 id="networks-heading">Networks</h2>{body}</section>'
+    return part("networks", "Networks", body)
 
 
 def _network(name: str, sections: Results) -> str:
@@ -159,11 +154,13 @@ def _network(name: str, sections: Results) -> str:
     more = f" {counted(shown['maps_left_out'], 'more head')} not drawn." if shown["maps_left_out"] else ""
     right = "as the task asks" if shown["right"] else "not as the task asks"
     return (
-        f'<article class="network" id="network-{escape(name)}"><h3>{escape(entry["title"])} <code>{escape(name)}</code></h3>'
+        f'<article class="network" id="network-{escape(name)}"><h3>{escape(entry["title"])} <code>{escape(name)}</code>'
+        "</h3>"
         f'<div class="halves"><div>{figure_slot(f"attention-{name}")}</div><div>'
         f"<p>{escape(entry['theorem'])}: {escape(entry['statement'])}.</p>"
         f"{definitions({'deviations': '; '.join(entry['deviations'])})}"
-        f'<p class="quiet">On the input <code>{escape(_cut(shown["input"]))}</code> the network answers {right}.{more}</p>'
+        f'<p class="quiet">On the input <code>{escape(_cut(shown["input"]))}</code> the network answers {right}.{more}'
+        "</p>"
         f"{origin_line(shown['origin'])}</div></div>"
         f"{html_table(headings, rows, 'Certified for this page', numbers=(0, 1, 2, 3, 4, 5))}{origin}</article>"
     )
@@ -180,7 +177,7 @@ def _conversation(names: list[str], sections: Results) -> str:
         reasons = list(dict.fromkeys(refused[name] for name in names if name in refused))
         why = reasons[0] if reasons else "there is no network of one layer or recurrent network for it here"
         found = missing(f"No conversation to show: {why}.")
-    return f'<section id="conversation" aria-labelledby="talk-heading"><h2 id="talk-heading">As a conversation</h2>{found}</section>'
+    return part("conversation", "As a conversation", found)
 
 
 def _run(name: str, run: Results) -> str:
@@ -195,8 +192,8 @@ def _run(name: str, run: Results) -> str:
     within = "within" if claim["holds"] else "beyond"
     equal = "equal bit for bit" if run["equal"] else "not equal"
     return (
-        f'<article class="protocol" id="protocol-{escape(name)}"><h3>{escape(run["theorem"])} on <code>{escape(name)}</code>'
-        f'</h3><div class="halves"><div>{figure_slot(f"protocol-{name}")}</div><div>'
+        f'<article class="protocol" id="protocol-{escape(name)}"><h3>{escape(run["theorem"])} on <code>'
+        f'{escape(name)}</code></h3><div class="halves"><div>{figure_slot(f"protocol-{name}")}</div><div>'
         f"<p>Alice holds {counted(len(run['partition']['alice']), 'position')}, Bob "
         f"{len(run['partition']['bob'])} ({escape(run['partition']['name'])}). They exchange "
         f"<strong>{counted(said['total_bits'], 'bit')}</strong>, {within} the claimed {escape(claim['formula'])} = "
@@ -221,7 +218,7 @@ def _training(task: str, sections: Results) -> str:
         )
     marks = training["marks"].get(task, {})
     learned = [
-        (CLASSES[model], int(length), best["model"], percent(best["accuracy"]), best["run"])
+        (TITLES[model], int(length), best["model"], percent(best["accuracy"]), best["run"])
         for model, mark in marks.items()
         for length, best in sorted(mark["lengths"].items(), key=lambda pair: int(pair[0]))
     ]
@@ -232,7 +229,7 @@ def _training(task: str, sections: Results) -> str:
         if learned
         else ""
     )
-    return f'<section id="training" aria-labelledby="training-heading"><h2 id="training-heading">Does it learn it?</h2>{body}{table}</section>'
+    return part("training", "Does it learn it?", f"{body}{table}")
 
 
 def _reproduce(entry: Results, row: Results, names: list[str], sections: Results) -> str:
@@ -242,7 +239,7 @@ def _reproduce(entry: Results, row: Results, names: list[str], sections: Results
     commands = [("examples", entry["command"])]
     commands += [
         (
-            f"lower bound, {CLASSES[model]}",  # type: ignore[index]
+            f"lower bound, {TITLES[model]}",
             f"separatrix bound {task} --model {model} --length {shown['length']} --precision {shown['precision']}",
         )
         for model, cell in numbers["cells"][task].items()
@@ -262,7 +259,4 @@ def _reproduce(entry: Results, row: Results, names: list[str], sections: Results
             commands.append((f"conversation of {name}", sections["protocols"]["runs"][name]["origin"]["command"]))
     commands += [("training", each["train_command"]) for each in sections["training"]["rows"] if each["task"] == task]
     listed = "".join(f"<dt>{escape(what)}</dt><dd>{command_block(command)}</dd>" for what, command in commands)
-    return (
-        '<section id="reproduce" aria-labelledby="again-heading"><h2 id="again-heading">Get each number again</h2>'
-        f'<dl class="commands">{listed}</dl></section>'
-    )
+    return part("reproduce", "Get each number again", f'<dl class="commands">{listed}</dl>')

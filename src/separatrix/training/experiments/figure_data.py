@@ -16,13 +16,11 @@ from separatrix.errors import SeparatrixError
 from separatrix.models.naming import parse_spec
 from separatrix.training.events import Point
 from separatrix.training.experiments.experiment import SCALES, Experiment
+from separatrix.training.experiments.remarks import remarks
 from separatrix.training.export_records import RunSource
 from separatrix.training.records import Record
 from separatrix.training.spec import RunSpec
 from separatrix.training.sweep import Cell, Sweep, value_text
-
-NOTABLE = 10.0
-"""Cells that differ from the paper by more points than this are named one by one."""
 
 
 @dataclass(frozen=True)
@@ -194,8 +192,9 @@ def gather(experiment: Experiment, scale: str | None, source: RunSource, sweep: 
             record = found[row, at].record
             if record is not None:
                 curves[row] = source.curve(record.spec.name)
-    remarks = tuple(_remarks(experiment, scale, list(found.values()), paper))
-    return FigureData(experiment, scale, rows, columns, found, paper, at, curves, remarks)
+    most = int(paper_figures()["training_recipe"]["max_steps"])
+    said = tuple(remarks(experiment, scale, list(found.values()), paper is not None, most))
+    return FigureData(experiment, scale, rows, columns, found, paper, at, curves, said)
 
 
 def _place(cell: Cell, axis: str) -> str:
@@ -225,67 +224,3 @@ def _same_cell(given: RunSpec, wanted: RunSpec, axes: Iterable[str]) -> bool:
         and given.steps <= wanted.steps
         and plain_model(given.architecture) == plain_model(wanted.architecture)
     )
-
-
-# -- what must be said ---------------------------------------------------------------------------------------
-
-
-def _remarks(
-    experiment: Experiment, scale: str | None, cells: Sequence[FigureCell], paper: PaperTable | None
-) -> Iterable[str]:
-    recorded = [cell for cell in cells if cell.record is not None]
-    yield f"{'' if scale is None else f'Scale {scale}: '}{len(recorded)} of {len(cells)} cells have a record."
-    missing = [cell for cell in cells if cell.record is None]
-    if missing:
-        names = ", ".join(f"{cell.row} at {cell.column}{_progress(cell)}" for cell in missing)
-        yield f"No record: {names}. Train with: {how_to_train(experiment, scale)}"
-    if paper is not None:
-        shared = sum(cell.paper is not None for cell in cells)
-        if shared < len(cells):
-            yield f"{shared} of {len(cells)} cells have a model and a length of the paper's table."
-    most = int(paper_figures()["training_recipe"]["max_steps"])
-    short = [cell for cell in recorded if cell.record and cell.record.spec.steps < most and not _perfect(cell)]
-    if short and experiment.source.startswith("BHBK24"):
-        budgets = sorted({cell.record.spec.steps for cell in short if cell.record})
-        spans = f"{budgets[0]:,}" if len(budgets) == 1 else f"{budgets[0]:,} to {budgets[-1]:,}"
-        yield f"{len(short)} cells below the goal had at most {spans} steps; the paper allows {most:,}."
-    far = [cell for cell in recorded if cell.deviation is not None and abs(cell.deviation) > NOTABLE]
-    if far:
-        names = ", ".join(f"{cell.row} at {cell.column} ({cell.deviation:+.1f})" for cell in far)
-        yield f"More than {NOTABLE:g} points from the paper: {names}."
-    elif any(cell.deviation is not None for cell in recorded):
-        yield f"No cell differs from the paper by more than {NOTABLE:g} points."
-    if recorded:
-        yield _cost([cell.record for cell in recorded if cell.record])
-    if experiment.note:
-        yield experiment.note
-
-
-def how_to_train(experiment: Experiment, scale: str | None) -> str:
-    """The command that trains what is missing."""
-    if scale is None:
-        return f"separatrix sweep {experiment.source}"
-    return f"separatrix sweep {experiment.name} --scale {scale}"
-
-
-def _perfect(cell: FigureCell) -> bool:
-    return cell.record is not None and cell.record.result.ending == "goal"
-
-
-def _progress(cell: FigureCell) -> str:
-    return "" if cell.unfinished_step is None else f" (in training, step {cell.unfinished_step:,})"
-
-
-def _cost(records: Sequence[Record]) -> str:
-    """Seconds of the groups in which the shown runs trained, by device; runs of one group share its seconds."""
-    groups: dict[tuple[str, str], float] = {}
-    for record in records:
-        device = str(record.environment.get("device_name", "?"))
-        group = str(record.environment.get("group", record.spec.name))
-        groups[device, group] = max(groups.get((device, group), 0.0), record.result.seconds)
-    devices = dict.fromkeys(device for device, _ in groups)
-    parts = [
-        f"{sum(seconds for (each, _), seconds in groups.items() if each == device):,.0f} s on {device}"
-        for device in devices
-    ]
-    return f"Training time of the cells shown: {', '.join(parts)}."

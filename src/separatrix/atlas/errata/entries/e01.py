@@ -12,6 +12,7 @@ def show() -> tuple[Finding, ...]:
     """Widths for the same number of vectors and the same bound on their inner products."""
     row = code_table([COUNT], Fraction(1, 4))[0]
     drawn = row.widths["random-draw"]
+    assert drawn is not None
     return (
         Finding(
             "original",

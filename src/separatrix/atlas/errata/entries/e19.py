@@ -2,6 +2,7 @@
 
 from separatrix.atlas.errata.erratum import Erratum, Finding, certified
 from separatrix.constructions import constructions
+from separatrix.networks import Network
 
 LENGTH, SPARSITY = 64, 3
 
@@ -9,7 +10,8 @@ LENGTH, SPARSITY = 64, 3
 def show() -> tuple[Finding, ...]:
     """The paper's width beside the built one."""
     built = constructions()["dnf"].build(LENGTH)
-    slots = built.network.slots  # type: ignore[union-attr]
+    assert isinstance(built.network, Network)
+    slots = built.network.slots
     paper = 1 + (SPARSITY + 1) * slots.size("address")
     table = slots.size("table")
     return (
@@ -20,7 +22,7 @@ def show() -> tuple[Finding, ...]:
         ),
         Finding(
             "repair",
-            f"the network has width {built.network.width}; {table} = 2^k of it are the values of each position's feature",
+            f"the network has width {built.network.width}; {table} = 2^k of it are each position's feature",
             table == 2**SPARSITY and built.network.width > paper,
         ),
         certified("dnf", LENGTH),

@@ -1,0 +1,85 @@
+"""What a figure must say about itself: missing cells, fewer steps than the paper's, large differences, the cost."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from separatrix.training.experiments.experiment import Experiment
+from separatrix.training.records import Record
+
+if TYPE_CHECKING:
+    from separatrix.training.experiments.figure_data import FigureCell
+
+NOTABLE = 10.0
+"""Cells that differ from the paper by more points than this are named one by one."""
+
+
+def remarks(
+    experiment: Experiment, scale: str | None, cells: "Sequence[FigureCell]", beside_paper: bool, most: int
+) -> Iterable[str]:
+    """Sentences for people; ``beside_paper`` says whether the paper has a table, ``most`` how many steps it allows."""
+    recorded = [cell for cell in cells if cell.record is not None]
+    yield f"{'' if scale is None else f'Scale {scale}: '}{len(recorded)} of {len(cells)} cells have a record."
+    missing = [cell for cell in cells if cell.record is None]
+    if missing:
+        yield f"No record: {_listed(missing, cells)}. Train with: {how_to_train(experiment, scale)}"
+    if beside_paper:
+        shared = sum(cell.paper is not None for cell in cells)
+        if shared < len(cells):
+            yield f"{shared} of {len(cells)} cells have a model and a length of the paper's table."
+    short = [cell for cell in recorded if cell.record and cell.record.spec.steps < most and not _perfect(cell)]
+    if short and experiment.source.startswith("BHBK24"):
+        budgets = sorted({cell.record.spec.steps for cell in short if cell.record})
+        spans = f"{budgets[0]:,}" if len(budgets) == 1 else f"{budgets[0]:,} to {budgets[-1]:,}"
+        yield f"{len(short)} cells below the goal had at most {spans} steps; the paper allows {most:,}."
+    far = [cell for cell in recorded if cell.deviation is not None and abs(cell.deviation) > NOTABLE]
+    if far:
+        names = ", ".join(f"{cell.row} at {cell.column} ({cell.deviation:+.1f})" for cell in far)
+        yield f"More than {NOTABLE:g} points from the paper: {names}."
+    elif any(cell.deviation is not None for cell in recorded):
+        yield f"No cell differs from the paper by more than {NOTABLE:g} points."
+    if recorded:
+        yield _cost([cell.record for cell in recorded if cell.record])
+    if experiment.note:
+        yield experiment.note
+
+
+def how_to_train(experiment: Experiment, scale: str | None) -> str:
+    """The command that trains what is missing."""
+    if scale is None:
+        return f"separatrix sweep {experiment.source}"
+    return f"separatrix sweep {experiment.name} --scale {scale}"
+
+
+def _perfect(cell: "FigureCell") -> bool:
+    return cell.record is not None and cell.record.result.ending == "goal"
+
+
+def _listed(missing: "Sequence[FigureCell]", cells: "Sequence[FigureCell]") -> str:
+    """The missing cells row by row; whole rows in one word."""
+    parts: list[str] = []
+    for row in dict.fromkeys(cell.row for cell in missing):
+        mine = [cell for cell in missing if cell.row == row]
+        whole = len(mine) == sum(cell.row == row for cell in cells) > 1
+        begun = any(cell.unfinished_step is not None for cell in mine)
+        columns = ", ".join(f"{cell.column}{_progress(cell)}" for cell in mine)
+        parts.append(f"{row} everywhere" if whole and not begun else f"{row} at {columns}")
+    return "; ".join(parts)
+
+
+def _progress(cell: "FigureCell") -> str:
+    return "" if cell.unfinished_step is None else f" (in training, step {cell.unfinished_step:,})"
+
+
+def _cost(records: Sequence[Record]) -> str:
+    """Seconds of the groups in which the shown runs trained, by device; runs of one group share its seconds."""
+    groups: dict[tuple[str, str], float] = {}
+    for record in records:
+        device = str(record.environment.get("device_name", "?"))
+        group = str(record.environment.get("group", record.spec.name))
+        groups[device, group] = max(groups.get((device, group), 0.0), record.result.seconds)
+    devices = dict.fromkeys(device for device, _ in groups)
+    parts = [
+        f"{sum(seconds for (each, _), seconds in groups.items() if each == device):,.0f} s on {device}"
+        for device in devices
+    ]
+    return f"Training time of the cells shown: {', '.join(parts)}."

@@ -1,0 +1,348 @@
+"""The explorer and the static site in a real browser, with the mouse, with the keyboard alone, light, dark and narrow.
+
+Needs a Chromium: the system's, or Playwright's own. SEPARATRIX_SCREENSHOTS names a folder that keeps the pictures.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+
+from tests.atlas.running_server import running_server
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+ESSENTIALS = Path(__file__).with_name("accessibility.js").read_text(encoding="utf-8")
+VIEWS = ("attention", "layers", "protocol", "compare", "train")
+PHONE = {"width": 360, "height": 740}
+PATIENCE = 60_000
+"""Milliseconds: the machine may be busy; nothing here waits that long when it is not."""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    expect.set_options(timeout=PATIENCE)
+    with sync_playwright() as playwright:
+        path = next((found for name in NAMES if (found := shutil.which(name))), None)
+        own = Path(playwright.chromium.executable_path)
+        if path is None and not own.exists():
+            pytest.skip("no Chromium is installed; install one, or run  playwright install chromium")
+        launched = playwright.chromium.launch(executable_path=path or own, args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with running_server(tmp_path_factory.mktemp("browser") / "runs.sqlite") as found:
+        yield found
+
+
+@contextmanager
+def opened(browser: Browser, url: str, **options: Any) -> Iterator[Page]:
+    """A page that must not complain: no error on the console, no failed or refused request."""
+    context = browser.new_context(viewport=options.pop("viewport", {"width": 1280, "height": 900}), **options)
+    context.set_default_timeout(PATIENCE)
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    # What the page itself gives up, because something newer was asked for, did not fail.
+    given_up = ("net::ERR_ABORTED",)
+    page.on(
+        "requestfailed",
+        lambda each: wrong.append(f"{each.url} {each.failure}") if each.failure not in given_up else None,
+    )
+    page.on("response", lambda answer: wrong.append(f"{answer.status} {answer.url}") if answer.status >= 400 else None)
+    page.goto(url)
+    yield page
+    context.close()
+    assert wrong == []
+
+
+@contextmanager
+def explorer(browser: Browser, address: str, state: str = "", **options: Any) -> Iterator[Page]:
+    """The explorer in some state, after its first verdict."""
+    with opened(browser, f"{address}/#{state}", **options) as page:
+        page.locator("body[data-look][data-verdict]").wait_for()
+        yield page
+
+
+def kept(page: Page, name: str, folder: Path) -> None:
+    """A picture of the whole page."""
+    place = Path(os.environ.get("SEPARATRIX_SCREENSHOTS", folder))
+    place.mkdir(parents=True, exist_ok=True)
+    content = page.screenshot(path=place / f"{name}.png", full_page=True)
+    assert len(content) > 10_000
+
+
+def accessible(page: Page) -> None:
+    """The essential checks of our own, and axe's where that is installed."""
+    assert page.evaluate(ESSENTIALS) == []
+    if find_spec("axe_playwright_python") is not None:
+        from axe_playwright_python.sync_playwright import Axe
+
+        found = Axe().run(page).response["violations"]
+        # Colours behind gradients and canvases are left to the check above.
+        assert [(each["id"], [node["target"] for node in each["nodes"]][:3]) for each in found] == []
+
+
+def fits(page: Page) -> bool:
+    """Whether nothing has to be scrolled sideways."""
+    return bool(page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"))
+
+
+def drag(page: Page, slider: Locator, share: float) -> None:
+    """Move a slider to a part of its width with the mouse."""
+    slider.scroll_into_view_if_needed()
+    box = slider.bounding_box()
+    assert box is not None
+    value, low, high = (float(slider.evaluate(f"e => e.{name}")) for name in ("value", "min", "max"))
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 8 + (box["width"] - 16) * (value - low) / (high - low), middle)
+    page.mouse.down()
+    for step in (0.3, 0.7, 1.0):
+        page.mouse.move(box["x"] + box["width"] * share, middle + step)
+    page.mouse.up()
+
+
+# -- the explorer ------------------------------------------------------------------------------------------
+
+
+def test_a_certificate_is_lost_when_the_scale_is_dragged_down_and_found_again(browser: Browser, address: str) -> None:
+    with explorer(browser, address, "construction=index-lookup&length=32") as page:
+        verdict, margin = page.locator("#verdict"), page.locator("#margin")
+        expect(verdict).to_have_attribute("data-state", "certified")
+        before = margin.inner_text()
+        drag(page, page.locator("#gain"), 0.15)
+        expect(verdict).to_have_attribute("data-state", "refuted")
+        expect(page.locator("#word")).to_have_text("✗ refuted")
+        expect(margin).not_to_have_text(before)
+        # The input that breaks it is run, and answered wrongly on the page.
+        page.get_by_role("button", name="Run this input").click()
+        expect(page.locator("#answer .wrong")).to_be_visible()
+        expect(page.locator("#text")).to_have_value(page.locator("#broken-input").inner_text())
+        page.get_by_role("button", name="back to the theorem’s own").first.click()
+        expect(verdict).to_have_attribute("data-state", "certified")
+        expect(page.locator("#answer .right")).to_be_visible()
+        expect(page.locator("#counterexample")).to_be_hidden()
+
+
+def test_sliders_are_answered_and_the_state_is_in_the_address(browser: Browser, address: str) -> None:
+    with explorer(browser, address, "construction=equality&length=16") as page:
+        page.locator("#length").fill("12")
+        expect(page.locator("#length-number")).not_to_have_value("16")
+        page.locator("#rounding").select_option("nearest")
+        page.locator("#exponent").fill("3")
+        page.locator("#tab-layers").click()
+        page.locator("#symbols button").nth(2).click()
+        expect(page.locator("#symbols button").nth(2)).to_have_attribute("aria-pressed", "true")
+        expect(page.locator("#verdict")).to_have_attribute("data-state", "certified")
+        page.locator("#shuffle").click()
+        expect(page.locator("#exponent-value")).to_contain_text("3 ·")
+        url, text = page.url, page.locator("#text")
+        expect(page.locator("#command")).to_contain_text("--rounding nearest")
+        page.wait_for_timeout(300)
+        shown = {name: page.locator(name).inner_text() for name in ("#command", "#position-value", "#answer")}
+        typed = text.input_value()
+    with opened(browser, url) as other:
+        other.locator("body[data-look][data-verdict]").wait_for()
+        expect(other.locator("#text")).to_have_value(typed)
+        expect(other.locator("#tab-layers")).to_have_attribute("aria-selected", "true")
+        for name, value in shown.items():
+            expect(other.locator(name)).to_have_text(value, use_inner_text=True)
+
+
+def test_typing_an_input_runs_it_and_a_wrong_one_is_explained(browser: Browser, address: str) -> None:
+    context = "construction=index-lookup&length=4&p.alphabet=2&tab=layers"
+    with opened(browser, f"{address}/#{context}") as page:
+        page.locator("body[data-look]").wait_for()
+        page.locator("#text").fill("0 1 0 0 @2")
+        expect(page.locator("#answers tbody tr td").nth(2)).to_have_text("1")
+        page.locator("#stage-first").click()
+        expect(page.locator("#stage-text")).to_contain_text("1 of")
+        page.locator("#stage-next").click()
+        expect(page.locator("#stage-text")).to_contain_text("attention 1")
+        assert page.locator("#stages tbody th").all_inner_texts() == ["symbol", "asked", "address", "output"]
+    with browser.new_context() as context_without_watch:
+        # The server's refusal is a status of 422, which the browser's console calls an error.
+        page = context_without_watch.new_page()
+        page.goto(f"{address}/#{context}")
+        page.locator("body[data-look]").wait_for(timeout=PATIENCE)
+        page.locator("#text").fill("0 1")
+        expect(page.locator("#look-error")).to_contain_text("has 2 symbols")
+
+
+def test_the_protocol_is_stepped_through_with_ones_own_partition(browser: Browser, address: str) -> None:
+    with explorer(browser, address, "construction=index-lookup&length=8&tab=protocol") as page:
+        parties = page.locator("#parties button")
+        expect(parties).to_have_count(9)
+        expect(parties.nth(0)).to_have_attribute("data-party", "Alice")
+        parties.nth(0).click()
+        expect(parties.nth(0)).to_have_attribute("data-party", "Bob")
+        expect(page.locator("#partition")).to_have_value("2,4,6,8")
+        expect(page.locator(".message")).to_have_count(0)
+        for count in (1, 2):
+            page.locator("#message-next").click()
+            expect(page.locator(".message")).to_have_count(count)
+        page.locator("#message-all").click()
+        expect(page.locator("#protocol-end")).to_contain_text("equal bit for bit")
+        page.locator("#message-back").click()
+        expect(page.locator("#protocol-end")).to_be_empty()
+
+
+def test_long_work_shows_its_progress_and_is_cancelled(browser: Browser, address: str) -> None:
+    with opened(browser, f"{address}/#construction=match2-code&length=256") as page:
+        expect(page.locator("#busy")).to_be_visible()
+        expect(page.locator("#busy-text")).to_contain_text(" s")
+        page.locator("#cancel").click()
+        expect(page.locator("#reason")).to_contain_text("cancelled")
+        expect(page.locator("#busy")).to_be_hidden()
+        # What was being looked at is of no interest here.
+        page.locator("#construction").select_option("index-lookup")
+        page.locator("#length").fill("3")
+        expect(page.locator("#verdict")).to_have_attribute("data-state", "certified")
+        page.locator("#threshold").click()
+        expect(page.locator("#threshold-result")).to_contain_text("Certified down to")
+
+
+def test_a_run_is_trained_watched_and_compared(browser: Browser, address: str, tmp_path: Path) -> None:
+    with explorer(browser, address, "construction=index-lookup&length=4&tab=compare") as page:
+        expect(page.locator("#compare-empty")).to_contain_text("Nothing is recorded")
+        page.locator("#tab-train").click()
+        page.locator("#t-architecture option[value=TF]").wait_for(state="attached")
+        for name, value in (("length", "4"), ("width", "16"), ("steps", "60"), ("batch", "16")):
+            page.locator(f"#t-{name}").fill(value)
+        page.locator("#train-start").click()
+        expect(page.locator("#train-state")).to_contain_text("done:")
+        assert int(page.locator("#train-figure").get_attribute("data-points") or 0) > 1
+        expect(page.locator("#runs tr[data-run]")).to_have_count(1)
+        kept(page, "explorer-train", tmp_path)
+        page.get_by_role("button", name="compare").click()
+        summary = page.locator("#compare-summary[data-share]")
+        summary.wait_for()
+        after = summary.inner_text()
+        expect(page.locator("#step-value")).to_contain_text("after 60 of 60")
+        page.locator("#step").fill("0")
+        expect(page.locator("#step-value")).to_contain_text("after 0 of 60")
+        expect(page.locator("#trained-caption")).to_contain_text("after 0 steps")
+        expect(summary).not_to_have_text(after)
+        accessible(page)
+        kept(page, "explorer-compare", tmp_path)
+
+
+def test_the_keyboard_alone_is_enough(browser: Browser, address: str) -> None:
+    with explorer(browser, address, "construction=index-lookup&length=16") as page:
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.className") == "skip"
+        page.keyboard.press("Tab")
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.id") == "construction"
+        # Every control has a visible mark while it has the keyboard.
+        for _ in range(3):
+            page.keyboard.press("Tab")
+            style = "(e => getComputedStyle(e).outlineStyle)(document.activeElement)"
+            assert page.evaluate(style) not in ("none", "")
+        assert page.evaluate("document.activeElement.id") == "gain"
+        page.keyboard.press("Home")
+        expect(page.locator("#verdict")).to_have_attribute("data-state", "refuted")
+        page.locator("#gain-own").press("Enter")
+        expect(page.locator("#verdict")).to_have_attribute("data-state", "certified")
+        page.locator("#tab-attention").focus()
+        page.keyboard.press("ArrowRight")
+        expect(page.locator("#panel-layers")).to_be_visible()
+        page.keyboard.press("End")
+        expect(page.locator("#panel-train")).to_be_visible()
+        page.keyboard.press("Home")
+        expect(page.locator("#panel-attention")).to_be_visible()
+        page.locator("#position").focus()
+        page.keyboard.press("ArrowLeft")
+        expect(page.locator("#position-value")).to_contain_text("15 ·")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_view_is_accessible_and_fits_a_phone(browser: Browser, address: str, scheme: str, tmp_path: Path) -> None:
+    with explorer(browser, address, "construction=index-lookup&length=16", color_scheme=scheme) as page:
+        for view in VIEWS:
+            page.locator(f"#tab-{view}").click()
+            expect(page.locator(f"#panel-{view}")).to_be_visible()
+            page.wait_for_timeout(150)
+            page.set_viewport_size({"width": 1280, "height": 900})
+            accessible(page)
+            kept(page, f"explorer-{view}-{scheme}", tmp_path)
+            page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+            assert fits(page), view
+            kept(page, f"explorer-{view}-{scheme}-phone", tmp_path)
+        page.locator("#gain").fill("20")
+        expect(page.locator("#verdict")).to_have_attribute("data-state", "refuted")
+        assert fits(page)
+        accessible(page)
+
+
+# -- the static site ---------------------------------------------------------------------------------------
+
+
+def some_pages(site: Path) -> list[Path]:
+    """The front page, and one page of each folder and each kind."""
+    single = sorted(site.glob("*.html"))
+    first = [sorted(folder.glob("*.html"))[:2] for folder in sorted(site.iterdir()) if folder.is_dir()]
+    return [*single, *(page for pages in first for page in pages)]
+
+
+def test_every_page_of_the_site_opens_without_a_complaint(browser: Browser, site: Path) -> None:
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) > 10
+    for path in pages:
+        with opened(browser, path.as_uri()) as page:
+            assert page.locator("h1").count() == 1
+            targets = page.locator("a[href]").evaluate_all("links => links.map(a => a.href)")
+        for target in {each.partition("#")[0] for each in targets if each.startswith("file:")}:
+            assert Path(target.removeprefix("file://")).exists(), (path.name, target)
+        # Nothing leads out of the folder by itself; links to papers may.
+        assert '<script src="http' not in path.read_text(encoding="utf-8")
+
+
+def test_the_front_pages_sliders_change_numbers(browser: Browser, site: Path) -> None:
+    with opened(browser, (site / "index.html").as_uri()) as page:
+
+        def numbers(kind: str) -> list[str]:
+            return page.locator(f"#separation [data-{kind}]").all_inner_texts()
+
+        for slider, kind in (("length", "upper"), ("precision", "lower")):
+            control = page.locator(f"#{slider}")
+            before, told = numbers(kind), page.locator(f"#{slider}-shown").inner_text()
+            control.focus()
+            page.keyboard.press("End")
+            first = numbers(kind)
+            page.keyboard.press("Home")
+            assert len({tuple(before), tuple(first), tuple(numbers(kind))}) > 1
+            assert page.locator(f"#{slider}-shown").inner_text() != told or before != first
+        # A cell opens its evidence by keyboard, and Escape closes it.
+        page.locator("#separation a.cell").first.focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("dialog")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.locator("dialog")).to_be_hidden()
+
+
+def test_the_site_is_readable_without_javascript(browser: Browser, site: Path) -> None:
+    with opened(browser, (site / "index.html").as_uri(), java_script_enabled=False) as page:
+        assert page.locator("#separation td").count() > 20
+        assert "≤" in page.locator("#separation").inner_text()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_site_is_accessible_and_fits_a_phone(browser: Browser, site: Path, scheme: str, tmp_path: Path) -> None:
+    for path in some_pages(site):
+        with opened(browser, path.as_uri(), color_scheme=scheme) as page:
+            accessible(page)
+            name = "-".join(path.relative_to(site).with_suffix("").parts)
+            kept(page, f"site-{name}-{scheme}", tmp_path)
+            page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+            assert fits(page), path.name
+            kept(page, f"site-{name}-{scheme}-phone", tmp_path)
