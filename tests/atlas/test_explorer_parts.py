@@ -24,6 +24,7 @@ from separatrix.atlas.explorer.maps import picture
 from separatrix.atlas.explorer.requests import Input, Look, Setting
 from separatrix.atlas.explorer.runs import opened, snapshot_file
 from separatrix.atlas.explorer.trace import trace
+from separatrix.cli.app import run
 from separatrix.constructions import constructions
 from separatrix.errors import SeparatrixError
 from separatrix.networks import Attention, evaluate
@@ -38,13 +39,13 @@ LENGTH = 8
 def test_a_trace_ends_in_the_readouts_of_a_direct_evaluation(name: str) -> None:
     made = built(Setting(construction=name, length=LENGTH))
     cells = cells_of(Input(seed=1), made.task, LENGTH)
-    run = trace(made.network, cells, made.arithmetic)
+    traced = trace(made.network, cells, made.arithmetic)
     direct = evaluate(made.network, cells[None], made.arithmetic)
-    assert run.raw.tolist() == direct.raw[0].tolist()
-    assert run.answers.tolist() == direct.answers[0].tolist()
-    for place, (_, layer) in enumerate(run.attention_layers):
+    assert traced.raw.tolist() == direct.raw[0].tolist()
+    assert traced.answers.tolist() == direct.answers[0].tolist()
+    for place, (_, layer) in enumerate(traced.attention_layers):
         if isinstance(layer, Attention):
-            weights = run.weights(place, 0, numpy.arange(made.network.positions))
+            weights = traced.weights(place, 0, numpy.arange(made.network.positions))
             assert weights.shape == (made.network.positions,) * 2
             assert (weights.sum(axis=1) <= 1 + 1e-9).all() and (weights >= 0).all()
 
@@ -128,7 +129,7 @@ def test_limits_that_make_no_sense_are_refused() -> None:
 def in_crew(test: Callable[[Jobs], Awaitable[None]], limits: Limits, tmp_path: Path) -> None:
     """Run a test inside an event loop with a crew of processes."""
 
-    async def run() -> None:
+    async def inside() -> None:
         crew = Crew(tmp_path / "runs.sqlite", limits)
         await crew.start()
         work = Jobs(crew)
@@ -139,7 +140,7 @@ def in_crew(test: Callable[[Jobs], Awaitable[None]], limits: Limits, tmp_path: P
             sweeper.cancel()
             crew.close()
 
-    asyncio.run(run())
+    asyncio.run(inside())
 
 
 def decide(name: str, length: int) -> str:
@@ -278,3 +279,33 @@ def test_a_port_in_use_ends_in_one_line() -> None:
         first.listen()
         with pytest.raises(SeparatrixError, match="choose another --port"):
             serving.bound_socket("127.0.0.1", first.getsockname()[1])
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--port", "99999"), "--port 99999 is no port"),
+        (("--max-length", "1"), "--max-length out of range"),
+        (("--max-seconds", "nan"), "--max-seconds out of range"),
+        (("--max-memory", "much"), "'much' is not a size"),
+        (("--host", "256.0.0.1"), "cannot listen on 256.0.0.1"),
+    ],
+)
+def test_a_server_that_cannot_start_says_why(
+    options: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["serve", *options]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_others_than_this_machine_are_let_in_with_a_warning(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def at_once(listening: socket.socket, *_: Any) -> None:
+        listening.close()
+
+    monkeypatch.setattr(serving, "serve", at_once)
+    assert run(["serve", "--host", "0.0.0.0", "--port", "0"]) == 0
+    assert "not loopback" in capsys.readouterr().err
+    assert run(["serve", "--port", "0"]) == 0
+    assert capsys.readouterr().err == ""

@@ -81,14 +81,16 @@ def kill(file: str, reference: str, store: str, kills: int, seed: int) -> None:
     code = ended(forked(lambda: sweep(file, reference)))
     seconds = time.monotonic() - started
     say(happened="undisturbed", code=code, seconds=round(seconds, 3))
-    moments = random.Random(seed)
+    moments, total, reach, before = random.Random(seed), recorded(reference), seconds / 16, 0
     for number in range(kills):
         child = forked(lambda: sweep(file, store))
-        delay = moments.uniform(0.0, seconds / 8)
+        delay = moments.uniform(0.0, reach)
         time.sleep(delay)
         os.kill(child, signal.SIGKILL)
-        code = ended(child)
-        say(happened="kill", number=number, after=round(delay, 3), code=code, recorded=recorded(store))
+        code, before = ended(child), recorded(store)
+        say(happened="kill", number=number, after=round(delay, 3), code=code, recorded=before)
+        # Later moments where the sweep is behind the kills, sooner ones where it is ahead: kills fall on all of it.
+        reach = reach * 1.3 if before * kills < total * number else min(reach, seconds / 32)
     say(happened="last", code=ended(forked(lambda: sweep(file, store))), recorded=recorded(store))
 
 

@@ -45,8 +45,16 @@ def units() -> int:
 
 
 def build(advance: Advance, sources: Sources | None = None, command: str = COMMAND) -> Atlas:
-    """Run every section; ``advance`` is called once for each unit of work, :func:`units` times in all."""
+    """Run every section and draw; ``advance`` is called once for each unit of work, :func:`units` times in all."""
     started = time.perf_counter()
+    plain = collect(advance, sources)
+    figures = draw(plain, advance)
+    record = dict(provenance(command, arithmetic="integers and fractions", seed=0, started=started))
+    return Atlas({"provenance": record, "sections": plain}, figures)
+
+
+def collect(advance: Advance, sources: Sources | None = None) -> dict[str, Any]:
+    """The results of every section by its name, as JSON has them."""
     known = sources or Sources()
     collected = {
         section.name: section.collect_from(known, advance)
@@ -55,15 +63,18 @@ def build(advance: Advance, sources: Sources | None = None, command: str = COMMA
         for section in ordered_sections()
     }
     # What is drawn and shown is what atlas.json will hold, and nothing that JSON would lose.
-    plain: dict[str, Any] = json.loads(json.dumps(collected))
+    return json.loads(json.dumps(collected))
+
+
+def draw(results: Mapping[str, Any], advance: Advance) -> dict[str, list[Figure]]:
+    """The figures of every section by its name, and those that need several under :data:`COMPOSED`."""
     figures: dict[str, list[Figure]] = {}
     for section in ordered_sections():
-        figures[section.name] = section.figures(plain[section.name])
+        figures[section.name] = section.figures(results[section.name])
         advance(f"drew {section.title.lower()}")
-    figures[COMPOSED] = composed_figures(plain)
+    figures[COMPOSED] = composed_figures(results)
     advance("drew sizes against N")
-    record = dict(provenance(command, arithmetic="integers and fractions", seed=0, started=started))
-    return Atlas({"provenance": record, "sections": plain}, figures)
+    return figures
 
 
 def render(atlas: Atlas) -> dict[str, str]:

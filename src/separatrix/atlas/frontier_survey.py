@@ -24,8 +24,8 @@ Item = TypeVar("Item")
 EXPONENTS = (1, 2, 3)
 MOST_OF_A_KIND, LONG, MOST_WHEN_LONG = 6, 1 << 13, 4
 """How many codes with circles, and how many of signs, stand for all of them in a plane; fewer from N = 2^13 on."""
-ALWAYS = 8
-"""Planes are made at all lengths up to 2^8 and at every fourth power of two above."""
+ALWAYS, LAST, LAST_OF_ONE_LAYER = 8, 16, 20
+"""Planes are made at all lengths up to 2^8 and at every fourth power of two above, up to 2^16; with one layer to 2^20."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,11 @@ class Survey:
         return cls(str(data["construction"]), tuple(widths), planes)
 
 
-def plane_lengths(lengths: Sequence[int]) -> list[int]:
+def plane_lengths(name: str, lengths: Sequence[int]) -> list[int]:
     """At which lengths a survey asks for the whole plane."""
     powers = {length: length.bit_length() - 1 for length in lengths}
-    return [length for length in lengths if powers[length] <= ALWAYS or powers[length] % 4 == 0]
+    last = LAST_OF_ONE_LAYER if name == "index-lookup" else LAST
+    return [n for n in lengths if powers[n] <= ALWAYS or (powers[n] % 4 == 0 and powers[n] <= last)]
 
 
 def exponents_at(length: int) -> list[int]:
@@ -90,7 +91,7 @@ def thinned(codes: Sequence[Code], length: int) -> list[Code]:
 def units(name: str, lengths: Sequence[int]) -> int:
     """How many times a survey calls ``advance``."""
     widths = sum(len(exponents_at(length)) for length in lengths)
-    return widths + sum(len(_codes(name, length)) for length in plane_lengths(lengths))
+    return widths + sum(len(_codes(name, length)) for length in plane_lengths(name, lengths))
 
 
 def survey(name: str, lengths: Sequence[int], decide: Decide, advance: Callable[[str], None]) -> Survey:
@@ -104,7 +105,7 @@ def survey(name: str, lengths: Sequence[int], decide: Decide, advance: Callable[
             point = narrowest(name, length, power * exponent, decide)
             gain = None if point is None else smallest_gain(point, decide).gain
             widths.append(Narrowest(length, exponent, point, gain))
-        if length in plane_lengths(lengths):
+        if length in plane_lengths(name, lengths):
             found: list[Point] = []
             for code in _codes(name, length):
                 advance(f"{name}, N = 2^{power}, {code.label}: the fewest bits")
@@ -174,10 +175,13 @@ def picture(found: Survey) -> Figure:
                     *zip(*shown, strict=True), style, marker="os^"[number], color=PALETTE[number],
                     label=f"Kc = {exponent}",
                 )  # fmt: skip
+        own = [(length, max(point.width for point in points)) for length, points in found.planes.items() if points]
+        if own:
+            left.plot(*zip(*own, strict=True), "-", marker="_", color="#777777", label="the theorem's codes")
         left.set_xscale("log", base=2)
+        left.set_yscale("log", base=2)
         left.set_xlabel("length N")
         left.set_ylabel("smallest certified width")
-        left.set_ylim(bottom=0)
         for number, length in enumerate(_shown_planes(found)):
             points = [(point.precision_bits, point.width) for point in best(found.planes[length])]
             colour = PALETTE[number % len(PALETTE)]

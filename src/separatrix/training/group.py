@@ -24,7 +24,7 @@ from separatrix.training.events import Ending, Event, Finished, Point, Progress,
 from separatrix.training.spec import RunSpec, group_name
 
 TICK_SECONDS = 0.2
-SAVING_SHARE = 0.02
+SAVING_SHARE = 0.04
 """How much of the time may go into checkpoints."""
 
 

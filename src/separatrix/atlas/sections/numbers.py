@@ -34,7 +34,7 @@ LENGTHS = tuple(2**power for power in POWERS)
 PRECISIONS = (4, 8, 16, 32, 64)
 LENGTH, PRECISION = 1024, 16
 """Where the sliders stand at first, and what is shown without them."""
-SLOW, VERY_SLOW = 0.4, 1.5
+SLOW, VERY_SLOW = 0.3, 1.0
 """A construction whose last network took this many seconds to build is not built larger."""
 LONGEST_FACT = 1 << 16
 """Sizes of simple reasons count all inputs of a length; beyond this the counts are too long to be worth it."""
@@ -162,7 +162,9 @@ def _width_at_the_limit(construction: Construction, built: Built) -> int | None:
     rows = numpy.arange(last - first) if part.indices is None else part.indices[: last - first]
     # Rows whose numbers differ only where the generator is 0 are the same address.
     used = sum(1 << place for place, row in enumerate(part.rule.generator) if row.any())
-    count = len(numpy.unique(rows & used))
+    seen = numpy.zeros(part.rule.count, dtype=bool)
+    seen[rows & used] = True
+    count = int(seen.sum())
     if part.rule.width != addresses(count, INNER, None).width:
         return None
     return construction.claimed_width(built.task, built.length, _smallest_code(count))

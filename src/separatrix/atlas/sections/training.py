@@ -6,7 +6,7 @@ imported while collecting and not before.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -14,7 +14,7 @@ from rich.table import Table
 from separatrix.atlas.origin import Origin
 from separatrix.atlas.recorded import opened_runs
 from separatrix.atlas.section import Advance, Figure, RecordedSection, Results, Sources
-from separatrix.atlas.site.training import experiment_article
+from separatrix.atlas.site.training import curves_name, experiment_article
 
 if TYPE_CHECKING:
     from separatrix.models.architecture import ModelSpec
@@ -68,15 +68,24 @@ class TrainingSection(RecordedSection):
         recorded = [row for row in results["rows"] if row["recorded"]]
         if not recorded:
             return []
-        from separatrix.atlas.training_figures import experiment_figure
+        from separatrix.atlas.training_figures import curve_figure, experiment_figure
 
-        return [experiment_figure(figure_data(row)) for row in recorded]
+        drawn: list[Figure] = []
+        for row in recorded:
+            data = figure_data(row)
+            # The whole figure is for papers; a page shows its tables as text and its curves alone.
+            drawn.append(replace(experiment_figure(data), inline=""))
+            if data.curves:
+                drawn.append(curve_figure(data.experiment.title, list(data.curves.items()), curves_name(row)))
+        return drawn
 
     def body(self, results: Results) -> str:
         """One article for each experiment."""
         if results["missing"]:
             return f'<p class="missing">{results["missing"]}</p>'
-        return "".join(experiment_article(row) for row in results["rows"])
+        # What there is to see first.
+        rows = sorted(results["rows"], key=lambda row: (not row["recorded"], row["paper"] is None))
+        return "".join(experiment_article(row) for row in rows)
 
     def table(self, results: Results) -> Table | None:
         """How much is recorded of each experiment."""

@@ -137,18 +137,30 @@ def figure_slot(name: str) -> str:
     return f"<!--figure:{name}-->"
 
 
+def files_slot(name: str) -> str:
+    """Where links to the files of a figure are to stand, without the figure itself."""
+    return f"<!--files:{name}-->"
+
+
+def files_html(figure: Figure, root: str) -> str:
+    """Links to the files of a figure."""
+    return " · ".join(
+        f'<a href="{root}figures/{escape(figure.name)}.{suffix}">{suffix.upper()}</a>' for suffix in ("svg", "png")
+    )
+
+
 def figure_html(figure: Figure, root: str) -> str:
     """A figure with its caption, links to its files, and its origin; ``root`` leads to the top of the site."""
     drawn = figure.inline or figure.svg
     kind = "figure" if figure.inline else "figure on-white"
-    files = " · ".join(
-        f'<a href="{root}figures/{escape(figure.name)}.{suffix}">{suffix.upper()}</a>' for suffix in ("svg", "png")
-    )
+    # The width it was drawn at, in points: text keeps about its size whatever the width of the page.
+    size = re.search(r'viewBox="0 0 ([\d.]+)', drawn)
+    style = f' style="--drawn:{float(size[1]):.0f}"' if size else ""
     caption = escape(figure.caption)
     return (
-        f'<figure class="{kind}" id="figure-{escape(figure.name)}"><div class="canvas" role="img" '
+        f'<figure class="{kind}" id="figure-{escape(figure.name)}"{style}><div class="canvas" role="img" '
         f'aria-label="{escape(figure.caption, quote=True)}" tabindex="0">{drawn}</div>'
-        f'<figcaption>{caption} <span class="files">{files}</span></figcaption>'
+        f'<figcaption>{caption} <span class="files">{files_html(figure, root)}</span></figcaption>'
         f"{origin_line(figure.origin) if figure.origin else ''}</figure>"
     )
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from html import escape
 
 from separatrix.atlas.section import Figure, Results
-from separatrix.atlas.site.components import VERSION_SLOT, figure_html
+from separatrix.atlas.site.components import VERSION_SLOT, figure_html, figure_slot, files_html, files_slot
 
 MARK = (
     '<svg class="mark" viewBox="0 0 32 32" aria-hidden="true" focusable="false"><rect width="32" height="32" rx="7"/>'
@@ -47,7 +47,9 @@ class Frame:
         root = page.root
         main = page.main
         for name, figure in figures.items():
-            main = main.replace(f"<!--figure:{name}-->", figure_html(figure, root))
+            main = main.replace(figure_slot(name), figure_html(figure, root))
+            files = f'<p class="quiet">The whole figure, for a paper: {files_html(figure, root)}</p>'
+            main = main.replace(files_slot(name), files)
         body = (
             f'<a class="skip" href="#main">Skip to the content</a>{self._header(page)}'
             f'<main id="main">{self._heading(page)}{main}</main>{self._footer(root)}'

@@ -7,7 +7,7 @@ from separatrix.atlas.section import Figure, Results, Section
 from separatrix.atlas.site.architecture_page import architecture_page
 from separatrix.atlas.site.cells import Grid
 from separatrix.atlas.site.charts import width_figure
-from separatrix.atlas.site.components import figure_slot
+from separatrix.atlas.site.components import figure_slot, files_slot
 from separatrix.atlas.site.front import front_page
 from separatrix.atlas.site.lists import about_page, architectures_page, tasks_page
 from separatrix.atlas.site.shell import Frame, Page
@@ -49,8 +49,10 @@ def pages(results: Results, sections: Sequence[Section], figures: Mapping[str, S
 def section_page(section: Section, results: Results, figures: Sequence[Figure]) -> Page:
     """A section's own page: its body, then the figures that the body does not place itself."""
     body = section.body(results)
-    rest = "".join(figure_slot(figure.name) for figure in figures if figure_slot(figure.name) not in body)
-    return Page(f"{section.page}.html", section.title, section.lead, f"{rest}{body}")
+    placed = (figure_slot, files_slot)
+    rest = [figure.name for figure in figures if not any(slot(figure.name) in body for slot in placed)]
+    main = "".join(map(figure_slot, rest)) + body
+    return Page(f"{section.page}.html", section.title, section.lead, main)
 
 
 def rendered(results: Results, sections: Sequence[Section], figures: Mapping[str, Sequence[Figure]]) -> dict[str, str]:

@@ -207,6 +207,8 @@ def _run(name: str, run: Results) -> str:
 def _training(task: str, sections: Results) -> str:
     training = sections["training"]
     rows = [row for row in training["rows"] if row["task"] == task]
+    # What there is to see first.
+    rows.sort(key=lambda row: (not row["recorded"], row["paper"] is None))
     if training["missing"]:
         body = missing(training["missing"])
     elif rows:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from separatrix.atlas.section import Results
-from separatrix.atlas.site.components import badge, figure_slot, missing, origin_line
+from separatrix.atlas.site.components import badge, figure_slot, files_slot, missing, origin_line
 
 
 def heat_table(
@@ -31,6 +31,11 @@ def heat_table(
     )
 
 
+def curves_name(row: Results) -> str:
+    """The name of the figure of an experiment's curves."""
+    return f"curves-{row['figure']}-{row['scale']}"
+
+
 def experiment_article(row: Results, heading: str = "h2") -> str:
     """One experiment: our cells, the paper's, the difference, curves, and what must be said."""
     cells = {(cell["row"], cell["column"]): cell for cell in row["cells"]}
@@ -48,9 +53,11 @@ def experiment_article(row: Results, heading: str = "h2") -> str:
         }
         tables.append(heat_table("The paper's (%)", paper["rows"], paper["columns"], theirs, "share"))
     compared = {key: cell["deviation"] for key, cell in cells.items()}
-    if any(value is not None for value in compared.values()) and several:
+    # Where few cells are the paper's own, the remarks tell the differences better than an empty table.
+    if 3 * sum(value is not None for value in compared.values()) >= len(compared) and several:
         tables.append(heat_table("Ours − paper (points)", row["rows"], row["columns"], compared, "difference"))
-    drawn = figure_slot(f"{row['figure']}-{row['scale']}") if row["recorded"] else ""
+    drawn = figure_slot(curves_name(row)) if row["curves"] else ""
+    drawn += files_slot(f"{row['figure']}-{row['scale']}") if row["recorded"] else ""
     state = (
         "" if row["recorded"] else missing("No run of this experiment is recorded yet. Train it:", row["train_command"])
     )
