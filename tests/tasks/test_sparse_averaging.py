@@ -43,8 +43,8 @@ def test_the_ball_has_the_known_number_of_points(dimension: int, radius: int, po
 def test_scale_brings_answers_to_norm_one() -> None:
     task = SparseAveraging(sparsity=4, dimension=3, resolution=5)
     examples = task.sample(draws_from(0), 200, 12)
-    assert task.scale == 20
-    assert (numpy.linalg.norm(examples.targets / task.scale, axis=2) <= 1 + 1e-12).all()
+    assert task.answer_scale == 20
+    assert (numpy.linalg.norm(examples.targets / task.answer_scale, axis=2) <= 1 + 1e-12).all()
     assert examples.targets.shape == (200, 12, 3)
 
 

@@ -40,7 +40,7 @@ LONGEST_FACT = 1 << 16
 """Sizes of simple reasons count all inputs of a length; beyond this the counts are too long to be worth it."""
 CODE_SLOTS = ("address", "key")
 """Slots of a residual stream that hold a vector of a code."""
-MOST_ADDRESSES = 1 << 20
+MOST_ADDRESSES = 1 << 21
 INNER = Fraction(1, 4)
 """The largest inner product of two addresses in the theorems' own codes."""
 

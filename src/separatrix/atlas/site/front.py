@@ -113,7 +113,7 @@ def _stories(sections: Results, grid: Grid) -> str:
         upper, _, _ = grid.cell(task, able).at(grid.length, grid.precision)
         _, lower, _ = grid.cell(task, unable).at(far, grid.precision)
         cards.append(
-            f'<li><a class="story" href="tasks/{escape(task)}.html"><h3>{escape(titles[task])}</h3><p>'
+            f'<li><a class="story" href="tasks/{escape(task)}.html"><h2>{escape(titles[task])}</h2><p>'
             f"{_side(TITLES[able], grid.cell(task, able).verdict)} "
             f"{_side(TITLES[unable], grid.cell(task, unable).verdict)}</p>"
             f'<p class="quiet">Width {escape(upper.text)} is {WORD_OF[upper.kind]} at N = {grid.lengths[grid.length]:,}'

@@ -1,0 +1,449 @@
+"""The pages: complete, linked, well formed, the same numbers as the rooms compute, readable in light and dark."""
+
+import json
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+
+import numpy
+import pytest
+
+from separatrix.atlas import Sources
+from separatrix.atlas.attention import attention_maps
+from separatrix.atlas.errata import Erratum, Finding, errata
+from separatrix.atlas.origin import MEANINGS, Origin
+from separatrix.atlas.recorded import opened_runs, recorded_surveys
+from separatrix.atlas.sections import errata as errata_section
+from separatrix.atlas.sections import training
+from separatrix.atlas.separation import CLASSES
+from separatrix.atlas.site.cells import ARGUMENT, CERTIFIED, Grid
+from separatrix.atlas.site.components import length_text, origin_line
+from separatrix.atlas.site.site import ASSETS, asset
+from separatrix.communication.bounds import ProtocolBound, bounds_for
+from separatrix.constructions import constructions
+from separatrix.errors import SeparatrixError
+from separatrix.networks import Attention, Network, evaluate
+from separatrix.networks.evaluate import embedded
+from separatrix.tasks import draws_from, tasks
+
+VOID = {"meta", "br", "img", "link", "hr", "input", "path", "use", "rect", "circle", "line", "image", "stop"}
+LIGHT, DARK = 0, 1
+
+
+class Reader(HTMLParser):
+    """Checks that tags close in order and collects ids, links and what is loaded."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.stack: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.headings: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        named = dict(attrs)
+        self.ids += [named["id"]] if named.get("id") else []
+        self.links += [named["href"]] if tag == "a" else []
+        self.loaded += [named[key] for key in ("src", "href") if key in named and tag in ("script", "link", "img")]
+        self.headings += [tag] if re.fullmatch(r"h\d", tag) else []
+        if tag not in VOID:
+            self.stack.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        named = dict(attrs)
+        self.ids += [named["id"]] if named.get("id") else []
+
+    def handle_endtag(self, tag):
+        if tag not in VOID:
+            assert self.stack.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def sections(site: Path) -> dict:
+    return json.loads((site / "atlas.json").read_text(encoding="utf-8"))["sections"]
+
+
+@pytest.fixture(scope="module")
+def read(site: Path) -> dict[str, Reader]:
+    return {str(path.relative_to(site)): Reader(path.read_text(encoding="utf-8")) for path in site.rglob("*.html")}
+
+
+# -- pages --------------------------------------------------------------------------------------------------
+
+
+def test_every_entry_has_a_page(read, sections):
+    assert {f"tasks/{name}.html" for name in tasks()} <= set(read)
+    assert {f"architectures/{row['name']}.html" for row in sections["architectures"]["rows"]} <= set(read)
+    assert sections["architectures"]["rows"]
+    named = ("constructions", "bounds", "frontiers", "sign-codes", "training", "your-function", "real-models", "errata")
+    assert {f"{name}.html" for name in named} <= set(read)
+    assert {"index.html", "tasks.html", "architectures.html", "about.html"} <= set(read)
+
+
+def test_pages_are_well_formed_and_ids_are_unique(read):
+    for path, page in read.items():
+        assert page.stack == [], path
+        assert len(page.ids) == len(set(page.ids)), (path, [each for each in page.ids if page.ids.count(each) > 1])
+        assert page.headings.count("h1") == 1, path
+        levels = [int(each[1]) for each in page.headings]
+        assert all(later <= earlier + 1 for earlier, later in pairwise(levels)), (path, levels)
+
+
+def test_every_link_leads_somewhere(site, read):
+    for path, page in read.items():
+        for link in page.links:
+            assert not re.match(r"[a-z]+:", link), (path, link)
+            target, _, anchor = link.partition("#")
+            found = (site / path).parent.joinpath(target).resolve() if target else (site / path).resolve()
+            assert found.is_file(), (path, link)
+            if anchor:
+                assert anchor in read[str(found.relative_to(site.resolve()))].ids, (path, link)
+
+
+def test_nothing_comes_from_elsewhere(site, read):
+    for path, page in read.items():
+        for address in page.loaded:
+            assert (site / path).parent.joinpath(address).is_file(), (path, address)
+        text = (site / path).read_text(encoding="utf-8")
+        assert not re.search(r'(?:src|href)="https?:', text), path
+        assert not re.search(r"@import|url\(https?:", text), path
+    for name in ASSETS:
+        text = asset(name).replace("http://www.w3.org/2000/svg", "")
+        assert "http" not in text, name
+
+
+def test_every_figure_file_is_there_and_every_slot_is_filled(site, read):
+    for path in read:
+        text = (site / path).read_text(encoding="utf-8")
+        assert "<!--figure:" not in text, path
+        assert "<!--version-->" not in text, path
+    drawn = {path.stem for path in (site / "figures").iterdir()}
+    assert {f"widths-{name}" for name in ("index-lookup", "dyck", "equality")} <= drawn
+    assert {f"attention-{name}" for name in constructions()} <= drawn
+    assert {"protocol-index-lookup", "protocol-dyck-rnn"} <= drawn
+    for stem in drawn:
+        assert (site / "figures" / f"{stem}.svg").read_text(encoding="utf-8").startswith("<svg")
+        assert (site / "figures" / f"{stem}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_task_pages_have_all_their_parts(site):
+    parts = ("about", "sizes", "evidence", "networks", "conversation", "training", "reproduce")
+    for name in tasks():
+        text = (site / "tasks" / f"{name}.html").read_text(encoding="utf-8")
+        for part in parts:
+            assert f'id="{part}"' in text or (part == "sizes" and "figure-widths" not in text), (name, part)
+        assert f"separatrix sample {name}" in text
+        assert 'class="origin" data-origin="' in text
+
+
+def test_a_page_without_records_says_so(site, sections):
+    if sections["training"]["runs"] == 0:
+        text = (site / "tasks" / "index-lookup.html").read_text(encoding="utf-8")
+        assert "No run of this experiment is recorded yet" in text
+        assert "separatrix sweep figure2-left" in text
+        assert "no run recorded" in (site / "index.html").read_text(encoding="utf-8")
+
+
+def test_the_paper_s_numbers_stand_beside_ours(site):
+    text = (site / "training.html").read_text(encoding="utf-8")
+    assert "printed in the paper" in text
+    assert re.search(r'class="heat" style="--strength:\d+%">28\.9</td>', text), "Mamba-(6,256) at 200"
+
+
+# -- the table ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def embedded_grid(site: Path) -> dict:
+    text = (site / "index.html").read_text(encoding="utf-8")
+    return json.loads(text.split('id="grid">')[1].split("</script>")[0])
+
+
+@pytest.mark.parametrize("task", ["index-lookup", "dyck", "equality", "match3", "cnf"])
+@pytest.mark.parametrize("model", ["rnn", "transformer-1layer", "fnn"])
+def test_lower_numbers_are_those_of_the_bounds(embedded_grid, task, model):
+    bounded = {"cnf": "sparse-threshold"}.get(task, task)
+    found = embedded_grid["cells"][f"{task}/{model}"]["lower"]
+    expected = [each for each in bounds_for(bounded, model) if isinstance(each, ProtocolBound)]
+    if not expected:
+        assert found == []
+        return
+    for p, precision in enumerate(embedded_grid["precisions"]):
+        for n, length in enumerate(embedded_grid["lengths"]):
+            widths = [bound.smallest_width(length, precision, task=tasks()[bounded]) for bound in expected]
+            assert found[p][n] == f"{max(widths):,}"
+
+
+def test_upper_numbers_are_certified_where_they_say_so(sections, embedded_grid):
+    """The narrowest of all certified networks that serve the cell, and never one that was not certified."""
+    theorem = {
+        (entry["name"], row["length"]): row["width"] * max(1, row["heads"])
+        for entry in sections["constructions"]["constructions"]
+        for row in entry["sizes"]
+        if row["certified"]
+    }
+    heads = {entry["name"]: max(1, entry["sizes"][0]["heads"]) for entry in sections["constructions"]["constructions"]}
+    narrow = {
+        (row["construction"], point["length"]): point["width"] * heads[row["construction"]]
+        for row in sections["frontier"]["rows"]
+        for point in row["points"]
+    }
+    checked = 0
+    for key, cell in embedded_grid["cells"].items():
+        task, model = key.split("/")
+        names = [each["name"] for each in sections["numbers"]["cells"][task][model]["constructions"]]
+        for n, length in enumerate(embedded_grid["lengths"]):
+            text, kind, _ = cell["upper"][n]
+            known = [found[name, length] for found in (theorem, narrow) for name in names if (name, length) in found]
+            assert (kind == CERTIFIED) == bool(known)
+            if known:
+                numbers = [int(part.replace(",", "")) for part in text.split(" × ")]
+                assert int(numpy.prod(numbers)) == min(known)
+                checked += 1
+    assert checked > 50
+
+
+def test_the_page_without_scripts_shows_the_grid_at_its_start(site, sections, embedded_grid):
+    grid = Grid(sections)
+    text = (site / "index.html").read_text(encoding="utf-8")
+    for key, cell in embedded_grid["cells"].items():
+        task, model = key.split("/")
+        inside = text.split(f'data-task="{task}" data-model="{model}">')[1].split("</td>")[0]
+        shown, _, _ = cell["upper"][grid.length]
+        assert (f"≤ {shown}<" in inside) == bool(shown)
+        lower = cell["lower"][grid.precision][grid.length] if cell["lower"] else ""
+        assert (f"≥ {lower}<" in inside) == bool(lower)
+        assert cell["verdict"] in inside
+    assert f"{length_text(embedded_grid['lengths'][grid.length])}</output>" in text
+
+
+def test_no_cell_is_smaller_from_above_than_from_below(sections, embedded_grid):
+    """At the precision of the certified network or more, a bound must leave room for it."""
+    for key, cell in embedded_grid["cells"].items():
+        for n in range(len(embedded_grid["lengths"])):
+            text, kind, note = cell["upper"][n]
+            found = re.search(r"p = (\d+)$", note)
+            if kind not in (CERTIFIED, ARGUMENT) or not cell["lower"] or not found or " b" in text:
+                continue
+            width = int(numpy.prod([int(part.replace(",", "")) for part in text.split(" × ")]))
+            wider = [p for p, precision in enumerate(embedded_grid["precisions"]) if precision >= int(found[1])]
+            assert all(width >= int(cell["lower"][p][n].replace(",", "")) for p in wider), (key, n)
+
+
+def test_lengths_that_were_not_built_are_left_open(sections):
+    changed = json.loads(json.dumps(sections))
+    changed["numbers"]["constructions"]["match3-local"]["sizes"] = []
+    changed["constructions"]["constructions"] = []
+    cell = Grid(changed).cell("match3-local", "transformer-1layer")
+    assert {upper.kind for upper in cell.upper} == {"nothing"}
+    assert "not built" in cell.upper[0].note
+
+
+def test_rows_are_all_there_once(site):
+    text = (site / "index.html").read_text(encoding="utf-8")
+    links = re.findall(r'<th scope="row" role="rowheader"><a href="tasks/([\w-]+)\.html">', text)
+    assert sorted(links) == sorted(tasks())
+    assert text.count('role="columnheader"') == len(CLASSES) + 1
+
+
+# -- style --------------------------------------------------------------------------------------------------
+
+
+def colours(scheme: int) -> dict[str, str]:
+    """The variables of the style in light or dark."""
+    blocks = re.findall(r":root \{(.*?)\}", asset("site.css"), flags=re.DOTALL)
+    found = dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{6})", blocks[LIGHT]))
+    if scheme == DARK:
+        found |= dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{6})", blocks[DARK]))
+    return found
+
+
+def luminance(colour: str) -> float:
+    channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, two: str) -> float:
+    dark, light = sorted((luminance(one), luminance(two)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def mixed(colour: str, ground: str, share: float) -> str:
+    pairs = zip(*([int(each[place : place + 2], 16) for place in (1, 3, 5)] for each in (colour, ground)), strict=True)
+    return "#" + "".join(f"{round(share * one + (1 - share) * two):02x}" for one, two in pairs)
+
+
+@pytest.mark.parametrize("scheme", [LIGHT, DARK])
+def test_text_has_enough_contrast(scheme):
+    found = colours(scheme)
+    grounds = [found[name] for name in ("--paper", "--card", "--tint")]
+    tones = ("--constant", "--logarithmic", "--linear", "--quadratic", "--open")
+    for name in ("--ink", "--soft", "--link", *tones):
+        assert all(contrast(found[name], ground) >= 4.5 for ground in grounds), (name, scheme)
+    for tone in tones:
+        ground = mixed(found[tone], found["--card"], 0.17)
+        assert contrast(found[tone], ground) >= 4.5, (tone, "on its own tint", scheme)
+        assert contrast(found["--soft"], ground) >= 4.5, (tone, "quiet text on it", scheme)
+    for number in range(1, 7):
+        assert contrast(found[f"--series-{number}"], found["--card"]) >= 3, (number, scheme)
+
+
+def test_verdicts_differ_by_more_than_colour(site):
+    text = (site / "index.html").read_text(encoding="utf-8")
+    signs = dict(re.findall(r'v-(\w+)"><span aria-hidden="true">(.)</span>', text))
+    assert len(set(signs.values())) == len(signs) >= 5
+
+
+# -- origins ------------------------------------------------------------------------------------------------
+
+
+def test_every_origin_names_its_command(site, read):
+    for path in read:
+        text = (site / path).read_text(encoding="utf-8")
+        for line in re.findall(r'<p class="origin".*?</p>', text, flags=re.DOTALL):
+            assert re.search(r"<code>(separatrix|python) [^<]+</code>", line), (path, line)
+            assert "separatrix 0." in line
+
+
+def test_an_origin_tells_kind_reach_arithmetic_seed_and_version():
+    line = origin_line(Origin("recorded", "all <of> it", "separatrix x", "float32", 3, "9.9").plain())
+    for part in ("recorded elsewhere", "all &lt;of&gt; it", "float32", "seed 3", "separatrix 9.9", "separatrix x"):
+        assert part in line
+    assert set(MEANINGS) == {"proved", "verified", "measured", "recorded", "formula", "printed"}
+
+
+# -- errata -------------------------------------------------------------------------------------------------
+
+
+def test_every_erratum_came_out_as_it_says(sections):
+    rows = sections["errata"]["rows"]
+    assert [row["name"] for row in rows] == sorted(errata(), key=lambda name: int(name[1:]))
+    assert len(rows) >= 21
+    for row in rows:
+        assert row["findings"], row["name"]
+        assert all(finding["holds"] for finding in row["findings"]), row["name"]
+        assert any(finding["about"] == "repair" for finding in row["findings"]), row["name"]
+
+
+def test_an_erratum_that_does_not_come_out_is_shown_as_such():
+    def show() -> tuple[Finding, ...]:
+        return (Finding("original", "it is <right> after all", False),)
+
+    wrong = Erratum(number=99, source="s", title="t", claim="c", fault="f", repair="r", show=show)
+    text = errata_section.SECTION.body({"rows": [errata_section._entry(wrong)]})
+    assert "did not come out as stated" in text
+    assert "it is &lt;right&gt; after all" in text
+
+
+# -- attention ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["index-lookup", "equality", "mqar", "match3", "directed-3-cycle", "dyck-rnn"])
+def test_attention_maps_are_weights(name):
+    built = constructions()[name].build(12)
+    row = numpy.asarray(built.task.sample(draws_from(1), 1, 12).inputs)[0]
+    for each in attention_maps(built.network, row, built.arithmetic, query=5):
+        if each.kind == "states":
+            assert each.weights.shape == (built.network.width, 12)
+            continue
+        totals = each.weights.sum() if each.kind == "pairs" else each.weights.sum(axis=1)
+        assert (each.weights >= 0).all()
+        assert (numpy.asarray(totals) <= 1 + 1e-9).all()
+
+
+def test_attention_maps_give_the_network_s_own_averages():
+    """Weights times values, projected, are what the layer adds to the stream: the maps are the ones it used."""
+    built = constructions()["index-lookup"].build(12)
+    network, arithmetic = built.network, built.arithmetic
+    assert isinstance(network, Network)
+    row = numpy.asarray(built.task.sample(draws_from(2), 1, 12).inputs)[0]
+    weights = attention_maps(network, row, arithmetic, query=12)[0].weights
+    layer = network.layers[0]
+    assert isinstance(layer, Attention)
+    stream = embedded(network, row[None], arithmetic)
+    values = arithmetic.to_float64(arithmetic.matmul(stream, layer.heads[0].value.encoded(arithmetic).T))[0]
+    symbol = (weights[-1] @ values > 0.5).astype(int)
+    answer = int("".join(map(str, symbol)), 2)
+    assert answer == int(evaluate(network, row[None], arithmetic).answers[0, 0]) == row[row[-1] - 64]
+
+
+# -- records ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A store with one run that learned and one that did not."""
+    from separatrix.training.events import Point, Result
+    from separatrix.training.experiments.catalog import experiments
+    from separatrix.training.records import Records
+
+    path = tmp_path / "runs.sqlite"
+    cells = experiments()["figure2-left"].sweep("quick").cells()
+    runs = [cell.runs[0] for cell in cells]
+    chosen = [
+        next(run for run in runs if run.architecture.startswith("TF")),
+        next(run for run in runs if run.architecture.startswith("LSTM")),
+    ]
+    with Records(path) as records:
+        for run, accuracy in zip(chosen, (0.9995, 0.25), strict=True):
+            records.add_points([Point(run.name, step, 1.0, accuracy, accuracy) for step in (0, 100)])
+            result = Result(run.name, "steps", run.steps, accuracy, 0.1, 3.0, 1000)
+            records.add_results([run], [result], {"device_name": "a device", "separatrix": "0.0.7"}, None)
+    return path
+
+
+def test_recorded_runs_become_marks_tables_and_figures(store):
+    results = json.loads(json.dumps(training.SECTION.collect_from(Sources(store=store), lambda what: None)))
+    assert results["runs"] == 2
+    assert results["files"] == [str(store)]
+    marks = results["marks"]["index-lookup"]
+    assert marks["transformer-1layer"]["learned"] is not None
+    assert marks["rnn"]["learned"] is None
+    assert marks["rnn"]["tried"] > 0
+    assert set(results["learned"]) == {"transformer", "lstm"}
+    row = next(each for each in results["rows"] if each["figure"] == "figure2-left")
+    assert row["recorded"] == 2
+    assert row["origin"]["kind"] == "recorded"
+    assert "a device" in row["origin"]["reach"]
+    assert row["origin"]["version"] == "0.0.7"
+    data = training.figure_data(row)
+    assert data.recorded == 2
+    assert data.as_dict()["cells"] == row["cells"]
+    body = training.SECTION.body(results)
+    assert ">100.0</td>" in body or ">99.9</td>" in body or ">100.0<" in body
+    assert "separatrix 0.0.7" in body
+
+
+def test_exported_runs_and_stores_are_read_together(store, tmp_path):
+    from separatrix.training.export_records import export
+    from separatrix.training.records import Records
+
+    folder = tmp_path / "results" / "deeper"
+    folder.mkdir(parents=True)
+    with Records(store) as records:
+        export(records, records.all()[:1], folder / "runs.json")
+    (folder / "other.json").write_text('{"format": "something else"}')
+    with opened_runs(Sources((tmp_path / "results",), store)) as (runs, files):
+        assert len(runs.all()) == 2
+        assert len(files) == 2
+        name = runs.all()[0].spec.name
+        assert runs.get(name).spec.name == name
+        assert runs.find([name])[name].spec.name == name
+        assert [point.step for point in runs.curve(name)] == [0, 100]
+        assert runs.snapshots(name) == {}
+        with pytest.raises(SeparatrixError, match="no run is named 'zzz'"):
+            runs.get("zzz")
+
+
+def test_recorded_surveys_are_found_and_broken_files_are_named(tmp_path):
+    survey = {"construction": "index-lookup", "widths": [], "provenance": {"command": "separatrix frontier"}}
+    (tmp_path / "frontier.json").write_text(json.dumps(survey))
+    (tmp_path / "other.json").write_text("[1, 2]")
+    assert [found["construction"] for _, found in recorded_surveys(Sources((tmp_path,)))] == ["index-lookup"]
+    (tmp_path / "broken.json").write_text("{")
+    with pytest.raises(SeparatrixError, match=r"cannot read .*broken\.json"):
+        list(recorded_surveys(Sources((tmp_path,))))
