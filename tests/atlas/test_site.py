@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -9,17 +10,17 @@ from pathlib import Path
 import numpy
 import pytest
 
-from separatrix.atlas import Sources
+from separatrix.atlas import Sources, ordered_sections
 from separatrix.atlas.attention import attention_maps
 from separatrix.atlas.errata import Erratum, Finding, errata
 from separatrix.atlas.origin import MEANINGS, Origin
 from separatrix.atlas.recorded import opened_runs, recorded_surveys
+from separatrix.atlas.sections import architectures, training
 from separatrix.atlas.sections import errata as errata_section
-from separatrix.atlas.sections import training
 from separatrix.atlas.separation import CLASSES
 from separatrix.atlas.site.cells import ARGUMENT, CERTIFIED, Grid
 from separatrix.atlas.site.components import length_text, origin_line
-from separatrix.atlas.site.site import ASSETS, asset
+from separatrix.atlas.site.site import ASSETS, asset, rendered
 from separatrix.communication.bounds import ProtocolBound, bounds_for
 from separatrix.constructions import constructions
 from separatrix.errors import SeparatrixError
@@ -288,6 +289,11 @@ def test_text_has_enough_contrast(scheme):
         ground = mixed(found[tone], found["--card"], 0.17)
         assert contrast(found[tone], ground) >= 4.5, (tone, "on its own tint", scheme)
         assert contrast(found["--soft"], ground) >= 4.5, (tone, "quiet text on it", scheme)
+    strongest = {LIGHT: 0.5, DARK: 0.4}[scheme]
+    assert f"--heat: {strongest:.1f}".replace("0.", ".") in asset("site.css")
+    for number in (1, 2, 3):
+        ground = mixed(found[f"--series-{number}"], found["--card"], strongest)
+        assert contrast(found["--ink"], ground) >= 4.5, (number, "heat maps", scheme)
     for number in range(1, 7):
         assert contrast(found[f"--series-{number}"], found["--card"]) >= 3, (number, scheme)
 
@@ -369,6 +375,24 @@ def test_attention_maps_give_the_network_s_own_averages():
     symbol = (weights[-1] @ values > 0.5).astype(int)
     answer = int("".join(map(str, symbol)), 2)
     assert answer == int(evaluate(network, row[None], arithmetic).answers[0, 0]) == row[row[-1] - 64]
+
+
+# -- what is missing -----------------------------------------------------------------------------------------
+
+
+def test_without_torch_the_atlas_says_so(monkeypatch, site, sections):
+    for name in ("separatrix.models.architecture", "separatrix.training.experiments.catalog"):
+        monkeypatch.setitem(sys.modules, name, None)
+    told: list[str] = []
+    without = {each.name: each.collect(told.append) for each in (architectures.SECTION, training.SECTION)}
+    assert len(told) == 2
+    results = json.loads((site / "atlas.json").read_text(encoding="utf-8"))
+    pages = rendered({**results, "sections": {**sections, **without}}, ordered_sections(), {})
+    assert "is not installed" in pages["architectures.html"]
+    assert "is not installed" in pages["training.html"]
+    assert "is not installed" in pages["tasks/dyck.html"]
+    assert not any(path.startswith("architectures/") for path in pages)
+    assert all(section.table(without[section.name]) is None for section in (architectures.SECTION, training.SECTION))
 
 
 # -- records ------------------------------------------------------------------------------------------------

@@ -68,6 +68,9 @@ def themed(markup: str) -> str:
     markup = re.sub(r'(<path[^>]*style="[^"]*)fill: #ffffff', r"\1fill: none", markup)
     for colour, variable in THEME.items():
         markup = re.sub(f"{colour}(?![0-9a-f])", f"var({variable})", markup, flags=re.IGNORECASE)
+    # Names that nothing refers to only make the page longer, and equal images have equal ones.
+    used = set(re.findall(r'(?:href="#|url\(#)([^")]+)', markup))
+    markup = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", markup)
     # Coordinates alone, not the text of labels.
     return re.sub(r' (?:d|x|y|points|transform)="[^"]*"', lambda found: _shortened(found[0]), markup)
 

@@ -18,7 +18,7 @@ def table(
 ) -> str:
     """An HTML table; cells are text and are escaped, columns in ``numbers`` are aligned to the right.
 
-    ``links`` gives the first cell of each row a target.
+    ``links`` gives the first cell of each row a target; commands of this package are set as code.
 
     >>> table(("N", "width"), [(16, 5)], numbers=(0, 1), links=["#a"]).count("<a href=")
     1
@@ -29,6 +29,7 @@ def table(
         kind = ' class="number"' if column in right else ""
         scope = ' scope="col"' if tag == "th" else ""
         inside = escape(f"{value:,}" if type(value) is int and column in right else str(value))
+        inside = f"<code>{inside}</code>" if inside.startswith("separatrix ") else inside
         inside = inside if target is None else f'<a href="{escape(target)}">{inside}</a>'
         return f"<{tag}{scope}{kind}>{inside}</{tag}>"
 

@@ -100,7 +100,7 @@ class Grid:
             at = "" if best["precision"] is None else f", p = {best['precision']}"
             return Upper(_size(best), FORMULA, f"{name}, the theorem's size, not certified here{at}")
         facts = found["facts"]
-        if names:
+        if names and verdict != "open":
             # Something is known that grows less than most arguments; its size at this length is not.
             facts = [fact for fact in facts if fact["growth"] == verdict]
             if not facts:
