@@ -54,7 +54,8 @@ What comes out:
   0, attention becomes exactly hard, and nothing is averaged. What is left to hold is η/k in the query, so the bits grow
   with log k alone. ([Over the reals](reals.md) no such help is needed for the theorems' η.)
 * Theorem 6 averages over all N positions in its second layer, and 1/N must not round to 0. It needs 2 log₂ N + 2 bits
-  whatever the addresses are; from there on it behaves like Theorem 1.
+  whatever the addresses are; from there on it behaves like Theorem 1. Theorem 13 (majority, disjointness, DNF, CNF)
+  has N + 1 positions, so at Kc = 1 it is certified with no code at all (erratum E4).
 
 The largest N of each construction is that of the checker, not of the theorem. A circle has at most 2048 points here,
 because they are compared each with each; fixed points of more than 62 bits are left out; where addresses are neither
