@@ -1,35 +1,32 @@
 """``python -m benchmarks [NAME …] [--write FILE]``: run benchmarks, print them, write a page.
 
-Without names the quick ones are run, which fill docs/benchmarks.md. ``constructions`` takes a few minutes and fills
-docs/construction-sizes.md, ``frontier`` takes longer and fills docs/frontier.md.
+Without names the quick ones are run, which fill docs/benchmarks.md. The others take minutes and fill a page of their
+own (``constructions``: docs/construction-sizes.md, ``frontier``: docs/frontier.md) or a section of a page, between its
+markers (``models``: docs/architectures.md, ``training``: docs/training.md).
 """
 
 import argparse
 import platform
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 from rich.console import Console
+from tools.pages import fill_section
 
-from benchmarks import constructions, fixed_point, frontier, samplers, sign_codes
 from benchmarks.report import FIGURES, Report
 from separatrix.files import write_atomically
 from separatrix.provenance import versions
 
-MODULES: dict[str, Callable[[], Iterator[Report]]] = {
-    "samplers": samplers.reports,
-    "sign-codes": sign_codes.reports,
-    "fixed-point": fixed_point.reports,
-    "constructions": constructions.reports,
-    "frontier": frontier.reports,
-}
-QUICK = ("samplers", "sign-codes", "fixed-point")
-OWN_PAGES = {
-    "constructions": (constructions.TITLE, constructions.INTRO),
-    "frontier": (frontier.TITLE, frontier.INTRO),
-}
-"""Titles and openings of the pages that one benchmark fills alone."""
+NAMES = ("samplers", "sign-codes", "fixed-point", "constructions", "frontier", "models", "training")
+"""Each is a module here with a function ``reports``; it is imported only when it is run."""
+QUICK = NAMES[:3]
+OWN_PAGES = ("constructions", "frontier")
+"""Benchmarks that fill a page alone; ``TITLE`` and ``INTRO`` of their modules open it."""
+SECTIONS = ("models", "training")
+"""Benchmarks that fill a section of a page that people write; ``ABOUT`` of their modules opens it."""
 GENERAL = (
     "Benchmarks",
     "Ratios compare two things measured in the same run, with the memory allocator in the same state; absolute "
@@ -37,17 +34,24 @@ GENERAL = (
 )
 
 
+def module_of(name: str) -> ModuleType:
+    """The module of a benchmark."""
+    return import_module(f"benchmarks.{name.replace('-', '_')}")
+
+
 def main() -> int:
     """Run the chosen benchmarks; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", choices=[*MODULES, []], help="which benchmarks; the quick ones if left out")
+    parser.add_argument("names", nargs="*", choices=[*NAMES, []], help="which benchmarks; the quick ones if left out")
     parser.add_argument("--write", type=Path, help="also write the tables to this Markdown file")
     arguments = parser.parse_args()
-    console = Console()
     names: Sequence[str] = arguments.names or QUICK
+    if arguments.write and len(names) > 1 and set(names) & set(SECTIONS):
+        parser.error(f"{' and '.join(SECTIONS)} fill sections of different pages; write one at a time")
+    console = Console()
     found: list[Report] = []
     for name in names:
-        for report in MODULES[name]():
+        for report in module_of(name).reports():
             report.show(console)
             found.append(report)
     if arguments.write:
@@ -58,19 +62,35 @@ def main() -> int:
                 write_atomically(folder / FIGURES / f"{figure.name}.svg", figure.svg)
             for path, content in report.files.items():
                 write_atomically(folder / path, content)
-        write_atomically(arguments.write, page(names, command, found))
+        if names[0] in SECTIONS:
+            fill_section(arguments.write, f"benchmark {names[0]}", section(names[0], command, found))
+        else:
+            write_atomically(arguments.write, page(names, command, found))
     return 0
+
+
+def made_by(command: str) -> str:
+    """How and with what the numbers were made."""
+    listed = ", ".join(f"{name} {number}" for name, number in versions().items())
+    return (
+        f"Made by `{command}` on {platform.machine()} {platform.system()}, single-threaded unless a row says "
+        f"otherwise, with {listed}."
+    )
 
 
 def page(names: Sequence[str], command: str, reports: list[Report]) -> str:
     """The documentation page with all tables and how they were made."""
-    title, about = OWN_PAGES[names[0]] if len(names) == 1 and names[0] in OWN_PAGES else GENERAL
-    listed = ", ".join(f"{name} {number}" for name, number in versions().items())
-    made = (
-        f"Made by `{command}` on {platform.machine()} {platform.system()}, single-threaded unless a row says "
-        f"otherwise, with {listed}."
-    )
-    return "\n".join([f"# {title}\n\n{about}\n\n{made}\n", *[report.markdown() for report in reports]])
+    title, about = GENERAL
+    if len(names) == 1 and names[0] in OWN_PAGES:
+        module = module_of(names[0])
+        title, about = module.TITLE, module.INTRO
+    return "\n".join([f"# {title}\n\n{about}\n\n{made_by(command)}\n", *[report.markdown() for report in reports]])
+
+
+def section(name: str, command: str, reports: list[Report]) -> str:
+    """A section of a page: what is measured, how it was made, and the tables one heading lower."""
+    tables = [report.markdown(level=3) for report in reports]
+    return "\n".join([f"{module_of(name).ABOUT}\n\n{made_by(command)}\n", *tables])
 
 
 if __name__ == "__main__":

@@ -1,43 +1,74 @@
 """Model-steps per second of the ensemble trainer on one GPU against the loop that BHBK24's authors describe.
 
-Run as a script on a machine with a GPU:  python -m benchmarks.gpu [--models TF-(1,64),…] [--lengths 200] [--profile]
+Run as a script on a machine with a GPU:
 
-The baseline trains one model at a time: Hugging Face GPT-2, ``torch.nn.LSTM`` (cuDNN) or Hugging Face Mamba where there
-is one, our own module run eagerly with one member for the others; ``torch.optim.Adam``, batch 64, float32, data made on
-the host. Ours trains an ensemble with data made on the device, bfloat16 products, the step in one CUDA graph. Both
-compute the same loss on index lookup. A model-step is one step of one member.
+    python -m benchmarks.gpu [ROW …] [--members 64] [--json FILE] [--profile]
+
+A row is a model, as in ``LSTM-(3,256)``, or a model at one length, as in ``LSTM-(3,256)@200``; without any, all rows
+are measured. Each is printed as it is measured, appended to the file as one JSON object a line, and stands in the table
+at the end.
+
+The baseline trains one model at a time (``gpu_baselines``), ours an ensemble with data made on the device, bfloat16
+products and the step in one CUDA graph. Both compute the same loss on index lookup with batch 64. A model-step is one
+step of one member.
+
+TFLOP/s count the multiplications and additions of matrix products that the plain version of a model needs where only
+what is read is computed; what a kernel does beyond them is not counted, so for Mamba and DSS, whose work is elsewhere,
+they say little. Bytes are a lower bound: what a step keeps for its backward pass is written and read once, and Adam
+goes through its arrays. Both are compared with what the card does at best in the same run.
 """
 
 import argparse
 import json
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from rich.console import Console
+from rich.table import Table
+from torch.utils.flop_counter import FlopCounterMode
 
+from benchmarks.gpu_baselines import BATCH, baseline_module, baseline_step
 from separatrix.models.naming import parse_spec
 from separatrix.models.task_model import model_for_task
-from separatrix.tasks import draws_from, tasks
+from separatrix.tasks import tasks
 from separatrix.training.ensemble import Ensemble
 from separatrix.training.spec import RunSpec
 
-BATCH = 64
 DEVICE = torch.device("cuda")
-MEMBERS = {
-    "TF-(1,64)": 128,
-    "TF-(6,256)": 16,
-    "LinTF-(6,256)": 16,
-    "RetNet-(6,256)": 16,
-    "DSS-(6,256)": 16,
-    "LSTM-(3,256)": 32,
-    "Mamba-(6,256)": 16,
-    "Mamba-(2,1024)": 4,
-}
-"""Members of an ensemble, enough to fill the card."""
-LENGTHS = {"TF-(1,64)": (50, 200, 400), "LSTM-(3,256)": (50, 200, 400), "Mamba-(2,1024)": (200,)}
+ADAM_BYTES = 36
+"""For each parameter: gradient, both moments and weight read and written, the learning rate read; float32."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A model at a length, how many members fill the card, and the ratio that is asked for (0: none)."""
+
+    model: str
+    length: int
+    members: int
+    wanted: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """As it is written on the command line."""
+        return f"{self.model}@{self.length}"
+
+
+ROWS = (
+    *(Row("TF-(1,64)", length, 128, 100 if length == 200 else 0) for length in (50, 200, 400)),
+    *(
+        Row(model, length, 16, 8 if length == 100 else 0)
+        for model in ("TF-(6,256)", "LinTF-(6,256)", "RetNet-(6,256)", "DSS-(6,256)")
+        for length in (50, 100, 200, 400)
+    ),
+    *(Row("LSTM-(3,256)", length, 64, 8 if length == 200 else 0) for length in (50, 200, 400)),
+    *(Row("Mamba-(6,256)", length, 16, 250 if length == 200 else 0) for length in (50, 200, 400)),
+    Row("Mamba-(2,1024)", 200, 4, 100),
+)
 
 
 def timed(work: Callable[[], Any], seconds: float, least: int = 3) -> float:
@@ -55,113 +86,66 @@ def timed(work: Callable[[], Any], seconds: float, least: int = 3) -> float:
     return (time.perf_counter() - started) / count
 
 
-def ours(model: str, length: int, members: int, precision: str, seconds: float) -> dict[str, Any]:
+def products(model: str, length: int) -> int:
+    """Multiplications and additions of the matrix products of one model-step.
+
+    Counted on the CPU on two sequences in float64, which no kernel takes and torch's own LSTM does not hide.
+    """
+    task, count = tasks()["index-lookup"], 2
+    module = model_for_task(parse_spec(model), task, length, [0], dtype=torch.float64)
+    tokens = torch.zeros(1, count, task.positions(length), dtype=torch.int64)
+    read = torch.full((1, count, 1), task.positions(length) - 1)
+    with FlopCounterMode(display=False) as found:
+        module(tokens, read=read).sum().backward()
+    return found.get_total_flops() * BATCH // count
+
+
+def specs_of(row: Row, precision: str) -> list[RunSpec]:
+    """The members' runs: learning rates that differ."""
+    base = RunSpec(
+        task="index-lookup", architecture=str(parse_spec(row.model)), length=row.length, learning_rate=1e-4,
+        steps=10**6, precision=precision,
+    )  # fmt: skip
+    return [base.with_changes(learning_rate=1e-4 * (1 + member / row.members)) for member in range(row.members)]
+
+
+def ours(row: Row, precision: str, seconds: float) -> dict[str, Any]:
     """The ensemble trainer."""
     torch.cuda.reset_peak_memory_stats()
-    base = RunSpec(
-        task="index-lookup", architecture=str(parse_spec(model)), length=length, learning_rate=1e-4, steps=10**6,
-        precision=precision,
-    )  # fmt: skip
-    specs = [base.with_changes(learning_rate=1e-4 * (1 + member / members)) for member in range(members)]
-    ensemble = Ensemble(specs, DEVICE)
+    started = time.perf_counter()
+    ensemble = Ensemble(specs_of(row, precision), DEVICE)
+    before = torch.cuda.memory_allocated()
+    ensemble.advance(1)
+    torch.cuda.synchronize()
+    first = time.perf_counter() - started
+    kept = torch.cuda.max_memory_allocated() - before
     took = timed(lambda: ensemble.advance(1), seconds, least=40)
     loss, _ = ensemble.training_metrics()
+    parameters = ensemble.numbers_of_one_member()
     return {
         "steps_per_second": 1 / took,
-        "model_steps_per_second": members / took,
+        "model_steps_per_second": row.members / took,
+        "tflops": row.members * products(row.model, row.length) / took / 1e12,
+        "gb_per_s_at_least": (2 * kept + ADAM_BYTES * parameters * row.members) / took / 1e9,
         "memory_gib": torch.cuda.max_memory_allocated() / 2**30,
+        "first_step_seconds": first,
         "loss_is_finite": all(each == each for each in loss),
-        "parameters": ensemble.numbers_of_one_member(),
+        "parameters": parameters,
     }
 
 
-class HuggingFaceModel(nn.Module):
-    """GPT-2 or Mamba of Hugging Face with a readout at the asked position."""
-
-    def __init__(self, kind: str, layers: int, width: int, vocabulary: int, classes: int, length: int) -> None:
-        super().__init__()
-        import transformers
-
-        if kind == "TF":
-            heads = 1 if width == 64 else 4
-            configuration: Any = transformers.GPT2Config(
-                vocab_size=vocabulary, n_positions=length, n_embd=width, n_layer=layers, n_head=heads
-            )
-            self.backbone: Any = transformers.GPT2Model(configuration)
-        else:
-            configuration = transformers.MambaConfig(
-                vocab_size=vocabulary, hidden_size=width, num_hidden_layers=layers, use_cache=False
-            )
-            self.backbone = transformers.MambaModel(configuration)
-        self.readout = nn.Linear(width, classes)
-
-    def forward(self, tokens: Tensor, read: Tensor) -> Tensor:
-        """tokens (batch, length), read (batch,) to logits (batch, classes)."""
-        hidden = self.backbone(tokens, use_cache=False).last_hidden_state
-        return self.readout(hidden[torch.arange(len(read), device=read.device), read])
-
-
-class TorchLSTM(nn.Module):
-    """``torch.nn.LSTM`` with an embedding and a readout."""
-
-    def __init__(self, layers: int, width: int, vocabulary: int, classes: int) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(vocabulary, width)
-        self.recurrence = nn.LSTM(width, width, layers, batch_first=True)
-        self.readout = nn.Linear(width, classes)
-
-    def forward(self, tokens: Tensor, read: Tensor) -> Tensor:
-        """tokens (batch, length), read (batch,) to logits (batch, classes)."""
-        hidden, _ = self.recurrence(self.embedding(tokens))
-        return self.readout(hidden[torch.arange(len(read), device=read.device), read])
-
-
-class Eager(nn.Module):
-    """Our own module with one member, run eagerly and computing every position."""
-
-    def __init__(self, model: str, length: int) -> None:
-        super().__init__()
-        self.model = model_for_task(parse_spec(model), tasks()["index-lookup"], length, [0])
-
-    def forward(self, tokens: Tensor, read: Tensor) -> Tensor:
-        """tokens (batch, length), read (batch,) to logits (batch, classes)."""
-        hidden = self.model(tokens[None])[0]
-        return hidden[torch.arange(len(read), device=read.device), read]
-
-
-def baseline(model: str, length: int, seconds: float) -> float:
-    """Steps per second of the plain loop."""
-    spec, task = parse_spec(model), tasks()["index-lookup"]
-    kind, layers, width = spec.entries[0].short, spec.depth, spec.width
-    vocabulary, classes, positions = task.vocabulary(length).size, task.classes(length), task.positions(length)
-    if kind in ("TF", "Mamba"):
-        module: nn.Module = HuggingFaceModel(kind, layers, width, vocabulary, classes, positions)
-    elif kind == "LSTM":
-        module = TorchLSTM(layers, width, vocabulary, classes)
-    else:
-        module = Eager(model, length)
-    module.to(DEVICE)
-    optimiser = torch.optim.Adam(module.parameters(), lr=1e-4)
-    draws = draws_from(0)
-
-    def step() -> None:
-        examples = task.sample(draws, BATCH, length, "train")
-        tokens, read = torch.from_numpy(examples.inputs).to(DEVICE), torch.from_numpy(examples.read).to(DEVICE)
-        place = read.int().argmax(dim=1)
-        targets = torch.from_numpy(examples.targets).to(DEVICE).gather(1, place[:, None])[:, 0]
-        optimiser.zero_grad()
-        loss = nn.functional.cross_entropy(module(tokens, place), targets)
-        loss.backward()
-        optimiser.step()
-        loss.item()
-
-    return 1 / timed(step, seconds)
+def baseline(row: Row, seconds: float) -> dict[str, Any]:
+    """The plain loop."""
+    name, module = baseline_module(row.model, row.length)
+    return {
+        "baseline_is": name,
+        "baseline": 1 / timed(baseline_step(module, row.length, DEVICE), seconds),
+    }
 
 
 def ceilings() -> dict[str, float]:
     """What the card does at best: bfloat16 matrix product in TFLOP/s, device copy in GB/s (read plus written)."""
-    a = torch.randn(8192, 8192, device=DEVICE, dtype=torch.bfloat16)
-    b = torch.randn(8192, 8192, device=DEVICE, dtype=torch.bfloat16)
+    a, b = (torch.randn(8192, 8192, device=DEVICE, dtype=torch.bfloat16) for _ in range(2))
     product = timed(lambda: a @ b, 0.3)
     big = torch.randn(1 << 28, device=DEVICE)
     other = torch.empty_like(big)
@@ -169,11 +153,9 @@ def ceilings() -> dict[str, float]:
     return {"bf16_tflops": 2 * 8192**3 / product / 1e12, "copy_gb_per_s": 2 * big.numel() * 4 / copy / 1e9}
 
 
-def profiled(model: str, length: int, members: int, precision: str) -> str:
+def profiled(row: Row, precision: str) -> str:
     """The kernels that take the time in ten steps."""
-    base = RunSpec(task="index-lookup", architecture=model, length=length, learning_rate=1e-4, steps=10**6,
-                   precision=precision)  # fmt: skip
-    ensemble = Ensemble([base.with_changes(learning_rate=1e-4 * (1 + m / members)) for m in range(members)], DEVICE)
+    ensemble = Ensemble(specs_of(row, precision), DEVICE)
     ensemble.advance(40)
     torch.cuda.synchronize()
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as found:
@@ -186,40 +168,94 @@ def profiled(model: str, length: int, members: int, precision: str) -> str:
     return "\n".join(lines)
 
 
+def append(path: Path | None, row: dict[str, Any]) -> None:
+    """One JSON object more at the end of a file, so that what was measured stays if a later row fails."""
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+
+
+def chosen_rows(names: list[str], members: int) -> list[Row]:
+    """The rows that are named; a model that has no row stands at the lengths that are written behind it."""
+    found: list[Row] = []
+    for name in names or [row.name for row in ROWS]:
+        model, _, length = name.partition("@")
+        matching = [row for row in ROWS if name in (row.name, row.model)]
+        found += matching or [Row(str(parse_spec(model)), int(length or 200), members or 16)]
+    return [Row(row.model, row.length, members or row.members, row.wanted) for row in found]
+
+
+def table(card: dict[str, Any], rows: list[dict[str, Any]]) -> Table:
+    """What was measured, for people; shares are of the ceilings of this run."""
+    title = (
+        f"{card['card']}, torch {card['torch']}; ceilings: {card['bf16_tflops']:.0f} TFLOP/s (bfloat16 product), "
+        f"{card['copy_gb_per_s']:.0f} GB/s (copy)"
+    )
+    headings = (
+        "model", "N", "members", "model-steps/s", "baseline", "ratio", "asked", "TFLOP/s", "of ceiling", "GB/s ≥",
+        "of ceiling", "GiB",
+    )  # fmt: skip
+    made = Table(title=title, title_justify="left")
+    for number, heading in enumerate(headings):
+        made.add_column(heading, justify="left" if number == 0 else "right", no_wrap=number == 0)
+    for row in rows:
+        start = [row["model"], str(row["length"]), str(row["members"])]
+        if "error" in row:
+            made.add_row(*start, row["error"][:60])
+            continue
+        base, ratio = row.get("baseline"), row.get("ratio")
+        made.add_row(
+            *start,
+            f"{row['model_steps_per_second']:.1f}",
+            "" if base is None else f"{base:.1f}",
+            "" if ratio is None else f"{ratio:.1f}×",
+            f"{row['wanted']:.0f}×" if row["wanted"] else "",
+            f"{row['tflops']:.1f}",
+            f"{100 * row['tflops'] / card['bf16_tflops']:.0f} %",
+            f"{row['gb_per_s_at_least']:.0f}",
+            f"{100 * row['gb_per_s_at_least'] / card['copy_gb_per_s']:.0f} %",
+            f"{row['memory_gib']:.1f}",
+        )
+    return made
+
+
 def main() -> None:
-    """Measure and print a table; ``--json FILE`` keeps it."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--models", default=";".join(MEMBERS))
-    parser.add_argument("--lengths", default="")
-    parser.add_argument("--members", type=int, default=0)
+    """Measure, print each row and the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rows", nargs="*", metavar="ROW")
+    parser.add_argument("--members", type=int, default=0, help="members of the ensemble instead of the row's own")
     parser.add_argument("--precision", default="bfloat16")
-    parser.add_argument("--seconds", type=float, default=2.0)
-    parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--seconds", type=float, default=2.0, help="how long each side of a row is measured")
+    parser.add_argument("--profile", action="store_true", help="also say which kernels take the time")
     parser.add_argument("--no-baseline", action="store_true")
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--json", type=Path, help="append what is measured to this file, one object a line")
     chosen = parser.parse_args()
+    rows = chosen_rows(chosen.rows, chosen.members)
     torch.backends.cuda.matmul.allow_tf32 = True
-    rows: list[dict[str, Any]] = [{"card": torch.cuda.get_device_name(), "torch": torch.__version__, **ceilings()}]
-    print(rows[0], flush=True)
-    for model in chosen.models.split(";"):
-        lengths = tuple(map(int, chosen.lengths.split(","))) if chosen.lengths else LENGTHS.get(model, (100, 200))
-        for length in lengths:
-            members = chosen.members or MEMBERS.get(model, 16)
-            row: dict[str, Any] = {"model": model, "length": length, "members": members}
-            try:
-                row |= ours(model, length, members, chosen.precision, chosen.seconds)
-                if not chosen.no_baseline:
-                    row["baseline"] = baseline(model, length, chosen.seconds)
-                    row["ratio"] = row["model_steps_per_second"] / row["baseline"]
-            except Exception as error:  # a model that fails is a row of the table, not the end of it
-                row["error"] = f"{type(error).__name__}: {str(error)[:300]}"
-            rows.append(row)
-            print(json.dumps(row), flush=True)
-            if chosen.profile and "error" not in row:
-                print(profiled(model, length, members, chosen.precision), flush=True)
-            torch.cuda.empty_cache()
-    if chosen.json:
-        chosen.json.write_text(json.dumps(rows, indent=1) + "\n")
+    card = {"card": torch.cuda.get_device_name(), "torch": torch.__version__, **ceilings()}
+    print(json.dumps(card), flush=True)
+    append(chosen.json, card)
+    found: list[dict[str, Any]] = []
+    for row in rows:
+        told: dict[str, Any] = {
+            "model": row.model, "length": row.length, "members": row.members, "wanted": row.wanted,
+            "precision": chosen.precision,
+        }  # fmt: skip
+        try:
+            told |= ours(row, chosen.precision, chosen.seconds)
+            if not chosen.no_baseline:
+                told |= baseline(row, chosen.seconds)
+                told["ratio"] = told["model_steps_per_second"] / told["baseline"]
+        except Exception as error:  # a model that fails is a row of the table, not the end of it
+            told["error"] = f"{type(error).__name__}: {str(error)[:300]}"
+        found.append(told)
+        print(json.dumps(told), flush=True)
+        append(chosen.json, told)
+        if chosen.profile and "error" not in told:
+            print(profiled(row, chosen.precision), flush=True)
+        torch.cuda.empty_cache()
+    Console(width=160).print(table(card, found))
 
 
 if __name__ == "__main__":

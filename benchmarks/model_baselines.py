@@ -63,6 +63,14 @@ def hugging_face(spec: ModelSpec, vocabulary: int, classes: int, length: int) ->
             **no_dropout, **ends,
         )  # fmt: skip
         body: nn.Module = transformers.GPT2Model(config)
+    elif spec.layers[0] == "mamba2":
+        channels = 2 * spec.width
+        head = min(64, channels)
+        config = transformers.Mamba2Config(
+            vocab_size=vocabulary, hidden_size=spec.width, num_hidden_layers=spec.depth, num_heads=channels // head,
+            head_dim=head, n_groups=1, use_cache=False, **ends,
+        )  # fmt: skip
+        body = transformers.Mamba2Model(config)
     else:
         config = transformers.MambaConfig(
             vocab_size=vocabulary, hidden_size=spec.width, num_hidden_layers=spec.depth, use_cache=False, **ends
@@ -109,7 +117,7 @@ def all_pairs(model: SequenceModel) -> Callable[[Tensor], Tensor]:
 def baseline(spec: ModelSpec, vocabulary: int, classes: int, length: int, features: int) -> Baseline:
     """The obvious way to run one model of this kind."""
     kind = spec.layers[0]
-    if kind in ("transformer", "mamba"):
+    if kind in ("transformer", "mamba", "mamba2"):
         found = hugging_face(spec, vocabulary, classes, length)
         if found is not None:
             return found

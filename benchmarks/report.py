@@ -1,5 +1,7 @@
 """A table of measurements, printed for people and written as Markdown for the documentation."""
 
+import sys
+import time
 from dataclasses import dataclass, field
 
 from rich.console import Console
@@ -36,10 +38,15 @@ class Report:
             table.add_row(*row)
         console.print(table)
 
-    def markdown(self) -> str:
-        """The table as a Markdown section."""
+    def markdown(self, level: int = 2) -> str:
+        """The table as a Markdown section with a heading of this level."""
         head = "| " + " | ".join(heading.strip() for heading in self.headings) + " |"
         rule = "|" + "|".join("---" if number == 0 else "---:" for number in range(len(self.headings))) + "|"
         body = "\n".join("| " + " | ".join(row) + " |" for row in self.rows)
         shown = "".join(f"![{each.caption}]({FIGURES}/{each.name}.svg)\n\n" for each in self.figures)
-        return f"## {self.title}\n\n{self.conditions}\n\n{shown}{head}\n{rule}\n{body}\n"
+        return f"{'#' * level} {self.title}\n\n{self.conditions}\n\n{shown}{head}\n{rule}\n{body}\n"
+
+
+def progress(what: str) -> None:
+    """Tell on standard error what is being measured, and since when."""
+    print(f"[{time.strftime('%H:%M:%S')}] {what}", file=sys.stderr, flush=True)

@@ -1,6 +1,11 @@
-"""Tables in the documentation that scripts write: a table is known by its header and replaced as a whole."""
+"""Parts of the documentation that scripts write.
+
+A table is known by its header and replaced as a whole; a section stands between two comments that name it.
+"""
 
 from pathlib import Path
+
+from separatrix.files import write_atomically
 
 
 def replace_table(page: Path, table: str) -> None:
@@ -13,6 +18,16 @@ def replace_table(page: Path, table: str) -> None:
     while last < len(lines) and lines[last].startswith("|"):
         last += 1
     page.write_text("\n".join([*lines[:first], *table.splitlines(), *lines[last:]]) + "\n", encoding="utf-8")
+
+
+def fill_section(page: Path, name: str, text: str) -> None:
+    """Put Markdown between the comments ``<!-- NAME -->`` and ``<!-- end of NAME -->``; raises where they are not."""
+    content = page.read_text(encoding="utf-8")
+    before, first, rest = content.partition(f"<!-- {name} -->\n")
+    _, last, after = rest.partition(f"<!-- end of {name} -->")
+    if not first or not last:
+        raise ValueError(f"{page} has no section between <!-- {name} --> and <!-- end of {name} -->; add both lines")
+    write_atomically(page, f"{before}{first}\n{text.strip()}\n\n{last}{after}")
 
 
 def print_or_write(table: str, arguments: list[str]) -> int:

@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from separatrix.errors import SeparatrixError
@@ -23,6 +24,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         os.umask(mask)
         Path(partial).chmod(0o666 & ~mask)
         Path(partial).replace(path)
+        _sync(path.parent)
     except OSError as error:
         raise SeparatrixError(
             f"cannot write {path}: {error.strerror or error}; check that the folder exists, is writable and has room"
@@ -30,3 +32,13 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     finally:
         if partial is not None:
             Path(partial).unlink(missing_ok=True)
+
+
+def _sync(folder: Path) -> None:
+    """Bring new names to the disk, so that a power cut cannot take them back; not every system can do that."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

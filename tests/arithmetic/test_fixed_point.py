@@ -290,6 +290,8 @@ def test_errors_name_the_value_and_the_remedy():
         FixedPoint(16, 0)
     with pytest.raises(SeparatrixError, match=r"exponent Kc is 1\.5"):
         FixedPoint(16, 1.5)
+    with pytest.raises(SeparatrixError, match=r"needs numbers of more than .* bits; choose a smaller Kc"):
+        FixedPoint(10**6, 10**6)
     with pytest.raises(SeparatrixError, match="rounding is 'up'; choose 'down' or 'nearest'"):
         FixedPoint(16, 2, "up")
     arithmetic = FixedPoint(16, 2)
@@ -310,3 +312,8 @@ def test_errors_name_the_value_and_the_remedy():
             arithmetic.encode(value)
     with pytest.raises(SeparatrixError, match=r"a constant is one number, got an array of shape \(2,\)"):
         arithmetic.constant([1, 2], 3)
+
+
+def test_it_says_that_its_results_are_exact_and_prove_something():
+    assert FixedPoint(16, 2).exact
+    assert FixedPoint(16, 2).rigorous

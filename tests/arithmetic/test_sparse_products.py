@@ -30,3 +30,19 @@ def test_sparse_and_dense_products_are_the_same(arithmetic, seed, rows, inner, c
 def test_a_matrix_of_zeros_gives_zeros(arithmetic):
     left = arithmetic.encode([[3, -1], [2, 5]])
     assert not arithmetic.matmul(left, arithmetic.zeros((2, 3))).any()
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(16, 24), st.integers(16, 24), st.integers(0, 5))
+def test_whole_numbers_times_a_matrix_of_few_entries_are_exact(seed, rows, inner, columns, entries):
+    """Neither way of multiplying whole numbers rounds: both give the product of the integers."""
+    draws = np.random.default_rng(seed)
+    arithmetic = FixedPoint(7, 5)
+    right = np.zeros((inner, columns), dtype=np.int64)
+    right[draws.integers(0, inner, entries), draws.integers(0, columns, entries)] = draws.integers(-9, 10, entries)
+    left = draws.integers(-40, 41, (2, rows, inner))
+    found = arithmetic.matmul(arithmetic.encode(left), arithmetic.encode(right))
+    assert found.tolist() == (left @ right * 7**5).tolist()
+    # Whole numbers on one side alone are enough.
+    halves = arithmetic.matmul(left, arithmetic.encode(right))
+    assert halves.tolist() == (left @ right).tolist()

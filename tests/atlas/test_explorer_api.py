@@ -1,5 +1,6 @@
 """The explorer's server: replies that are right, limits that hold, and nobody let in who should not be."""
 
+import asyncio
 import json
 import time
 from collections.abc import Iterator
@@ -18,16 +19,18 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
+from tools.http_client import place_of
+from tools.running_server import running_server
+from tools.server_load import Load, Report, attacks
 
 from separatrix.atlas.explorer import listings, replies
 from separatrix.atlas.explorer.app import make_api
 from separatrix.atlas.explorer.limits import Limits
 from separatrix.constructions import constructions
-from tests.atlas.running_server import running_server
 
 SCHEMA = schemathesis.openapi.from_dict(make_api(Path("nowhere.sqlite"), Limits()).openapi())
-LONG = {"construction": "match2-code", "length": 256}
-"""Takes seconds to decide on any machine."""
+LONG = {"construction": "nearest-neighbour", "length": 1024}
+"""Takes half a minute to decide."""
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +40,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(store: Path) -> Iterator[str]:
-    limits = ("--max-length", "300", "--max-seconds", "30", "--max-training-seconds", "60")
+    limits = ("--max-length", "1024", "--max-seconds", "30", "--max-training-seconds", "60")
     with running_server(store, *limits) as found:
         yield found
 
@@ -68,7 +71,7 @@ def finished(client: httpx.Client, method: str, path: str, body: Any = None) -> 
 def test_catalog_lists_every_construction_and_the_limits(client: httpx.Client) -> None:
     found = listings.Catalog.model_validate(client.get("/api/catalog").json())
     assert [each.name for each in found.constructions] == list(constructions())
-    assert found.limits["max_length"] == 300
+    assert found.limits["max_length"] == 1024
 
 
 def test_a_claim_is_refuted_when_the_gain_falls_and_certified_when_it_is_back(client: httpx.Client) -> None:
@@ -119,7 +122,7 @@ def test_architectures_are_those_of_the_catalog(client: httpx.Client) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"length": 301}, "--max-length 301"),
+        ({"length": 1025}, "--max-length 1025"),
         ({"construction": "index-lokup"}, "nearest: index-lookup"),
         ({"gain": "0"}, "above 0"),
         ({"gain": "1e9"}, "gain"),
@@ -345,6 +348,14 @@ def test_runs_that_are_not_for_a_page_are_refused(client: httpx.Client, change: 
     request = {"task": "index-lookup", "length": 4, "architecture": "TF", **change}
     response = client.post("/api/training", json=request)
     assert response.status_code == 422 and response.json()["kind"] == kind
+
+
+def test_nothing_gets_through_and_nobody_is_left_out(address: str) -> None:
+    """The short version of ``python -m tools.server_load``; how fast it all is, is measured there."""
+    report = Report()
+    asyncio.run(attacks(place_of(address), Load(users=10, seconds=1.5, slow=0, cancelled=2), report))
+    assert report.wrong == []
+    assert len(report.rows) == 4 and all(report.times.values())
 
 
 def test_many_askers_are_answered_while_a_proof_runs(client: httpx.Client) -> None:

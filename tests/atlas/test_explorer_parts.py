@@ -6,6 +6,7 @@ import threading
 import time
 from base64 import b64decode
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy
 import pytest
 import uvicorn
 
+from separatrix.atlas import trace as trace_module
 from separatrix.atlas.explorer import crew as crew_module
 from separatrix.atlas.explorer import guard, jobs, replies, serving
 from separatrix.atlas.explorer.building import built, cells_of, own_gain
@@ -23,7 +25,7 @@ from separatrix.atlas.explorer.look import look
 from separatrix.atlas.explorer.maps import picture
 from separatrix.atlas.explorer.requests import Input, Look, Setting
 from separatrix.atlas.explorer.runs import opened, snapshot_file
-from separatrix.atlas.explorer.trace import trace
+from separatrix.atlas.trace import trace
 from separatrix.cli.app import run
 from separatrix.constructions import constructions
 from separatrix.errors import SeparatrixError
@@ -48,6 +50,45 @@ def test_a_trace_ends_in_the_readouts_of_a_direct_evaluation(name: str) -> None:
             weights = traced.weights(place, 0, numpy.arange(made.network.positions))
             assert weights.shape == (made.network.positions,) * 2
             assert (weights.sum(axis=1) <= 1 + 1e-9).all() and (weights >= 0).all()
+
+
+@pytest.mark.parametrize("name", ["match3", "directed-3-cycle"])
+def test_where_pairs_are_too_many_the_positions_that_matter_are_run(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = built(Setting(construction=name, length=LENGTH))
+    cells = cells_of(Input(seed=1), made.task, LENGTH)
+    direct = evaluate(made.network, cells[None], made.arithmetic)
+    whole = trace(made.network, cells, made.arithmetic)
+    assert whole.rows.tolist() == list(range(made.network.positions))
+    monkeypatch.setattr(trace_module, "MOST_PAIRS", 3 * made.network.positions**2)
+    some = trace(made.network, cells, made.arithmetic, [5])
+    assert some.rows.tolist() == [0, 1, 5]
+    for position in range(made.network.positions):
+        found = some.readout(position)
+        assert (found is None) == (position not in (0, 1, 5))
+        if found is not None:
+            assert (found[0].tolist(), found[1].tolist()) == (
+                direct.raw[0, position].tolist(),
+                direct.answers[0, position].tolist(),
+            )
+        # Weights of a position that was not run are made when they are asked for.
+        assert some.pair_weights(0, 0, position)[0].tolist() == whole.pair_weights(0, 0, position)[0].tolist()
+    shown = look(Look(setting=Setting(construction=name, length=LENGTH), position=4))
+    assert 4 in [each["position"] for each in shown["answers"]]
+    assert shown["not_run"] > 0 and shown["stages"][-1]["kind"] == "readout"
+
+
+@pytest.mark.parametrize("name", ["index-lookup", "associative-recall", "cnf"])
+def test_weights_are_the_same_whether_they_were_kept_or_not(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = built(Setting(construction=name, length=LENGTH))
+    cells = cells_of(Input(seed=1), made.task, LENGTH)
+    every = numpy.arange(made.network.positions)
+    kept = trace(made.network, cells, made.arithmetic)
+    monkeypatch.setattr(trace_module, "LARGEST_KEPT", 0)
+    made_again = trace(made.network, cells, made.arithmetic)
+    assert kept.kept and not made_again.kept
+    for place, (_, layer) in enumerate(kept.attention_layers):
+        for head in range(len(layer.heads)):
+            assert kept.weights(place, head, every).tolist() == made_again.weights(place, head, every).tolist()
 
 
 @pytest.mark.parametrize("name", constructions())
@@ -155,7 +196,7 @@ async def ended(asked: Work | Ticket) -> Work:
 
 def test_work_beyond_its_time_is_ended_and_the_next_is_done(tmp_path: Path) -> None:
     async def test(work: Jobs) -> None:
-        beyond = await ended(await work.ask("verdict", decide("match2-code", 256)))
+        beyond = await ended(await work.ask("verdict", decide("nearest-neighbour", 512)))
         assert beyond.state == "failed" and beyond.problem is not None
         assert beyond.problem[0] == "limit" and "--max-seconds" in beyond.problem[1]
         # One process was ended; what comes next finds another.
@@ -173,7 +214,7 @@ def test_abandoned_and_equal_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(crew_module, "MOST_WAITING", 1)
 
     async def test(work: Jobs) -> None:
-        long = decide("match2-code", 256)
+        long = decide("nearest-neighbour", 512)
         first, second = await work.ask("verdict", long), await work.ask("verdict", long)
         assert isinstance(first, Ticket) and isinstance(second, Ticket)
         assert first.work is second.work and first.name != second.name
@@ -181,10 +222,10 @@ def test_abandoned_and_equal_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         work.cancel(first.name)
         assert not first.work.finished.is_set() and b'"cancelled"' in first.as_json()
         # A second long one waits, since the last process is kept for quick work; more than one may not wait.
-        waiting = await work.ask("verdict", decide("match2-code", 200))
+        waiting = await work.ask("verdict", decide("nearest-neighbour", 500))
         assert isinstance(waiting, Ticket) and waiting.work.state == "waiting"
         with pytest.raises(ExplorerError, match="waiting already"):
-            await work.ask("verdict", decide("match2-code", 128))
+            await work.ask("verdict", decide("nearest-neighbour", 490))
         work.cancel(waiting.name)
         assert waiting.work.state == "cancelled"
         # Nobody asks for the other any more.
@@ -198,7 +239,7 @@ def test_abandoned_and_equal_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_a_process_that_dies_is_replaced(tmp_path: Path) -> None:
     async def test(work: Jobs) -> None:
-        asked = asyncio.create_task(work.ask("verdict", decide("match2-code", 256)))
+        asked = asyncio.create_task(work.ask("verdict", decide("nearest-neighbour", 512)))
         while not [each for each in work.crew._workers if each.work is not None]:
             await asyncio.sleep(0.01)
         next(each for each in work.crew._workers if each.work is not None).process.kill()
@@ -247,31 +288,59 @@ def test_a_body_that_does_not_arrive_is_given_up(monkeypatch: pytest.MonkeyPatch
     assert sent[0]["status"] == 408
 
 
-def test_a_connection_that_sends_nothing_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+@contextmanager
+def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
+    """The place of a small server that waits a fifth of a second for whatever a client has to do."""
     monkeypatch.setattr(serving, "SECONDS_FOR_HEADERS", 0.2)
+    monkeypatch.setattr(serving, "SECONDS_FOR_ANSWERS", 0.2)
 
-    async def nothing(scope: Any, receive: Any, send: Any) -> None:
+    async def much(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": b"here"})
+        for _ in range(1 if scope["path"] == "/" else 2000):
+            await send({"type": "http.response.body", "body": b"h" * 65536, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
 
     listening = serving.bound_socket("127.0.0.1", 0)
     listening.listen()
-    config = uvicorn.Config(nothing, http=serving.ImpatientProtocol, lifespan="off", log_level="error", ws="none")
+    config = uvicorn.Config(much, http=serving.ImpatientProtocol, lifespan="off", log_level="error", ws="none")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     try:
-        with socket.create_connection(listening.getsockname(), timeout=20) as slow:
-            slow.sendall(b"GET / HTTP/1.1\r\nHost:")
-            assert slow.recv(100) == b""
-        with socket.create_connection(listening.getsockname(), timeout=20) as quick:
-            quick.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-            time.sleep(0.4)
-            assert quick.recv(1000).startswith(b"HTTP/1.1 200")
+        yield listening.getsockname()
     finally:
         server.should_exit = True
         thread.join(20)
-    listening.close()
+        listening.close()
+
+
+def all_of(connection: socket.socket) -> bytes:
+    """Everything that comes until the other side closes."""
+    pieces: list[bytes] = []
+    with suppress(ConnectionResetError):
+        while piece := connection.recv(1 << 20):
+            pieces.append(piece)
+    return b"".join(pieces)
+
+
+def test_clients_that_are_slow_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+    with impatient(monkeypatch) as place:
+        with socket.create_connection(place, timeout=20) as slow:
+            slow.sendall(asked[:12])
+            assert all_of(slow) == b"", "headers that do not come"
+        with socket.create_connection(place, timeout=20) as second:
+            second.sendall(asked + asked[:12])
+            answer = all_of(second)
+            assert answer.count(b"HTTP/1.1 200") == 1, "nor those of a second request"
+        with socket.create_connection(place, timeout=20) as deaf:
+            deaf.sendall(asked.replace(b"/ ", b"/much "))
+            time.sleep(1)
+            assert len(all_of(deaf)) < 2000 * 65536, "an answer that is not read"
+        with socket.create_connection(place, timeout=20) as patient:
+            patient.sendall(asked)
+            time.sleep(0.4)
+            assert patient.recv(1000).startswith(b"HTTP/1.1 200"), "who asked in time is answered"
 
 
 def test_a_port_in_use_ends_in_one_line() -> None:

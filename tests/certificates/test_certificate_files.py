@@ -1,12 +1,18 @@
 """Certificates on disk: whole, honest, bound to one weight file."""
 
+import hashlib
 import json
+from dataclasses import replace
 from fractions import Fraction
 
+import numpy
 import pytest
+from tools.mutants.network_changes import Files
 
-from separatrix.certificates import check
+from separatrix.arithmetic import Floating
+from separatrix.certificates import certificate, check
 from separatrix.certificates.certificate import check_certificate, write_certificate
+from separatrix.cli.app import run
 from separatrix.errors import SeparatrixError
 from tests.certificates.changes import build
 
@@ -79,10 +85,25 @@ class TestCertificateFiles:
         ("field", "value"),
         [
             ("network", "../x"),
+            ("format", "separatrix-certificate-0"),
             ("task", "nope"),
             ("length", "16"),
             ("parameters", {"nope": 1}),
             ("arithmetic", "fixed:x"),
+            ("network", "a\0b"),
+            ("network", "missing.safetensors"),
+            ("network", ".."),
+            ("network", None),
+            ("task", 3),
+            ("length", True),
+            ("length", 10**30),
+            ("arithmetic", ["balls:96"]),
+            ("arithmetic", "float64"),
+            ("parameters", {"alphabet": 2.5}),
+            ("parameters", {"alphabet": "2"}),
+            ("parameters", {"alphabet": True}),
+            ("parameters", {"answer_one": "neither"}),
+            ("parameters", {"alice": [1, 2]}),
         ],
     )
     def test_unreadable_statements_are_refused(self, folder, field, value):
@@ -90,11 +111,64 @@ class TestCertificateFiles:
         content = json.loads(path.read_text())
         content[field] = value
         path.write_text(json.dumps(content))
-        with pytest.raises(SeparatrixError):
+        with pytest.raises(SeparatrixError) as caught:
             check_certificate(path)
+        assert len(str(caught.value).splitlines()) == 1
 
     def test_there_is_no_certificate_for_a_false_claim(self, tmp_path):
         network, claim = build("equality", 16, gain=Fraction(1))
         with pytest.raises(SeparatrixError, match="no certificate"):
             write_certificate(network, claim, check(network, claim), tmp_path, {})
         assert not list(tmp_path.iterdir())
+
+    @pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
+    @pytest.mark.parametrize("where", ["weights", "denominator", "positions"])
+    def test_numbers_that_are_none_are_refused_in_weights(self, folder, number, where):
+        """NaN and infinity have no place in exact weights: as an array of floats or in the structure."""
+        path = folder / "network.safetensors"
+        files = Files.of(path.read_bytes(), (folder / "certificate.json").read_text())
+        if where == "weights":
+            name = files.structure["layers"][0]["heads"][0]["query"]["numerators"]
+            files.tensors[name] = numpy.full(files.tensors[name].shape, number)
+        elif where == "denominator":
+            files.structure["readout"]["matrix"]["denominator"] = number
+        else:
+            files.structure["positions"] = number
+        path.write_bytes(files.network())
+        with pytest.raises(SeparatrixError, match="not a readable network file"):
+            check_certificate(folder)
+
+    def test_a_forged_certificate_is_refuted_and_its_counterexample_can_be_replayed(self, folder, capsys):
+        """Someone moves a bias and makes the hash fit again: the weights themselves give it away."""
+        path = folder / "network.safetensors"
+        files = Files.of(path.read_bytes(), (folder / "certificate.json").read_text())
+        files.tensors[files.structure["layers"][1]["inner_bias"]["numerators"]][0, 0] -= 3
+        path.write_bytes(files.network())
+        files.certificate["sha256"] = hashlib.sha256(files.network()).hexdigest()
+        (folder / "certificate.json").write_text(json.dumps(files.certificate))
+        assert run(["check", str(folder), "--replay", "--json"]) == 1
+        record = json.loads(capsys.readouterr().out)
+        assert record["valid"] is False
+        assert record["counterexample"] is not None
+        assert record["replay"]["right"] is False
+        assert record["replay"]["answers"] != record["replay"]["expected"]
+
+    def test_a_certificate_that_is_not_there(self, tmp_path):
+        with pytest.raises(SeparatrixError, match="cannot read"):
+            check_certificate(tmp_path / "nothing.json")
+
+    def test_there_is_no_certificate_in_floats(self, tmp_path):
+        network, claim = build("equality", 6)
+        claim = replace(claim, arithmetic=Floating("float64"))
+        verdict = check(network, claim)
+        with pytest.raises(SeparatrixError, match="float64"):
+            write_certificate(network, claim, verdict, tmp_path, {})
+        assert not list(tmp_path.iterdir())
+
+    def test_memory_is_estimated_before_a_check_starts(self, folder, capsys, monkeypatch):
+        monkeypatch.setattr(certificate, "check", lambda *_: pytest.fail("the work was started"))
+        assert run(["check", str(folder), "--max-memory", "100M"]) == 2
+        error = capsys.readouterr().err
+        assert "more than" in error
+        assert "raise --max-memory" in error
+        assert len(error.splitlines()) == 1

@@ -76,3 +76,13 @@ def test_sums_that_are_cut_off_before_the_residual_are_refused():
     half = numpy.array([[-8]])
     after = feed_forward(layer, Box(half, half), numpy.array([0]), arithmetic, "the layer")
     assert after.low.tolist() == after.high.tolist() == run_layer(layer, half[None], arithmetic)[0].tolist() == [[8]]
+
+
+def test_answers_of_another_form_are_never_claimed():
+    """A readout rounded to whole numbers answers with vectors, which most tasks do not ask for, and the other way."""
+    for name, length, decoding in (("equality", 6, "round"), ("match2", 3, "round"), ("sparse-averaging", 3, "bits")):
+        network, claim = build(name, length)
+        verdict = check(replace(network, readout=replace(network.readout, decoding=decoding)), claim)
+        assert not verdict.valid
+        assert not verdict.refuted
+        assert "another form" in verdict.reason

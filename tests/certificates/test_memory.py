@@ -2,7 +2,7 @@
 
 import pytest
 
-from separatrix.certificates.memory import check_memory, estimated_bytes
+from separatrix.certificates.memory import INTERPRETER, check_memory, estimated_bytes
 from separatrix.constructions import Options, constructions
 from separatrix.errors import SeparatrixError
 
@@ -19,3 +19,8 @@ def test_the_estimate_grows_with_the_length_and_stays_below_the_default_where_it
 def test_comparing_many_tokens_is_refused():
     with pytest.raises(SeparatrixError, match="GiB"):
         check_memory(constructions()["match2-code"].build(1024).network, 8 << 30)
+
+
+def test_a_recurrent_network_takes_little():
+    built = constructions()["dyck-rnn"].build(1 << 16)
+    assert estimated_bytes(built.network) == INTERPRETER

@@ -46,6 +46,10 @@ def exported(call, tmp_path):
         result = json.loads(ended.out)
         assert all(Path(file).is_file() for file in result["files"])
         assert (result["to"], result["task"], result["length"]) == (to, "index-lookup", LENGTH)
+        made = result["provenance"]
+        assert made["command"].startswith("separatrix export index-lookup")
+        assert made["arithmetic"] == f"fixed:N={LENGTH},Kc=2,down"
+        assert made["seed"] == (None if to == "safetensors" else 0), "the seed of the inputs that were compared"
         return result, out
 
     return run

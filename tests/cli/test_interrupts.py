@@ -13,7 +13,12 @@ import pytest
 
 from separatrix.cli.interrupts import uninterrupted
 
-SLOW = ("certify", "dyck-transformer", "--length", "2048")
+SLOW = {
+    "positions": ("certify", "dyck-transformer", "--length", "2048"),
+    "choices of tokens": ("certify", "equality", "--length", "262144", "--exponent", "1"),
+    "query positions": ("certify", "nearest-neighbour", "--length", "512"),
+}
+"""Certifications of some seconds, by what their longest loop says it is doing."""
 SCRIPT = "import sys; from separatrix.cli import main; main()"
 
 
@@ -37,11 +42,13 @@ def read_until(terminal: int, words: bytes, patience: float = 60) -> bytes:
     return seen
 
 
-def test_interrupting_a_certification_leaves_nothing(tmp_path):
+@pytest.mark.parametrize("doing", SLOW)
+def test_interrupting_a_certification_leaves_nothing(tmp_path, doing):
     ours, theirs = pty.openpty()
-    process = start(*SLOW, "--out", str(tmp_path / "made"), terminal=theirs)
+    process = start(*SLOW[doing], "--out", str(tmp_path / "made"), terminal=theirs)
     os.close(theirs)
-    shown = read_until(ours, b"checking all inputs")
+    shown = read_until(ours, doing.encode())
+    shown += read_until(ours, b"left")
     assert "━".encode() in shown or b"-" in shown, "a bar is drawn"
     process.send_signal(signal.SIGINT)
     read_until(ours, b"interrupted")
@@ -50,6 +57,22 @@ def test_interrupting_a_certification_leaves_nothing(tmp_path):
     assert process.returncode == 130
     assert out == b""
     assert list(tmp_path.iterdir()) == []
+
+
+def test_interrupting_a_check_leaves_the_certificate_as_it_was(call, tmp_path):
+    folder = tmp_path / "made"
+    assert call("certify", "dyck-transformer", "--length", "1500", "--out", str(folder)).code == 0
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    ours, theirs = pty.openpty()
+    process = start("check", str(folder), terminal=theirs)
+    os.close(theirs)
+    read_until(ours, b"positions")
+    process.send_signal(signal.SIGINT)
+    read_until(ours, b"interrupted")
+    process.communicate(timeout=60)
+    os.close(ours)
+    assert process.returncode == 130
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
 @pytest.mark.parametrize("more", [(), ("--json",)])

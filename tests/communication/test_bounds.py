@@ -197,3 +197,9 @@ def test_unknown_names_are_explained():
         bounds_for("dick", "rnn")
     with pytest.raises(UnknownNameError, match="task of dyck-transformer-1layer"):
         bounds()["dyck-transformer-1layer"].required_bits(10, tasks()["index"])
+
+
+def test_bounds_on_graphs_grow_faster_where_cells_have_n_numbers():
+    everything = bounds()["first-layer-fnn"]
+    assert everything.growth_for("directed-3-cycle") == "quadratic"
+    assert everything.growth_for("index-lookup") == everything.growth == "linear"

@@ -88,3 +88,44 @@ def test_bad_input_is_one_line(call, arguments, said):
     assert code == 2
     assert said in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("task", "model", "kind", "possible", "longest"),
+    [
+        ("index-lookup", "LSTM-(3,256)", "rnn", True, 8192),
+        ("index-lookup", "RNN-(1,16)", "rnn", False, 85),
+        ("index-lookup", "Mamba,Mamba-(2,16)", "rnn", True, None),
+        ("index-lookup", "FNN-(1,1)", "rnn", False, 18),
+        ("dyck", "TF-(1,64,heads=4)", "transformer-1layer", True, 4714),
+        ("equality", "TF-(2,64)", "transformer-2layer", True, None),
+        ("match3", "ThirdTF-(1,8)", "third-order", True, None),
+        ("directed-3-cycle", "GraphTF-(2,4)", "graph-transformer", True, None),
+    ],
+)
+def test_one_of_our_models_is_judged_by_its_size(call, task, model, kind, possible, longest):
+    code, out, _ = call(task, "--model", model, "--length", "400", "--json")
+    assert code == 0
+    own = json.loads(out)["architecture"]
+    assert (own["class"], own["possible"]) == (kind, possible)
+    assert bool(own["excluded_by"]) is not possible
+    assert longest is None or own["longest_possible"] == longest
+    code, out, _ = call(task, "--model", model, "--length", "400")
+    assert code == 0
+    assert ("impossible with any weights" in " ".join(out.split())) is not possible
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--model", "TF-(3,64)"), "TF-(3,64) is in no class of models"),
+        (("--model", "LSTM,TF-(2,64)"), "LSTM,TF-(2,64) is in no class of models"),
+        (("--model", "TF-(1,64)", "--heads", "4"), "TF-(1,64) says its own"),
+        (("--model", "TFF-(1,64)"), "unknown architecture 'TFF'"),
+    ],
+)
+def test_models_that_no_bound_speaks_about_are_refused(call, arguments, said):
+    code, _, err = call("index-lookup", *arguments, "--length", "400")
+    assert code == 2
+    assert said in err
+    assert err.count("\n") == 1

@@ -1,5 +1,7 @@
 """What bounds rest on: counts of executed protocols, exact combinatorics, and inflated constants rejected."""
 
+import itertools
+import math
 from fractions import Fraction
 
 import numpy
@@ -8,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from separatrix.arithmetic import FixedPoint
+from separatrix.bit_counts import bits_for
 from separatrix.communication.bounds import (
     ContradictionError,
     ModelSize,
@@ -16,14 +19,13 @@ from separatrix.communication.bounds import (
     protocol_bounds,
 )
 from separatrix.communication.bounds import dyck_fooling as dyck
-from separatrix.communication.bounds.first_layer import collides, collision
+from separatrix.communication.bounds.first_layer import collides, collision, digit_weights
 from separatrix.communication.bounds.inequality_automaton import inequality_automaton
 from separatrix.communication.bounds.simulations import FIRST_LAYER, GRAPH_LAYERS, ONE_LAYER, ONE_LAYER_QUERY, Setting
 from separatrix.communication.fooling import verify_by_uniqueness, verify_strings
 from separatrix.communication.partition import odd_even
 from separatrix.communication.problem import from_task
 from separatrix.communication.protocols import make_plan
-from separatrix.communication.protocols.bits import bits_of
 from separatrix.communication.reductions import Reduction, reductions
 from separatrix.communication.rows import count_distinct_rows
 from separatrix.constructions import constructions
@@ -67,9 +69,9 @@ def test_dyck_is_held_against_its_exact_rows(length):
     rows = count_distinct_rows(from_task(tasks()["dyck"], length))
     # One row for each completable x, and one for all others: ⌈log2(2^(N-1) + 1)⌉ = N bits one way.
     assert rows == 2 ** (length - 1) + 1
-    bound.check_communication(length, bits_of(rows), "sending the row")
+    bound.check_communication(length, bits_for(rows), "sending the row")
     with pytest.raises(ContradictionError):
-        bound.inflated(10).check_communication(length, bits_of(rows), "sending the row")
+        bound.inflated(10).check_communication(length, bits_for(rows), "sending the row")
 
 
 @pytest.mark.parametrize("name", ["index-lookup-rnn", "inequality-rnn", "disjointness-rnn"])
@@ -78,9 +80,9 @@ def test_recurrent_bounds_are_held_against_exact_residual_classes(name):
     task = {"index-lookup-rnn": tasks()["index"]}.get(name, bound.task_of())
     for length in (4, 6, 8):
         classes = count_distinct_rows(from_task(task, length))
-        exact = ModelSize(1, 1, state_bits=bits_of(classes))
+        exact = ModelSize(1, 1, state_bits=bits_for(classes))
         bound.check_consistent(length, exact, "the residual classes", task)
-        assert bound.required_bits(length, task) == bits_of(classes)
+        assert bound.required_bits(length, task) == bits_for(classes)
         with pytest.raises(ContradictionError):
             bound.inflated(10).check_consistent(length, exact, "the residual classes", task)
 
@@ -90,7 +92,7 @@ def test_the_automaton_bound_is_held_against_minimal_automata():
     for length in (2, 4, 6, 8):
         found = inequality_automaton(length)
         assert found.holds
-        enough = ModelSize(1, 1, state_bits=bits_of(found.states))
+        enough = ModelSize(1, 1, state_bits=bits_for(found.states))
         bound.check_consistent(length, enough, "the minimal automaton")
         with pytest.raises(ContradictionError):
             bound.inflated(10).check_consistent(length, enough, "the minimal automaton")
@@ -100,7 +102,7 @@ def test_the_automaton_bound_is_held_against_minimal_automata():
 
 def test_copying_is_held_against_the_number_of_first_halves():
     bound, task = bounds()["eq-ncp-rnn"], tasks()["eq-ncp"].with_parameters(vocabulary_size=5)
-    halves = ModelSize(1, 1, state_bits=bits_of(4**6))
+    halves = ModelSize(1, 1, state_bits=bits_for(4**6))
     bound.check_consistent(12, halves, "storing the first half", task)
     with pytest.raises(ContradictionError):
         bound.inflated(10).check_consistent(12, halves, "storing the first half", task)
@@ -282,3 +284,15 @@ def test_narrow_first_layers_collide(data, cells):
 def test_wide_first_layers_are_not_claimed_to_collide():
     with pytest.raises(SeparatrixError, match="fewer rows than values"):
         collision(numpy.eye(3, dtype=numpy.int64))
+
+
+@given(st.data(), st.integers(1, 4))
+@settings(max_examples=25, deadline=None)
+def test_one_unit_with_large_weights_tells_all_inputs_on_a_grid_apart(data, numbers):
+    """E22: without a limit on the weights the width of a first layer is bounded by nothing."""
+    bounds_of = [sorted(data.draw(st.tuples(st.integers(-3, 3), st.integers(-3, 3)))) for _ in range(numbers)]
+    lowest, highest = zip(*bounds_of, strict=True)
+    weights = digit_weights(lowest, highest)
+    inputs = itertools.product(*(range(low, high + 1) for low, high in bounds_of))
+    sums = [sum(weight * number for weight, number in zip(weights, each, strict=True)) for each in inputs]
+    assert len(set(sums)) == len(sums) == math.prod(high - low + 1 for low, high in bounds_of)

@@ -1,6 +1,7 @@
 """Config files and presets against the bounds: state counts by hand and against real caches, and what follows."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -22,6 +23,7 @@ from separatrix.communication.capacity import (
     recurrent,
     which_bounds,
 )
+from separatrix.errors import SeparatrixError
 from separatrix.tasks import tasks
 
 # Sizes worked out by hand from the papers' equations, not from the code.
@@ -246,3 +248,40 @@ def test_plain_data_is_json():
     assert data["bounds_apply"] == ["rnn"]
     assert all(limit["impossible_at_length"] for limit in data["limits"])
     assert sum(layer["state_bits"] * layer["count"] for layer in data["layers"]) == data["state_bits"]
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: recurrent("mine", 8, StatePart("h", -1, "-1")), "negative size"),
+        (lambda: recurrent("mine", 8, StatePart("h", 1, "1"), count=0), "negative size"),
+        (lambda: LayerDescription(kind="attention", name="mine", window=3), "exactly local-attention layers"),
+        (lambda: LayerDescription(kind="local-attention", name="mine"), "exactly local-attention layers"),
+        (lambda: recurrent("mine", 8), "no state"),
+        (lambda: ModelDescription(name="mine", family="mine", layers=()), "no layers"),
+    ],
+)
+def test_descriptions_that_make_no_sense_end_in_one_line(make, words):
+    with pytest.raises(SeparatrixError, match=words):
+        make()
+
+
+def test_retention_with_a_short_convolution_keeps_its_last_inputs():
+    plain_layers = {"model_type": "retnet", "hidden_size": 64, "num_heads": 2, "num_hidden_layers": 3}
+    without = describe(plain_layers).state_numbers
+    found = describe({**plain_layers, "use_short_conv": True, "conv_size": 4})
+    keys, values = 64, 128
+    assert without == 3 * 2 * 32 * 64
+    assert found.state_numbers == without + 3 * (2 * keys + values) * (4 - 1)
+
+
+def test_two_families_of_one_model_type_are_refused(monkeypatch):
+    family = config_families()["mamba"]
+    twice = {"mamba": family, "other": replace(family, name="other")}
+    monkeypatch.setattr("separatrix.communication.capacity.catalog.config_families", lambda: twice)
+    model_types.cache_clear()
+    with pytest.raises(SeparatrixError, match="'mamba' is claimed by mamba and other"):
+        model_types()
+    monkeypatch.undo()
+    model_types.cache_clear()
+    assert model_types()["mamba"] is family

@@ -34,6 +34,18 @@ GOOD = {"model_type": "mamba", "hidden_size": 8, "num_hidden_layers": 2}
         ({"model_type": "retnet", "num_heads": 3}, ["keys / heads is 8/3"]),
         ({"model_type": "retnet", "num_heads": 2, "attn": {"layers": [1]}}, ["attn is {'layers'"]),
         ({"model_type": "mamba2", "num_heads": 3, "head_dim": 5}, ["expand × hidden_size is 16", "15"]),
+        ({"model_type": "retnet", "num_heads": 2, "num_kv_heads": 1}, ["num_kv_heads is 1", "num_heads 2"]),
+        ({"attn_layer_idx": [2], "attn_cfg": {"num_heads": 2}}, ["attn_layer_idx names layer 2 of 2", "from 0"]),
+        ({"attn_layer_idx": [1]}, ["attn_cfg.num_heads is missing"]),
+        ({"ssm_cfg": {"layer": "Mamba9"}}, ["ssm_cfg.layer is 'Mamba9'", "Mamba1, Mamba2"]),
+        (
+            {"model_type": "mistral", "num_attention_heads": 2, "layer_types": ["full_attention"]},
+            ["layer_types lists 1 layers but num_hidden_layers is 2"],
+        ),
+        (
+            {"model_type": "qwen2", "num_attention_heads": 2, "layer_types": ["sliding_attention", "full_attention"]},
+            ["sliding_window is missing"],
+        ),
         ({"model_type": "gru", "proj_size": 2}, ["proj_size 2 is only for an lstm"]),
         ({"model_type": "layers"}, ["missing layers"]),
         ({"model_type": "layers", "layers": [{"kind": "magic"}]}, ["layers.0", "magic"]),

@@ -4,6 +4,7 @@ import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tools.smallest import cheapest_protocol, largest_fooling_set
 
 from separatrix.communication.classics import disjointness, equality, greater_than, index
 from separatrix.communication.fooling import (
@@ -23,7 +24,6 @@ from separatrix.communication.problem import from_function, from_task
 from separatrix.communication.rows import one_way_bits
 from separatrix.errors import SeparatrixError
 from separatrix.tasks import tasks
-from tests.communication.oracles import exact_cost, largest_fooling_set
 
 small = st.tuples(st.integers(0, 10_000), st.integers(1, 4), st.integers(1, 4), st.integers(2, 3))
 
@@ -39,7 +39,7 @@ def test_lower_bounds_never_exceed_the_true_cost(case):
     values = drawn(case)
     matrix = pack(values, case[3])
     bound = partition_bound(matrix)
-    true = exact_cost(values)
+    true = cheapest_protocol(values)
     assert bound.bits <= true
     assert bound.rank_bits <= true
     assert bound.fooling_bits <= true
@@ -175,3 +175,16 @@ def test_no_rectangle_is_larger_than_the_bound(seed, rows, columns):
         shared = mask[members].all(axis=0)
         largest = max(largest, int(weights[0][members].sum() * weights[1][shared].sum()))
     assert largest <= largest_rectangle_at_most(mask, *weights)
+
+
+def test_halves_of_different_sizes_are_no_fooling_set():
+    with pytest.raises(SeparatrixError, match="as many x as y, not 2 and 3"):
+        verify_by_uniqueness(numpy.arange(2), numpy.arange(3))
+
+
+def test_a_search_that_returns_no_fooling_set_is_stopped(monkeypatch):
+    """What a search finds counts only after every crossing was evaluated."""
+    everything = FoolingSet(1, numpy.array([0, 1]), numpy.array([1, 2]))
+    monkeypatch.setattr("separatrix.communication.partition_bounds.search", lambda matrix, value, seed: everything)
+    with pytest.raises(SeparatrixError, match="no fooling set"):
+        partition_bound(pack(numpy.ones((3, 3), dtype=int), 2))

@@ -1,18 +1,22 @@
 """Partitions, problems and matrices: numbers and sequences belong together, chunks change nothing."""
 
+from dataclasses import dataclass
+
 import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from separatrix.bit_counts import bits_for
 from separatrix.communication import matrix as matrix_module
 from separatrix.communication.classics import disjointness, equality, greater_than, index
 from separatrix.communication.matrix import communication_matrix, matrix_bytes, pack
 from separatrix.communication.partition import Partition, cut, odd_even, of_positions, parse_partition
 from separatrix.communication.problem import CommunicationProblem, from_function, from_task
-from separatrix.communication.rows import bits_for, count_distinct_rows, one_way_bits
+from separatrix.communication.rows import count_distinct_rows, one_way_bits
 from separatrix.errors import SeparatrixError
 from separatrix.tasks import tasks
+from separatrix.tasks.space import Space
 
 
 @given(st.integers(1, 12), st.data())
@@ -134,3 +138,37 @@ def test_one_way_cost_is_the_logarithm_of_the_rows():
     thirds = from_function(lambda x: x.sum(axis=1) % 3, cut(8, 4), 2, classes=3)
     assert one_way_bits(thirds) == 2
     assert bits_for(1) == 0
+
+
+def test_problems_that_cannot_be_end_in_one_line():
+    with pytest.raises(SeparatrixError, match="choose 'intersecting'"):
+        disjointness(3, "overlapping")
+    with pytest.raises(SeparatrixError, match=r"each side needs 1 to 2\^62"):
+        CommunicationProblem("none", 0, 4, 2, lambda a, b: a)
+    crooked = CommunicationProblem("crooked", 2, 2, 2, lambda a, b: numpy.zeros(3, dtype=numpy.int64))
+    with pytest.raises(SeparatrixError, match=r"returned shape \(3,\) for pairs of shape \(2, 2\)"):
+        crooked.evaluate(numpy.arange(2)[:, None], numpy.arange(2)[None, :])
+    with pytest.raises(SeparatrixError, match="the partition has 5 positions, dyck has 4"):
+        from_task(tasks()["dyck"], 4, cut(5, 2))
+    with pytest.raises(SeparatrixError, match="belong together"):
+        from_task(Paired(), 4, of_positions(4, [0]))
+    with pytest.raises(SeparatrixError, match="depend on each other"):
+        from_task(tasks()["eq-ncp"], 4)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paired(type(tasks()["dyck"])):
+    """A task whose first two positions are one choice."""
+
+    def space(self, length):
+        free = Space(super().space(length).blocks[2:])
+        return Space((numpy.array([[0, 2], [1, 3]]), *free.blocks))
+
+
+def test_parts_that_no_input_has_are_refused():
+    problem = from_task(tasks()["dyck"], 4, cut(4, 2))
+    assert problem.split is not None
+    alice, bob = problem.split.numbers(numpy.array([[0, 2, 1, 3]]))
+    assert problem.evaluate(alice, bob).tolist() == [1]
+    with pytest.raises(SeparatrixError, match="is not a choice"):
+        problem.split.numbers(numpy.array([[0, 2, 1, 9]]))

@@ -1,6 +1,7 @@
 """Profiles of functions with known answers, and of random ones against brute force."""
 
 import math
+from dataclasses import replace
 from itertools import product
 
 import numpy
@@ -8,18 +9,21 @@ import pytest
 from automata.fa.dfa import DFA
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tools.smallest import cheapest_protocol
 
 from separatrix.communication.partition import of_positions
-from separatrix.communication.profile import ProfileOptions, parse_alphabet, profile
-from separatrix.communication.profile.automaton import smallest_automaton
+from separatrix.communication.profile import ProfileOptions, as_record, parse_alphabet, profile
+from separatrix.communication.profile import sparse as sparse_module
+from separatrix.communication.profile.automaton import SmallestAutomaton, smallest_automaton
+from separatrix.communication.profile.automaton import _agrees as agrees
 from separatrix.communication.profile.examples import balanced, equal_halves, majority, parity, repeats, running_sum
 from separatrix.communication.profile.growth import fit_growth
 from separatrix.communication.profile.partitions import best_of, examine, examine_all, matrix_of
-from separatrix.communication.profile.residuals import residual_classes
+from separatrix.communication.profile.residuals import DIRECT, residual_classes
 from separatrix.communication.profile.sparse import patterns, sparse_form
 from separatrix.communication.profile.table import Table
 from separatrix.communication.profile.words import one_layer_need
-from tests.communication.oracles import exact_cost, residual_counts
+from tests.communication.oracles import residual_counts
 
 
 def random_table(seed: int, symbols: int, length: int, values: int = 2) -> Table:
@@ -151,6 +155,18 @@ def test_more_than_two_values_and_words():
     assert many.best.bits >= 4
 
 
+def test_rows_are_counted_exactly_beyond_256_values():
+    """Numbers of nine bits: the first bit changes no value's group of the lowest eight bits, but every value."""
+    table = Table(9, 2, "decision", numpy.arange(512, dtype=numpy.uint32))
+    found = examine(table, of_positions(9, [0]))
+    assert found.merged
+    assert (found.rows, found.columns, found.one_way_bits) == (2, 256, 1)
+    assert found.bits >= 8
+    few = examine(Table(3, 2, "decision", numpy.arange(8, dtype=numpy.uint8)), of_positions(3, [0]))
+    assert not few.merged
+    assert (few.rows, few.columns) == (2, 4)
+
+
 def test_wanted_partitions_replace_the_search():
     found = profile("equality", equal_halves, 8, options=ProfileOptions(partitions=("0,1,2,3,4", "odd-even")))
     assert [each.partition.name for each in found.partitions] == ["cut:5", "odd-even"]
@@ -221,7 +237,7 @@ def test_an_automaton_is_found_again_from_its_language(seed, states, with_empty)
 def test_no_bound_exceeds_the_exact_cost_on_any_partition(seed):
     table = random_table(seed, 2, 4)
     for each in examine_all(table, [], seed):
-        assert each.bits <= exact_cost(matrix_of(table, each.partition).dense())
+        assert each.bits <= cheapest_protocol(matrix_of(table, each.partition).dense())
 
 
 def test_cut_matrices_still_bound(monkeypatch):
@@ -312,3 +328,68 @@ def test_one_layer_needs_grow_with_the_bits():
     assert widths == sorted(widths)
     assert widths[0] == 1
     assert widths[-1] > 250
+
+
+# -- rare paths ------------------------------------------------------------------------------------------------------
+
+
+def test_many_residual_classes_are_numbered_by_sorting():
+    """More pairs of classes than the direct table holds; counted again as distinct rows."""
+    table = random_table(5, 2, 16)
+    found = residual_classes(table)
+    assert max(found.classes) ** 2 > DIRECT
+    for cut in range(17):
+        assert found.classes[cut] == len(numpy.unique(table.last.reshape(2**cut, -1), axis=0))
+
+
+def test_an_automaton_that_does_not_agree_is_not_exact():
+    tree = numpy.concatenate([numpy.bitwise_count(numpy.arange(2**n)) % 2 for n in range(4)]).astype(numpy.int64)
+    right = SmallestAutomaton(2, True, 0, numpy.array([[0, 1], [1, 0]]), numpy.array([0, 1]), 0)
+    assert agrees(tree, right, 2, 3, 0)
+    assert not agrees(tree, replace(right, transitions=numpy.array([[0, 1], [1, 1]])), 2, 3, 0)
+    assert not agrees(tree, replace(right, start=1), 2, 3, 0)
+    assert not agrees(tree, replace(right, outputs=numpy.array([1, 1])), 2, 3, 0)
+
+
+def test_sparse_forms_are_told_in_words():
+    x = numpy.array(list(product(range(2), repeat=4)))
+
+    def words(values):
+        found = sparse_form(Table(4, 2, "decision", values.astype(numpy.uint8)))
+        return None if found is None else found.in_words()
+
+    assert words(x[:, 1] == 1) == "1 feature of 1 bit decides"
+    assert words(x[:, 0] | x[:, 1]) == "1 feature of 2 bits decides" or "at least one" in words(x[:, 0] | x[:, 1])
+    assert words((x[:, 0] == x[:, 1]) | (x[:, 2] == x[:, 3])) == "at least one of 2 features of 2 bits holds"
+    assert words((x[:, 0] == x[:, 1]) & (x[:, 2] == x[:, 3])) == "all of 2 features of 2 bits hold"
+
+
+def test_forms_with_too_many_features_or_too_few_rounds_are_not_found(monkeypatch):
+    """Two ones among eight bits: 28 pairs are needed to cover them, more than N."""
+    ones = numpy.bitwise_count(numpy.arange(256)) >= 2
+    assert sparse_module._any(ones, 8, 2) is None
+    # One feature of the first bit and one of many others: a few ones alone do not show all of them.
+    x = numpy.array(list(product(range(2), repeat=10)))
+    pairs = (x[:, ::2] != x[:, 1::2]).any(axis=1)
+    monkeypatch.setattr(sparse_module, "FIRST", 2)
+    monkeypatch.setattr(sparse_module, "ADDED", 1)
+    found = sparse_module._any(pairs, 10, 2)
+    assert found is not None
+    assert found.features == 5
+    weighted = 2 * x[:, 0] + x[:, 1] + x[:, 2] - x[:, 3] > 1
+    assert sparse_module._threshold(weighted, 10, 1) is not None
+    monkeypatch.setattr(sparse_module, "ROUNDS", 1)
+    assert sparse_module._any(pairs, 10, 2) is None
+    assert sparse_module._threshold(weighted, 10, 1) is None
+
+
+def test_positions_mean_nothing_at_other_lengths():
+    found = profile("parity", parity, 6, options=ProfileOptions(partitions=("0,3",)))
+    assert [each.communication_bits for each in found.lengths] == [None] * 5 + [2]
+    assert found.communication_growth.law == "unknown"
+
+
+def test_one_position_has_no_partition():
+    record = as_record(profile("parity", parity, 1))
+    assert record["one_layer"] is None
+    assert record["partitions"] == []

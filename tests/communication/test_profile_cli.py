@@ -1,6 +1,7 @@
 """``separatrix profile``: tables, one JSON object, a plot, a certified network, one line for bad input."""
 
 import json
+import sys
 
 import numpy
 import pytest
@@ -21,6 +22,10 @@ def raises(x):
 def random(x):
     import random
     return random.random() < 0.5
+
+def hungry(x):
+    import numpy
+    return numpy.empty(2**31 + x[0], dtype=numpy.uint8)[0] > 255
 """
 
 
@@ -91,11 +96,28 @@ def test_tables_and_plots(call, tmp_path):
     assert (tmp_path / "figure.svg").read_text().startswith("<svg")
 
 
+def test_names_that_look_like_markup_are_shown_as_they_are(call, tmp_path):
+    (tmp_path / "a[bold]").mkdir()
+    (tmp_path / "a[bold]" / "own[red].py").write_text(OWN)
+    code, out, _ = call("a[bold]/own[red].py:majority", "--length", "3")
+    assert code == 0
+    assert out.startswith("own[red].py:majority: decision")
+
+
 def test_examples_of_the_package_by_module_name(call):
     target = "separatrix.communication.profile.examples:balanced"
     code, out, _ = call(target, "--length", "4", "--alphabet", "()[]", "--json")
     assert code == 0
     assert json.loads(out)["residual_classes"] == [1, 3, 6, 3, 2]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux enforces the limit")
+def test_a_function_that_takes_more_memory_than_allowed_is_stopped(call):
+    """2 GiB are asked for and not touched: the system refuses them at once."""
+    code, out, err = call("own.py:hungry", "-n", "3", "--max-memory", "1G")
+    assert (code, out) == (2, "")
+    assert err.startswith("separatrix: stopped: this needs more than the 1 GiB of --max-memory")
+    assert err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -108,6 +130,7 @@ def test_examples_of_the_package_by_module_name(call):
         (["own.py", "-n", "4"], ["FILE.py", "file.py:function"]),
         (["own.py:parity", "-n", "0"], ["at least 1"]),
         (["own.py:parity", "-n", "60"], ["largest that fits"]),
+        (["own.py:parity", "-n", "41", "--alphabet", "1"], ["--length 41", "1 to 40"]),
         (["own.py:parity", "-n", "16", "--max-memory", "1M"], ["--max-memory"]),
         (["own.py:parity", "-n", "16", "--max-memory", "much"], ["not a size"]),
         (["own.py:parity", "-n", "20", "--max-time", "0.001"], ["--max-time", "largest that fits"]),

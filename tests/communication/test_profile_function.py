@@ -14,9 +14,9 @@ from separatrix.communication.profile import (
     parse_alphabet,
     profile,
 )
-from separatrix.communication.profile.function import probe
+from separatrix.communication.profile.function import NotDeterministicError, probe
 from separatrix.communication.profile.limits import check_limits, estimate, largest_fitting
-from separatrix.communication.profile.table import InputChunks, Numbering, tabulate
+from separatrix.communication.profile.table import InputChunks, Numbering, tabulate, widened
 from separatrix.errors import SeparatrixError
 
 
@@ -228,3 +228,61 @@ def test_all_inputs_come_in_order(symbols, length):
         assert (number == numpy.arange(start, start + len(chunk))).all()
         start += len(chunk)
     assert start == symbols**length
+
+
+def test_values_that_are_no_small_numbers_are_numbered():
+    numbering = Numbering()
+    wide = numpy.array([0, 10**12, 0, -5])
+    assert numbering.numbers(wide).tolist() == [0, 3, 0, 2]
+    assert numbering.numbers(numpy.array([["b", "a"], ["a", "b"]])).tolist() == [[5, 4], [4, 5]]
+    found = profile("large", lambda x: 10**30 * sum(x), 4)
+    assert set(found.values) == {0, 1, *(10**30 * count for count in range(1, 5))}
+    with pytest.raises(SeparatrixError, match="coarser"):
+        widened(numpy.zeros(1, dtype=numpy.uint8), numpy.array([1 << 32]))
+
+
+def test_a_function_that_answers_otherwise_in_small_batches_is_caught():
+    """Both calls at the end have 64 inputs and agree; what they say differs from the whole table."""
+
+    def sized(x):
+        return (x.sum(axis=1) + (len(x) == 64)) % 2
+
+    with pytest.raises(NotDeterministicError, match="other answers at the second"):
+        profile("sized", sized, 9)
+
+
+def test_a_function_that_changes_its_shape_is_caught():
+    def growing(x):
+        return x if len(x) > 100 else x.sum(axis=1) % 2
+
+    with pytest.raises(FunctionError, match=r"returned shape \(\d+, 9\) for \d+ inputs of length 9"):
+        profile("growing", growing, 9)
+
+
+def test_a_length_at_which_labels_become_a_decision_is_skipped():
+    found = profile("changing", lambda x: sum(x) % 2 if len(x) == 2 else list(x), 4)
+    assert [length for length, _ in found.skipped] == [2]
+    assert "returns a decision at length 2" in found.skipped[0][1]
+
+
+def test_labels_that_look_beyond_a_chunk_are_not_causal():
+    """The first label is the second symbol, which is the same throughout a chunk of 2^15 inputs."""
+
+    def ahead(x):
+        labels = numpy.zeros(x.shape, dtype=numpy.int64)
+        labels[:, 0] = x[:, 1]
+        return labels
+
+    user = probe("ahead", ahead, parse_alphabet("2"), 17)
+    table = tabulate(user, 17, Numbering())
+    assert table.kind == "labelling"
+    assert not table.causal
+
+
+def test_running_out_of_memory_is_not_the_functions_answer():
+    def greedy(x):
+        raise MemoryError
+
+    for mode in ("arrays", "inputs"):
+        with pytest.raises(MemoryError):
+            probe("greedy", greedy, parse_alphabet("2"), 4, mode)

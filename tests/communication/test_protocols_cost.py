@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from separatrix.arithmetic import FixedPoint
 from separatrix.communication.partition import odd_even
 from separatrix.communication.protocols import claimed_bits, compare, condition, make_plan, run_one_layer
-from separatrix.communication.protocols.cost import Comparison
+from separatrix.communication.protocols.cost import Comparison, claim_holds_as_written
 from tests.communication.protocol_cases import random_network
 
 
@@ -52,6 +52,7 @@ def test_the_formulas_of_e13(m, d, heads, positions, exponent):
     assert compare(as_written).holds(rows=True) == (
         2 ** (d * p + heads * (m + 4) * p + 2 * heads * log) <= positions ** (3 * m * heads)
     )
+    assert compare(as_written).holds(rows=True) == claim_holds_as_written(m, d, heads, p, positions)
     repaired = plan(m, d, heads, positions, exponent, "repaired")
     assert repaired.formula_bits == d * p + heads * (2 * p + 2 * (p + log) + m * (p + log)) + 1
     queries = plan(m, d, heads, positions, exponent, "queries")
@@ -155,3 +156,12 @@ def test_the_comparison_as_data():
     assert data["claimed_bits"] == 528
     assert data["holds"] is False
     assert data["smallest_constant"] == 5
+
+
+def test_linear_attention_with_exact_products_has_no_condition():
+    """Its weights are not quotients, so that sums of exact products need more than 3p/2 bits."""
+    network = random_network(0, positions=16, width=8, inner=8, value=8, scoring="linear", after=False)
+    for products, met in (("rounded", True), ("exact", False)):
+        stated = condition(make_plan(network, FixedPoint(16, 2), odd_even(16), "repaired", products))
+        assert stated.met == met
+        assert ("no linear attention" in stated.when) != met

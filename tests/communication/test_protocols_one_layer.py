@@ -1,5 +1,8 @@
 """Theorem 4 executed: the readouts of a direct evaluation bit for bit, and exactly the counted bits."""
 
+from dataclasses import replace
+from itertools import product
+
 import numpy
 import pytest
 from hypothesis import assume, given, settings
@@ -11,14 +14,17 @@ from separatrix.communication.protocols import (
     ALICE,
     BOB,
     VERSIONS,
+    ExactProducts,
     OneLayerParty,
     make_plan,
     reading_of,
     run_one_layer,
 )
+from separatrix.communication.protocols.bits import number_code
+from separatrix.communication.protocols.head_part import HeadPart
 from separatrix.constructions import constructions
 from separatrix.errors import SeparatrixError
-from separatrix.networks import evaluate
+from separatrix.networks import Attention, evaluate
 from separatrix.tasks import draws_from
 from tests.communication.protocol_cases import Case, cases, random_network
 
@@ -234,3 +240,49 @@ def test_linear_attention_with_exact_products_does_not_fit_two_p_bits():
     network = random_network(1, positions=9, scoring="linear")
     with pytest.raises(SeparatrixError, match="repaired"):
         make_plan(network, FixedPoint(16, 2), cut(9, 2), "as-written", "exact")
+
+
+def test_products_whose_sum_leaves_a_word_are_added_exactly():
+    """Hard attention to saturated values near 2^62: two of them do not fit into int64."""
+    network = random_network(
+        3, positions=4, width=2, inner=1, value=2, scoring="hard", after=False, largest=10**12, outputs=2
+    )
+    arithmetic = FixedPoint(2147483647, 1)
+    for tokens in product(range(3), repeat=4):
+        direct = evaluate(network, numpy.array([tokens]), arithmetic)
+        run = run_one_layer(network, numpy.array(tokens), arithmetic, odd_even(4))
+        assert (run.raw == direct.raw[0, 0]).all()
+
+
+def test_requests_without_a_protocol_end_in_one_line():
+    network = random_network(0, positions=4)
+    with pytest.raises(SeparatrixError, match="give the fixed point itself and products='exact'"):
+        make_plan(network, ExactProducts(FixedPoint(4, 2)), odd_even(4))
+    headless = replace(network, layers=(Attention(()),))
+    with pytest.raises(SeparatrixError, match="no heads"):
+        make_plan(headless, FixedPoint(4, 2), odd_even(4))
+
+
+def test_exact_products_are_the_fixed_point_in_everything_but_matrix_products():
+    fixed = FixedPoint(10, 2)
+    other = ExactProducts(fixed)
+    assert (other.precision_bits, other.exact, other.rigorous) == (fixed.precision_bits, True, True)
+    assert other.name == "fixed:N=10,Kc=2,down,exact products"
+    assert other.description.startswith(fixed.description)
+    left, right = fixed.encode([0.17, -2, 3.5]), fixed.encode([0.31, 0.5, -7])
+    assert (other.multiply(left, right) == fixed.multiply(left, right)).all()
+    assert (other.exp(-abs(left)) == fixed.exp(-abs(left))).all()
+    assert (other.less_equal(left, right) == fixed.less_equal(left, right)).all()
+    assert (other.to_float64(left) == fixed.to_float64(left)).all()
+
+
+def test_a_sum_of_exponentials_that_cannot_be_is_noticed():
+    """Told of a score far above all others and of no exponentials for it, a side cannot divide by what is left."""
+    network = random_network(0, positions=4, width=2, inner=1)
+    plan = make_plan(network, FixedPoint(4, 3), odd_even(4))
+    stream = plan.arithmetic.zeros((2, 2))
+    part = HeadPart(plan, plan.attention.heads[0], plan.arithmetic.zeros((1, 1)), stream, numpy.array([0, 2]))
+    part.learn_largest(number_code(plan.arithmetic).high)
+    part.learn_total(0)
+    with pytest.raises(SeparatrixError, match="a message was damaged"):
+        _ = part.values

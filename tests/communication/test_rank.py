@@ -146,3 +146,20 @@ def test_the_zero_matrix_has_rank_zero():
     rank = rational_rank(pack(numpy.zeros((3, 4), dtype=int)))
     assert (rank.lower, rank.upper) == (0, 0)
     assert verify_minor(pack(numpy.zeros((3, 4), dtype=int)), rank.certificate)
+
+
+def test_a_rank_is_told_with_its_proof():
+    full = rational_rank(communication_matrix(equality(3)))
+    assert full.in_words() == f"8 (minor modulo {full.certificate.prime}; distinct rows)"
+    by_primes = rational_rank(pack(low_rank(3, 40, 6)))
+    assert f"{len(by_primes.moduli)} primes" in by_primes.in_words()
+
+
+def test_a_first_prime_that_divides_every_largest_minor_is_found_out(monkeypatch):
+    """Modulo 3 the matrix has rank 3; another prime shows more, so that the rank stays an interval."""
+    monkeypatch.setattr("separatrix.communication.rank.primes", lambda count: (3, 1048573, 1048571)[:count])
+    generator = numpy.random.default_rng(0)
+    values = 3 * generator.integers(0, 70, (6, 7))
+    values[:3, :3] += numpy.eye(3, dtype=numpy.int64)
+    rank = rational_rank(pack(values))
+    assert (rank.lower, rank.upper, rank.exact) == (3, 6, False)

@@ -168,6 +168,17 @@ def test_index_hides_in_sparse_averaging_at_every_sparsity(sparsity):
     assert reduction.length(10) == 10 + max(1, sparsity - 1)
 
 
+@pytest.mark.parametrize("size", [2, 3, 5])
+def test_sets_that_are_not_filled_with_zeros_fail_on_half_of_the_pairs(size):
+    """E23: the cell after Bob's place enters the sum, so the answer is wrong exactly where it holds a 1."""
+    unfilled = reductions()["index-to-sparse-averaging"].variant("index-to-sparse-averaging-3-not-filled")
+    found = unfilled.verify(size)
+    assert (found.length, found.failures) == (size + 1, found.pairs // 2)
+    place = found.first.bob[0]
+    assert found.first.alice[(place + 1) % size] == 1
+    assert found.first.found == found.first.expected + 1
+
+
 def test_graph_reductions_have_no_self_loops_and_serve_the_literal_text():
     for name in ("disjointness-to-directed-3-cycle", "index-to-directed-3-cycle", "index-to-undirected-5-cycle"):
         reduction = reductions()[name]

@@ -6,6 +6,7 @@ import pytest
 
 from separatrix.certificates import Claim, check
 from separatrix.constructions import Options, constructions
+from separatrix.errors import SeparatrixError
 
 ADDRESSED = ("index-lookup", "equality", "disjointness", "dnf", "cnf", "majority")
 
@@ -35,6 +36,8 @@ def test_width_grows_with_the_logarithm(name):
         ("equality", 4, {}),
         ("equality", 6, {}),
         ("equality", 12, {"answer_one": "unequal"}),
+        ("equality", 4, {"alphabet": 3}),
+        ("equality", 6, {"alphabet": 5}),
         ("disjointness", 8, {}),
         ("dnf", 10, {"function_seed": 3}),
         ("dnf", 9, {"sparsity": 2}),
@@ -87,3 +90,20 @@ def test_a_smaller_gain_is_enough_than_the_papers():
     """E1: η = (4/3) ln 3N suffices where the paper takes 2 ln 3N; at N = 64 that is 7.02 against 10.5."""
     built = constructions()["index-lookup"].build(64, Options(gain=Fraction(71, 10)))
     assert check(built.network, Claim(built.task, 64, built.arithmetic)).valid
+
+
+@pytest.mark.parametrize("alphabet", [2, 3, 4, 5, 64])
+def test_equality_over_larger_alphabets(alphabet):
+    construction = constructions()["equality"]
+    built = construction.build(64, Options(parameters={"alphabet": alphabet}))
+    verdict = check(built.network, Claim(built.task, 64, built.arithmetic))
+    assert verdict.valid
+    assert verdict.inputs_covered == f"{alphabet}^64"
+    width = built.network.slots.size("address")
+    assert built.network.width == construction.claimed_width(built.task, 64, width)
+
+
+@pytest.mark.parametrize("variant", ["paper", "paper-appendix-d"])
+def test_the_proof_as_written_is_about_bits(variant):
+    with pytest.raises(SeparatrixError, match="alphabet=2"):
+        constructions()["equality"].build(8, Options(parameters={"alphabet": 3}, variant=variant))

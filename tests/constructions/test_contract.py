@@ -8,7 +8,7 @@ from separatrix.constructions import Options, constructions
 from separatrix.errors import SeparatrixError
 from separatrix.networks import evaluate
 from separatrix.networks.store import from_bytes, to_bytes
-from separatrix.tasks import draws_from
+from separatrix.tasks import draws_from, tasks
 
 EVERY = pytest.mark.parametrize("name", list(constructions()))
 
@@ -72,3 +72,31 @@ def test_bad_lengths_and_variants_end_in_one_line(name):
         assert "\n" not in str(caught.value)
     with pytest.raises(SeparatrixError, match="no-such-variant"):
         construction.build(small_length(name), Options(variant="no-such-variant"))
+
+
+NEAR = {"equal": "unequal", "sphere": "hypercube", "1/10": "1/3"}
+
+
+def other_values(value):
+    """Values near a parameter's own one."""
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int):
+        return [value - 1, value + 1, 2 * value + 1]
+    return [2, 5] if value is None else [NEAR[value]] if value in NEAR else []
+
+
+@EVERY
+def test_other_parameters_are_certified_or_refused(name):
+    """A parameter outside a theorem's domain ends in one line; it never gives a network that is wrong."""
+    construction = constructions()[name]
+    for parameter, value in tasks()[construction.task_name].parameters().items():
+        for other in other_values(value):
+            for length in {construction.minimum_length, 4, 6}:
+                try:
+                    built = construction.build(length, Options(parameters={parameter: other}))
+                except SeparatrixError as refusal:
+                    assert len(str(refusal).splitlines()) == 1
+                    continue
+                verdict = check(built.network, Claim(built.task, length, built.arithmetic))
+                assert verdict.valid, f"{parameter}={other}, length {length}: {verdict.reason}"

@@ -3,49 +3,11 @@
 import pytest
 import torch
 
-from tests.models.architecture_cases import gradients, inputs_of, model_of, specs
+from tests.models.cuda_cases import Case, cases
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
 
-@pytest.mark.parametrize("spec", specs(), ids=str)
-@pytest.mark.parametrize("reads", [None, 1], ids=["all positions", "one position"])
-def test_the_gpu_gives_what_the_cpu_gives(spec, reads):
-    members, batch, length = 2, 3, 37
-    inputs = inputs_of(spec, members, batch, length)
-    read = None if reads is None else torch.full((members, batch, reads), length - 2)
-    lengths = torch.tensor([[37, 36, 37], [36, 37, 37]])
-    found = []
-    for device in ("cpu", "cuda"):
-        model = model_of(spec, length, seeds=(1, 2)).to(device)
-        outputs = model(inputs.to(device), read=None if read is None else read.to(device), lengths=lengths.to(device))
-        assert outputs.device.type == device
-        # Behind the end of an input anything may stand.
-        valid = torch.arange(length) < lengths[..., None]
-        kept = outputs.cpu() if read is not None else torch.where(valid[..., None], outputs.cpu(), 0.0)
-        found.append((kept.detach(), {name: each.cpu() for name, each in gradients(model, kept).items()}))
-    torch.testing.assert_close(found[0][0], found[1][0], rtol=1e-7, atol=1e-9)
-    for name, gradient in found[0][1].items():
-        torch.testing.assert_close(gradient, found[1][1][name], rtol=1e-6, atol=1e-8, msg=name)
-
-
-def test_a_step_of_the_lstm_is_captured_in_a_graph():
-    """Nothing in a forward and backward pass waits for the device."""
-    spec = next(spec for spec in specs() if str(spec).startswith("LSTM-"))
-    model = model_of(spec, 9, seeds=(1, 2), dtype=torch.float32).to("cuda")
-    inputs = inputs_of(spec, 2, 4, 9).to("cuda")
-    stream = torch.cuda.Stream()
-    with torch.cuda.stream(stream):
-        for _ in range(3):
-            model.zero_grad(set_to_none=True)
-            model(inputs).square().sum().backward()
-    torch.cuda.synchronize()
-    eager = [parameter.grad.clone() for parameter in model.parameters()]
-    graph = torch.cuda.CUDAGraph()
-    model.zero_grad(set_to_none=True)
-    with torch.cuda.graph(graph):
-        model(inputs).square().sum().backward()
-    graph.replay()
-    torch.cuda.synchronize()
-    for before, parameter in zip(eager, model.parameters(), strict=True):
-        torch.testing.assert_close(before, parameter.grad)
+@pytest.mark.parametrize("case", list(cases()), ids=lambda case: case.name)
+def test_the_gpu_gives_what_the_cpu_gives(case: Case):
+    case.run()

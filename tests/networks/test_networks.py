@@ -1,6 +1,7 @@
 """Networks as data: exact weights, slots, embedding, evaluation, storage."""
 
 import json
+import tracemalloc
 from fractions import Fraction
 
 import numpy
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from separatrix.arithmetic import FixedPoint, arithmetic_named
+from separatrix.constructions import Options, constructions
 from separatrix.errors import SeparatrixError
 from separatrix.networks import (
     Attention,
@@ -174,7 +176,7 @@ def test_a_strict_mask_leaves_the_first_position_without_keys():
     layer = network.layers[0]
     assert isinstance(layer, Attention)
     stream = FixedPoint(5, 4).encode(numpy.ones((2, 5, 5), dtype=int))
-    assert not attend(layer.heads[0], stream, 0, FixedPoint(5, 4))[:, 0].any()
+    assert not attend(layer.heads[0], stream, numpy.arange(stream.shape[1]), FixedPoint(5, 4))[:, 0].any()
     assert run_layer(Attention(layer.heads, residual=False), stream, FixedPoint(5, 4))[:, 0].any() == numpy.False_
 
 
@@ -298,3 +300,21 @@ def test_exact_answers_are_exactly_zeros_and_ones(raw, answer):
     )  # fmt: skip
     assert decode(exactly, numpy.array([raw]), FixedPoint(9, 1)).tolist() == [answer]
     assert to_bytes(from_bytes(to_bytes(exactly), "stored")) == to_bytes(exactly)
+
+
+def test_memory_grows_with_the_length_times_the_width():
+    """Scores of a few queries are alive at a time: at twice the length no more than about twice the memory is held."""
+
+    def peak(length: int) -> int:
+        network = constructions()["equality"].build(length, Options(family="digits")).network
+        tokens = numpy.zeros((1, length), dtype=numpy.int64)
+        tracemalloc.start()
+        try:
+            evaluate(network, tokens, FixedPoint(length, 2), chunk=4)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    shorter, longer = peak(512), peak(1024)
+    assert longer < 3 * shorter
+    assert longer < 8 * 1024**2, f"{longer} bytes: less than one number for each pair of positions"

@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 
-from separatrix.training.checkpoints import weights_of
 from separatrix.training.driver import Driver
 from separatrix.training.events import Event
 from separatrix.training.executors.executor import Executor
@@ -92,31 +91,3 @@ def drive(
         driver = Driver(records, executor or LocalExecutor(CPU), ENVIRONMENT, heard, **more)
         driver.run(groups)
     return heard
-
-
-def contents(store: Path) -> dict[str, Any]:
-    """Everything in a store that must not depend on what happened on the way: all but times and file names."""
-    found: dict[str, Any] = {}
-    with Records(store, create=False) as records:
-        for record in records.all():
-            name, result = record.spec.name, record.result
-            assert record.weights is not None
-            weights = weights_of((records.files / record.weights).read_bytes(), name)
-            found[name] = {
-                "ending": result.ending,
-                "step": result.step,
-                "accuracy": result.accuracy,
-                "loss": repr(result.loss),
-                "parameters": result.parameters,
-                "curve": [(p.step, repr(p.loss), p.training_accuracy, p.accuracy) for p in records.curve(name)],
-                "weights": {key: each.numpy().tobytes() for key, each in weights.items()},
-            }
-    return found
-
-
-def leftovers(store: Path) -> list[str]:
-    """Checkpoints and half-written files that were not cleaned up."""
-    files = store.with_name(f"{store.stem}.files")
-    return sorted(
-        str(each) for each in files.rglob("*") if "checkpoints/" in str(each) or each.name.endswith(".partial")
-    )

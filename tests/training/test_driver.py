@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from tools.soak.stores import contents, leftovers
 
 from separatrix.errors import SeparatrixError
 from separatrix.training import driver as driver_module
@@ -20,7 +21,7 @@ from separatrix.training.group import Group
 from separatrix.training.group_files import GroupFiles
 from separatrix.training.records import VERSION, Records
 from separatrix.training.spec import RunSpec
-from tests.training.cases import CPU, ENVIRONMENT, Listener, contents, drive, grid, leftovers, small_sweep, tiny
+from tests.training.cases import CPU, ENVIRONMENT, Listener, drive, grid, small_sweep, tiny
 
 COMPETING = Group(grid(5, steps=48, evaluate_every=8), rungs=(8, 16))
 

@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import socket
 import struct
 import sys
 from collections.abc import Callable, Generator
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 import torch
+from tools.soak.stores import contents, leftovers
 
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.training.driver import Driver
@@ -21,9 +23,10 @@ from separatrix.training.executors.executor import Failure, Job, Jobs, Outcome
 from separatrix.training.executors.local import LocalExecutor
 from separatrix.training.executors.opening import open_executor
 from separatrix.training.executors.processes import ProcessExecutor, _Worker
+from separatrix.training.executors.ray import check_address
 from separatrix.training.group import Group
 from separatrix.training.records import Records
-from tests.training.cases import CPU, ENVIRONMENT, Listener, contents, drive, grid, leftovers, small_sweep, tiny
+from tests.training.cases import CPU, ENVIRONMENT, Listener, drive, grid, small_sweep, tiny
 
 
 class Murderer(Listener):
@@ -163,6 +166,30 @@ def test_executors_are_opened_by_name_and_say_how_many_threads_they_use() -> Non
         open_executor("proceses", device="cpu")
     with pytest.raises(SeparatrixError, match="5000 worker processes are out of range"):
         open_executor("processes", device="cpu", workers=5000)
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("127.0.0.1", "--address 127.0.0.1 is not HOST:PORT"),
+        ("host:many", "--address host:many is not HOST:PORT"),
+        (":6379", "--address :6379 is not HOST:PORT"),
+        ("host:70000", "--address host:70000 is not HOST:PORT"),
+    ],
+)
+def test_an_address_that_is_none_is_refused(address: str, told: str) -> None:
+    with pytest.raises(SeparatrixError, match=told):
+        check_address(address)
+
+
+def test_an_address_where_nobody_listens_is_refused_at_once() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound and not listening: a connection is refused
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(SeparatrixError, match=f"no Ray cluster at {address} \\(Connection refused\\); start one"):
+            check_address(address)
+        taken.listen()
+        check_address(address)
 
 
 def test_a_driver_that_fails_closes_its_executor(tmp_path: Path) -> None:

@@ -123,6 +123,22 @@ def test_cells_in_training_are_told_from_cells_without_a_record(store):
     assert "(in training, step 150)" in " ".join(data.remarks)
 
 
+def test_runs_given_up_for_others_that_still_train_say_nothing_of_their_cell(store):
+    experiment = experiments()["figure2-left"]
+    first, *_ = experiment.sweep("reduced").cells()
+    key = (str(first.at("architecture")), str(first.at("length")))
+    with Records(store) as records:
+        records.add_points([Point(first.runs[0].name, 5000, 1.0, 0.1, 0.3)])
+        given_up = Result(first.runs[0].name, "pruned", 5000, 0.3, 1.0, 1.0, 1)
+        records.add_results([first.runs[0]], [given_up], WHERE, None)
+        before = gather(experiment, "reduced", records).cells[key]
+        ended = Result(first.runs[1].name, "steps", 20000, 0.2, 1.0, 1.0, 1)
+        records.add_results([first.runs[1]], [ended], WHERE, None)
+        after = gather(experiment, "reduced", records).cells[key]
+    assert (before.record, before.unfinished_step) == (None, 5000)
+    assert after.accuracy == pytest.approx(30.0)
+
+
 @pytest.mark.parametrize(
     ("name", "scale", "panels"),
     [
@@ -189,6 +205,9 @@ def test_a_sweep_of_ones_own_is_a_figure_too(call, tmp_path, monkeypatch):  # no
     assert sorted(each.name for each in (tmp_path / "out").iterdir()) == [
         f"mine.{kind}" for kind in ("html", "json", "png", "svg")
     ]
+    page = (tmp_path / "out" / "mine.html").read_text(encoding="utf-8")
+    assert "learning rate</th>" in page
+    assert "paper %</th>" not in page, "there is no paper beside it"
     assert "says its own sizes" in call("figure", "mine.toml", "--scale", "quick").err
 
 

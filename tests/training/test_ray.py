@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tools.soak.commands import sweep_file
+from tools.soak.stores import contents, leftovers
 
 from separatrix.training.sweep_file import read_sweep
-from tests.training.cases import contents, drive, leftovers
-from tests.training.test_survival import ROOT, SWEEP, environment
+from tests.training.cases import drive
+from tests.training.test_survival import ROOT, environment
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="Ray is not installed; it is the extra separatrix[ray]"
@@ -37,7 +39,7 @@ def on_a_cluster(*words: str) -> list[dict[str, Any]]:
 
 def test_a_node_that_is_killed_takes_nothing_with_it(tmp_path: Path) -> None:
     file, store, reference = tmp_path / "sweep.toml", tmp_path / "runs.sqlite", tmp_path / "reference.sqlite"
-    file.write_text(SWEEP.format(steps=200))
+    sweep_file(file, 200)
     log = {each["happened"]: each for each in on_a_cluster(str(file), str(store))}
     assert not log["stopped"]["done"]
     assert log["stopped"]["saved"] >= 4

@@ -1,16 +1,21 @@
 """Looking at runs from the command line, and showing them in TensorBoard and Weights & Biases while they train."""
 
 import json
+import os
+import subprocess
 import sys
 from types import ModuleType, SimpleNamespace
 
 import pytest
+import torch
 
 from separatrix.cli.verb_runs import sparks
 from separatrix.errors import SeparatrixError
+from separatrix.training.checkpoints import weights_of
 from separatrix.training.group import Group
 from separatrix.training.records import Records
 from separatrix.training.sinks import Observers, label, sink_from
+from separatrix.training.trained import trained_model
 from tests.cli.conftest import call  # noqa: F401 - the fixture
 from tests.training.cases import Listener, drive, grid, tiny
 
@@ -108,6 +113,43 @@ def test_bad_input_is_one_line(call, store, arguments, words):  # noqa: F811
     assert (ended.code, ended.out, len(ended.err.splitlines())) == (2, "", 1)
     for word in words:
         assert word in ended.err
+
+
+def test_bits_rounds_the_state_of_the_trained_model(call, store):  # noqa: F811
+    with Records(store) as records:
+        run = next(record for record in records.all() if record.spec.architecture == "LSTM-(1,8)")
+        model = trained_model(run, records.files)
+        assert run.weights is not None
+        kept = weights_of((records.files / run.weights).read_bytes(), run.spec.name)
+    assert all(torch.equal(parameter[0], kept[name]) for name, parameter in model.named_parameters())
+    told = call("runs", "bits", run.spec.name, "--bits", "0,4,16", "--store", str(store), "--json")
+    assert told.code == 0
+    found = json.loads(told.out)
+    assert (found["state_numbers"], found["cut"]) == (16, 8)
+    assert [point["message_bits"] for point in found["points"]] == [0, 64, 256]
+    assert found["points"][-1]["accuracy"] == pytest.approx(found["unrounded"], abs=0.01)
+    assert found["unrounded"] == pytest.approx([run.result.accuracy], abs=0.1)
+    assert (found["bits_needed"], found["provenance"]["arithmetic"]) == (48, "float32")
+    assert "at least 48 bits (BHBK24 Theorem 3" in call("runs", "bits", run.spec.name, "--store", str(store)).out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "bits takes one run"),
+        (("TF",), "has no step form"),
+        (("LSTM", "--bits", "3,1"), "must ascend"),
+        (("LSTM", "--bits", "99"), "99 bits for a number are out of range"),
+        (("LSTM", "--bits", "x"), "'x' in --bits x is not a number"),
+    ],
+)
+def test_bits_that_cannot_be_are_refused(call, store, words, told):  # noqa: F811
+    with Records(store) as records:
+        short = {record.spec.architecture[:-6]: record.spec.name for record in records.all()}
+    ended = call("runs", "bits", *[short.get(word, word) for word in words], "--store", str(store))
+    assert ended.code == 2
+    assert told in ended.err
+    assert ended.err.count("\n") == 1
 
 
 def test_a_store_that_is_not_there_is_not_made(call, tmp_path):  # noqa: F811
@@ -239,3 +281,20 @@ def test_real_tensorboard_files_hold_the_curve(tmp_path):
     (folder,) = (tmp_path / "logs").iterdir()
     events = EventAccumulator(str(folder)).Reload()
     assert [each.step for each in events.Scalars("accuracy")] == [20, 40]
+
+
+def test_real_weights_and_biases_holds_the_runs_offline(tmp_path):
+    pytest.importorskip("wandb")
+    words = [
+        "train", "majority", "TF-(1,8)", "--length", "3", "--lr", "0.01,0.001", "--steps", "10", "--batch", "8",
+        "--evaluate-every", "5", "--examples", "50", "--goal", "0", "--sink", "wandb:lookup", "--json",
+    ]  # fmt: skip
+    command = [sys.executable, "-c", "import sys; from separatrix.cli import main; sys.exit(main())", *words]
+    quiet = {"WANDB_MODE": "offline", "WANDB_SILENT": "true", "WANDB_ERROR_REPORTING": "false"}
+    done = subprocess.run(command, cwd=tmp_path, env={**os.environ, **quiet}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    names = {run["name"] for run in json.loads(done.stdout)["runs"]}
+    kept = {folder.name.rpartition("-")[2]: folder for folder in (tmp_path / "wandb").glob("offline-run-*")}
+    assert set(kept) == names
+    for name, folder in kept.items():
+        assert b"training_accuracy" in (folder / f"run-{name}.wandb").read_bytes()

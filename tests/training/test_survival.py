@@ -5,42 +5,29 @@ import json
 import os
 import resource
 import shlex
-import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import closing, contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tools.soak.commands import sweep_file
+from tools.soak.disk import private_mounts
+from tools.soak.stores import contents, damage, leftovers, times_written, watched
 
 from separatrix.cli.app import run
 from separatrix.errors import SeparatrixError
 from separatrix.training.executors.local import LocalExecutor
 from separatrix.training.group import Group
 from separatrix.training.records import Records
-from tests.training.cases import CPU, contents, drive, grid, leftovers
+from tests.training.cases import CPU, drive, grid
 
 ROOT = Path(__file__).resolve().parents[2]
-SWEEP = """
-title = "Small enough to be killed often"
-[base]
-task = "index-lookup"
-steps = {steps}
-batch = 16
-evaluate_every = 50
-probe_examples = 64
-evaluation_examples = 100
-goal = 0.5
-[axes]
-architecture = ["TF-(1,8)", "LSTM-(1,8)"]
-length = [2, 6]
-learning_rate = [2e-2, 1e-2, 5e-3, 1e-6]
-"""
 SEPARATRIX = [sys.executable, "-c", "import sys; from separatrix.cli import main; sys.exit(main())"]
 TRAIN = [
     "train", "index-lookup", "TF-(1,8)", "--length", "6", "--lr", "0.02,0.005", "--batch", "8", "--steps", "500",
@@ -52,12 +39,12 @@ def environment() -> dict[str, str]:
     return {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
 
 
-def forking(*words: str, before: tuple[str, ...] = ()) -> list[dict[str, Any]]:
-    """What ``tests.training.forking`` tells."""
-    command = [*before, sys.executable, "-m", "tests.training.forking", *words]
+def told(*words: str) -> str:
+    """What a module of this project prints in a process of its own."""
+    command = [sys.executable, "-m", *words]
     done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def command_line(*words: str, **more: Any) -> "subprocess.Popen[str]":
@@ -66,44 +53,60 @@ def command_line(*words: str, **more: Any) -> "subprocess.Popen[str]":
     return subprocess.Popen([*SEPARATRIX, *words], **pipes, **more)
 
 
-def watched(store: Path) -> None:
-    """Let the store itself count how often a result is written."""
-    with Records(store):
-        pass
-    connection = sqlite3.connect(store)
-    connection.execute("CREATE TABLE written (name TEXT)")
-    connection.execute("CREATE TRIGGER watch AFTER INSERT ON runs BEGIN INSERT INTO written VALUES (new.name); END")
-    connection.commit()
-    connection.close()
+# -- the soak, in short ----------------------------------------------------------------------------------
 
 
-def times_written(store: Path) -> dict[str, int]:
-    connection = sqlite3.connect(store)
-    rows = connection.execute("SELECT name, count(*) FROM written GROUP BY name").fetchall()
-    connection.close()
-    return dict(rows)
+def unharmed(found: dict[str, Any]) -> bool:
+    """Nothing lost, nothing twice, every result equal to an undisturbed sweep's, nothing left behind."""
+    return not any(found[key] for key in ("lost", "twice", "different", "left_behind", "wrong"))
 
 
-# -- kill -9 ---------------------------------------------------------------------------------------------
+def test_kills_two_drivers_a_falling_clock_and_full_disks_change_no_bit() -> None:
+    """``python -m tools.soak`` with few cycles, once for all campaigns; docs/reliability.md has a long one."""
+    few = ["--cycles", "24", "--steps", "240", "--executors", "local", "--stride", "30", "--json"]
+    soak = json.loads(told("tools.soak", *few))
+    undisturbed, *events = soak["events"]
+    assert undisturbed["code"] == 0
+    assert set(undisturbed["endings"]) >= {"goal", "beaten", "pruned", "steps"}
+    assert undisturbed["left_behind"] == []
+    kills, together, clock, disk = soak["outcomes"]
+
+    struck = [each for each in events if each["happened"] == "kill"]
+    assert kills["campaign"] == "kill -9 and resume"
+    assert sum(each["code"] == -signal.SIGKILL for each in struck) == kills["disturbances"] == 24
+    assert len({each["recorded"] for each in struck}) > 1, "kills fell on different parts of the sweep"
+    assert kills["runs"] % undisturbed["runs"] == 0
+    assert unharmed(kills)
+
+    for each in (together, clock):
+        assert each["disturbances"] >= 4
+        assert unharmed(each)
+
+    attempts = [each for each in events if each["happened"] in ("size", "nr_inodes")]
+    assert unharmed(disk)
+    if private_mounts():
+        assert {each["happened"] for each in attempts if each["code"] == 2} == {"size", "nr_inodes"}
+        assert [each["code"] for each in attempts].count(0) == 2, "each ladder ends where the sweep fits"
+        assert all("room" in each["told"] for each in attempts if each["code"] == 2)
+    assert soak["passed"]
 
 
-def test_kills_at_random_moments_change_no_bit(tmp_path: Path) -> None:
-    file, reference, store = tmp_path / "sweep.toml", tmp_path / "reference.sqlite", tmp_path / "runs.sqlite"
-    file.write_text(SWEEP.format(steps=400))
+def test_a_soak_that_finds_damage_says_so(tmp_path: Path) -> None:
+    """The comparison itself: a store that lost, doubled or changed something is not found whole."""
+    store = tmp_path / "runs.sqlite"
     watched(store)
-    log = forking("kill", str(file), str(reference), str(store), "23", "1")
-    sys.stdout.write("\n".join(map(str, log)))  # shown where the test fails, or with -s
-    kills = [each for each in log if each["happened"] == "kill"]
-    killed = [each for each in kills if each["code"] == -signal.SIGKILL]
-    assert len(killed) >= 20, "the rest had ended before it could be killed"
-    assert log[0]["code"] == 0
-    assert log[-1] == {"happened": "last", "code": 0, "recorded": 16}
-    assert len({each["recorded"] for each in kills}) > 1, "kills fell on different parts of the sweep"
-    expected = contents(reference)
-    assert {each["ending"] for each in expected.values()} >= {"goal", "beaten", "pruned", "steps"}
-    assert contents(store) == expected
-    assert times_written(store) == dict.fromkeys(expected, 1)
-    assert leftovers(store) == leftovers(reference) == []
+    drive(store, [Group(grid(3, steps=20))])
+    expected = contents(store)
+    assert damage(store, expected).none
+    first, second, third = expected
+    with closing(sqlite3.connect(store)) as connection, connection:
+        connection.execute("DELETE FROM runs WHERE name=?", (first,))
+        connection.execute("UPDATE points SET accuracy = accuracy + 1 WHERE run=?", (second,))
+        connection.execute("INSERT INTO written VALUES (?)", (third,))
+    (store.with_name("runs.files") / "checkpoints").mkdir(exist_ok=True)
+    (store.with_name("runs.files") / "checkpoints" / "forgotten.safetensors").write_bytes(b"")
+    found = damage(store, expected)
+    assert (found.runs, found.lost, found.twice, found.different, found.left_behind) == (3, 1, 1, 1, 1)
 
 
 # -- two at once -----------------------------------------------------------------------------------------
@@ -112,7 +115,7 @@ def test_kills_at_random_moments_change_no_bit(tmp_path: Path) -> None:
 def test_two_sweeps_at_once_train_every_run_exactly_once(tmp_path: Path) -> None:
     store = tmp_path / "runs.sqlite"
     watched(store)
-    log = forking("together", str(store))
+    log = [json.loads(line) for line in told("tests.training.forking", str(store)).splitlines()]
     done = {each["sweep"]: each["runs"] for each in log if each["happened"] == "done"}
     assert [each["codes"] for each in log if each["happened"] == "ended"] == [[0, 0]]
     wanted = next(each["runs"] for each in log if each["happened"] == "wanted")
@@ -125,56 +128,20 @@ def test_two_sweeps_at_once_train_every_run_exactly_once(tmp_path: Path) -> None
 
 def test_the_same_command_twice_at_once_ends_well_twice(tmp_path: Path) -> None:
     file, store = tmp_path / "sweep.toml", tmp_path / "runs.sqlite"
-    file.write_text(SWEEP.format(steps=100))
+    sweep_file(file, 96)
     words = ["sweep", str(file), "--store", str(store), "--no-estimate", "--threads", "1", "--json"]
     both = [command_line(*words), command_line(*words)]
-    told = [process.communicate(timeout=200) for process in both]
-    assert [process.returncode for process in both] == [0, 0], told
+    said = [process.communicate(timeout=200) for process in both]
+    assert [process.returncode for process in both] == [0, 0], said
     cells = [
         [(cell["architecture"], cell["length"], cell["accuracy"]) for cell in json.loads(out)["cells"]]
-        for out, _ in told
+        for out, _ in said
     ]
     assert cells[0] == cells[1]
     assert len(contents(store)) == 16
 
 
 # -- a full disk -----------------------------------------------------------------------------------------
-
-
-def private_mounts() -> bool:
-    """Whether this system lets us mount a file system that only our own process sees."""
-    if shutil.which("unshare") is None:
-        return False
-    tried = subprocess.run(["unshare", "-rm", "mount", "-t", "tmpfs", "none", "/tmp"], capture_output=True)
-    return tried.returncode == 0
-
-
-@pytest.mark.skipif(not private_mounts(), reason="the system allows no file systems of one's own (unshare, mount)")
-def test_a_full_disk_ends_in_one_line_and_loses_nothing(tmp_path: Path) -> None:
-    """A real file system of 4 MiB with room for none, some or nearly all of what is written."""
-    file, disk = tmp_path / "sweep.toml", tmp_path / "disk"
-    file.write_text(SWEEP.format(steps=50))
-    disk.mkdir()
-    rooms = ["0", "100", "350", "3000"]
-    log = forking("full-disk", str(file), str(disk), *rooms, before=("unshare", "-rm"))
-    full = [each for each in log if each["happened"] == "full"]
-    assert [each["code"] for each in full if each["room"] != 350] == [2, 2, 0]
-    for each in full:
-        assert each["code"] in (0, 2)
-        if each["code"]:
-            assert each["told"].count("\n") == 1, each["told"]
-            assert each["told"].startswith("separatrix: ")
-            assert "room" in each["told"]
-    assert [each["code"] for each in log if each["happened"] == "room"] == [0] * len(rooms)
-    expected = contents(tmp_path / "disk-3000" / "runs.sqlite")
-    assert len(expected) == 16
-    for each in full:
-        left = contents(tmp_path / f"disk-{each['room']}-left" / "runs.sqlite")
-        assert len(left) == each["readable"]
-        assert {name: expected[name] for name in left} == left, "what was recorded before is whole"
-        store = tmp_path / f"disk-{each['room']}" / "runs.sqlite"
-        assert contents(store) == expected
-        assert leftovers(store) == []
 
 
 @contextmanager

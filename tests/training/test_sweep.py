@@ -89,13 +89,18 @@ def test_a_file_is_the_sweep_it_describes(sweep_file):
 def test_all_mistakes_of_a_file_are_told_in_one_line(tmp_path):
     path = tmp_path / "wrong.toml"
     path.write_text(
-        'colour = "red"\nhalving = "yes"\n[base]\ntask = "index-lookup"\nstep = 40\nlength = 6\n'
-        '[axes]\narchitecture = ["TF-(1,8)"]\nlength = [6]\nlearning_rat = [1]\nseed = []\n'
+        'titel = "red"\nhalving = "yes"\n[base]\ntask = "index-lookup"\nstep = 40\nlength = 6\nbatch = 0\n'
+        '[axes]\narchitecture = ["TF-(1,8)", "TFF-(1,8)"]\nlength = [6]\nlearning_rat = [1]\nseed = []\n'
+        'precision = ["float32", "float99"]\n'
     )
     with pytest.raises(SeparatrixError) as caught:
         read_sweep(path)
     text = str(caught.value)
-    for word in ("colour", "halving", "'step'", "nearest: steps", "both in the base", "nearest: learning_rate", "seed"):
+    for word in (
+        "nearest: title", "halving", "'step'", "nearest: steps", "both in the base", "nearest: learning_rate", "seed",
+        "batch=0 must be", "unknown architecture 'TFF'", "precision='float99' is unknown",
+        "gives no learning_rate, steps",
+    ):  # fmt: skip
         assert word in text, text
     assert "\n" not in text
 
@@ -104,6 +109,14 @@ def test_all_mistakes_of_a_file_are_told_in_one_line(tmp_path):
     ("content", "word"),
     [
         ("axes = 3", "axes"),
+        ("base = 3\n[axes]\nlength = [6]", "base: input should be a valid dictionary"),
+        ("base = 'steps'\n[axes]\nlength = [6]", "base: input should be a valid dictionary"),
+        ("[base]\ntask='dyck'\nsteps=1\nlearning_rate=1\narchitecture='TF-(1,8)'\n[axes]\nlength=[6,'x',2.5,true]",
+         "length='x' must be a whole number; length=2.5 must be a whole number; length=True must be"),
+        ("[base]\ntask='dyck'\nsteps=1\nlearning_rate=1\narchitecture='TF-(1,8)'\nlength=6\n[axes]\n"
+         "task_parameters=[3, 'ab', [[1, 2, 3]]]", "task_parameters=3 must be a table .* task_parameters='ab' must be"),
+        ("[base]\ntask='dyck'\nsteps=1\nlearning_rate=1\narchitecture='TF-(1,8)'\nlength=6\n[axes]\n"
+         "task_parameters=[{nope=1}, {depth='x'}]", "nope"),
         ("[axes]\nlength = 3", "length"),
         ("[[[", "not TOML"),
         ("[base]\ntask = 'dyck'", "axes"),

@@ -46,6 +46,7 @@ from separatrix.arithmetic.interface import (
 )
 from separatrix.arithmetic.softmax_once import softmax_rounded_once
 from separatrix.arithmetic.wide_integers import WORD
+from separatrix.bit_counts import bits_for
 from separatrix.errors import SeparatrixError
 
 SoftmaxRule: TypeAlias = Literal["appendix-d", "once"]
@@ -115,7 +116,7 @@ class FixedPoint(Arithmetic):
         >>> FixedPoint(16, 2).precision_bits  # 131073 numbers
         18
         """
-        return (self.number_count - 1).bit_length()
+        return bits_for(self.number_count)
 
     @property
     def number_count(self) -> int:

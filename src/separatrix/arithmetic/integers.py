@@ -35,6 +35,10 @@ OPERAND = 1 << 62
 SPARSE = 4
 """A matrix with at most one entry in four that is not 0 is multiplied entry by entry."""
 
+VERY_SPARSE = 64
+"""A matrix with at most one entry in so many that is not 0 is multiplied row by row even where that needs no rounding.
+"""
+
 WIDEST_SCALE = 1 << 56
 """The wide product takes 63 − bits(scale) bits per step; from here on Python ints are as quick."""
 
@@ -175,8 +179,20 @@ def _matmul_of_whole_numbers(left: RawArray, right: RawArray, grid: Grid) -> Raw
         fits = largest <= grid.limit and (is_object or largest * left.shape[-1] < WORD)
         if fits and not (whole % grid.scale).any():
             units = whole // grid.scale
-            return saturate(multiply(units, other) if left_is_whole else multiply(other, units), grid.limit)
+            factors = (units, other) if left_is_whole else (other, units)
+            if not is_object and right.ndim == 2 and VERY_SPARSE * np.count_nonzero(right) <= right.size:
+                return saturate(_matmul_row_by_row(*factors), grid.limit)
+            return saturate(multiply(*factors), grid.limit)
     return None
+
+
+def _matmul_row_by_row(left: RawArray, right: RawArray) -> RawArray:
+    """Multiply int64 (…, n, k) by (k, m) that is nearly all zeros: only its other entries are touched."""
+    total = np.zeros((*left.shape[:-1], right.shape[1]), dtype=np.int64)
+    for place in np.flatnonzero(right.any(axis=1)):
+        kept = np.flatnonzero(right[place])
+        total[..., kept] += left[..., place, None] * right[place, kept]
+    return total
 
 
 def _narrowable(left: RawArray, right: RawArray, scale: int, bound: int, widest: int) -> bool:

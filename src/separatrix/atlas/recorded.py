@@ -1,4 +1,4 @@
-"""Records of earlier work: runs exported to files, a store of runs, and surveys of frontiers, read as they are.
+"""Records of earlier work: runs in files and stores, and surveys of frontiers, read as they are.
 
 A folder of results may hold several kinds of files side by side; each reader takes those of its own kind. The training
 room needs torch, so it is imported only where runs are read.
@@ -65,10 +65,10 @@ class SeveralRuns:
 @contextmanager
 def opened_runs(sources: Sources) -> "Generator[tuple[RunSource, list[str]]]":
     """All runs that can be read, and the names of the files they are in."""
-    from separatrix.training.export_records import ExportedRecords
+    from separatrix.training.export_records import ExportedRecords, run_files
     from separatrix.training.records import Records
 
-    files = [file for path in sources.recorded for file in _run_files(path)]
+    files = [file for path in sources.recorded for file in run_files(path)]
     with ExitStack() as stack:
         found: list[RunSource] = [ExportedRecords(files)] if files else []
         names = [str(file) for file in files]
@@ -76,20 +76,6 @@ def opened_runs(sources: Sources) -> "Generator[tuple[RunSource, list[str]]]":
             found.append(stack.enter_context(Records(sources.store, create=False)))
             names.append(str(sources.store))
         yield SeveralRuns(found), names
-
-
-def _run_files(path: Path) -> Iterator[Path]:
-    """The files of exported runs: the path itself, or those below a folder."""
-    from separatrix.training.export_records import FORMAT
-
-    if not path.is_dir():
-        yield path
-        return
-    beginning = f'{{"format": "{FORMAT}"'.encode()
-    for each in sorted(path.rglob("*.json")):
-        with each.open("rb") as stream:
-            if stream.read(len(beginning)) == beginning:
-                yield each
 
 
 def recorded_surveys(sources: Sources) -> Iterator[tuple[str, dict[str, Any]]]:

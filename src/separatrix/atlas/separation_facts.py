@@ -10,8 +10,8 @@ The sizes are representation sizes in bits, the papers' m·p·H (state bits m·p
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from separatrix.bit_counts import bits_for
 from separatrix.communication.bounds import Growth, Model, ModelSize
-from separatrix.communication.protocols.bits import bits_of
 from separatrix.errors import SeparatrixError
 from separatrix.tasks import Task
 
@@ -42,7 +42,7 @@ def facts_about(task: str, model: Model) -> tuple[Fact, ...]:
 def input_bits(task: Task, length: int) -> int:
     """Bits that tell all inputs of a length apart."""
     try:
-        return bits_of(task.count(length))
+        return bits_for(task.count(length))
     except SeparatrixError:
         # Points on the sphere are not listed; every number of a cell fits in the grid.
         return task.positions(length) * max(1, task.features(length)) * GRID_BITS
@@ -52,7 +52,7 @@ def token_bits(task: Task, length: int) -> int:
     """Bits of one cell of the input."""
     features = task.features(length)
     if not features:
-        return bits_of(task.vocabulary(length).size)
+        return bits_for(task.vocabulary(length).size)
     return features if task.name in GRAPH_TASKS else features * GRID_BITS
 
 
@@ -67,13 +67,13 @@ def _stored(task: Task, length: int) -> ModelSize:
 def _copied(task: Task, length: int) -> ModelSize:
     positions = task.positions(length)
     # The averages are 0 or 1/N, which ⌈log2 N⌉ bits behind the point and a sign tell apart.
-    return ModelSize(width=positions * token_bits(task, length), precision=bits_of(positions) + 2)
+    return ModelSize(width=positions * token_bits(task, length), precision=bits_for(positions) + 2)
 
 
 def _passed_on(task: Task, length: int) -> ModelSize:
     features = max(1, task.features(length))
     bits = (
-        GRID_BITS if task.features(length) and task.name not in GRAPH_TASKS else bits_of(task.vocabulary(length).size)
+        GRID_BITS if task.features(length) and task.name not in GRAPH_TASKS else bits_for(task.vocabulary(length).size)
     )
     return ModelSize(width=task.positions(length) * features, precision=max(1, bits))
 
@@ -98,11 +98,11 @@ _GENERAL: dict[tuple[str, bool], tuple[Fact, ...]] = {
 
 def _counter(task: Task, length: int) -> ModelSize:
     del task
-    return ModelSize(width=1, precision=1, state_bits=bits_of(length + 1))
+    return ModelSize(width=1, precision=1, state_bits=bits_for(length + 1))
 
 
 def _average(task: Task, length: int) -> ModelSize:
-    return ModelSize(width=1, precision=bits_of(task.positions(length)) + 2)
+    return ModelSize(width=1, precision=bits_for(task.positions(length)) + 2)
 
 
 def _window(task: Task, length: int) -> ModelSize:
@@ -111,13 +111,13 @@ def _window(task: Task, length: int) -> ModelSize:
 
 
 def _addresses(task: Task, length: int) -> ModelSize:
-    width = bits_of(task.vocabulary(length).size) + 2 * bits_of(task.positions(length))
-    return ModelSize(width=width, precision=6 * bits_of(task.positions(length)) + 1)
+    width = bits_for(task.vocabulary(length).size) + 2 * bits_for(task.positions(length))
+    return ModelSize(width=width, precision=6 * bits_for(task.positions(length)) + 1)
 
 
 def _three_heads(task: Task, length: int) -> ModelSize:
     del task
-    return ModelSize(width=length, precision=2 * bits_of(length) + 2, heads=3)
+    return ModelSize(width=length, precision=2 * bits_for(length) + 2, heads=3)
 
 
 _CYCLES = (

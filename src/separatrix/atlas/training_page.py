@@ -62,13 +62,21 @@ def figure_page(data: "FigureData", attention: "tuple[AttentionMaps, Figure] | N
         sections.append(("attention", "What the model attends to", _attention(*attention)))
     said = "".join(f"<li>{escape(remark)}</li>" for remark in data.remarks)
     sections.append(("remarks", "What to know", f"<ul>{said}</ul>"))
-    rows = [cell_row(cell) for cell in data.cells.values()]
-    caption = "Every cell: the best of its runs, the paper's number, the difference in points."
-    sections.append(("cells", "Cells", table(HEADINGS, rows, caption, numbers=NUMBERS)))
+    sections.append(("cells", "Cells", _cells(data)))
     lead = (
         f"{data.experiment.source}, drawn from recorded runs{'' if data.scale is None else f' at scale {data.scale}'}."
     )
     return page(data.experiment.title, lead, sections, provenance)
+
+
+def _cells(data: "FigureData") -> str:
+    """The table of cells; without a paper its columns are left out."""
+    shown = [place for place, heading in enumerate(HEADINGS) if data.paper or heading not in ("paper %", "difference")]
+    rows = [tuple(cell_row(cell)[place] for place in shown) for cell in data.cells.values()]
+    beside = ", the paper's number, the difference in points" if data.paper else ""
+    numbers = tuple(new for new, place in enumerate(shown) if place in NUMBERS)
+    headings = tuple(HEADINGS[place] for place in shown)
+    return table(headings, rows, f"Every cell: the best of its runs{beside}.", numbers=numbers)
 
 
 def _attention(maps: "AttentionMaps", figure: Figure) -> str:
@@ -99,7 +107,8 @@ def _heat_map(panel: Panel, data: "FigureData") -> "tuple[str, Mapping[str, Any]
     layout = {
         "title": {"text": title}, "height": 130 + 36 * len(rows), "margin": {"l": 120, "t": 60, "b": 50},
         "xaxis": {"title": {"text": column_title(data)}, "type": "category", "showgrid": False},
-        "yaxis": {"autorange": "reversed", "type": "category", "showgrid": False}, "plot_bgcolor": "#e6e6e6",
+        "yaxis": {"autorange": "reversed", "type": "category", "showgrid": False, "automargin": True},
+        "plot_bgcolor": "#e6e6e6",
     }  # fmt: skip
     return f"heat map of accuracy: {title}", {"data": [trace], "layout": layout}
 

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from separatrix.arithmetic import arithmetic_named
 from separatrix.certificates.checker import check
+from separatrix.certificates.memory import check_memory
 from separatrix.certificates.verdict import Claim, Verdict
 from separatrix.errors import SeparatrixError
 from separatrix.files import write_atomically
@@ -19,6 +20,7 @@ from separatrix.networks import AnyNetwork
 from separatrix.networks.store import load_network, save_network
 from separatrix.provenance import versions
 from separatrix.tasks import tasks
+from separatrix.tasks.parameters import with_plain_parameters
 
 FORMAT = "separatrix-certificate-1"
 NETWORK_FILE = "network.safetensors"
@@ -35,6 +37,8 @@ FIELDS = (
     "method",
     "inputs_covered",
 )
+KINDS = {"task": str, "parameters": dict, "length": int, "arithmetic": str, "network": str}
+"""The types of the fields that say what is claimed; all others are only compared."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,7 @@ def write_certificate(network: AnyNetwork, claim: Claim, verdict: Verdict, folde
     """Write a network and the certificate of a valid claim about it; ``about`` names where the network comes from."""
     if not verdict.valid:
         raise SeparatrixError(f"there is no certificate for a claim that does not hold: {verdict.reason}")
+    _check_rigorous(claim)
     digest = save_network(network, folder / NETWORK_FILE)
     content = {
         "format": FORMAT,
@@ -82,26 +87,41 @@ def write_certificate(network: AnyNetwork, claim: Claim, verdict: Verdict, folde
     return path
 
 
-def check_certificate(path: Path) -> Checked:
+def check_certificate(path: Path, most_memory: int | None = None) -> Checked:
     """Check a certificate from its weight file alone; a wrong statement in it makes the verdict invalid.
 
-    Raises :class:`SeparatrixError` for files that are unreadable or incomplete.
+    Raises :class:`SeparatrixError` for files that are unreadable or incomplete, and before the work starts where it
+    would take more than ``most_memory`` bytes.
     """
     path = path / CERTIFICATE_FILE if path.is_dir() else path
     content = _read(path)
-    try:
-        task = tasks()[str(content["task"])].with_parameters(**content["parameters"])
-        claim = Claim(task, int(content["length"]), arithmetic_named(str(content["arithmetic"])))
-        task.check_length(claim.length)
-    except TypeError as error:
-        raise SeparatrixError(f"{path} states a claim that cannot be read ({error}); certify again") from error
-    network, digest = load_network(path.parent / str(content["network"]))
-    verdict = _statements(content, network, claim, digest) or check(network, claim)
+    claim = stated_claim(content)
+    network, digest = load_network(path.parent / content["network"])
+    verdict = _statements(content, network, claim, digest)
+    if verdict is None:
+        if most_memory is not None:
+            check_memory(network, most_memory)
+        verdict = check(network, claim)
     if verdict.valid and (verdict.method, verdict.inputs_covered) != (content["method"], content["inputs_covered"]):
         stated = f"{content['inputs_covered']} inputs by {content['method']}"
         found = f"{verdict.inputs_covered} inputs by {verdict.method}"
         verdict = Verdict(False, False, f"the certificate states {stated}, the checker covers {found}", verdict.method)
     return Checked(verdict, claim, network)
+
+
+def stated_claim(content: dict[str, Any]) -> Claim:
+    """The claim that the fields of a certificate state; raises a one-line error where they state none."""
+    task = with_plain_parameters(tasks()[content["task"]], content["parameters"])
+    task.check_length(content["length"])
+    claim = Claim(task, content["length"], arithmetic_named(content["arithmetic"]))
+    _check_rigorous(claim)
+    return claim
+
+
+def _check_rigorous(claim: Claim) -> None:
+    """Floats may be added in another order elsewhere, so that what holds on one machine may fail on the next."""
+    if not claim.arithmetic.rigorous:
+        raise SeparatrixError(f"no certificate speaks about {claim.arithmetic}; choose balls or a fixed point")
 
 
 def _statements(content: dict[str, Any], network: AnyNetwork, claim: Claim, digest: str) -> Verdict | None:
@@ -131,8 +151,10 @@ def _read(path: Path) -> dict[str, Any]:
         raise SeparatrixError(f"{path} is not a whole certificate: it lacks {', '.join(missing)}; certify again")
     if entries["format"] != FORMAT:
         raise SeparatrixError(f"{path} has format {entries['format']!r}; this version reads {FORMAT!r}")
-    if not isinstance(entries["parameters"], dict) or not isinstance(entries["length"], int):
-        raise SeparatrixError(f"{path} states parameters or a length of the wrong type; certify again")
-    if Path(str(entries["network"])).name != entries["network"]:
+    for name, kind in KINDS.items():
+        # JSON's true is a bool, which Python takes for an integer.
+        if not isinstance(entries[name], kind) or isinstance(entries[name], bool):
+            raise SeparatrixError(f"{path} states a {name} of the wrong type; certify again")
+    if Path(entries["network"]).name != entries["network"] or "\0" in entries["network"]:
         raise SeparatrixError(f"{path} names the network {entries['network']!r}; it must lie beside the certificate")
     return entries

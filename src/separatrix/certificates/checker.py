@@ -70,7 +70,9 @@ def misfit(network: AnyNetwork, claim: Claim) -> str | None:
         given = positions if network.reads_graphs else network.features
     if given != features or (not features and network.vocabulary < symbols):
         return f"the network reads {given or network.vocabulary} numbers or tokens, the task has {features or symbols}"
-    return None
+    # Only rounded readouts are vectors; the answers of most tasks are single numbers.
+    vectors = network.readout.matrix.shape[0] if network.readout.decoding == "round" else 0
+    return None if vectors == task.outputs(length) else "the network's answers have another form than the task's"
 
 
 def _extended(network: AnyNetwork) -> bool:

@@ -52,6 +52,6 @@ def check_memory(network: AnyNetwork, limit: int) -> None:
     needed = estimated_bytes(network)
     if needed > limit:
         raise SeparatrixError(
-            f"this would take about {needed / (1 << 30):.1f} GiB, more than {limit / (1 << 30):.1f} GiB; "
+            f"this would take about {needed / (1 << 30):.3g} GiB, more than {limit / (1 << 30):.3g} GiB; "
             "choose a smaller length or raise --max-memory"
         )

@@ -81,13 +81,13 @@ def run(arguments: Sequence[str]) -> int:
         return STOPPED
     except (BrokenPipeError, SystemExit):
         # The reader (head, less) has seen enough; Rich and Typer turn that into SystemExit, which they use for nothing
-        # else here. Point stdout elsewhere so that flushing it at the end does not complain again.
-        if sys.stdout is not None:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # else here.
+        _forget_output()
         return 0
     except MemoryError:
         return _refuse("not enough memory for this size; choose a smaller --length or --count")
     except OSError as error:
+        _forget_output()
         return _refuse(f"{error.filename or 'system'}: {error.strerror or error}; check the path, permissions and disk")
     except _CALL_ERROR as error:
         message = str(getattr(error, "format_message", error.__str__)())
@@ -97,6 +97,16 @@ def run(arguments: Sequence[str]) -> int:
         about = f"separatrix {arguments[0]} --help" if arguments and arguments[0] in verbs else "separatrix --help"
         given = f"; given: separatrix {shlex.join(arguments)}; see {about}" if isinstance(error, _USAGE_ERROR) else ""
         return _refuse(f"{message.rstrip('.')}{given}")
+
+
+def _forget_output() -> None:
+    """Point output that cannot be written elsewhere, so that flushing it at the end does not complain again."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _refuse(message: str) -> int:

@@ -88,17 +88,18 @@ def _print(task: str, goal: float, steps: int, points: "list[FrontierPoint]") ->
     from rich.table import Table
 
     table = Table(title=f"{task}: learned to {100 * goal:g} % within {steps:,} steps")
-    for column in ("model", "state bits", "longest learned", "not learned", "no weights can beyond"):
-        table.add_column(column, justify="left" if column == "model" else "right", no_wrap=column == "model")
+    for column in ("model", "state bits", "learned", "not learned", "bound"):
+        table.add_column(column, justify="left" if column == "model" else "right", no_wrap=column != "model")
     for point in points:
         values: tuple[Any, ...] = (
             point.model,
             "grows with N" if point.state_bits is None else f"{point.state_bits:,}",
             "none" if point.learned is None else f"N = {point.learned}",
             "-" if point.failed is None else f"N = {point.failed.length} ({100 * point.failed.accuracy:.1f} %)",
-            "-" if point.bound is None else f"N = {point.bound:,}",
+            "-" if point.bound is None else f"N ≤ {point.bound:,}",
         )
         table.add_row(*values)
     console().print(table)
     for claim in dict.fromkeys(point.bound_claim for point in points if point.bound_claim):
-        console().print(f"bound: {claim}, for every choice of weights; not learned is evidence for this recipe only")
+        console().print(f"bound: {claim}; longer inputs are out of reach for every choice of weights", soft_wrap=True)
+    console().print("learned: the longest N; not learned: the first that failed, evidence for this recipe only")

@@ -46,9 +46,9 @@ def parse_bytes(text: str) -> int:
     return int(found[1]) * UNITS[found[2]]
 
 
-def memory_limit(given: str | None) -> int:
+def memory_limit(given: str | None, default: str = DEFAULT) -> int:
     """The limit in bytes; says on standard error when a limit was asked for that this system does not keep."""
-    limit = parse_bytes(given or DEFAULT)
+    limit = parse_bytes(default if given is None else given)
     if given is not None and not enforceable():
         notes().print(f"note: {sys.platform} does not enforce --max-memory; only the estimate is compared with it")
     return limit

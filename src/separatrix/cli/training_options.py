@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from separatrix.training.executors.executor import Executor
 
 EXECUTORS = ("local", "processes", "ray")
+SHOWN_DIGITS = 8
+"""So much of a run's name stands in tables; ``runs show`` takes it."""
 
 StoreOption = Annotated[
     Path | None, typer.Option("--store", help="The store of records; SEPARATRIX_STORE or runs.sqlite if not given.")
@@ -53,6 +55,10 @@ class Place:
             raise SeparatrixError(f"--threads {self.threads} is out of range; choose 1 to 4096, or 0")
         if not 0 < self.save_every <= 86400:
             raise SeparatrixError(f"--save-every {self.save_every} is out of range; choose above 0 to 86400 seconds")
+        if self.address is not None:
+            from separatrix.training.executors.ray import check_address
+
+            check_address(self.address)
 
     def groups_at_once(self) -> int:
         """How many groups train side by side on this machine."""

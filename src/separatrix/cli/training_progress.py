@@ -2,16 +2,15 @@
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from separatrix.cli.output import notes
 from separatrix.training.events import Event, Finished, Progress, Tick
 from separatrix.training.group import Group
 
-if TYPE_CHECKING:
-    pass
-
-MOST_BARS = 24
+MOST_BARS = 16
+REFRESHES = 2
+"""Times a second that the bars are drawn: at Rich's ten, drawing eight of them took 6 % of a core from the training."""
 
 
 class LiveBars:
@@ -27,7 +26,7 @@ class LiveBars:
         self.bars: Bars = Bars(
             TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(),
             TextColumn("{task.fields[state]}"), TextColumn("{task.fields[speed]}"), TimeRemainingColumn(),
-            console=console, transient=True, disable=quiet or not console.is_terminal,
+            console=console, transient=True, refresh_per_second=REFRESHES, disable=quiet or not console.is_terminal,
         )  # fmt: skip
         self.whole = self.bars.add_task("all groups", total=groups, state="", speed="")
         self.members: dict[str, Any] = {}

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 NAME = "atlas"
 ORDER = 90
 EXAMPLE = "separatrix atlas --out atlas"
-RECORDS = Path("results")
-"""Read without being asked, where it is there: the folder of records that ships with the project."""
+RECORDS = (Path("results"), Path("docs/records"))
+"""Read without being asked, where they are there: the folders of records that ship with the project."""
 
 
 def command(
@@ -28,7 +28,7 @@ def command(
     ] = Path("atlas"),
     records: Annotated[
         list[Path] | None,
-        typer.Option("--records", help="Files or folders of exported runs and frontiers; 'results' if it is there."),
+        typer.Option("--records", help="Files or folders of recorded runs and frontiers; 'results' if it is there."),
     ] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -68,11 +68,11 @@ def _sources(records: "list[Path] | None", store: Path | None) -> "Sources":
     for path in records or []:
         if not path.exists():
             raise SeparatrixError(
-                f"--records {path} does not exist; give files of  separatrix runs export, or a folder"
+                f"--records {path} does not exist; give stores, files of  separatrix runs export, or a folder"
             )
     if store is not None and not store.is_file():
         raise SeparatrixError(f"there is no store {store}; train something first or leave --store out")
-    usual = (RECORDS,) if RECORDS.is_dir() else ()
+    usual = tuple(folder for folder in RECORDS if folder.is_dir())
     return Sources(tuple(records) if records else usual, store_path(store))
 
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from separatrix.cli.output import JsonOption, command_line, console, print_json
+from separatrix.cli.verb_sample import complete_task
 from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
-    from separatrix.communication.bounds import Bound, Model, ProtocolBound
+    from separatrix.communication.bounds import Bound, Model, ModelSize, ProtocolBound
     from separatrix.tasks import Task
 
 NAME = "bound"
@@ -21,12 +22,6 @@ LARGEST_PRECISION = 4096
 LARGEST_LIMIT = 8
 
 
-def _complete_task(incomplete: str) -> list[tuple[str, str]]:
-    from separatrix.tasks import tasks
-
-    return [(name, task.title) for name, task in tasks().items() if name.startswith(incomplete)]
-
-
 def _complete_model(incomplete: str) -> list[str]:
     from separatrix.communication.bounds import MODELS
 
@@ -35,13 +30,14 @@ def _complete_model(incomplete: str) -> list[str]:
 
 def command(
     context: typer.Context,
-    task: Annotated[str, typer.Argument(help="Name of a task.", autocompletion=_complete_task)],
+    task: Annotated[str, typer.Argument(help="Name of a task.", autocompletion=complete_task)],
     model: Annotated[
         str,
         typer.Option(
             "--model",
             "-m",
-            help="rnn, transformer-1layer, transformer-2layer, fnn, third-order or graph-transformer.",
+            help="rnn, transformer-1layer, transformer-2layer, fnn, third-order, graph-transformer, or one of this "
+            "package's models such as 'LSTM-(3,256)'.",
             autocompletion=_complete_model,
         ),
     ],
@@ -61,9 +57,12 @@ def command(
 
     started = time.perf_counter()
     chosen = with_text_parameters(tasks()[task], settings or [])
-    kind = model_named(model)
-    found = bounds_for(task, kind)
     _check(chosen, length, precision, heads, layers, limit)
+    own = _own(model, length, precision, heads, layers) if "(" in model else None
+    kind = model_named(model) if own is None else own[0]
+    if own is not None:
+        heads, layers = own[1].heads, own[1].layers
+    found = bounds_for(task, kind)
     result: dict[str, Any] = {
         "task": task,
         "parameters": {name: str(value) for name, value in chosen.parameters().items()},
@@ -81,6 +80,7 @@ def command(
     result |= _headline(listed, found)
     result["evidence"] = [each.described() for each in evidence]
     result["bounds"] = listed
+    result["architecture"] = None if own is None else _verdict(kind, own[1], numbered, chosen, length)
     result["remarks"] = [
         {"name": bound.name, "kind": bound.kind, "claim": bound.claim, "statement": bound.statement}
         for bound in found
@@ -94,6 +94,40 @@ def command(
     else:
         _print(result)
     return 0 if holds else 1
+
+
+def _own(text: str, length: int, precision: int, heads: int, layers: int) -> "tuple[Model, ModelSize]":
+    """The class and size of one of this package's architectures, such as ``LSTM-(3,256)``."""
+    from separatrix.models.bounded import bounded_as
+    from separatrix.models.naming import parse_spec
+
+    spec = parse_spec(text)
+    for name, value in (("--heads", heads), ("--layers", layers)):
+        if value != 1:
+            raise SeparatrixError(f"{name} {value} is for a class of models; {spec} says its own, leave it out")
+    found = bounded_as(spec, length, precision)
+    if found is None:
+        raise SeparatrixError(
+            f"{spec} is in no class of models that the bounds speak about; see  separatrix capacity '{spec}'"
+        )
+    return found
+
+
+def _verdict(
+    kind: "Model", size: "ModelSize", bounds: "list[ProtocolBound]", task: "Task", length: int
+) -> dict[str, Any]:
+    """What the bounds say about a model of this size: whether it is possible here, and up to which length."""
+    limits = [longest for bound in bounds if (longest := bound.longest_length(size, task)) is not None]
+    return {
+        "class": kind,
+        "width": size.width,
+        "heads": size.heads,
+        "layers": size.layers,
+        "state_bits": size.memory_bits if kind == "rnn" else None,
+        "possible": all(bound.possible(length, size, task) for bound in bounds),
+        "excluded_by": [bound.claim for bound in bounds if not bound.possible(length, size, task)],
+        "longest_possible": min(limits, default=None),
+    }
 
 
 def _check(task: "Task", length: int, precision: int, heads: int, layers: int, limit: int) -> None:
@@ -177,6 +211,20 @@ def _above(task: str, model: "Model") -> list[dict[str, str]]:
     ]
 
 
+def _verdict_text(result: dict[str, Any]) -> str:
+    own = result["architecture"]
+    size = (
+        f"m = {own['width']}, H = {own['heads']}" if own["state_bits"] is None else f"{own['state_bits']:,} state bits"
+    )
+    beyond = "" if own["longest_possible"] is None else f"; beyond N = {own['longest_possible']:,} no weights will do"
+    if not result["known"]:
+        return f"{result['model']} ({own['class']}, {size}): nothing is excluded"
+    if own["possible"]:
+        return f"{result['model']} ({own['class']}, {size}): not excluded at N = {result['length']}{beyond}"
+    by = ", ".join(own["excluded_by"])
+    return f"[red]{result['model']} ({own['class']}, {size}): impossible with any weights[/red] ({by}){beyond}"
+
+
 def _print(result: dict[str, Any]) -> None:
     from rich.table import Table
 
@@ -196,6 +244,8 @@ def _print(result: dict[str, Any]) -> None:
             table.add_row("assumed", assumption)
     else:
         table.add_row("claim", f"[yellow]{result['claim']}[/yellow]")
+    if result["architecture"]:
+        table.add_row("this model", _verdict_text(result))
     for each in result["evidence"]:
         mark = "[green]holds[/green]: " if each["holds"] else "[red]refuted[/red]: "
         table.add_row(each["kind"], each["text"] if each["kind"] == "cited" else f"{mark}{each['text']}")

@@ -77,13 +77,13 @@ def command(
     folder = out or Path("certificates") / f"{construction}-{length}"
     if folder.exists() and not folder.is_dir():
         raise SeparatrixError(f"--out {folder} is a file; give a folder")
-    with progress_bar(f"building {construction} for length {length}", as_json) as show, limited_memory(limit):
+    first = f"building {construction} for length {length}"
+    with progress_bar(first, as_json) as show, listening(show), limited_memory(limit):
         built = chosen.build(length, options)
         claim = Claim(built.task, built.length, other or built.arithmetic)
         check_memory(built.network, limit)
         show(f"checking all inputs of length {length}", 0, None)
-        with listening(show):
-            verdict = check(built.network, claim)
+        verdict = check(built.network, claim)
         path: Path | None = None
         if verdict.valid:
             about = {"construction": construction, "theorem": chosen.theorem, "variant": variant}
@@ -141,7 +141,8 @@ def _print(result: dict[str, Any]) -> None:
         ("method", result["method"]),
         (
             "size",
-            f"{result['layers']} layers, {result['heads']} heads, width {result['width']}, {result['size_bits']} bits",
+            f"{_counted(result['layers'], 'layer')}, {_counted(result['heads'], 'head')}, width {result['width']}, "
+            f"{result['size_bits']} bits",
         ),
         ("arithmetic", f"{result['arithmetic']} ({result['precision_bits']} bits)"),
         ("certificate", result["certificate"] or "none"),
@@ -151,3 +152,8 @@ def _print(result: dict[str, Any]) -> None:
     for name, value in rows:
         table.add_row(name, value)
     console().print(table)
+
+
+def _counted(number: int, word: str) -> str:
+    """A number of things in words."""
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"

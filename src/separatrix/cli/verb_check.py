@@ -33,7 +33,7 @@ def command(
     started = time.perf_counter()
     limit = memory_limit(max_memory)
     with progress_bar(f"checking {file}", as_json) as show, limited_memory(limit), listening(show):
-        checked = check_certificate(file)
+        checked = check_certificate(file, limit)
     verdict = checked.verdict
     result: dict[str, Any] = {
         "valid": verdict.valid,

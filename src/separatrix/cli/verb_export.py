@@ -20,7 +20,7 @@ from separatrix.cli.construction_options import (
     VariantOption,
     options_from,
 )
-from separatrix.cli.output import JsonOption, console, notes, print_json
+from separatrix.cli.output import JsonOption, command_line, console, notes, print_json
 from separatrix.errors import SeparatrixError
 
 NAME = "export"
@@ -29,6 +29,7 @@ EXAMPLE = "separatrix export index-lookup --length 64 --to torch --out exports/i
 
 
 def command(
+    context: typer.Context,
     construction: ConstructionArgument,
     length: LengthOption,
     to: Annotated[str, typer.Option("--to", help="torch, safetensors (exact), onnx or transformer-lens.")],
@@ -51,6 +52,7 @@ def command(
 ) -> None:
     """Write a theorem's network for another tool, compared with the exact one on sampled inputs."""
     from separatrix.constructions import constructions
+    from separatrix.provenance import provenance
 
     started = time.perf_counter()
     chosen = constructions()[construction]
@@ -62,7 +64,7 @@ def command(
     )  # fmt: skip
     try:
         # Comes with torch, which is an optional part of the package.
-        from separatrix.models.export import export
+        from separatrix.models.export import SEED, export
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
@@ -87,7 +89,9 @@ def command(
         "seconds": round(time.perf_counter() - started, 3),
     }
     if as_json:
-        print_json(result)
+        seed = SEED if written.inputs_compared else None
+        record = provenance(command_line(context), arithmetic=str(built.arithmetic), seed=seed, started=started)
+        print_json({**result, "provenance": record})
         return
     count = written.inputs_compared
     compared = f": answers equal on {count} sampled {'input' if count == 1 else 'inputs'}" if count else ""

@@ -81,7 +81,7 @@ def _reductions() -> list[dict[str, Any]]:
         {
             "name": version.name,
             "from": version.problem,
-            "statement": version.statement,
+            "statement": f"does not hold: {version.statement}" if version.fails else version.statement,
             "source": version.source,
             "fails": version.fails,
         }

@@ -21,7 +21,7 @@ def command(
     task: Annotated[str, typer.Argument(help="Name of a task.", autocompletion=complete_task)],
     length: Annotated[int, typer.Option("--length", "-n", help="Input length N.")],
     bits: Annotated[
-        int | None, typer.Option("--bits", "-p", help="Bits p of one number; the finest step that fits.")
+        int | None, typer.Option("--bits", "--precision", "-p", help="Bits p of one number; the finest step that fits.")
     ] = None,
     exponent: Annotated[
         int | None, typer.Option("--exponent", help="The paper's constant Kc, instead of --bits.")
@@ -91,6 +91,6 @@ def exponent_for_bits(task: str, length: int, bits: int) -> int:
         needed = FixedPoint(max(length, 2), 1).precision_bits
         raise SeparatrixError(
             f"{bits} bits cannot hold {task} at length {length}: steps of 1/{length} up to {length} need {needed}; "
-            f"give --bits {needed} or more"
+            f"give at least {needed} bits"
         )
     return exponent

@@ -1,5 +1,6 @@
 """``separatrix profile``: what a recurrent model and a one-layer Transformer need for a function of your own."""
 
+import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from separatrix.cli.output import JsonOption, command_line, console, notes, print_json
+from separatrix.cli.output import JsonOption, command_line, console, print_json
 from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 NAME = "profile"
 ORDER = 72
 LEFT = ("partition", "model", "needs", "LSTM", "SSM", "Transformer")
+MEMORY = "4G"
 EXAMPLE = "separatrix profile my_functions.py:parity --length 16"
 
 
@@ -37,17 +39,25 @@ def command(
         typer.Option("--partition", help="odd-even, halves, cut:5 or Alice's positions 0,2,4; default: a search."),
     ] = None,
     precision: Annotated[int, typer.Option("--precision", "-p", help="Bits of one number of a model.")] = 16,
-    max_memory: Annotated[str, typer.Option("--max-memory", help="Refuse what would need more, such as 4G.")] = "4G",
+    max_memory: Annotated[
+        str | None,
+        typer.Option("--max-memory", help=f"Refuse what would need more, such as 16G; {MEMORY} if not given."),
+    ] = None,
     max_time: Annotated[float, typer.Option("--max-time", help="Refuse what would take longer, in seconds.")] = 600,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the searches.")] = 0,
     plot: Annotated[Path | None, typer.Option("--plot", help="Also draw it, to this .svg or .png file.")] = None,
     as_json: JsonOption = False,
 ) -> int:
     """Profile your own function: residual classes, rank, fooling sets, growth, automaton, sparse form."""
+    # Ranks are found by many products of small matrices, and OpenBLAS's threads spin between them: where other programs
+    # hold the cores, two of them took twice the time of one. numpy reads this when it is loaded, which is below.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from separatrix.atlas.own_function import certify_sparse_form
-    from separatrix.cli.limits import parse_bytes
+    from separatrix.cli.limits import limited_memory, memory_limit
+    from separatrix.cli.progress import progress_bar
     from separatrix.communication.profile import Limits, ProfileOptions, as_record, load_function, parse_alphabet
     from separatrix.communication.profile import profile as run_profile
+    from separatrix.progress import listening
     from separatrix.provenance import provenance
 
     started = time.perf_counter()
@@ -58,11 +68,12 @@ def command(
     if not 0 <= seed < 2**63:
         raise SeparatrixError(f"--seed {seed} is out of range; give 0 to 2^63 - 1")
     symbols = parse_alphabet(alphabet)
-    options = ProfileOptions(tuple(partition or ()), precision, Limits(parse_bytes(max_memory), max_time), seed)
+    limit = memory_limit(max_memory, MEMORY)
+    options = ProfileOptions(tuple(partition or ()), precision, Limits(limit, max_time), seed)
     name, function = load_function(target)
-    with notes().status(f"profiling {name}") as status:
-        found = run_profile(name, function, length, symbols, options, status.update)
-        status.update("building and certifying the network of Theorem 13")
+    with progress_bar(f"profiling {escape(name)}", as_json) as show, listening(show), limited_memory(limit):
+        found = run_profile(name, function, length, symbols, options)
+        show("building and certifying the network of Theorem 13", 0, None)
         network = None if found.sparse is None else certify_sparse_form(found.sparse.function, length)
     if plot is not None:
         _draw(found, plot)
@@ -79,7 +90,7 @@ def command(
 def _print(out: "Console", found: "Profile", network: dict[str, Any] | None) -> None:
     size = f"{found.table.symbols}^{found.length}"
     kind = found.table.kind if found.table.causal else "labelling that looks ahead"
-    out.print(f"[bold]{found.name}[/bold]: {kind}, all {size} inputs over {escape(found.alphabet.in_words())}")
+    out.print(f"[bold]{escape(found.name)}[/bold]: {kind}, all {size} inputs over {escape(found.alphabet.in_words())}")
     out.print("\nCuts: residual classes after t symbols (exact)")
     cuts = zip(found.residuals.classes, found.residuals.bits, strict=True)
     _table(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from separatrix.cli.output import JsonOption, command_line, console, print_json
-from separatrix.cli.training_options import StoreOption
+from separatrix.cli.training_options import SHOWN_DIGITS, StoreOption
 from separatrix.cli.training_source import RecordsOption, opened_source
 from separatrix.errors import SeparatrixError, UnknownNameError
 
@@ -21,7 +21,7 @@ NAME = "runs"
 ORDER = 84
 EXAMPLE = "separatrix runs list --task index-lookup"
 
-ACTIONS = ("list", "show", "compare", "export")
+ACTIONS = ("list", "show", "compare", "bits", "export")
 BARS = "▁▂▃▄▅▆▇█"
 SPARKS = 60
 """Columns of the curve that ``show`` prints."""
@@ -33,7 +33,7 @@ def _complete(incomplete: str) -> list[str]:
 
 def command(
     context: typer.Context,
-    action: Annotated[str, typer.Argument(help="list, show, compare or export.", autocompletion=_complete)],
+    action: Annotated[str, typer.Argument(help="list, show, compare, bits or export.", autocompletion=_complete)],
     names: Annotated[
         list[str] | None,
         typer.Argument(help="Runs by the first digits of their names; for export the file (.json, .csv, .parquet)."),
@@ -48,12 +48,15 @@ def command(
     ] = None,
     limit: Annotated[int, typer.Option("--limit", help="The newest so many; 0 for all.")] = 0,
     curves: Annotated[bool, typer.Option("--curves", help="Export the points of the curves, a row each.")] = False,
+    bits: Annotated[
+        str, typer.Option("--bits", help="bits: round each number of the state to so many bits, comma-separated.")
+    ] = "1,2,3,4,6,8,12,16",
     plot: Annotated[Path | None, typer.Option("--plot", help="show, compare: draw curves to a .png or .svg.")] = None,
     store: StoreOption = None,
     records: RecordsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List, show, compare or export recorded runs."""
+    """List, show, compare or export recorded runs; bits: how many bits of its state a trained model uses."""
     from separatrix.provenance import provenance
 
     started = time.perf_counter()
@@ -64,6 +67,14 @@ def command(
     if limit < 0:
         raise SeparatrixError(f"--limit {limit} is negative; give 0 for all or a number of runs")
     given = names or []
+    if action == "bits":
+        from separatrix.cli.state_bits import show_state_bits
+
+        if len(given) != 1 or records:
+            raise SeparatrixError(f"bits takes one run of a --store, {len(given)} given; see  separatrix runs list")
+        made = provenance(command_line(context), arithmetic="float32", seed=None, started=started)
+        show_state_bits(store, given[0], bits, as_json, made)
+        return
     with opened_source(store, records) as source:
         if action in ("list", "export"):
             chosen = _filtered(source, task, architecture, length, experiment)
@@ -127,15 +138,18 @@ def _runs_of(text: str) -> set[str]:
 def _print_list(records: "list[Record]") -> None:
     from rich.table import Table
 
-    table = Table(title=f"{len(records)} run{'' if len(records) == 1 else 's'}")
-    for column in ("run", "task", "model", "N", "lr", "seed", "%", "steps", "ended"):
+    # A task that all runs share stands in the title; together with a long model name it would not fit a terminal.
+    shared = {record.spec.task for record in records}
+    of = f" of {min(shared)}" if len(shared) == 1 else ""
+    table = Table(title=f"{len(records)} run{'' if len(records) == 1 else 's'}{of}")
+    for column in ("run", *(() if of else ("task",)), "model", "N", "lr", "seed", "%", "steps", "ended"):
         left = column in ("run", "task", "model", "ended")
-        table.add_column(column, justify="left" if left else "right", no_wrap=column != "task")
+        table.add_column(column, justify="left" if left else "right", no_wrap=column not in ("task", "model"))
     for record in records:
         spec, result = record.spec, record.result
         values: tuple[Any, ...] = (
-            spec.name[:8], spec.task, spec.architecture, spec.length, f"{spec.learning_rate:g}", spec.seed,
-            f"{100 * result.accuracy:.1f}", result.step, result.ending,
+            spec.name[:SHOWN_DIGITS], *(() if of else (spec.task,)), spec.architecture, spec.length,
+            f"{spec.learning_rate:g}", spec.seed, f"{100 * result.accuracy:.1f}", result.step, result.ending,
         )  # fmt: skip
         table.add_row(*map(str, values))
     console().print(table)

@@ -192,16 +192,18 @@ def _plan_table(plan: "Plan") -> Any:
 
     from separatrix.training.planning import in_words
 
-    table = Table()
-    for column in ("model", "task", "length", "runs", "recorded", "steps", "at most", "estimate"):
+    tasks = {each.group.specs[0].task for each in plan.groups}
+    table = Table(title=f"task {min(tasks)}" if len(tasks) == 1 else None)
+    columns = ["model", *(["task"] if len(tasks) > 1 else []), "N", "runs", "recorded", "steps", "at most", "estimate"]
+    for column in columns:
         left = column in ("model", "task", "estimate")
-        table.add_column(column, justify="left" if left else "right", no_wrap=column == "model")
+        table.add_column(column, justify="left" if left else "right", no_wrap=column not in ("model", "task"))
     for each in plan.groups:
         spec = each.group.specs[0]
         time_text = "done" if each.done else "" if each.seconds is None else in_words(each.seconds)
         values = (
-            spec.architecture, spec.task, spec.length, len(each.group.specs), each.recorded, spec.steps, time_text,
-            each.basis,
+            spec.architecture, *((spec.task,) if len(tasks) > 1 else ()), spec.length, len(each.group.specs),
+            each.recorded, spec.steps, time_text, each.basis,
         )  # fmt: skip
         table.add_row(*map(str, values))
     return table

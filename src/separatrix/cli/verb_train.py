@@ -8,6 +8,7 @@ import typer
 
 from separatrix.cli.output import JsonOption, command_line, console, print_json
 from separatrix.cli.training_options import (
+    SHOWN_DIGITS,
     AddressOption,
     DeviceOption,
     ExecutorOption,
@@ -116,14 +117,14 @@ def _print(task: str, model: str, length: int, rows: "list[tuple[RunSpec, Record
 
     best = max(record.result.accuracy for _, record in rows)
     table = Table(title=f"{model} on {task}, length {length}")
-    for column in ("learning rate", "seed", "accuracy", "loss", "steps", "ended", "seconds", "run"):
-        table.add_column(column, justify="left" if column in ("ended", "run") else "right")
+    for column in ("run", "lr", "seed", "%", "loss", "steps", "ended", "seconds"):
+        table.add_column(column, justify="left" if column in ("ended", "run") else "right", no_wrap=True)
     for spec, record in rows:
         result = record.result
         style = "bold" if result.accuracy == best else ""
         values: tuple[Any, ...] = (
-            f"{spec.learning_rate:g}", spec.seed, f"{result.accuracy:.4f}", f"{result.loss:.4f}", result.step,
-            result.ending, f"{result.seconds:.1f}", spec.name,
+            spec.name[:SHOWN_DIGITS], f"{spec.learning_rate:g}", spec.seed, f"{100 * result.accuracy:.2f}",
+            f"{result.loss:.4f}", result.step, result.ending, f"{result.seconds:.1f}",
         )  # fmt: skip
         table.add_row(*map(str, values), style=style)
     console().print(table)

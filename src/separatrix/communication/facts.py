@@ -15,11 +15,12 @@ from dataclasses import dataclass
 
 import numpy
 
+from separatrix.bit_counts import bits_for
 from separatrix.communication.classics import disjointness, equality, index
 from separatrix.communication.fooling import FoolingSet, preimage, verify_by_uniqueness, verify_fooling_set
 from separatrix.communication.matrix import communication_matrix
 from separatrix.communication.rank import RationalRank, rational_rank
-from separatrix.communication.rows import bits_for, count_distinct_rows
+from separatrix.communication.rows import count_distinct_rows
 from separatrix.errors import SeparatrixError
 
 LARGEST_BY_RANK = 12

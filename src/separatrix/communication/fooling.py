@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import numpy
 from numpy.typing import NDArray
 
+from separatrix.bit_counts import bits_for
 from separatrix.communication.matrix import CommunicationMatrix, evaluated_rows
 from separatrix.communication.problem import CommunicationProblem, Integers, SequenceFunction
 from separatrix.errors import SeparatrixError
@@ -48,7 +49,7 @@ class FoolingSet:
     @property
     def bits(self) -> int:
         """⌈log2 of the size⌉: the bits that any protocol must exchange (Fact 4)."""
-        return max(0, self.size - 1).bit_length()
+        return bits_for(self.size)
 
 
 @dataclass(frozen=True)

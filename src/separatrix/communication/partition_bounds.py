@@ -17,11 +17,11 @@ from dataclasses import dataclass
 import numpy
 from numpy.typing import NDArray
 
+from separatrix.bit_counts import bits_for
 from separatrix.communication.fooling import FoolingSet, verify_fooling_set
 from separatrix.communication.fooling_search import search
 from separatrix.communication.matrix import CommunicationMatrix
 from separatrix.communication.rank import DEFAULT_WORK, RationalRank, rational_rank
-from separatrix.communication.rows import bits_for
 from separatrix.errors import SeparatrixError
 
 LARGE_SIDE = 1024

@@ -112,8 +112,9 @@ def _vanishing(values: NDArray[numpy.uint8], rank: int, work: int) -> tuple[int,
             return None
         moduli.append(prime)
         if math.prod(moduli) > 1 << bits:
-            return tuple(moduli)
-    return None
+            break
+    assert math.prod(moduli) > 1 << bits
+    return tuple(moduli)
 
 
 def minor_bits(values: NDArray[numpy.uint8], order: int) -> int:

@@ -7,6 +7,7 @@ can send the number of her row. Rows are compared whole (packed), not by a hash.
 
 import numpy
 
+from separatrix.bit_counts import bits_for
 from separatrix.communication.matrix import CommunicationMatrix, evaluated_rows
 from separatrix.communication.problem import CommunicationProblem
 
@@ -21,11 +22,11 @@ def count_distinct_rows(on: CommunicationProblem | CommunicationMatrix) -> int:
     256
     """
     if isinstance(on, CommunicationMatrix):
-        return len(_whole_rows(on.data))
+        return len(whole_rows(on.data))
     seen = numpy.zeros(0, dtype=numpy.void)
     for block in evaluated_rows(on):
         rows = numpy.packbits(block != 0, axis=1) if on.classes <= 2 else block.astype(_narrowest(on.classes))
-        found = _whole_rows(rows)
+        found = whole_rows(rows)
         seen = numpy.unique(numpy.concatenate([seen, found])) if len(seen) else found
     return len(seen)
 
@@ -40,22 +41,13 @@ def one_way_bits(on: CommunicationProblem | CommunicationMatrix) -> int:
     return bits_for(count_distinct_rows(on))
 
 
-def bits_for(count: int) -> int:
-    """⌈log2 count⌉: the bits that tell ``count`` things apart.
-
-    >>> [bits_for(count) for count in (1, 2, 3, 4, 5)]
-    [0, 1, 2, 2, 3]
-    """
-    return max(0, count - 1).bit_length()
-
-
 def _narrowest(classes: int) -> type[numpy.unsignedinteger]:
     return numpy.uint8 if classes <= 256 else numpy.uint16 if classes <= 65536 else numpy.uint64
 
 
-def _whole_rows(
+def whole_rows(
     rows: "numpy.ndarray[tuple[int, ...], numpy.dtype[numpy.unsignedinteger]]",
 ) -> "numpy.ndarray[tuple[int, ...], numpy.dtype[numpy.void]]":
-    """Different rows, each as one value."""
+    """The different rows of an array (rows, columns), each as one value."""
     width = rows.shape[1] * rows.dtype.itemsize
     return numpy.unique(numpy.ascontiguousarray(rows).view(numpy.dtype((numpy.void, width))).ravel())

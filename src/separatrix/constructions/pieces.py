@@ -18,6 +18,7 @@ from separatrix.arithmetic.codes import SignCode, families, sign_code
 from separatrix.arithmetic.codes.linear import LinearRule
 from separatrix.errors import SeparatrixError
 from separatrix.networks import ExactMatrix, FeedForward, SignRows, Slots, TableRows
+from separatrix.progress import tracked
 
 CIRCLE_BITS = 30
 MOST_CIRCLES = 16
@@ -62,7 +63,7 @@ def addresses(count: int, max_inner: Fraction, family: str | None, two_sided: bo
         return circles(count, family.partition(":")[2] or "1")
     found: list[SignCode] = []
     refused: SeparatrixError | None = None
-    for name in [family] if family is not None else list(families()):
+    for name in tracked([family] if family is not None else list(families()), "families of sign codes"):
         try:
             code = sign_code(max(count, 2), max_inner, two_sided, name)
         except SeparatrixError as error:

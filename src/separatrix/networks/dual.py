@@ -13,10 +13,10 @@ from typing import TypeAlias
 import numpy
 
 from separatrix.arithmetic import Arithmetic, RawArray
-from separatrix.arithmetic.codes.dual import dual_certificate
+from separatrix.arithmetic.codes.dual import dual_numerators
 from separatrix.errors import SeparatrixError
 from separatrix.networks.embedding import SignRows
-from separatrix.networks.exact import LARGEST_NUMERATOR, Integers
+from separatrix.networks.exact import LARGEST_NUMERATOR, ExactMatrix, Integers
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,12 @@ class DualPart:
 
     def vector(self, members: Integers, arithmetic: Arithmetic) -> RawArray:
         """gain · w_S for one set, each coordinate rounded once."""
-        return arithmetic.encode(self.gain * dual_certificate(self.rule.signs(members)))
+        totals, denominator = dual_numerators(self.rule.signs(members))
+        numerators, denominator = self.gain.numerator * totals, self.gain.denominator * denominator
+        if max(denominator, *map(abs, numerators.tolist())) < LARGEST_NUMERATOR:
+            # The same numbers, rounded all at once.
+            return ExactMatrix(numerators.astype(numpy.int64)[None], denominator).encoded(arithmetic)[0]
+        return arithmetic.encode(numpy.array([Fraction(each, denominator) for each in numerators.tolist()]))
 
     def size_bits(self, precision_bits: int) -> int:
         """The generator, and the gain and the three numbers of the sets at full precision each."""

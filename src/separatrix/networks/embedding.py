@@ -38,7 +38,12 @@ class TableRows:
 
     def rows(self, indices: Integers, arithmetic: Arithmetic) -> RawArray:
         """The rows in an arithmetic: indices of any shape give (…, width)."""
-        return self.table.encoded(arithmetic)[indices]
+        asked, places = numpy.unique(indices, return_inverse=True)
+        if 2 * len(asked) > self.count:
+            return self.table.encoded(arithmetic)[indices]
+        # Of a long table, such as one row for each residue, an input names few rows.
+        chosen = ExactMatrix(self.table.numerators[asked], self.table.denominator)
+        return chosen.encoded(arithmetic)[places.reshape(indices.shape)]
 
     def size_bits(self, precision_bits: int) -> int:
         """Every entry at full precision."""

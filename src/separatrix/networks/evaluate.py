@@ -7,7 +7,10 @@ The order of operations is the papers': project, score, softmax with the maximum
 values, project, add. Each operation rounds as its arithmetic says.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
 
 import numpy
 from numpy.typing import NDArray
@@ -18,10 +21,13 @@ from separatrix.networks.decoding import nearest_whole, triple_in_sums
 from separatrix.networks.embedding import embed
 from separatrix.networks.exact import ExactMatrix, Integers
 from separatrix.networks.graph import GraphAttention, attend_on_graph, check_graphs
-from separatrix.networks.network import Attention, FeedForward, Head, Layer, Network
+from separatrix.networks.network import FeedForward, Head, Layer, Network
 from separatrix.networks.recurrent import AnyNetwork, RecurrentNetwork, run_recurrent
-from separatrix.networks.third_order import ThirdOrderAttention, attend_to_pairs
+from separatrix.networks.third_order import ThirdOrderHead, attend_to_pairs
 from separatrix.networks.weights import LARGEST_SCORES, weights_of
+
+Observer: TypeAlias = Callable[[int, RawArray], None]
+"""Told the number of a head and its weights (batch, queries, keys or pairs), chunk after chunk of queries."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +53,10 @@ def evaluate(network: AnyNetwork, tokens: Integers, arithmetic: Arithmetic, chun
             isinstance(later, FeedForward) for later in network.layers[number + 1 :]
         )
         # After the last attention only the positions that are read matter.
-        only_last = last and network.readout.at == "last" and isinstance(layer, Attention | ThirdOrderAttention)
+        only_last = last and network.readout.at == "last" and not isinstance(layer, FeedForward)
+        queries = numpy.array([network.positions - 1]) if only_last else None
         graphs = tokens if isinstance(layer, GraphAttention) else None
-        stream = run_layer(layer, stream, arithmetic, only_last=only_last, chunk=chunk, graphs=graphs)
+        stream = run_layer(layer, stream, arithmetic, queries=queries, chunk=chunk, graphs=graphs)
     if network.readout.at == "last":
         stream = stream[:, -1:, :]
     raw = affine(network.readout.matrix, network.readout.bias, stream, arithmetic)
@@ -98,27 +105,34 @@ def run_layer(
     stream: RawArray,
     arithmetic: Arithmetic,
     *,
-    only_last: bool = False,
+    queries: Integers | None = None,
     chunk: int | None = None,
     graphs: Integers | None = None,
+    observe: Observer | None = None,
 ) -> RawArray:
-    """One layer on the residual stream (batch, positions, d); graph attention also needs the graphs."""
+    """One layer on the residual stream (batch, positions, d); graph attention also needs the graphs.
+
+    ``queries`` are the positions whose outputs (batch, queries, d) an attention layer makes, all if not given;
+    ``observe`` is told the weights as they are made.
+    """
     if isinstance(layer, FeedForward):
         hidden = arithmetic.relu(affine(layer.inner, layer.inner_bias, stream, arithmetic))
         result = affine(layer.outer, layer.outer_bias, hidden, arithmetic)
         return arithmetic.add(stream, result) if layer.residual else result
-    queries = stream[:, -1:, :] if only_last else stream
-    first = stream.shape[1] - queries.shape[1]
-    total = queries if layer.residual else arithmetic.zeros(queries.shape)
-    if isinstance(layer, Attention):
-        outputs = [attend(head, stream, first, arithmetic, chunk) for head in layer.heads]
-    elif isinstance(layer, ThirdOrderAttention):
-        outputs = [attend_to_pairs(head, stream, first, arithmetic, chunk) for head in layer.heads]
-    elif graphs is None:
+    own = stream if queries is None else stream[:, queries, :]
+    asked: Integers = numpy.arange(stream.shape[1], dtype=numpy.int64) if queries is None else queries
+    total = own if layer.residual else arithmetic.zeros(own.shape)
+    if isinstance(layer, GraphAttention) and graphs is None:
         raise SeparatrixError("graph attention needs adjacency matrices; evaluate the whole network on them")
-    else:
-        outputs = [attend_on_graph(head, stream, graphs, arithmetic, chunk) for head in layer.heads]
-    for output in outputs:
+    for number, head in enumerate(layer.heads):
+        tell = None if observe is None else partial(observe, number)
+        if isinstance(head, Head):
+            output = attend(head, stream, asked, arithmetic, chunk, tell)
+        elif isinstance(head, ThirdOrderHead):
+            output = attend_to_pairs(head, stream, asked, arithmetic, chunk, tell)
+        else:
+            assert graphs is not None
+            output = attend_on_graph(head, stream, graphs, asked, arithmetic, chunk, tell)
         total = arithmetic.add(total, output)
     return total
 
@@ -129,21 +143,37 @@ def affine(matrix: ExactMatrix, bias: ExactMatrix, stream: RawArray, arithmetic:
     return arithmetic.add(product, bias.encoded(arithmetic)[:, 0])
 
 
-def attend(head: Head, stream: RawArray, first: int, arithmetic: Arithmetic, chunk: int | None = None) -> RawArray:
-    """The output of one head for the queries from position ``first`` on: (batch, queries, d)."""
+def attend(
+    head: Head,
+    stream: RawArray,
+    queries: Integers,
+    arithmetic: Arithmetic,
+    chunk: int | None = None,
+    observe: Callable[[RawArray], None] | None = None,
+) -> RawArray:
+    """The output of one head for some positions: (batch, queries, d)."""
     batch, positions, _ = stream.shape
     keys = arithmetic.matmul(stream, head.key.encoded(arithmetic).T)
     values = arithmetic.matmul(stream, head.value.encoded(arithmetic).T)
     size = chunk or max(1, LARGEST_SCORES // max(1, batch * positions))
     pieces: list[RawArray] = []
-    for start in range(first, positions, size):
-        stop = min(start + size, positions)
-        queries = arithmetic.matmul(stream[:, start:stop, :], head.query.encoded(arithmetic).T)
-        scores = arithmetic.matmul(queries, numpy.swapaxes(keys, -1, -2))
-        allowed = mask_of(head, numpy.arange(start, stop), positions)
-        averaged = arithmetic.matmul(weights_of(head, scores, allowed, arithmetic), values)
-        pieces.append(arithmetic.matmul(averaged, head.output.encoded(arithmetic).T))
+    for start in range(0, len(queries), size):
+        weights = attention_weights(head, stream, queries[start : start + size], arithmetic, keys)
+        if observe is not None:
+            observe(weights)
+        pieces.append(arithmetic.matmul(arithmetic.matmul(weights, values), head.output.encoded(arithmetic).T))
     return numpy.concatenate(pieces, axis=1)
+
+
+def attention_weights(
+    head: Head, stream: RawArray, queries: Integers, arithmetic: Arithmetic, keys: RawArray | None = None
+) -> RawArray:
+    """The weights (batch, queries, positions) that some positions give to all; ``keys`` where they are at hand."""
+    if keys is None:
+        keys = arithmetic.matmul(stream, head.key.encoded(arithmetic).T)
+    asked = arithmetic.matmul(stream[:, queries, :], head.query.encoded(arithmetic).T)
+    scores = arithmetic.matmul(asked, numpy.swapaxes(keys, -1, -2))
+    return weights_of(head, scores, mask_of(head, queries, stream.shape[1]), arithmetic)
 
 
 def mask_of(head: Head, queries: Integers, positions: int) -> NDArray[numpy.bool_]:

@@ -13,6 +13,7 @@ over pairs of equal value would always average to that value. κ's other argumen
 out: no construction here needs it.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy
@@ -67,31 +68,43 @@ def check_graphs(graphs: Integers, vertices: int) -> None:
         )
 
 
-def patterns_of(graphs: Integers, start: int, stop: int) -> Integers:
-    """4 X_ij + 2 X_jk + X_ki for i from ``start`` to ``stop`` - 1: (count, vertices i, N², pairs with k fastest)."""
-    leaving = graphs[:, start:stop, :, None]
+def patterns_of(graphs: Integers, vertices: Integers) -> Integers:
+    """4 X_ij + 2 X_jk + X_ki for some vertices i: (count, vertices i, N², pairs with k fastest)."""
+    leaving = graphs[:, vertices, :, None]
     between = graphs[:, None, :, :]
-    entering = numpy.swapaxes(graphs, 1, 2)[:, start:stop, None, :]
+    entering = numpy.swapaxes(graphs, 1, 2)[:, vertices, None, :]
     both = 4 * leaving + 2 * between + entering
     return both.reshape(*both.shape[:2], graphs.shape[1] ** 2)
 
 
 def attend_on_graph(
-    head: GraphHead, stream: RawArray, graphs: Integers, arithmetic: Arithmetic, chunk: int | None = None
+    head: GraphHead,
+    stream: RawArray,
+    graphs: Integers,
+    queries: Integers,
+    arithmetic: Arithmetic,
+    chunk: int | None = None,
+    observe: Callable[[RawArray], None] | None = None,
 ) -> RawArray:
-    """The output of one unit for all vertices: (count, N, d)."""
+    """The output of one unit for some vertices: (count, queries, d)."""
     batch, vertices, _ = stream.shape
     first = arithmetic.matmul(stream, head.first_value.encoded(arithmetic).T)
     second = arithmetic.matmul(stream, head.second_value.encoded(arithmetic).T)
     values = pair_products(first, second, arithmetic)
     values = numpy.concatenate([values, arithmetic.zeros((batch, 1, values.shape[-1]))], axis=1)
-    table = head.scores.encoded(arithmetic)[0]
     size = chunk or max(1, LARGEST_SCORES // max(1, batch * vertices * vertices))
-    everything = numpy.ones((1, 1), dtype=bool)
     pieces: list[RawArray] = []
-    for start in range(0, vertices, size):
-        scores = table[patterns_of(graphs, start, min(start + size, vertices))]
-        dummy = numpy.broadcast_to(head.dummy.encoded(arithmetic), (*scores.shape[:2], 1))
-        weights = weights_of(head, numpy.concatenate([scores, dummy], axis=2), everything, arithmetic)
+    for start in range(0, len(queries), size):
+        weights = graph_weights(head, graphs, queries[start : start + size], arithmetic)
+        if observe is not None:
+            observe(weights)
         pieces.append(arithmetic.matmul(arithmetic.matmul(weights, values), head.output.encoded(arithmetic).T))
     return numpy.concatenate(pieces, axis=1)
+
+
+def graph_weights(head: GraphHead, graphs: Integers, queries: Integers, arithmetic: Arithmetic) -> RawArray:
+    """The weights (count, queries, N² + 1) that some vertices give to all pairs and, last, to the dummy pair."""
+    scores = head.scores.encoded(arithmetic)[0][patterns_of(graphs, queries)]
+    dummy = numpy.broadcast_to(head.dummy.encoded(arithmetic), (*scores.shape[:2], 1))
+    both = numpy.concatenate([scores, dummy], axis=2)
+    return weights_of(head, both, numpy.ones((1, 1), dtype=bool), arithmetic)

@@ -9,12 +9,13 @@ Memory grows with positions² · m for the keys of all pairs and with chunk · p
 queries; the positions³ scores are never held together.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy
 
 from separatrix.arithmetic import Arithmetic, RawArray
-from separatrix.networks.exact import ExactMatrix
+from separatrix.networks.exact import ExactMatrix, Integers
 from separatrix.networks.weights import LARGEST_SCORES, Scoring, weights_of
 
 THIRD_ORDER_MATRICES = ("query", "first_key", "second_key", "first_value", "second_value", "output")
@@ -56,22 +57,43 @@ def pair_products(first: RawArray, second: RawArray, arithmetic: Arithmetic) -> 
 
 
 def attend_to_pairs(
-    head: ThirdOrderHead, stream: RawArray, first: int, arithmetic: Arithmetic, chunk: int | None = None
+    head: ThirdOrderHead,
+    stream: RawArray,
+    queries: Integers,
+    arithmetic: Arithmetic,
+    chunk: int | None = None,
+    observe: Callable[[RawArray], None] | None = None,
 ) -> RawArray:
-    """The output of one unit for the queries from position ``first`` on: (batch, queries, d)."""
+    """The output of one unit for some positions: (batch, queries, d)."""
     batch, positions, _ = stream.shape
 
     def project(matrix: ExactMatrix) -> RawArray:
         return arithmetic.matmul(stream, matrix.encoded(arithmetic).T)
 
-    keys = pair_products(project(head.first_key), project(head.second_key), arithmetic)
     values = pair_products(project(head.first_value), project(head.second_value), arithmetic)
-    queries = project(head.query)
     size = chunk or max(1, LARGEST_SCORES // max(1, batch * positions * positions))
-    everything = numpy.ones((1, 1), dtype=bool)
+    keys = pair_keys(head, stream, arithmetic)
     pieces: list[RawArray] = []
-    for start in range(first, positions, size):
-        scores = arithmetic.matmul(queries[:, start : start + size, :], numpy.swapaxes(keys, -1, -2))
-        averaged = arithmetic.matmul(weights_of(head, scores, everything, arithmetic), values)
-        pieces.append(arithmetic.matmul(averaged, head.output.encoded(arithmetic).T))
+    for start in range(0, len(queries), size):
+        weights = pair_weights(head, stream, queries[start : start + size], arithmetic, keys)
+        if observe is not None:
+            observe(weights)
+        pieces.append(arithmetic.matmul(arithmetic.matmul(weights, values), head.output.encoded(arithmetic).T))
     return numpy.concatenate(pieces, axis=1)
+
+
+def pair_keys(head: ThirdOrderHead, stream: RawArray, arithmetic: Arithmetic) -> RawArray:
+    """The keys (batch, n², m) of all pairs."""
+    first, second = (
+        arithmetic.matmul(stream, each.encoded(arithmetic).T) for each in (head.first_key, head.second_key)
+    )
+    return pair_products(first, second, arithmetic)
+
+
+def pair_weights(
+    head: ThirdOrderHead, stream: RawArray, queries: Integers, arithmetic: Arithmetic, keys: RawArray
+) -> RawArray:
+    """The weights (batch, queries, n²) that some positions give to all pairs."""
+    asked = arithmetic.matmul(stream[:, queries, :], head.query.encoded(arithmetic).T)
+    scores = arithmetic.matmul(asked, numpy.swapaxes(keys, -1, -2))
+    return weights_of(head, scores, numpy.ones((1, 1), dtype=bool), arithmetic)

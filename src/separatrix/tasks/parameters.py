@@ -1,8 +1,8 @@
-"""Parameters that arrive as text (``alphabet=8``), turned into the types that a task declares."""
+"""Parameters that arrive as text (``alphabet=8``) or from a file, held to the types that a task declares."""
 
 import types
 import typing
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from separatrix.errors import SeparatrixError, UnknownNameError
@@ -26,6 +26,35 @@ def with_text_parameters(task: Task, assignments: Iterable[str]) -> Task:
             raise UnknownNameError(f"parameter of {task.name}", name, task.parameters() or ["(none)"])
         changes[name] = _parse(f"{task.name}.{name}", hints[name], text)
     return task.with_parameters(**changes)
+
+
+def with_plain_parameters(task: Task, values: Mapping[str, Any]) -> Task:
+    """The task with parameters from plain data, such as the JSON of a certificate; other types are refused.
+
+    >>> from separatrix.tasks import tasks
+    >>> with_plain_parameters(tasks()["dyck"], {"types": 3}).parameters()
+    {'types': 3, 'depth': 2}
+    """
+    hints = typing.get_type_hints(type(task))
+    for name, value in values.items():
+        if name in task.parameters() and not _fits(hints[name], value):
+            raise SeparatrixError(f"{task.name}.{name} has no value {value!r}; its type is {_in_words(hints[name])}")
+    return task.with_parameters(**values)
+
+
+def _fits(hint: Any, value: Any) -> bool:
+    """Whether a value is of a declared type; true and false are no numbers."""
+    origin = typing.get_origin(hint)
+    if origin in (typing.Union, types.UnionType):
+        return any(_fits(option, value) for option in typing.get_args(hint))
+    if origin is Literal:
+        return isinstance(value, str) and value in typing.get_args(hint)
+    return isinstance(value, hint) and (hint is bool or not isinstance(value, bool))
+
+
+def _in_words(hint: Any) -> str:
+    """A declared type as an error names it."""
+    return hint.__name__ if isinstance(hint, type) else str(hint).replace("typing.", "")
 
 
 def _parse(where: str, hint: Any, text: str) -> Any:

@@ -196,7 +196,7 @@ class ExportedRecords:
         self._records: dict[str, Record] = {}
         self._curves: dict[str, list[Point]] = {}
         self._snapshots: dict[str, dict[int, Path]] = {}
-        self.paths = tuple(file for path in paths for file in _files(path))
+        self.paths = tuple(file for path in paths for file in run_files(path))
         if not self.paths:
             raise SeparatrixError("no file of exported runs was found there; write one with  separatrix runs export")
         for path in self.paths:
@@ -266,13 +266,13 @@ class ExportedRecords:
         return self._snapshots.get(name, {})
 
 
-def _files(path: Path) -> list[Path]:
-    """The file itself, or of a folder the JSON files that are exported runs and the stores."""
+def run_files(path: Path) -> list[Path]:
+    """The file itself, or of a folder and those below it the JSON files that are exported runs and the stores."""
     if not path.is_dir():
         return [path]
     beginning = f'{{"format": "{FORMAT}"'.encode()
     found: list[Path] = []
-    for each in sorted((*path.glob("*.json"), *path.glob("*.sqlite"))):
+    for each in sorted((*path.rglob("*.json"), *path.rglob("*.sqlite"))):
         with each.open("rb") as stream:
             if each.suffix == ".sqlite" or stream.read(len(beginning)) == beginning:
                 found.append(each)

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 
 from separatrix.errors import SeparatrixError
 from separatrix.models.architecture import ModelSpec
+from separatrix.models.bounded import bounded_as, constant_state
 from separatrix.models.naming import parse_spec
 from separatrix.training.group import Group, halving_rungs
 from separatrix.training.records import Record
@@ -154,13 +155,8 @@ def _point(ladder: Ladder, pattern: str, width: int, rungs: tuple[Rung, ...]) ->
     run = ladder.cell(pattern, width, ladder.lengths[0]).runs[0]
     spec, precision = parse_spec(model), PRECISION_BITS[run.precision]
     bound, claim = longest_possible(spec, run, precision)
-    bits = spec.state_bits(ladder.lengths[0], precision) if _constant_state(spec) else None
+    bits = spec.state_bits(ladder.lengths[0], precision) if constant_state(spec) else None
     return FrontierPoint(pattern, width, model, rungs, bits, bound, claim)
-
-
-def _constant_state(spec: ModelSpec) -> bool:
-    """Whether what is carried past a cut does not grow with the input; anyone's own module may say so as well."""
-    return spec.state_numbers(1 << 20) == spec.state_numbers(1 << 10)
 
 
 def longest_possible(spec: ModelSpec, run: RunSpec, precision: int) -> tuple[int | None, str]:
@@ -168,15 +164,12 @@ def longest_possible(spec: ModelSpec, run: RunSpec, precision: int) -> tuple[int
 
     None where no bound bites: attention carries keys and values of the whole input, or nothing is known of the task.
     """
-    from separatrix.communication.bounds import ModelSize, protocol_bounds
+    from separatrix.communication.bounds import protocol_bounds
 
-    if _constant_state(spec):
-        kind, size = "rnn", ModelSize(spec.width, precision, state_bits=spec.state_bits(run.length, precision))
-    else:
-        shape = spec.entries[0].attention(spec.width, spec.options_of(spec.entries[0]))
-        if spec.depth > 1 or shape is None:
-            return None, ""
-        kind, size = "transformer-1layer", ModelSize(shape.dimension, precision, shape.heads)
+    found = bounded_as(spec, run.length, precision)
+    if found is None:
+        return None, ""
+    kind, size = found
     limits = [
         (longest, bound.claim)
         for bound in protocol_bounds(run.task, kind)

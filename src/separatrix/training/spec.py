@@ -17,6 +17,7 @@ from typing import Any
 
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.tasks import Task, tasks
+from separatrix.tasks.parameters import with_plain_parameters
 
 FORMAT = 1
 """Part of every name: raised when the same description would train differently."""
@@ -64,7 +65,7 @@ class RunSpec:
     def __post_init__(self) -> None:
         if isinstance(self.task_parameters, Mapping):
             object.__setattr__(self, "task_parameters", tuple(sorted(self.task_parameters.items())))
-        else:
+        elif _are_pairs(self.task_parameters):
             object.__setattr__(self, "task_parameters", tuple((str(a), b) for a, b in self.task_parameters))
         if isinstance(self.snapshots, Sequence) and not isinstance(self.snapshots, str):
             object.__setattr__(self, "snapshots", tuple(self.snapshots))
@@ -101,8 +102,16 @@ class RunSpec:
             found.append(f"snapshots={self.snapshots!r} must be a list of steps, whole numbers from 0 to {self.steps}")
         elif list(self.snapshots) != sorted(set(self.snapshots)):
             found.append(f"snapshots={list(self.snapshots)} must ascend, each step once; sort them")
+        whole = isinstance(self.length, int) and not isinstance(self.length, bool)
+        if not whole:
+            found.append(f"length={self.length!r} must be a whole number")
+        if not _are_pairs(self.task_parameters):
+            found.append(f"task_parameters={self.task_parameters!r} must be a table of names and values")
+            return found
         try:
-            self.the_task().check_length(self.length)
+            task = self.the_task()
+            if whole:
+                task.check_length(self.length)
         except SeparatrixError as error:
             found.append(str(error))
         return found
@@ -113,7 +122,7 @@ class RunSpec:
 
     def the_task(self) -> Task:
         """The task with this run's parameters."""
-        return tasks()[self.task].with_parameters(**dict(self.task_parameters))
+        return with_plain_parameters(tasks()[self.task], dict(self.task_parameters))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data; :func:`spec_from` reads it back."""
@@ -139,6 +148,12 @@ class RunSpec:
     def shape(self) -> "RunSpec":
         """The same description with the members' own fields set to fixed values: equal shapes train together."""
         return replace(self, learning_rate=1.0, weight_decay=0.0, seed=0, warmup=0, clip=0.0)
+
+
+def _are_pairs(value: Any) -> bool:
+    """Whether these are pairs of a name and a value, or can be read so."""
+    listed = isinstance(value, Sequence) and not isinstance(value, str)
+    return listed and all(isinstance(each, list | tuple) and len(each) == 2 for each in value)
 
 
 def spec_from(plain: Mapping[str, Any]) -> RunSpec:

@@ -5,13 +5,14 @@ model's shapes or its task (architecture, length, …); within a cell all learni
 and clippings train together as one group, and the cell's result is the best of them, as in BHBK24 Appendix H.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import product
 from typing import Any
 
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.models.naming import parse_spec
+from separatrix.tasks import tasks
 from separatrix.training.group import Group, halving_rungs
 from separatrix.training.records import Record
 from separatrix.training.spec import MEMBER_FIELDS, RunSpec
@@ -71,6 +72,9 @@ class Sweep:
                 yield f"axis {name} has no values; give at least one"
             elif len({repr(each) for each in values}) < len(values):
                 yield f"axis {name} names a value twice; keep one"
+        for name, values in [*((name, [value]) for name, value in self.base.items()), *self.axes.items()]:
+            for value in values:
+                yield from _value_problems(name, value)
 
     def cells(self) -> list[Cell]:
         """All cells; a run that cannot be raises with everything that is wrong with it."""
@@ -169,9 +173,33 @@ def _means(value: Any, text: str, axis: str) -> bool:
     return False
 
 
-def _run(values: Mapping[str, Any]) -> RunSpec:
-    missing = [name for name in ("task", "architecture", "length", "learning_rate", "steps") if name not in values]
+_ALONE: Mapping[str, Any] = {"task": "index-lookup", "architecture": "", "length": 8, "learning_rate": 1e-3, "steps": 1}
+
+
+def _value_problems(name: str, value: Any) -> Iterable[str]:
+    """What is wrong with a value whatever the others are; lengths, snapshots and parameters depend on others."""
+    if name not in FIELDS or name in ("length", "snapshots", "task_parameters"):
+        return
+    try:
+        if name == "architecture":
+            parse_spec(str(value))
+        elif name == "task":
+            tasks()[str(value)]
+        else:
+            RunSpec(**{**_ALONE, name: value})
+    except SeparatrixError as error:
+        yield str(error)
+
+
+def missing_fields(names: Container[str]) -> Iterable[str]:
+    """That fields are missing without which there is no run, if any are."""
+    missing = [name for name in _ALONE if name not in names]
     if missing:
-        raise SeparatrixError(f"the sweep gives no {', '.join(missing)}; add it to the base or as an axis")
+        yield f"the sweep gives no {', '.join(missing)}; add it to the base or as an axis"
+
+
+def _run(values: Mapping[str, Any]) -> RunSpec:
+    for problem in missing_fields(values):
+        raise SeparatrixError(problem)
     # The canonical short name, so that one model is one name in all records.
     return RunSpec(**{**values, "architecture": str(parse_spec(str(values["architecture"])))})

@@ -14,8 +14,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from separatrix.errors import SeparatrixError
-from separatrix.training.sweep import Sweep
+from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.training.sweep import Sweep, missing_fields
 
 LARGEST_FILE = 1 << 20
 
@@ -46,16 +46,21 @@ def read_sweep(path: Path) -> Sweep:
     try:
         found = SweepFile.model_validate(content)
     except ValidationError as error:
-        problems += [f"{'.'.join(map(str, each['loc']))}: {each['msg'].lower()}" for each in error.errors()]
+        for each in error.errors():
+            place = ".".join(map(str, each["loc"]))
+            unknown = UnknownNameError("entry of a sweep file", place, SweepFile.model_fields)
+            problems.append(str(unknown) if each["type"] == "extra_forbidden" else f"{place}: {each['msg'].lower()}")
         # Go on with what is usable, so that the mistakes inside base and axes are told as well.
-        tables = {
-            key: content[key]
-            for key in ("base", "axes")
-            if isinstance(content.get(key), dict) and all(isinstance(each, list) for each in content[key].values())
-        }
-        found = SweepFile.model_construct(base=content.get("base", {}), axes=tables.get("axes", {}))
+        tables = {key: content[key] for key in ("base", "axes") if isinstance(content.get(key), dict)}
+        axes = tables.get("axes", {})
+        usable = axes if all(isinstance(each, list) for each in axes.values()) else {}
+        found = SweepFile.model_construct(base=tables.get("base", {}), axes=usable)
     try:
         sweep = Sweep(path.stem, found.title or path.stem, found.base, found.axes, found.halving, found.first_goal_ends)
+    except SeparatrixError as error:
+        problems += [str(error), *missing_fields([*found.base, *found.axes])]
+        raise SeparatrixError(f"{path}: {'; '.join(problems)}") from error
+    try:
         sweep.cells()
     except SeparatrixError as error:
         problems.append(str(error))

@@ -9,8 +9,17 @@ from separatrix.arithmetic.codes.families.random_draw import FOUND as DRAWS
 from separatrix.arithmetic.codes.families.random_draw import DrawRule, smallest_draw
 from separatrix.arithmetic.codes.families.random_linear import FOUND as LINEAR_DRAWS
 from separatrix.arithmetic.codes.families.random_linear import generator_rows, smallest_linear_draw
-from separatrix.arithmetic.codes.search import OrbitGroup, best_code, distance_needed, groups, main, orbit_weights
+from separatrix.arithmetic.codes.search import (
+    OrbitGroup,
+    best_code,
+    distance_needed,
+    groups,
+    main,
+    orbit_weights,
+    search_orbits,
+)
 from separatrix.arithmetic.codes.weights import linear_distances
+from separatrix.errors import SeparatrixError
 
 QUARTER = Fraction(1, 4)
 
@@ -116,3 +125,37 @@ def test_the_table_of_erratum_one():
         assert row.best.width == min(width for width in row.widths.values() if width is not None)
         assert row.best.width < row.widths["random-draw"] < paper_width(row.count)
         assert set(row.widths) == set(families())
+
+
+def test_a_width_that_no_orbits_add_up_to_is_not_found():
+    table = orbit_weights(OrbitGroup(8, 5, 8))
+    assert int(table.lengths.min()) == 5
+    assert search_orbits(table, 3, (1, 3), np.random.default_rng(0), swaps=5) is None
+
+
+def test_a_search_among_many_orbits_looks_at_a_part_of_them():
+    """Degree 10 without a group has 1023 orbits, of which 512 are tried for each swap."""
+    table = orbit_weights(OrbitGroup(10, 1, 10))
+    assert len(table.leaders) > 512
+    generator = np.random.default_rng(1)
+    leaders = search_orbits(table, 64, (distance_needed(64, Fraction(1, 2)), 64), generator, swaps=60)
+    assert leaders is not None
+    rows, width = families()["orbit"].rows({"degree": 10, "order": 1, "step": 10, "leaders": list(leaders)})
+    assert width == 64
+    assert linear_distances(rows, width).smallest >= 16
+
+
+def test_random_codes_are_found_from_their_first_width_on():
+    width, seed = smallest_linear_draw(4, range(50), range(4, 20)) or (0, 0)
+    assert linear_distances(generator_rows(seed, 4, width), width).smallest >= distance_needed(width, QUARTER)
+    assert smallest_linear_draw(4, range(50), range(4, width)) is None
+
+
+def test_a_table_without_any_code_says_so():
+    with pytest.raises(SeparatrixError, match="no sign code holds 16777216 vectors within 1/100000"):
+        code_table([1 << 24], Fraction(1, 100000))
+
+
+def test_random_draws_with_too_many_pairs_are_refused():
+    with pytest.raises(SeparatrixError, match="too many pairs"):
+        families()["random-draw"].build(1 << 30, {"width": 64, "seed": 0})

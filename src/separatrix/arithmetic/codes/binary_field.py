@@ -97,14 +97,17 @@ def primitive_polynomial(degree: int) -> int:
         raise SeparatrixError(f"field degree {degree} is outside 1..{MAXIMAL_DEGREE}; give a smaller field")
     order = (1 << degree) - 1
     generator = 2 if degree > 1 else 1
-    for modulus in range((1 << degree) + 1, 1 << (degree + 1), 2):
+    primes = prime_factors(order)
+
+    def primitive(modulus: int) -> bool:
         # The order of x divides 2^degree − 1 and no proper quotient by a prime, so x has exactly that order,
         # which also shows that the polynomial is irreducible.
-        if _reduced_power(generator, order, degree, modulus) == 1 and all(
-            _reduced_power(generator, order // prime, degree, modulus) != 1 for prime in prime_factors(order)
-        ):
-            return modulus
-    raise AssertionError("a primitive polynomial exists for every degree")
+        return _reduced_power(generator, order, degree, modulus) == 1 and all(
+            _reduced_power(generator, order // prime, degree, modulus) != 1 for prime in primes
+        )
+
+    # There is one for every degree.
+    return next(modulus for modulus in range((1 << degree) + 1, 1 << (degree + 1), 2) if primitive(modulus))
 
 
 @final

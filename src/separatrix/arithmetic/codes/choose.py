@@ -36,8 +36,8 @@ def sign_code(
     if code is None:
         raise SeparatrixError(
             f"no {family or 'known'} sign code holds {count} vectors within {max_inner}"
-            f"{' on both sides' if two_sided else ''}; give a smaller count, a larger max_inner"
-            f"{' or another family' if family is not None else ''}"
+            f"{' on both sides' if two_sided else ''}; give a smaller count"
+            f"{', a larger max_inner or another family' if family is not None else ' or a larger max_inner'}"
         )
     return code
 

@@ -34,16 +34,22 @@ def dual_certificate(signs: NDArray[np.int64]) -> NDArray[Any]:
     >>> dual_certificate(np.array([[1, 1], [-1, -1]])).tolist()
     [Fraction(0, 1), Fraction(0, 1)]
     """
+    numerators, denominator = dual_numerators(signs)
+    return np.array([Fraction(int(each), denominator) for each in numerators], dtype=object)
+
+
+def dual_numerators(signs: NDArray[np.int64]) -> tuple[NDArray[Any], int]:
+    """The same w_S as Python ints (k,) over a common denominator."""
     size, width = signs.shape
     gram = fmpz_mat(size, size, (signs @ signs.T).reshape(-1).tolist())
     if size == 0 or int(gram.det()) == 0:
-        return np.array([Fraction(0)] * width, dtype=object)
+        return np.array([0] * width, dtype=object), 1
     solution = fmpq_mat(gram).solve(fmpq_mat(fmpz_mat(size, 1, [1] * size)))
     numerators, denominator = solution.numer_denom()
     multiples = np.array([int(each) for each in numerators.entries()], dtype=object)
-    common = int(denominator)
-    totals = multiples @ signs.astype(object)
-    return np.array([Fraction(int(total), common) for total in totals], dtype=object)
+    if sum(map(abs, multiples.tolist())) < 1 << 62:
+        return (multiples.astype(np.int64) @ signs).astype(object), int(denominator)
+    return multiples @ signs.astype(object), int(denominator)
 
 
 def outside_bound(inner_products: Sequence[Fraction], sparsity: int) -> Fraction | None:

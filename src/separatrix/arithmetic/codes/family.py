@@ -14,6 +14,7 @@ from typing import final
 from separatrix.arithmetic.codes.linear import LinearRule, WeightRange, dropped_places
 from separatrix.arithmetic.codes.sign_code import Parameters, SignCode
 from separatrix.arithmetic.codes.weights import linear_distances
+from separatrix.bit_counts import bits_for
 from separatrix.errors import SeparatrixError
 
 
@@ -65,7 +66,7 @@ class LinearFamily(CodeFamily):
     @final
     def proposals(self, count: int, max_inner: Fraction, two_sided: bool) -> Iterable[Proposal]:
         """Every member, shortened and punctured as far as its proven distance allows."""
-        dimension = message_bits(count)
+        dimension = bits_for(count)
         for member in self.members(dimension, two_sided):
             dropped = member.weights.narrowest(dimension, max_inner, two_sided)
             if dropped is not None:
@@ -80,7 +81,7 @@ class LinearFamily(CodeFamily):
         shortened = integer(parameters, "shortened", 0, length)
         punctured = integer(parameters, "punctured", 0, length - shortened)
         rule = dropped_places(rows, length, shortened, punctured)
-        needed = message_bits(count)
+        needed = bits_for(count)
         if len(rule.rows) < needed:
             raise SeparatrixError(f"this {self.name} code has 2^{len(rule.rows)} words, not {count}; shorten it less")
         used = LinearRule(rule.rows[:needed], rule.width)
@@ -114,15 +115,6 @@ def without_constant(rows: Sequence[int], length: int, parameters: Parameters) -
     constant = integer(parameters, "constant", 0, 1)
     dropped = 1 - integer(parameters, "origin", 0, 1)
     return [row >> dropped for row in rows[1 - constant :]], length - dropped
-
-
-def message_bits(count: int) -> int:
-    """The dimension a linear code needs for ``count`` words.
-
-    >>> message_bits(16), message_bits(17)
-    (4, 5)
-    """
-    return (count - 1).bit_length()
 
 
 def integer(parameters: Parameters, name: str, lowest: int, highest: int) -> int:

@@ -14,7 +14,7 @@ from separatrix.atlas.explorer.look import traced
 from separatrix.atlas.explorer.maps import attention_of, picture, rounded
 from separatrix.atlas.explorer.requests import Compare, Setting
 from separatrix.atlas.explorer.runs import opened, snapshot_file, snapshot_steps
-from separatrix.atlas.explorer.trace import Reals
+from separatrix.atlas.trace import Reals
 from separatrix.constructions import constructions
 from separatrix.networks import Integers
 from separatrix.progress import report
@@ -114,7 +114,7 @@ def _constructed(
     names = offered if request.construction is None else [request.construction]
     for name in names:
         setting = Setting(construction=name, length=length, parameters=changed)
-        run = traced(setting, built(setting), cells, promised=True)
+        run = traced(setting, built(setting), cells, promised=True, position=position)
         found = attention_of(run, request.layer, request.head, position, read)
         if found["kind"] == "positions" or request.construction is not None:
             share = None

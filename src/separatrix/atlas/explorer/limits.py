@@ -46,13 +46,13 @@ class Limits:
             "--max-seconds": 0 < self.max_seconds <= 86400,
             "--max-training-seconds": 0 < self.max_training_seconds <= 7 * 86400,
             "--workers": 1 <= self.workers <= 64,
-            "--max-memory": self.max_memory >= 256 << 20,
+            "--max-memory": self.max_memory >= 512 << 20,
         }
         wrong = [option for option, right in checks.items() if not right]
         if wrong:
             raise SeparatrixError(
                 f"{' and '.join(wrong)} out of range; choose lengths from 2 to 2^20, seconds above 0, 1 to 64 workers "
-                "and at least 256M of memory"
+                "and at least 512M of memory"
             )
 
     def check_length(self, length: int) -> None:

@@ -18,7 +18,7 @@ from separatrix.atlas.explorer.building import (
 from separatrix.atlas.explorer.limits import ExplorerError
 from separatrix.atlas.explorer.maps import attention_of, rounded
 from separatrix.atlas.explorer.requests import Look, Setting
-from separatrix.atlas.explorer.trace import Reals, Trace, slots_of, trace
+from separatrix.atlas.trace import Reals, Trace, rows_to_run, slots_of, trace
 from separatrix.certificates import Claim
 from separatrix.certificates.certificate import size_of
 from separatrix.constructions import Built, constructions
@@ -36,12 +36,12 @@ def look(request: Look) -> dict[str, Any]:
     chosen = constructions()[setting.construction]
     cells = cells_of(request.input, made.task, made.length)
     promised = bool(to_numpy(made.task.admissible(cells[None], made.length))[0])
-    run = traced(setting, made, cells, promised)
     expected, read = _expected(made, cells, promised)
     positions = made.network.positions
     position = read[-1] if request.position is None and read else request.position or 0
     if position >= positions:
         raise ExplorerError(f"position {position} is not there; this input has 0 to {positions - 1}")
+    run = traced(setting, made, cells, promised, position)
     own = own_gain(setting)
     return {
         "theorem": chosen.theorem,
@@ -61,6 +61,7 @@ def look(request: Look) -> dict[str, Any]:
             "promised": promised,
         },
         "answers": _answers(made, run, expected, read),
+        "not_run": sum(run.readout(place) is None for place in read),
         "margin": _margin(run, expected, read),
         "position": position,
         "stages": _stages(run, position),
@@ -68,10 +69,12 @@ def look(request: Look) -> dict[str, Any]:
     }
 
 
-def traced(setting: Setting, made: Built, cells: Integers, promised: bool) -> Trace:
-    """The run of an input; one that breaks the promise may be one that cannot be run."""
+def traced(setting: Setting, made: Built, cells: Integers, promised: bool, position: int) -> Trace:
+    """The run of an input, this position included; an input that breaks the promise may be one that cannot be run."""
     try:
-        return _traced(setting.model_dump_json(), cells.tobytes(), cells.shape)
+        # One run serves all positions, unless it is too long to be run whole.
+        whole = len(rows_to_run(made.network, ())) == made.network.positions
+        return _traced(setting.model_dump_json(), cells.tobytes(), cells.shape, () if whole else (position,))
     except (IndexError, OverflowError) as error:
         if promised:
             raise
@@ -81,11 +84,11 @@ def traced(setting: Setting, made: Built, cells: Integers, promised: bool) -> Tr
 
 
 @lru_cache(maxsize=KEPT)
-def _traced(text: str, data: bytes, shape: tuple[int, ...]) -> Trace:
+def _traced(text: str, data: bytes, shape: tuple[int, ...], first: tuple[int, ...]) -> Trace:
     setting = Setting.model_validate_json(text)
     made = built(setting)
     cells = numpy.frombuffer(data, dtype=numpy.int64).reshape(shape)
-    return trace(made.network, cells, running_arithmetic(setting, made))
+    return trace(made.network, cells, running_arithmetic(setting, made), first)
 
 
 def _expected(made: Built, cells: Integers, promised: bool) -> tuple[Integers | None, list[int]]:
@@ -97,16 +100,13 @@ def _expected(made: Built, cells: Integers, promised: bool) -> tuple[Integers | 
     return to_numpy(targets)[0], numpy.nonzero(to_numpy(read)[0])[0].tolist()
 
 
-def _row(made_at: str, position: int) -> int:
-    """Where the readout of a position stands."""
-    return position if made_at == "every" else 0
-
-
 def _answers(made: Built, run: Trace, expected: Integers | None, read: list[int]) -> list[dict[str, Any]]:
-    at = run.network.readout.at
     found: list[dict[str, Any]] = []
     for position in read:
-        given = run.answers[_row(at, position)].tolist()
+        readout = run.readout(position)
+        if readout is None:
+            continue
+        given = readout[1].tolist()
         right = None if expected is None else expected[position].tolist()
         found.append(
             {
@@ -121,13 +121,15 @@ def _answers(made: Built, run: Trace, expected: Integers | None, read: list[int]
 
 def _margin(run: Trace, expected: Integers | None, read: list[int]) -> dict[str, Any] | None:
     """How far the readouts of this input are from being wrong; below 0 where one is. None where that is unknown."""
-    if expected is None or not read:
+    margins = {
+        place: _distance(run, run.arithmetic.to_float64(readout[0]), expected[place])
+        for place in read
+        if expected is not None and (readout := run.readout(place)) is not None
+    }
+    if not margins:
         return None
-    values = run.arithmetic.to_float64(run.raw)
-    at = run.network.readout.at
-    margins = [_distance(run, values[_row(at, place)], expected[place]) for place in read]
-    worst = int(numpy.argmin(margins))
-    return {"readout": float(margins[worst]), "position": read[worst]}
+    worst = min(margins, key=lambda place: margins[place])
+    return {"readout": margins[worst], "position": worst}
 
 
 def _distance(run: Trace, values: Reals, answer: RawArray) -> float:
@@ -146,11 +148,14 @@ def _stages(run: Trace, position: int) -> list[dict[str, Any]]:
     """The stream of one position after every step, by slots, and the readout."""
     found: list[dict[str, Any]] = []
     for stage in run.stages:
-        values = run.arithmetic.to_float64(stage.stream[position])
+        stream = run.at(stage, position)
+        if stream is None:
+            break
+        values = run.arithmetic.to_float64(stream)
         slots = [{"name": name, "values": rounded(values[place])} for name, place in slots_of(run.network, stage)]
         found.append({"title": stage.title, "kind": stage.kind, "slots": slots})
-    at, positions = run.network.readout.at, run.network.positions
-    if at == "every" or position == positions - 1:
-        readout = run.arithmetic.to_float64(run.raw[_row(at, position)])
-        found.append({"title": "readout", "kind": "readout", "slots": [{"name": "output", "values": rounded(readout)}]})
+    readout = run.readout(position)
+    if readout is not None:
+        values = rounded(run.arithmetic.to_float64(readout[0]))
+        found.append({"title": "readout", "kind": "readout", "slots": [{"name": "output", "values": values}]})
     return found

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from separatrix.atlas.explorer.trace import Reals, Trace
+from separatrix.atlas.trace import Reals, Trace
 from separatrix.networks import Attention
 
 LARGEST_MAP = 512

@@ -146,6 +146,7 @@ class LookReply(Reply):
     own_gain: str | None
     input: CheckedInput
     answers: list[AnswerAt]
+    not_run: int = Field(description="Positions that are read and were not run, because each attends to all pairs.")
     margin: Margin | None
     position: int
     stages: list[StageReply]

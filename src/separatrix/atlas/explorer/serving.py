@@ -17,25 +17,61 @@ from separatrix.errors import SeparatrixError
 
 MOST_CONNECTIONS = 256
 SECONDS_FOR_HEADERS = 10.0
+SECONDS_FOR_ANSWERS = 30.0
+"""How long a client may leave an answer unread."""
 SECONDS_TO_END = 2
 
 
 class ImpatientProtocol(H11Protocol):
-    """Closes a connection whose first request has not arrived after some seconds."""
+    """Closes a connection that does not finish the headers of a request, or does not take its answer, in time.
+
+    The clock of the headers runs from the connection on, and for a later request from its first byte on; in between
+    uvicorn's own time to keep a connection alive counts.
+    """
 
     def connection_made(self, transport: Any) -> None:
         """Start the clock."""
+        self._headers: asyncio.TimerHandle | None = None
+        self._answer: asyncio.TimerHandle | None = None
         super().connection_made(transport)
-        self._clock = self.loop.call_later(SECONDS_FOR_HEADERS, self._give_up)
+        self._watch_headers()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the clock."""
-        self._clock.cancel()
+        """Stop the clocks."""
+        for clock in (self._headers, self._answer):
+            if clock is not None:
+                clock.cancel()
         super().connection_lost(exc)
 
+    def data_received(self, data: bytes) -> None:
+        """Stop the clock when a whole request has come, start it with the first byte of the next."""
+        super().data_received(data)
+        self._watch_headers()
+
+    def pause_writing(self) -> None:
+        """The client does not read: start the clock of the answer."""
+        super().pause_writing()
+        if self._answer is None:
+            self._answer = self.loop.call_later(SECONDS_FOR_ANSWERS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """The client reads on."""
+        if self._answer is not None:
+            self._answer.cancel()
+            self._answer = None
+        super().resume_writing()
+
+    def _watch_headers(self) -> None:
+        cycle = cast("RequestResponseCycle | None", self.cycle)  # None until the first request has come
+        waiting = cycle is None or cycle.response_complete
+        if waiting and self._headers is None:
+            self._headers = self.loop.call_later(SECONDS_FOR_HEADERS, self._give_up)
+        elif not waiting and self._headers is not None:
+            self._headers.cancel()
+            self._headers = None
+
     def _give_up(self) -> None:
-        # None until the first request has come.
-        if cast("RequestResponseCycle | None", self.cycle) is None and not self.transport.is_closing():
+        if not self.transport.is_closing():
             self.transport.close()
 
 
@@ -67,7 +103,7 @@ def serve(
 ) -> None:
     """Answer until Ctrl-C; ``ready`` is called when the first request can be answered."""
     config = uvicorn.Config(
-        make_app(store, limits, hosts_for(host, names)), log_level="warning", access_log=False, server_header=False,
+        make_app(store, limits, hosts_for(host, names)), log_level="error", access_log=False, server_header=False,
         http=ImpatientProtocol, ws="none", limit_concurrency=MOST_CONNECTIONS, timeout_keep_alive=10,
         timeout_graceful_shutdown=SECONDS_TO_END, proxy_headers=False,
     )  # fmt: skip
@@ -75,6 +111,8 @@ def serve(
     # Ctrl-C is how a server ends: uvicorn has shut down when it passes the signal on.
     with suppress(KeyboardInterrupt):
         asyncio.run(server.serve(sockets=[listening]))
+    if server.not_told is not None:
+        raise server.not_told
 
 
 class _Server(uvicorn.Server):
@@ -83,9 +121,15 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._ready = ready
+        self.not_told: OSError | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, then tell."""
         await super().startup(sockets)
-        if not self.should_exit:
+        if self.should_exit:
+            return
+        try:
             self._ready()
+        except OSError as error:
+            # Output that cannot be written: shut down in order, then say so.
+            self.not_told, self.should_exit = error, True

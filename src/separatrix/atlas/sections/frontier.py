@@ -80,17 +80,15 @@ class FrontierSection(RecordedSection):
             axes.figure.legend(*handles, loc="outside lower center", frameon=False, fontsize=8, ncols=3)
 
         caption = f"The narrowest networks certified for all inputs of length N, in fixed point with Kc = {EXPONENT}."
-        return [draw("frontier-widths", caption, paint, 6.0, 4.2)]
+        return [draw("frontier-widths", caption, paint, 6.0, 4.2).with_origin(_decided_here(results))]
 
     def body(self, results: Results) -> str:
         """The figure, a table of what was decided here, and one for each recorded survey."""
         rows = [(row["construction"], *(_at(row["points"], 2**power) for power in POWERS)) for row in results["rows"]]
-        origin = Origin("proved", "all inputs of each length", results["rows"][0]["command"], "fixed point").plain()
         caption = f"Width and addresses of the narrowest certified network, Kc = {results['exponent']}; – was not asked"
         here = html_table(("construction", *(f"N = {2**power:,}" for power in POWERS)), rows, caption)
-        return (
-            f"{figure_slot('frontier-widths')}{here}{origin_line(origin)}{''.join(map(_recorded, results['recorded']))}"
-        )
+        recorded = "".join(map(_recorded, results["recorded"]))
+        return f"{figure_slot('frontier-widths')}{here}{origin_line(_decided_here(results))}{recorded}"
 
     def table(self, results: Results) -> Table:
         """The narrowest width at each length."""
@@ -141,14 +139,18 @@ def _recorded(record: Results) -> str:
     made = record["provenance"]
     version = str(made.get("versions", {}).get("separatrix", ""))
     origin = Origin("recorded", record["file"], made["command"], made["arithmetic"], made["seed"], version).plain()
+    points = record["points"]
+    lengths = sorted({point["length"] for point in points})
     rows = [
-        tuple(point[key] for key in ("length", "exponent", "width", "precision", "code")) for point in record["points"]
+        (f"Kc = {exponent}", *(_at([point for point in points if point["exponent"] == exponent], n) for n in lengths))
+        for exponent in sorted({point["exponent"] for point in points})
     ]
-    headings = ("N", "Kc", "width", "p", "addresses")
-    return (
-        f"<h2>{escape(record['construction'])}, recorded</h2>"
-        f"{html_table(headings, rows, numbers=(0, 1, 2, 3))}{origin_line(origin)}"
-    )
+    table = html_table(("precision", *(f"N = {length:,}" for length in lengths)), rows)
+    return f"<section><h2>{escape(record['construction'])}, recorded</h2>{table}{origin_line(origin)}</section>"
+
+
+def _decided_here(results: Results) -> Results:
+    return Origin("proved", "all inputs of each length", results["rows"][0]["command"], "fixed point").plain()
 
 
 SECTION = FrontierSection()

@@ -129,13 +129,18 @@ def _entry(experiment: "Experiment", runs: "RunSource") -> dict[str, Any]:
 
 
 def _origin(data: "FigureData", command: str) -> dict[str, Any]:
-    """Where the runs of a figure were trained: the devices and versions of their records."""
+    """Where the runs of a figure were trained."""
     records = [cell.record for cell in data.cells.values() if cell.record is not None]
+    return _recorded(records, f"{{count}} of {len(data.cells)} cells", command)
+
+
+def _recorded(records: "list[Record]", what: str, command: str) -> dict[str, Any]:
+    """The origin of runs: the devices, versions, numbers and seed of their records; ``what`` may name their count."""
     devices = dict.fromkeys(str(record.environment.get("device_name", "unknown device")) for record in records)
     versions = dict.fromkeys(str(record.environment.get("separatrix", "")) for record in records)
     precisions = dict.fromkeys(record.spec.precision for record in records)
     seeds = {record.spec.seed for record in records}
-    reach = f"{len(records)} of {len(data.cells)} cells, on {', '.join(devices)}" if records else "no record yet"
+    reach = f"{what.format(count=len(records))}, on {', '.join(devices)}" if records else "no record yet"
     seed = seeds.pop() if len(seeds) == 1 else None
     return Origin("recorded", reach, command, ", ".join(precisions), seed, ", ".join(filter(None, versions))).plain()
 
@@ -172,19 +177,45 @@ def marks(records: "Iterable[Record]") -> dict[str, dict[str, Any]]:
     return found
 
 
-def learned(records: "Iterable[Record]") -> dict[str, list[dict[str, Any]]]:
-    """For each architecture: task, model and the best accuracy at every length."""
+def learned(records: "Iterable[Record]") -> dict[str, dict[str, Any]]:
+    """The learned frontier of each architecture: for every task and model the best accuracy at each length, the longest
+    length that was learned, the shortest that was not, and the longest that a lower bound leaves open to any weights.
+    """
     from separatrix.models.naming import parse_spec
 
-    found: dict[str, dict[tuple[str, str], dict[str, Any]]] = {}
+    held: dict[str, dict[tuple[str, str], list[Record]]] = {}
     for record in records:
         key = (record.spec.task, record.spec.architecture)
         for name in dict.fromkeys(parse_spec(record.spec.architecture).layers):
-            _keep_best(found.setdefault(name, {}).setdefault(key, {}), record)
+            held.setdefault(name, {}).setdefault(key, []).append(record)
     return {
-        name: [{"task": task, "model": model, "lengths": lengths} for (task, model), lengths in sorted(rows.items())]
-        for name, rows in sorted(found.items())
+        name: {
+            "rows": [_climbed(task, model, runs) for (task, model), runs in sorted(rows.items())],
+            "origin": _recorded(
+                [record for runs in rows.values() for record in runs], "{count} runs", "separatrix runs list"
+            ),
+        }
+        for name, rows in sorted(held.items())
     }
+
+
+def _climbed(task: str, model: str, records: "list[Record]") -> dict[str, Any]:
+    from separatrix.models.naming import parse_spec
+    from separatrix.training.learned_frontier import PRECISION_BITS, longest_possible
+
+    lengths: dict[str, Any] = {}
+    for record in records:
+        _keep_best(lengths, record)
+    reached = {int(length): best["accuracy"] >= LEARNED for length, best in lengths.items()}
+    run = records[0].spec
+    bits = PRECISION_BITS[run.precision]
+    bound, claim = longest_possible(parse_spec(model), run, bits)
+    return {
+        "task": task, "model": model, "lengths": lengths,
+        "learned": max((length for length, good in reached.items() if good), default=None),
+        "not_learned": min((length for length, good in reached.items() if not good), default=None),
+        "bound": bound, "bound_claim": claim, "bits": bits,
+    }  # fmt: skip
 
 
 def _keep_best(lengths: dict[str, Any], record: "Record") -> None:

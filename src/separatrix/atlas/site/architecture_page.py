@@ -5,7 +5,7 @@ from html import escape
 from separatrix.atlas.html import table as html_table
 from separatrix.atlas.section import Results
 from separatrix.atlas.site.cells import TITLES
-from separatrix.atlas.site.components import command_block, definitions, missing, number, origin_line, part, percent
+from separatrix.atlas.site.components import definitions, missing, number, origin_line, part, percent
 from separatrix.atlas.site.front import verdict_chip
 from separatrix.atlas.site.shell import Page
 
@@ -99,22 +99,36 @@ def _can(row: Results, sections: Results) -> str:
 
 
 def _learned(row: Results, sections: Results) -> str:
-    found = sections["training"]["learned"].get(row["name"], [])
+    found = sections["training"]["learned"].get(row["name"])
     if not found:
         body = missing(
             "No run of this architecture is recorded. Train one:",
             f"separatrix train index-lookup '{row['model']}' --length 50",
         )
-    else:
-        lengths = sorted({int(length) for each in found for length in each["lengths"]})
-        headings = ("task", "model", *(f"N = {number(length)}" for length in lengths))
-        rows = [
-            (each["task"], each["model"], *(_best(each["lengths"].get(str(length))) for length in lengths))
-            for each in found
-        ]
-        body = html_table(headings, rows, "Best recorded accuracy", numbers=tuple(range(2, len(headings))))
-        body += command_block("separatrix runs list")
-    return part("learned", "What it learned", body)
+        return part("learned", "What it learned", body)
+    rows = found["rows"]
+    lengths = sorted({int(length) for each in rows for length in each["lengths"]})
+    headings = ("task", "model", "learned to N", "not at N", "no weights beyond N", *(f"N = {n:,}" for n in lengths))
+    shown = [
+        (
+            each["task"], each["model"], _length(each["learned"]), _length(each["not_learned"]), _length(each["bound"]),
+            *(_best(each["lengths"].get(str(length))) for length in lengths),
+        )
+        for each in rows
+    ]  # fmt: skip
+    caption = (
+        "The learned frontier: the longest input learned to 99 %, the shortest tried and not learned, the longest that "
+        "a lower bound leaves open to any weights, and the best accuracy at each length"
+    )
+    table = html_table(
+        headings, shown, caption, numbers=tuple(range(2, len(headings))),
+        links=[f"../tasks/{each['task']}.html#training" for each in rows],
+    )  # fmt: skip
+    return part("learned", "What it learned", f"{table}{origin_line(found['origin'])}")
+
+
+def _length(value: int | None) -> str:
+    return "–" if value is None else number(value)
 
 
 def _best(found: Results | None) -> str:

@@ -19,7 +19,7 @@ def example_html(task: Results, example: Results) -> str:
         drawn = ""
     else:
         drawn = strip(task, example)
-    return f'<div class="example">{drawn}<pre class="picture">{escape(example["picture"])}</pre></div>'
+    return f'<div class="example">{drawn}<pre class="picture" tabindex="0">{escape(example["picture"])}</pre></div>'
 
 
 def strip(task: Results, example: Results) -> str:

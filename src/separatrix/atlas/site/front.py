@@ -116,11 +116,16 @@ def _stories(sections: Results, grid: Grid) -> str:
             f'<li><a class="story" href="tasks/{escape(task)}.html"><h2>{escape(titles[task])}</h2><p>'
             f"{_side(TITLES[able], grid.cell(task, able).verdict)} "
             f"{_side(TITLES[unable], grid.cell(task, unable).verdict)}</p>"
-            f'<p class="quiet">Width {escape(upper.text)} is {WORD_OF[upper.kind]} at N = {grid.lengths[grid.length]:,}'
-            f"; at N = {length_text(grid.lengths[far])} the other needs width {escape(lower)} at p = "
-            f"{grid.precisions[grid.precision]}.</p></a></li>"
+            f'<p class="quiet">Width {escape(upper.text)} is {WORD_OF[upper.kind]} at '
+            f"{_unbroken(f'N = {grid.lengths[grid.length]:,}')}; at {_unbroken(f'N = {grid.lengths[far]:,}')} the "
+            f"other needs width {escape(lower)} {_unbroken(f'at p = {grid.precisions[grid.precision]}')}.</p></a></li>"
         )
     return f'<ul class="stories" aria-label="Three separations">{"".join(cards)}</ul>'
+
+
+def _unbroken(text: str) -> str:
+    """Words that stay on one line."""
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _side(model: str, verdict: str) -> str:

@@ -259,6 +259,10 @@ def _reproduce(entry: Results, row: Results, names: list[str], sections: Results
         ]
         if name in sections["protocols"]["runs"]:
             commands.append((f"conversation of {name}", sections["protocols"]["runs"][name]["origin"]["command"]))
-    commands += [("training", each["train_command"]) for each in sections["training"]["rows"] if each["task"] == task]
+    commands += [
+        (f"training, {each['figure']}", each["train_command"])
+        for each in sections["training"]["rows"]
+        if each["task"] == task
+    ]
     listed = "".join(f"<dt>{escape(what)}</dt><dd>{command_block(command)}</dd>" for what, command in commands)
     return part("reproduce", "Get each number again", f'<dl class="commands">{listed}</dl>')

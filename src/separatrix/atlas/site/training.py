@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from separatrix.atlas.section import Results
-from separatrix.atlas.site.components import badge, figure_slot, files_slot, missing, origin_line
+from separatrix.atlas.site.components import figure_slot, files_slot, missing, origin_line
 
 
 def heat_table(
@@ -26,8 +26,8 @@ def heat_table(
         f'<tr><th scope="row">{escape(row)}</th>{"".join(cell(row, column) for column in columns)}</tr>' for row in rows
     )
     return (
-        f'<div class="scroll"><table class="heat-map" data-kind="{kind}"><caption>{escape(caption)}</caption>'
-        f'<thead><tr><th scope="col">model \\ N</th>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+        f'<div class="scroll" tabindex="0"><table class="heat-map" data-kind="{kind}"><caption>{escape(caption)}'
+        f'</caption><thead><tr><th scope="col">model \\ N</th>{head}</tr></thead><tbody>{body}</tbody></table></div>'
     )
 
 
@@ -65,10 +65,10 @@ def experiment_article(row: Results, heading: str = "h2") -> str:
         row["remarks"] if row["recorded"] else [each for each in row["remarks"] if not each.startswith("No record")]
     )
     said = "".join(f"<li>{escape(remark)}</li>" for remark in remarks)
-    printed = f" {badge('printed')}" if row["paper"] else ""
     return (
         f'<article class="experiment" id="experiment-{escape(row["figure"])}"><{heading}>{escape(row["title"])}'
-        f'</{heading}><p class="quiet">{escape(row["source"])}{printed}</p>{state}'
+        f'</{heading}><p class="quiet">{escape(row["source"])}</p>{state}'
         f'<div class="side-by-side">{"".join(tables)}</div>{drawn}<ul class="remarks">{said}</ul>'
-        f"{origin_line(row['origin']) if row['recorded'] else ''}</article>"
+        f"{origin_line(row['origin']) if row['recorded'] else ''}"
+        f"{origin_line(row['paper']['origin']) if row['paper'] else ''}</article>"
     )

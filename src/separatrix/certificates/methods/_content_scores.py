@@ -35,6 +35,7 @@ from separatrix.certificates.methods._streams import reads
 from separatrix.certificates.verdict import SuspicionError, UnsupportedError
 from separatrix.networks import Head
 from separatrix.networks.evaluate import mask_of
+from separatrix.progress import tracked
 
 
 def matched(cells: Cells, recall: Recall, head: Head) -> Matched:
@@ -85,7 +86,7 @@ def _symbols(cells: Cells, recall: Recall, head: Head) -> Matched:
     ranked = numpy.take_along_axis(powers, order, axis=1)
     sums = numpy.concatenate([numpy.zeros((len(ranked), 1), numpy.int64), ranked.cumsum(axis=1)], axis=1)
     worst = Matched(arithmetic.largest, -1, last, ())
-    for query in recall.queries:
+    for query in tracked(recall.queries, "query positions of layer 1"):
         seen = mask_of(head, numpy.array([query]), cells.network.positions)[0]
         itself = int(seen[query])
         asked = int(seen[2 * recall.pairs :].sum()) - itself

@@ -20,6 +20,7 @@ from separatrix.certificates.methods._streams import columns, filled, reads
 from separatrix.certificates.verdict import UnsupportedError
 from separatrix.networks import ExactMatrix, FeedForward, Network
 from separatrix.networks.evaluate import affine
+from separatrix.progress import tracked
 
 AT_A_TIME = 1 << 17
 MOST_POINTS = 1 << 27
@@ -45,32 +46,35 @@ class Placed:
         rows = filled(self.network, self.slots, tokens, numpy.ones_like(tokens), self.arithmetic)
         return whole_part(rows, self.arithmetic, "embedded tokens")
 
-    def bits(self, tokens: Raw, position: int) -> Raw:
-        """What is written for tokens at a position, by the network's own evaluation: (tokens, columns)."""
+    def bits(self, tokens: Raw, position: int) -> tuple[Raw, Raw]:
+        """What is written for tokens at a position, by the network's own evaluation: places among ``columns``, and what
+        is written there, (tokens, places); all other coordinates stay 0."""
         slots, layer = reads(self.network, self.layer.inner), self.layer
         stream = filled(self.network, slots, tokens, numpy.full(len(tokens), position), self.arithmetic)
         inner = whole(layer.inner, "the first feed-forward")[:, columns(self.network, slots)].astype(object)
         most = numpy.maximum(inner, 0) @ stream.max(axis=0) + numpy.minimum(inner, 0) @ stream.min(axis=0)
-        # Units that no token makes positive add nothing.
+        # Units that no token makes positive add nothing, and a coordinate without any unit or bias has nothing.
         on = numpy.nonzero(most + whole(layer.inner_bias, "a bias", self.arithmetic.largest)[:, 0] > 0)[0]
+        outer, bias = layer.outer.numerators[self.columns], layer.outer_bias.numerators[self.columns, 0]
+        places = numpy.nonzero(outer[:, on].any(axis=1) | (bias != 0))[0]
 
         def part(matrix: ExactMatrix, *which: Raw) -> ExactMatrix:
             return ExactMatrix(matrix.numerators[numpy.ix_(*which)], matrix.denominator)
 
-        first = numpy.zeros(1, dtype=numpy.int64)
+        first, there = numpy.zeros(1, dtype=numpy.int64), self.columns[places]
         inside = part(layer.inner, on, columns(self.network, slots)), part(layer.inner_bias, on, first)
-        outside = part(layer.outer, self.columns, on), part(layer.outer_bias, self.columns, first)
+        outside = part(layer.outer, there, on), part(layer.outer_bias, there, first)
         hidden = self.arithmetic.relu(affine(*inside, stream, self.arithmetic))
         written = affine(*outside, hidden, self.arithmetic)
         if ((written != 0) & (written != self.arithmetic.largest)).any():
             raise UnsupportedError("the values of the attention are not all 0 or 1; the method needs that")
-        return written // self.arithmetic.largest
+        return places, written // self.arithmetic.largest
 
     def chunks(self) -> Iterator[Raw]:
         """All numbers, some at a time."""
         return (
             numpy.arange(first, min(first + AT_A_TIME, self.modulus + 1))
-            for first in range(1, self.modulus + 1, AT_A_TIME)
+            for first in tracked(range(1, self.modulus + 1, AT_A_TIME), "numbers")
         )
 
     def used(self) -> Raw:
@@ -78,7 +82,8 @@ class Placed:
         found = numpy.zeros((len(self.members), len(self.columns)), dtype=numpy.int64)
         for tokens in self.chunks():
             for kind, position in enumerate(self.members):
-                found[kind] |= self.bits(tokens, position).max(axis=0)
+                places, bits = self.bits(tokens, position)
+                found[kind, places] |= bits.max(axis=0)
         return found
 
 
@@ -130,16 +135,16 @@ def _parts(own: Raw, window: Raw, placed: Placed) -> tuple[Raw, Raw, Raw]:
     # Token M has residue 0, token 1 residue 1.
     ends = numpy.array([placed.modulus, 1])
     start = placed.own(ends)[0] @ own.T
-    values = numpy.stack([placed.bits(ends, position) @ window.T for position in placed.members])
+    written = [placed.bits(ends, position) for position in placed.members]
+    values = numpy.stack([bits @ window[:, places].T for places, bits in written])
     constants, factors = values[:, 0], values[:, 1] - values[:, 0]
     for tokens in placed.chunks():
         residues = (tokens % placed.modulus)[:, None]
         if (placed.own(tokens) @ own.T != residues + start).any():
             raise UnsupportedError("the search does not read the own number as its residue")
         for kind, position in enumerate(placed.members):
-            bits = placed.bits(tokens, position)
-            used = numpy.nonzero(bits.any(axis=0))[0]
-            if (bits[:, used] @ window[:, used].T != residues * factors[kind] + constants[kind]).any():
+            places, bits = placed.bits(tokens, position)
+            if (bits @ window[:, places].T != residues * factors[kind] + constants[kind]).any():
                 raise UnsupportedError("the search does not read numbers of the window as their residues")
     if (factors < 0).any():
         raise UnsupportedError("the search subtracts numbers; the method covers sums")

@@ -70,7 +70,7 @@ def difference_table(asked: SignVectors, known: SignVectors, arithmetic: FixedPo
     if int(numpy.maximum(abs(plus), abs(minus)).sum()) > arithmetic.largest**2:
         raise UnsupportedError("scores may leave the range; a larger Kc keeps them inside")
     words, rule = numpy.arange(asked.rule.count), asked.rule
-    spans = [words[start : start + WORDS] for start in range(0, len(words), WORDS)]
+    spans = tracked([words[start : start + WORDS] for start in range(0, len(words), WORDS)], "words of the code")
     return numpy.concatenate([numpy.where(rule.signs(span) > 0, plus, minus).sum(axis=1) for span in spans])
 
 

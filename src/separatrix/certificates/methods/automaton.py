@@ -22,6 +22,7 @@ from separatrix.certificates.verdict import Claim, Method, SuspicionError, Token
 from separatrix.networks import RecurrentNetwork
 from separatrix.networks.evaluate import decode
 from separatrix.networks.recurrent import RecurrentCell
+from separatrix.progress import tracked
 
 LARGEST_STATES = 1 << 17
 LARGEST_HISTORY = 1 << 30
@@ -78,7 +79,7 @@ def explore(network: RecurrentNetwork, claim: Claim, symbols: int) -> Automaton:
     frontier: RawArray = cell.initial[None, :]
     rows: list[list[int]] = []
     answers: list[int] = []
-    for _ in range(claim.length):
+    for _ in tracked(range(claim.length), "tokens read"):
         fresh: list[RawArray] = []
         for first in range(0, len(frontier), at_once):
             states = frontier[first : first + at_once]
@@ -143,7 +144,7 @@ def wrong_string(pairs: Product, length: int) -> Tokens | None:
         raise UnsupportedError(f"some string is answered wrongly, but none of length {length} was looked for: too long")
     # can_fail[t]: the pairs from which some t tokens lead to a bad pair; a missing successor leads nowhere.
     can_fail = [pairs.bad]
-    for _ in range(length):
+    for _ in tracked(range(length), "strings that fail"):
         after = numpy.append(can_fail[-1], False)[pairs.following]
         can_fail.append(numpy.asarray(after.any(axis=1)))
     if not can_fail[length][0]:

@@ -46,7 +46,7 @@ class FixedRecalling(Recalling):
         cells, head, arithmetic = self.cells, self.fetch, self.arithmetic
         keys, queries = cells.projected(head.key, rows), cells.projected(head.query, stream)
         scores = cells.inside(arithmetic.matmul(queries, keys.T), "a score of the second layer")
-        for query in tracked(self.recall.queries, "query positions"):
+        for query in tracked(self.recall.queries, "query positions of layer 2"):
             pairs = numpy.arange(self.recall.pairs_before(query))
             weights = weights_of(head, scores[None, pairs], mask_of(head, numpy.array([query]), len(rows)), arithmetic)[
                 0

@@ -30,6 +30,7 @@ from separatrix.certificates.methods._streams import (
 from separatrix.certificates.methods._token_scores import match_and_other
 from separatrix.certificates.verdict import Claim, Method, SuspicionError, UnsupportedError
 from separatrix.networks import Attention, ExactMatrix, Network
+from separatrix.progress import tracked
 
 WHAT = "the first layer"
 
@@ -114,7 +115,7 @@ class _Examination:
 
         rows = [written(row, self.head, self.live, self.arithmetic, WHAT) for row in self.rows()]
         # Each different row of what is kept once, at the first position that has it.
-        for place in (1 + numpy.unique(kept[1:last], axis=0, return_index=True)[1]).tolist():
+        for place in tracked((1 + numpy.unique(kept[1:last], axis=0, return_index=True)[1]).tolist(), "positions"):
             for right, box in enumerate(rows):
                 bad = numpy.nonzero(bits(box, place) != right)[0]
                 if len(bad):

@@ -25,6 +25,7 @@ from separatrix.certificates.methods._numbers import Raw, fixed_point
 from separatrix.certificates.methods._streams import by_token, columns, filled, live_slots, reads
 from separatrix.certificates.verdict import Claim, Method, SuspicionError, UnsupportedError
 from separatrix.networks import Attention, FeedForward, Network
+from separatrix.progress import tracked
 
 Polynomial = tuple[Raw, Raw]
 """Products (n, k) of indicators, each a position times the most tokens plus the number of a token there, ascending,
@@ -118,7 +119,7 @@ class _Examination:
         sizes = numpy.array([len(tokens) for tokens in cells.tokens])[cells.of]
         most = sizes[places].max(axis=0)
         head, bits = counting_head(self.network, second), numpy.zeros((len(positions), *most), dtype=numpy.int64)
-        for choices in product(*[range(size) for size in most]):
+        for choices in tracked(list(product(*[range(size) for size in most])), "choices of tokens"):
             own, *held = (cells.token(places[:, number], choice) for number, choice in enumerate(choices))
             box = self.after(second, positions, own, attended, held)
             bits[(slice(None), *choices)] = handed_on(head, self.live, box, self.arithmetic)

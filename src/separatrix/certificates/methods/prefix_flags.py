@@ -80,7 +80,7 @@ class Walk:
         nothing: Found = self.lookup.nothing if self.lookup else ()
         places = frozenset({(0, nothing, self.language.start)})
         known: dict[tuple[frozenset[Place], int], Round] = {}
-        for position, number in enumerate(self.table_numbers):
+        for position, number in enumerate(tracked(self.table_numbers, "rounds of prefixes")):
             self.history.append(places)
             # From some position on the same places recur with the same table, so that most rounds cost nothing.
             step = known.get((places, number)) or self._round(places, self.tables[number])
@@ -105,7 +105,7 @@ class Walk:
         current = [0]
         symbols = self.language.symbols
         found: list[tuple[list[tuple[int, int]], list[int], list[int], Raw]] = []
-        for position in tracked(range(self.length), "prefixes"):
+        for position in tracked(range(self.length), "positions"):
             sums = numpy.array([listed[number] for number in current], dtype=numpy.int64)
             # Without any case left the array still needs its second axis.
             sums = sums.reshape(len(current), self.evaluation.sums_width)

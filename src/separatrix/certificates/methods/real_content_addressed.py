@@ -30,6 +30,7 @@ from separatrix.certificates.verdict import Claim, Method, SuspicionError, Unsup
 from separatrix.networks import ExactMatrix, Network
 from separatrix.networks.evaluate import mask_of
 from separatrix.networks.exact_scores import Exact, best_weight, product
+from separatrix.progress import tracked
 
 
 class RealContentAddressed(Method):
@@ -98,7 +99,7 @@ class RealRecalling(Recalling):
         if self.fetch.scoring not in ("softmax", "hard"):
             raise UnsupportedError("the method covers softmax or hard attention")
         scores = self.scores(self.fetch.query, stream, self.fetch.key, rows)
-        for query in self.recall.queries:
+        for query in tracked(self.recall.queries, "query positions of layer 2"):
             count = self.recall.pairs_before(query)
             seen = numpy.nonzero(mask_of(self.fetch, numpy.array([query]), len(rows))[0])[0]
             asked = Exact(scores.numerators[:count, seen], scores.denominator)

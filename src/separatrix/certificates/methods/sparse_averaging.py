@@ -27,6 +27,7 @@ from separatrix.arithmetic.codes.dual import outside_bound
 from separatrix.certificates.methods._numbers import Raw, fixed_point, whole
 from separatrix.certificates.verdict import Claim, Method, SuspicionError, UnsupportedError
 from separatrix.networks import Attention, CellSets, DualPart, Head, Network, SignRows
+from separatrix.progress import tracked
 
 WORDS_AT_A_TIME = 1 << 14
 
@@ -230,7 +231,7 @@ def inner_products(rule: SignRows, count: int) -> Raw:
         raise UnsupportedError(f"the sign code has {rule.count} vectors, {count} are needed")
     pieces = [
         rule.signs(numpy.arange(start, min(start + WORDS_AT_A_TIME, words), dtype=numpy.int64)).sum(axis=1)
-        for start in range(1, words, WORDS_AT_A_TIME)
+        for start in tracked(range(1, words, WORDS_AT_A_TIME), "words of the code")
     ]
     return numpy.concatenate([numpy.zeros(0, dtype=numpy.int64), *pieces])
 

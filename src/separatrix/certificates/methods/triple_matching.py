@@ -14,7 +14,6 @@ From there on it is as in ``pair_matching``: with a match the row's largest scor
 one every pair of numbers is at most the bound of the others; ``_bounded_softmax`` and the feed-forwards do the rest.
 """
 
-from collections.abc import Iterator
 from math import gcd
 
 import numpy
@@ -80,7 +79,7 @@ class _Examination:
         different = numpy.unique(numpy.concatenate(sides), axis=0)
         lowest = numpy.full(len(alone), -(arithmetic.largest**2), dtype=numpy.int64)
         mixed = lowest
-        for rows in self.chunks(len(different)):
+        for rows in tracked(self.chunks(len(different)), "pairs with the dummy"):
             mixed = numpy.maximum(mixed, arithmetic.matmul(self.queries, different[rows].T).max(axis=1))
         (dummy, number), (second_dummy, second_number) = (
             (self.project(each, nothing), numpy.unique(self.project(each, numbers), axis=0))
@@ -102,10 +101,10 @@ class _Examination:
         """The values of all pairs of two lists of vectors, as whole numbers."""
         return whole_part(pair_products(first, second, self.arithmetic), self.arithmetic, "the values of the unit")
 
-    def chunks(self, count: int) -> Iterator[Raw]:
+    def chunks(self, count: int) -> list[Raw]:
         """The numbers below ``count``, few enough at a time that a table of them and all M numbers fits."""
         size = max(1, CHUNK // self.inputs.modulus)
-        return (numpy.arange(start, min(start + size, count)) for start in range(0, count, size))
+        return [numpy.arange(start, min(start + size, count)) for start in range(0, count, size)]
 
     def bounds(self) -> tuple[Raw, Raw, Raw]:
         """For each number: a lower bound at its matches, an upper one at all other pairs, an upper one at matches."""
@@ -124,13 +123,13 @@ class _Examination:
         reach = numpy.maximum(abs(classes.low).max(axis=0), abs(classes.high).max(axis=0)).tolist()
         largest, one, terms = abs(x).max(axis=0).tolist(), self.arithmetic.largest, len(weights)
         keys = int(abs(self.first).max()) * int(abs(self.second).max()) // one + 1
-        if terms * (int(abs(self.queries).max()) * keys // one + 1) > one**2:
-            raise UnsupportedError("scores may leave the range; a larger Kc keeps them inside")
         exact = factor * int(abs(weights).sum(axis=1).max()) * max(largest)
         if max(exact, sum(a * b for a, b in zip(reach, largest, strict=True))) >= 2**62:
             raise UnsupportedError("queries or scores exceed 62 bits before rounding; choose a smaller Kc")
         if (x @ (weights * factor).T != self.queries[:, active]).any():
             raise UnsupportedError("queries are rounded or cut off; the method needs exact ones")
+        if terms * (int(abs(self.queries).max()) * keys // one + 1) > one**2:
+            raise UnsupportedError("scores may leave the range; a larger Kc keeps them inside")
         match, other, best = (numpy.zeros(len(numbers), dtype=numpy.int64) for _ in range(3))
         for rows in tracked(self.chunks(len(numbers)), "pairs of numbers"):
             place, partner = rows - rows[0], (-numbers[rows]) % modulus

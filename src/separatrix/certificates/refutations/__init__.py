@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from itertools import islice
 from typing import Any
 
 from separatrix.catalog import Catalog, discover
 from separatrix.certificates.verdict import Claim, SuspicionError, Tokens
 from separatrix.networks import AnyNetwork, evaluate
+from separatrix.progress import tracked
 from separatrix.tasks import draws_from
 
 MOST_TRIED = 64
@@ -53,9 +55,7 @@ def random_inputs(claim: Claim) -> Iterator[Tokens]:
 
 def first_failure(network: AnyNetwork, claim: Claim, candidates: Iterable[Tokens]) -> tuple[Any, ...] | None:
     """The first of up to 64 candidates that keeps the task's promise and that the network really gets wrong."""
-    for number, candidate in enumerate(candidates):
-        if number >= MOST_TRIED:
-            return None
+    for candidate in tracked(islice(candidates, MOST_TRIED), "inputs that may fail", MOST_TRIED):
         promised = bool(claim.task.admissible(candidate[None, ...], claim.length)[0])
         if promised and not replay(network, claim, candidate)["right"]:
             return tuple(candidate.tolist())

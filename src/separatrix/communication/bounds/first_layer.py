@@ -8,11 +8,12 @@ Scale it so that its longest value has norm 1, at cell i. The inputs with values
 least N·d, at any precision of the weights, *because values are real vectors*.
 
 On a finite grid of values, as in the task here, real or unbounded weights make width 1 enough (write the values as the
-digits of one number). There the bound holds for p-bit weights, by communication: see
+digits of one number: :func:`digit_weights`, E22). There the bound holds for p-bit weights, by communication: see
 ``claims/sparse_averaging_fnn.py``.
 """
 
 import importlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -43,13 +44,28 @@ def collision(weights: Integers) -> Collision:
         )
     flint: Any = importlib.import_module("flint")
     matrix = flint.fmpz_mat(width, cells, weights.ravel().tolist())
-    kernel, nullity = matrix.nullspace()
-    if nullity < 1:
-        raise SeparatrixError(f"a matrix of {width} × {cells} numbers has no kernel; this cannot happen")
+    # Fewer rows than columns, so that the kernel is not empty.
+    kernel, _ = matrix.nullspace()
     entries = [int(kernel[cell, 0]) for cell in range(cells)]
     largest = max(entries, key=abs)
     values = tuple(Fraction(entry, largest) for entry in entries)
     return Collision(values, values.index(Fraction(1)))
+
+
+def digit_weights(lowest: Sequence[int], highest: Sequence[int]) -> tuple[int, ...]:
+    """Weights of one unit whose sum is different for every input with numbers between these bounds.
+
+    Each weight is larger than all that the numbers before it can add up to, so the numbers are the digits of the sum.
+
+    >>> digit_weights([0, -1, 1], [1, 1, 3])
+    (1, 2, 6)
+    """
+    weights: list[int] = []
+    count = 1
+    for low, high in zip(lowest, highest, strict=True):
+        weights.append(count)
+        count *= high - low + 1
+    return tuple(weights)
 
 
 def collides(weights: Integers, found: Collision) -> bool:

@@ -41,8 +41,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
+from separatrix.bit_counts import bits_for
 from separatrix.communication.bounds.evidence import Evidence
-from separatrix.communication.protocols.bits import bits_of
 from separatrix.errors import SeparatrixError
 
 Model: TypeAlias = Literal["rnn", "transformer-1layer", "transformer-2layer", "fnn", "third-order", "graph-transformer"]
@@ -136,12 +136,12 @@ class Recurrent(Simulation):
 
 def _normalising(size: ModelSize, setting: Setting) -> int:
     """Bits of the maxima and of the sums of exponentials of one head, both ways."""
-    return 4 * size.precision + 2 * bits_of(setting.positions)
+    return 4 * size.precision + 2 * bits_for(setting.positions)
 
 
 def _entry(size: ModelSize, setting: Setting) -> int:
     """Bits of one entry of a weighted sum, of exact or of rounded products."""
-    return size.precision + max(size.precision, bits_of(setting.positions))
+    return size.precision + max(size.precision, bits_for(setting.positions))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,11 +196,11 @@ class FirstLayer(Simulation):
 
     def bits(self, size: ModelSize, setting: Setting) -> int:
         """m·(2p + ⌈log2 K⌉)."""
-        return size.width * (2 * size.precision + bits_of(setting.numbers))
+        return size.width * (2 * size.precision + bits_for(setting.numbers))
 
     def formula(self, size: ModelSize, setting: Setting) -> str:
         """The same with numbers."""
-        return f"m(2p + ⌈log2 K⌉) = {2 * size.precision + bits_of(setting.numbers)}m"
+        return f"m(2p + ⌈log2 K⌉) = {2 * size.precision + bits_for(setting.numbers)}m"
 
 
 @dataclass(frozen=True, kw_only=True)

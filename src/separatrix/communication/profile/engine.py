@@ -24,6 +24,7 @@ from separatrix.communication.profile.sparse import SparseForm, sparse_form
 from separatrix.communication.profile.table import Numbering, Table, tabulate
 from separatrix.communication.profile.words import Extrapolation, OneLayerNeed, extrapolate, one_layer_need
 from separatrix.errors import SeparatrixError
+from separatrix.progress import report
 
 DEFAULT_PRECISION = 16
 
@@ -95,15 +96,14 @@ def profile(
     length: int,
     alphabet: Alphabet | None = None,
     options: ProfileOptions | None = None,
-    progress: Callable[[str], None] | None = None,
 ) -> Profile:
-    """Profile a function at all lengths up to N.
+    """Profile a function at all lengths up to N; how far it is goes to who listens (``separatrix.progress``).
 
     >>> found = profile("parity", lambda x: sum(x) % 2, 8)
     >>> found.residuals.minimum_state_bits, found.automaton.states, found.state_growth.law
     (1, 2, 'constant')
     """
-    alphabet, options, say = alphabet or Alphabet(2), options or ProfileOptions(), progress or _silent
+    alphabet, options = alphabet or Alphabet(2), options or ProfileOptions()
     if length < 1:
         raise SeparatrixError(f"--length {length} is too short; give at least 1")
     if options.precision < 1:
@@ -114,17 +114,18 @@ def profile(
     cost = check_limits(alphabet, length, options.limits, seconds_for_one_input(user, length))
 
     numbering = Numbering()
-    shorter, kept, skipped = _shorter_lengths(user, alphabet, length, options, numbering, say)
-    say(f"evaluating {alphabet.at(length).size}^{length} inputs")
+    shorter, kept, skipped = _shorter_lengths(user, alphabet, length, options, numbering)
     table = tabulate(user, length, numbering, options.seed)
+    report("counting residual classes", 0, None)
     residuals = residual_classes(table)
-    say("examining partitions")
+    report("examining partitions", 0, None)
     partitions = examine_all(table, wanted, options.seed)
     lengths = [*shorter, _length_profile(length, residuals, partitions)]
-    say("looking for the smallest automaton and a sparse form")
+    report("looking for the smallest automaton", 0, None)
     automaton = None
     if not alphabet.grows and table.causal:
         automaton = smallest_automaton([_empty(user, numbering), *kept, table.last], alphabet.size)
+    report("looking for a threshold of sparse features", 0, None)
     sparse = sparse_form(table)
     state_growth = fit_growth([each.length for each in lengths], [each.classes for each in lengths])
     talked = [each for each in lengths if each.rectangles is not None]
@@ -161,14 +162,12 @@ def _shorter_lengths(
     length: int,
     options: ProfileOptions,
     numbering: Numbering,
-    say: Callable[[str], None],
 ) -> tuple[list[LengthProfile], list[WholeNumbers | None], list[tuple[int, str]]]:
     """All lengths below N: profiles, values for the automaton, and the lengths that the function refuses."""
     found: list[LengthProfile] = []
     kept: list[WholeNumbers | None] = []
     skipped: list[tuple[int, str]] = []
     for each in range(1, length):
-        say(f"evaluating length {each} of {length}")
         mine = replace(user, alphabet=alphabet.at(each))
         try:
             probed = probe(user.name, user.function, alphabet, each, user.mode, options.seed)
@@ -215,7 +214,3 @@ def _empty(user: UserFunction, numbering: Numbering) -> WholeNumbers | None:
     except FunctionError:
         return None
     return numbering.numbers(values)
-
-
-def _silent(what: str) -> None:
-    del what

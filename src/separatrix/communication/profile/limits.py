@@ -76,6 +76,8 @@ def check_limits(alphabet: Alphabet, length: int, limits: Limits, seconds_for_on
         return needed
     fitting = largest_fitting(alphabet, seconds_for_one, limits)
     size = alphabet.at(length).size
+    if size == 1 and needed.fits(limits):
+        raise SeparatrixError(f"--length {length} is out of range for one symbol; choose 1 to {LONGEST}")
     remedy = f"--length {fitting} is the largest that fits" if fitting else "use a smaller alphabet"
     if length > LONGEST or needed.memory > limits.memory:
         raise SeparatrixError(

@@ -13,14 +13,16 @@ from dataclasses import dataclass
 import numpy
 from numpy.typing import NDArray
 
+from separatrix.bit_counts import bits_for
 from separatrix.communication.elimination import primes, rank_modulo
 from separatrix.communication.matrix import CommunicationMatrix, pack
 from separatrix.communication.partition import Partition, cut, odd_even, of_positions
 from separatrix.communication.partition_bounds import PartitionBound, partition_bound
-from separatrix.communication.profile.table import Table
-from separatrix.communication.rows import bits_for
+from separatrix.communication.profile.table import Ids, Table
+from separatrix.communication.rows import whole_rows
 
 LARGEST_SIDE = 4096
+MOST_VALUES = 256
 SCORED_SIDE = 512
 LONGEST_EXCHANGE = 1 << 14
 """Tables up to this size are searched by exchanging positions."""
@@ -30,13 +32,17 @@ PROOF_WORK = 2_000_000_000
 
 @dataclass(frozen=True, eq=False)
 class PartitionProfile:
-    """The bound of one partition; ``rows`` and ``columns`` count distinct ones, ``whole``: none were left out."""
+    """The bound of one partition; ``rows`` and ``columns`` count distinct ones, ``whole``: none were left out.
+
+    ``merged``: the function has more than 256 values, and the bound is for groups of them.
+    """
 
     partition: Partition
     searched: bool
     rows: int
     columns: int
     whole: bool
+    merged: bool
     bound: PartitionBound
 
     @property
@@ -52,11 +58,15 @@ class PartitionProfile:
 
 def matrix_of(table: Table, partition: Partition) -> CommunicationMatrix:
     """The communication matrix of the decision or of the label at the last position."""
-    shape = (table.symbols,) * table.length
-    moved = table.last.reshape(shape).transpose(*partition.alice, *partition.bob)
-    values = moved.reshape(int(table.symbols ** len(partition.alice)), -1)
+    values = _arranged(table, partition)
     # Values beyond 256 are merged: a protocol for the function also answers which group a value belongs to.
-    return pack(values & 0xFF if table.classes > 256 else values, min(256, table.classes))
+    return pack(values & 0xFF if table.classes > MOST_VALUES else values, min(MOST_VALUES, table.classes))
+
+
+def _arranged(table: Table, partition: Partition) -> Ids:
+    """The values as (Alice's parts, Bob's parts)."""
+    moved = table.last.reshape((table.symbols,) * table.length).transpose(*partition.alice, *partition.bob)
+    return moved.reshape(int(table.symbols ** len(partition.alice)), -1)
 
 
 def examine(table: Table, partition: Partition, searched: bool = False, seed: int = 0) -> PartitionProfile:
@@ -66,7 +76,13 @@ def examine(table: Table, partition: Partition, searched: bool = False, seed: in
     rows, columns = kept.matrix.rows, kept.matrix.columns
     whole = max(rows, columns) <= LARGEST_SIDE
     part = matrix if whole else pack(_spread(kept.matrix, LARGEST_SIDE), matrix.classes)
-    return PartitionProfile(partition, searched, rows, columns, whole, partition_bound(part, seed, PROOF_WORK))
+    merged = table.classes > MOST_VALUES
+    if merged:
+        # Rows that differ may be equal by groups; their number is exact all the same.
+        values = _arranged(table, partition)
+        rows, columns = len(whole_rows(values)), len(whole_rows(numpy.ascontiguousarray(values.T)))
+    bound = partition_bound(part, seed, PROOF_WORK)
+    return PartitionProfile(partition, searched, rows, columns, whole, merged, bound)
 
 
 def examine_all(table: Table, wanted: Sequence[Partition], seed: int = 0) -> list[PartitionProfile]:

@@ -71,6 +71,7 @@ def _partition(each: PartitionProfile) -> dict[str, Any]:
         "rank_bits": each.bound.rank_bits,
         "fooling_bits": each.bound.fooling_bits,
         "cut_to_part": not each.whole,
+        "values_in_groups": each.merged,
         "values": [
             {
                 "value": value.value,

@@ -18,9 +18,9 @@ from typing import Any, TypeAlias
 import numpy
 from numpy.typing import NDArray
 
+from separatrix.bit_counts import bits_for
 from separatrix.communication.problem import Integers
 from separatrix.communication.profile.table import Table
-from separatrix.communication.rows import bits_for
 
 WholeNumbers: TypeAlias = NDArray[numpy.integer[Any]]
 DIRECT = 1 << 22

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from separatrix.communication.problem import Integers
 from separatrix.communication.profile.function import Kind, NotDeterministicError, UserFunction, check_deterministic
 from separatrix.errors import SeparatrixError
+from separatrix.progress import tracked
 
 Ids = NDArray[numpy.uint8] | NDArray[numpy.uint32]
 CHUNK = 1 << 15
@@ -103,21 +104,17 @@ def tabulate(function: UserFunction, length: int, numbering: Numbering, seed: in
 
 def _fill(function: UserFunction, length: int, numbering: Numbering, builder: "_Builder", seed: int) -> Table:
     start = 0
-    for inputs in all_inputs(function.alphabet.size, length):
+    chunks = InputChunks(function.alphabet.size, length)
+    for inputs in tracked(chunks, f"evaluating all {chunks.symbols}^{length} inputs", chunks.count):
         builder.add(start, numbering.numbers(function.values(inputs)))
         start += len(inputs)
     _call_again(function, length, numbering, builder, seed)
     return builder.table()
 
 
-def all_inputs(symbols: int, length: int) -> "InputChunks":
-    """Every input in order, in chunks (count, length) of A^k inputs with a common prefix."""
-    return InputChunks(symbols, length)
-
-
 @dataclass(frozen=True)
 class InputChunks:
-    """The inputs of one length, in order; chunks are fresh arrays."""
+    """The inputs of one length in order, in chunks (count, length) of A^k inputs with a common prefix; fresh arrays."""
 
     symbols: int
     length: int
@@ -129,6 +126,11 @@ class InputChunks:
         while tail < self.length and self.symbols ** (tail + 1) <= CHUNK:
             tail += 1
         return max(1, tail) if self.length else 0
+
+    @property
+    def count(self) -> int:
+        """How many chunks there are."""
+        return self.symbols ** (self.length - self.tail)
 
     def rows(self, numbers: Integers) -> Integers:
         """Inputs by number: (count,) gives (count, length)."""
@@ -146,7 +148,7 @@ class InputChunks:
             else None
         )
         head = InputChunks(self.symbols, self.length - tail)
-        for number in range(self.symbols ** (self.length - tail)):
+        for number in range(self.count):
             chunk = numpy.empty((self.symbols**tail, self.length), dtype=numpy.int64)
             chunk[:, : self.length - tail] = head.rows(numpy.array([number], dtype=numpy.int64))
             if ends is not None:

@@ -12,10 +12,10 @@ Numbers at lengths that were not run are extrapolations of the best-fitting grow
 import math
 from dataclasses import dataclass
 
+from separatrix.bit_counts import bits_for
 from separatrix.communication.bounds.simulations import ONE_LAYER, ModelSize, Setting
 from separatrix.communication.profile.alphabet import Alphabet
 from separatrix.communication.profile.growth import Growth
-from separatrix.communication.rows import bits_for
 
 EXTRAPOLATED = (1024, 8192, 131072)
 PROTOCOL_CONSTANT = 3

@@ -1,7 +1,14 @@
 """The protocols of BHBK24 Theorems 2 and 4, executed: every message is a real bitstring that the other side decodes."""
 
 from separatrix.communication.protocols.bits import BitReader, BitWriter, Code
-from separatrix.communication.protocols.cost import Comparison, Condition, claimed_bits, compare, condition
+from separatrix.communication.protocols.cost import (
+    Comparison,
+    Condition,
+    claim_holds_as_written,
+    claimed_bits,
+    compare,
+    condition,
+)
 from separatrix.communication.protocols.exact_products import ExactProducts, reading_of
 from separatrix.communication.protocols.one_layer import Found, OneLayerParty, OneLayerRun, run_one_layer
 from separatrix.communication.protocols.plan import VERSIONS, Plan, Version, make_plan
@@ -41,6 +48,7 @@ __all__ = [
     "RecurrentRun",
     "Transcript",
     "Version",
+    "claim_holds_as_written",
     "claimed_bits",
     "compare",
     "condition",

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy
 
 from separatrix.arithmetic import FixedPoint, Floating, RawArray
+from separatrix.bit_counts import bits_for
 from separatrix.errors import SeparatrixError
 
 SendableArithmetic: TypeAlias = FixedPoint | Floating
@@ -46,7 +47,7 @@ class Code:
         >>> Code.tight(0, 9).width
         4
         """
-        return cls(low, high, max(0, high - low).bit_length())
+        return cls(low, high, bits_for(high - low + 1))
 
     def encode(self, value: int) -> str:
         """The number as zeros and ones."""
@@ -150,16 +151,7 @@ def sum_code(arithmetic: FixedPoint, count: int) -> Code:
     It fits: 2·count·limit + 1 ≤ count·(2·limit + 1) ≤ 2^⌈log2 count⌉ · 2^p.
     """
     most = max(1, count) * arithmetic.largest**2
-    return Code(-most, most, arithmetic.precision_bits + bits_of(count))
-
-
-def bits_of(count: int) -> int:
-    """⌈log2 count⌉, the bits that tell ``count`` things apart.
-
-    >>> [bits_of(count) for count in (1, 2, 3, 16, 17)]
-    [0, 1, 2, 4, 5]
-    """
-    return max(0, count - 1).bit_length()
+    return Code(-most, most, arithmetic.precision_bits + bits_for(count))
 
 
 def _words_of(numbers: RawArray, arithmetic: SendableArithmetic) -> list[int]:

@@ -17,6 +17,7 @@ For H softmax heads with m values each, L = ⌈log2 N⌉ and an answer of one bi
 from dataclasses import dataclass
 from typing import Any
 
+from separatrix.bit_counts import bits_for
 from separatrix.communication.protocols.plan import Plan
 
 CLAIMED_CONSTANT = 3
@@ -31,6 +32,21 @@ def claimed_bits(width: int, precision: int, positions: int, heads: int, constan
     """
     factor = constant * width * heads
     return factor * precision + (positions**factor).bit_length() - 1
+
+
+def claim_holds_as_written(rows: int, stream: int, heads: int, precision: int, positions: int) -> bool:
+    """Whether 3m(p + log2 N)H covers the protocol word for word: (d/H + m + 4)p + 2L ≤ 3m·log2 N, exactly.
+
+    ``rows`` is m, ``stream`` d. The powers of two of both sides are compared, so that no logarithm is rounded.
+
+    >>> from separatrix.arithmetic import FixedPoint
+    >>> claim_holds_as_written(64, 8, 4, FixedPoint(1024, 1).precision_bits, 1024)
+    True
+    >>> claim_holds_as_written(8, 8, 1, FixedPoint(16, 2).precision_bits, 16)
+    False
+    """
+    left = stream * precision + heads * ((rows + 4) * precision + 2 * bits_for(positions))
+    return left <= (positions ** (3 * rows * heads)).bit_length() - 1
 
 
 @dataclass(frozen=True)

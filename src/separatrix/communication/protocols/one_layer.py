@@ -279,6 +279,5 @@ class OneLayerParty:
 
 
 def _present(bits: str | None) -> str:
-    if bits is None:
-        raise RuntimeError("a message was expected and none came")
+    assert bits is not None, "a message was expected and none came"
     return bits

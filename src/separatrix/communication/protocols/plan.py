@@ -22,8 +22,9 @@ from functools import cached_property
 from typing import Literal, TypeAlias
 
 from separatrix.arithmetic import Arithmetic, FixedPoint, Products
+from separatrix.bit_counts import bits_for
 from separatrix.communication.partition import Partition
-from separatrix.communication.protocols.bits import Code, bits_of, sum_code
+from separatrix.communication.protocols.bits import Code, sum_code
 from separatrix.communication.protocols.exact_products import ExactProducts, reading_of
 from separatrix.communication.protocols.transcript import ALICE, BOB
 from separatrix.errors import SeparatrixError, UnknownNameError
@@ -83,7 +84,7 @@ class Plan:
     @property
     def length_bits(self) -> int:
         """L = ⌈log2 N⌉ for N positions."""
-        return bits_of(self.network.positions)
+        return bits_for(self.network.positions)
 
     @property
     def comparing(self) -> tuple[Head, ...]:

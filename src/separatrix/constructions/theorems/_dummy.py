@@ -10,6 +10,7 @@ the dummy stands close to the matches and not halfway.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy
@@ -95,25 +96,27 @@ def ones(count: int) -> SignRows:
     return SignRows(numpy.zeros((max(1, (count - 1).bit_length()), 1), dtype=numpy.uint8))
 
 
+@lru_cache(maxsize=8)
 def cosines(modulus: int, turns: Fraction) -> ExactMatrix:
     """A column of cos(2π(z/M - turns)) for z = 1 … M, each the nearest multiple of 2^-60."""
-    numerators: list[int] = []
-    for number in range(1, modulus + 1):
-        turn = Fraction(2 * number, modulus) - 2 * turns
-        numerators.append(_nearest(turn))
+    back = fmpq(2 * turns.numerator, turns.denominator)
+    numerators = _nearest([fmpq(2 * number, modulus) - back for number in range(1, modulus + 1)])
     return ExactMatrix(numpy.array(numerators, dtype=numpy.int64)[:, None], 1 << TABLE_BITS)
 
 
-def _nearest(turn: Fraction) -> int:
-    """2^60 · cos(π · turn) to the nearest integer, from balls of growing precision."""
+def _nearest(turns: list[fmpq]) -> list[int]:
+    """2^60 · cos(π · turn) to the nearest integer for each turn, from balls of growing precision."""
+    found: dict[int, int] = {}
     precision = TABLE_BITS + 16
-    while True:
+    while len(found) < len(turns):
         with ctx.workprec(precision):
-            scaled = arb(fmpq(turn.numerator, turn.denominator)).cos_pi() * (1 << TABLE_BITS)
-            found = (scaled + arb(0.5)).floor().unique_fmpz()
-        if found is not None:
-            return int(found)
+            scale, half = arb(1 << TABLE_BITS), arb(0.5)
+            for place in [place for place in range(len(turns)) if place not in found]:
+                nearest = (arb(turns[place]).cos_pi() * scale + half).floor().unique_fmpz()
+                if nearest is not None:
+                    found[place] = int(nearest)
         precision *= 2
+    return [found[place] for place in range(len(turns))]
 
 
 def beside(*columns: ExactMatrix) -> ExactMatrix:

@@ -11,7 +11,8 @@ exactly the inputs with one mismatch fail, and at Kc = 1 all unequal ones. The v
 network with Appendix D's softmax, which rounds small exponentials to 0 first: that alone repairs it (E3).
 
 Deviations: bits are 0 and 1 instead of ±1; the constants 1 and -1/2 in query and key shift all scores alike and are
-left out; F.2's d is 3 + 2k, its sum starts at N/2 + 1.
+left out; F.2's d is 3 + 2k, its sum starts at N/2 + 1. The theorem is about bits; larger alphabets are compared bit by
+bit, and one more feed-forward makes one mismatch of several.
 """
 
 import math
@@ -23,6 +24,7 @@ import numpy
 
 from separatrix.constructions.construction import Construction, Options
 from separatrix.constructions.pieces import Unit, addresses, feed_forward, step_units, sufficient_gain
+from separatrix.errors import SeparatrixError
 from separatrix.networks import (
     Attention,
     EmbeddingPart,
@@ -39,12 +41,10 @@ from separatrix.networks import (
 from separatrix.tasks import Task
 from separatrix.tasks.problems.equality import Equality
 
-SLOT_ONES = 3
-
 
 @dataclass(frozen=True, kw_only=True)
 class EqualityConstruction(Construction):
-    """Width 3 + 2k with k the width of a sign code for N addresses."""
+    """Width 1 + 2b + 2k for symbols of b bits, with k the width of a sign code for N addresses: 3 + 2k for bits."""
 
     name: str = "equality"
     title: str = "String equality, two layers"
@@ -76,12 +76,16 @@ class EqualityConstruction(Construction):
         exponent = self.default_exponent(task, length) if options.exponent is None else options.exponent
         own = papers_gain(length, exponent) if written else sufficient_gain(length, places.max_inner)
         gain = options.gain if options.gain is not None else own
-        slots = Slots((("bit", 1), ("found", 1), ("mismatch", 1), ("address", k), ("partner", k)))
-        everything = ((0, 2), (0, length))
+        bits, symbols = bits_of(task), int(task.parameters()["alphabet"])
+        if written and bits > 1:
+            raise SeparatrixError(f"the proof as written is about bits, not {symbols} symbols; set alphabet=2")
+        slots = Slots((("bit", bits), ("found", bits), ("mismatch", 1), ("address", k), ("partner", k)))
+        everything = ((0, symbols), (0, length))
+        written_out = numpy.arange(symbols, dtype=numpy.int64)[:, None] >> numpy.arange(bits) & 1
         embedding = (
             # The paper's own bits are ±1, and its failure is one of those: with 0 and 1 half of it would not show.
             EmbeddingPart(
-                "bit", TableRows(ExactMatrix(numpy.array([[-1 if written else 0], [1]]))), "token", *everything
+                "bit", TableRows(ExactMatrix(2 * written_out - 1 if written else written_out)), "token", *everything
             ),
             EmbeddingPart("address", places.rule, "position", *everything),
             EmbeddingPart("partner", places.rule, "position", *everything, indices=self.partners(task, length)),
@@ -89,8 +93,8 @@ class EqualityConstruction(Construction):
         comparing = Head(
             query=slots.reading(k, {"partner": identity(k, gain / places.norm)}),
             key=slots.reading(k, {"address": identity(k)}),
-            value=slots.reading(1, {"bit": identity(1)}),
-            output=slots.writing(1, {"found": identity(1)}),
+            value=slots.reading(bits, {"bit": identity(bits)}),
+            output=slots.writing(bits, {"found": identity(bits)}),
         )
         averaging = Head(
             query=ExactMatrix(numpy.zeros((1, slots.width), dtype=numpy.int64)),
@@ -107,7 +111,7 @@ class EqualityConstruction(Construction):
             embedding,
             (
                 Attention((comparing,)),
-                self._difference(slots) if written else self._comparison(slots),
+                *((self._difference(slots),) if written else self._comparisons(slots)),
                 Attention((averaging,), residual=False),
                 self._at_least(slots, length, exponent) if written else self._at_least_one(slots, length),
             ),
@@ -119,11 +123,18 @@ class EqualityConstruction(Construction):
             about=f"{self.theorem} ({options.variant}), length {length}",
         )
 
-    def _comparison(self, slots: Slots) -> FeedForward:
-        bit, found, target = ("bit", 0, 1), ("found", 0, 1), ("mismatch", 0)
-        # bit = 0: step(found); bit = 1: step(1 - found). The other one of each pair is switched off by the bit.
-        units = step_units([found, ("bit", 0, -1)], 0, target) + step_units([bit, ("found", 0, -1)], 0, target)
-        return feed_forward(slots, units)
+    def _comparisons(self, slots: Slots) -> tuple[FeedForward, ...]:
+        units: list[Unit] = []
+        for place in range(slots.size("bit")):
+            bit, found = ("bit", place), ("found", place)
+            # bit = 0: step(found); bit = 1: step(1 - found). The other one of each pair is switched off by the bit.
+            units += step_units([(*found, 1), (*bit, -1)], 0, ("mismatch", 0))
+            units += step_units([(*bit, 1), (*found, -1)], 0, ("mismatch", 0))
+        if slots.size("bit") == 1:
+            return (feed_forward(slots, units),)
+        # Several bits may differ: a - ReLU(a - 1) is 1 for every whole number a from 1 on.
+        once = Unit((("mismatch", 0, 1),), -1, (("mismatch", 0, -1),))
+        return feed_forward(slots, units), feed_forward(slots, [once])
 
     def _difference(self, slots: Slots) -> FeedForward:
         """The paper's comparison: |bit - found| / 2, exact if the softmax weights were 0 and 1."""
@@ -148,9 +159,14 @@ class EqualityConstruction(Construction):
         return feed_forward(slots, units, kept=False)
 
     def claimed_width(self, task: Task, length: int, code_width: int) -> int:
-        """3 + 2k."""
-        del task, length
-        return SLOT_ONES + 2 * code_width
+        """1 + 2b + 2k."""
+        del length
+        return 1 + 2 * bits_of(task) + 2 * code_width
+
+
+def bits_of(task: Task) -> int:
+    """How many bits tell the symbols apart."""
+    return (int(task.parameters()["alphabet"]) - 1).bit_length()
 
 
 def papers_gain(length: int, exponent: int) -> Fraction:

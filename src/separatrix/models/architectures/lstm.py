@@ -4,8 +4,9 @@ BHBK24 Appendix H: "We use PyTorch's standard or in-built implementation for exp
 layers. Layers are stacked bare, without norm or residual; both biases are kept, as torch does, because Adam moves the
 sum of two biases twice as fast as one. All weights start uniform within 1/√width.
 
-On a CPU in float32 torch's own fused LSTM runs for each member, being faster than any loop of ours; elsewhere the
-scan of ``recurrences`` runs all members at once. The step form is the plain formula and the oracle of both.
+On a CPU in float32 torch's own fused LSTM runs for each member, being faster than any loop of ours; on a GPU in half
+precision one Triton kernel each way takes all members through all positions (``kernels.lstm``); elsewhere the scan of
+``recurrences`` runs all members at once. The step form is the plain formula and the oracle of all three.
 """
 
 from dataclasses import dataclass, field
@@ -15,8 +16,9 @@ from torch import Tensor
 
 from separatrix.models.architecture import Architecture, Block, Options, Place
 from separatrix.models.ensemble import Generators, Initialiser, Normal, linear, torch_default, unset
+from separatrix.models.kernels.available import interpreted
+from separatrix.models.kernels.lstm import lstm_states
 from separatrix.models.mixer import Mixer, RecurrentMixer, State, at_positions
-from separatrix.models.recurrences import lstm_scan
 
 
 class LSTMMixer(RecurrentMixer):
@@ -40,13 +42,11 @@ class LSTMMixer(RecurrentMixer):
     def forward(self, x: Tensor, *, read: Tensor | None = None, lengths: Tensor | None = None) -> Tensor:
         """Hidden states at the positions read."""
         del lengths
-        if x.device.type == "cpu" and x.dtype == torch.float32 and not torch.is_autocast_enabled("cpu"):
+        plain_float = x.device.type == "cpu" and x.dtype == torch.float32 and not torch.is_autocast_enabled("cpu")
+        if plain_float and not interpreted():
             return at_positions(self._by_torch(x), read)
-        return at_positions(self._by_scan(x), read)
-
-    def _by_scan(self, x: Tensor) -> Tensor:
         entering = linear(x, self.input_weight.transpose(1, 2), self.input_bias + self.state_bias)
-        return lstm_scan(entering, self.state_weight.transpose(1, 2))
+        return at_positions(lstm_states(entering, self.state_weight), read)
 
     def _by_torch(self, x: Tensor) -> Tensor:
         start = x.new_zeros(1, x.shape[1], self.width)

@@ -12,7 +12,7 @@ from separatrix.tasks.arrays import Array, columns, first_true, full_like, names
 from separatrix.tasks.draws import Draws
 from separatrix.tasks.problems._separated_equality import SeparatedEquality
 from separatrix.tasks.space import Space, cells
-from separatrix.tasks.task import Answer, Answers, Row
+from separatrix.tasks.task import Answer, Answers, Examples, Row, Split
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +35,19 @@ class EqNcp(SeparatedEquality):
     def second_half(self, draws: Draws, first: Array, halves: Array) -> Array:
         del draws, halves
         return first
+
+    def labelled(self, draws: Draws, count: int, length: int, split: Split) -> Examples:
+        """At exactly length N the answers stand where the second half does, one place earlier."""
+        inputs = self.generate(draws, count, length, split)
+        if split == "train":
+            return Examples(inputs, *self.label(inputs, length))
+        xp = namespace_of(inputs)
+        half = length // 2
+        nothing = full_like(inputs, (count, half), 0)
+        targets = xp.concat([nothing, inputs[:, :half], nothing[:, :1]], axis=1)
+        asked = columns(inputs, length + 1)
+        read = xp.broadcast_to((asked >= half) & (asked < length), (count, length + 1))
+        return Examples(inputs, targets, xp.asarray(read, copy=True))
 
     def solve(self, row: Row, length: int) -> Answers:
         del length

@@ -5,6 +5,7 @@ the last checkpoint; its group is given out again. Ray is the ``ray`` extra and 
 """
 
 import os
+import socket
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from separatrix.training.devices import out_of_memory, prepare_process
 from separatrix.training.executors.executor import Executor, Failure, Job, Jobs, Outcome, memory_failure
 
 PATIENCE_SECONDS = 0.2
+CONNECTION_SECONDS = 10.0
 
 
 @dataclass
@@ -125,7 +127,29 @@ class RayExecutor(Executor):
             return Failure(str(error).splitlines()[0] or type(error).__name__, False)
 
 
+def check_address(address: str) -> None:
+    """Raise a one-line error unless something listens at HOST:PORT.
+
+    Ray itself would try for minutes, warn at every attempt and then end the process.
+    """
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if address in ("auto", "local"):
+        return
+    if not colon or not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
+        raise SeparatrixError(f"--address {address} is not HOST:PORT; write such as  --address 10.0.0.1:6379")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECTION_SECONDS):
+            return
+    except OSError as error:
+        reason = "no answer" if isinstance(error, TimeoutError) else error.strerror or str(error)
+        raise SeparatrixError(
+            f"no Ray cluster at {address} ({reason}); start one with  ray start --head  and give its --address"
+        ) from error
+
+
 def _connect(ray: Any, address: str | None) -> None:
+    if address is not None:
+        check_address(address)
     # Without this Ray packs the working folder and sends metrics; neither is wanted.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:

@@ -14,14 +14,13 @@ import torch
 
 from separatrix.errors import SeparatrixError
 from separatrix.models.attention_maps import attention_weights
-from separatrix.models.naming import parse_spec
 from separatrix.models.sequence_model import SequenceModel
-from separatrix.models.task_model import model_for_task
 from separatrix.tasks.problems.sparse_averaging import SparseAveraging
 from separatrix.training.batches import derived_seed, draw
 from separatrix.training.checkpoints import weights_of
 from separatrix.training.export_records import RunSource, read_weights
 from separatrix.training.records import Record
+from separatrix.training.trained import fill, model_of
 
 FIXED_INPUT = 0
 """The number of the fixed input; another one draws another X."""
@@ -64,7 +63,7 @@ def attention_maps(record: Record, source: RunSource) -> AttentionMaps:
     named = numpy.zeros((spec.length, spec.length), dtype=bool)
     sets = numpy.asarray(inputs[0, :, 1 : 1 + task.sparsity]) - 1
     numpy.put_along_axis(named, sets, True, axis=1)
-    model = model_for_task(parse_spec(spec.architecture), task, spec.length, [spec.seed])
+    model = model_of(spec)
     maps = tuple(
         _map(model, step, weights_of(read_weights(path), spec.name), inputs, named)
         for step, path in sorted(kept.items())
@@ -75,9 +74,7 @@ def attention_maps(record: Record, source: RunSource) -> AttentionMaps:
 def _map(
     model: SequenceModel, step: int, weights: dict[str, torch.Tensor], inputs: torch.Tensor, named: numpy.ndarray
 ) -> AttentionMap:
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            parameter[0].copy_(weights[name])
+    fill(model, weights)
     matrix = attention_weights(model, inputs.unsqueeze(0))[0, 0].mean(dim=0).double().numpy()
     return AttentionMap(step, matrix, float((matrix * named).sum(axis=1).mean()))
 

@@ -208,6 +208,8 @@ def _cell(
     first = cell.runs[0]
     axes = {"task", "task_parameters", "length", *(name for name, _ in cell.coordinates)} - {"architecture"}
     matching = [record for record in everything if _same_cell(record.spec, first, axes)]
+    if all(record.result.ending == "pruned" for record in matching):
+        matching = []  # those for which they were given up are still in training: nothing can be said yet
     best = min(matching, key=lambda each: (-each.result.accuracy, each.result.step, each.spec.name), default=None)
     unfinished = None
     if best is None:

@@ -24,6 +24,7 @@ from separatrix.arithmetic.codes.family import CodeFamily, Proposal, integer
 from separatrix.arithmetic.codes.linear import WeightRange
 from separatrix.arithmetic.codes.sign_code import Distances, Indices, Parameters, SignCode, UInt8Array
 from separatrix.arithmetic.codes.weights import coset_distribution, linear_distances, pack_words
+from separatrix.bit_counts import bits_for
 from separatrix.errors import SeparatrixError
 
 MOST_SHORTENED = 3
@@ -136,12 +137,12 @@ class CosetRule:
         pivots, reduced = self._reduced_rows()
         rows = [int.from_bytes(np.packbits(row, bitorder="little").tobytes(), "little") >> dropped for row in reduced]
         if count <= 1 << self.message_bits:
-            return linear_distances(rows[: (count - 1).bit_length()], self.width)
+            return linear_distances(rows[: bits_for(count)], self.width)
         inside = linear_distances(rows, self.width)
         cosets = -(-count >> self.message_bits)
         if dropped == 0:
             # a ⊕ b of the cosets used runs through everything below the next power of two, as for messages.
-            leaders = self._leaders(np.arange(1, 1 << (cosets - 1).bit_length()), pivots)
+            leaders = self._leaders(np.arange(1, 1 << bits_for(cosets)), pivots)
             offsets = pack_words(leaders)
             evidence = "distance-invariant (Z4-linear): weights of all words"
         else:
@@ -183,7 +184,7 @@ class CosetFamily(CodeFamily):
     @final
     def proposals(self, count: int, max_inner: Fraction, two_sided: bool) -> Iterable[Proposal]:
         """Each size with enough words; for two sides without complements and without dropping places."""
-        needed = (count - 1).bit_length()
+        needed = bits_for(count)
         for variables in self.variables:
             for cubes in self.cubes:
                 size = 2 * variables + cubes * (variables - 1) - two_sided

@@ -13,10 +13,11 @@ from typing import final
 import numpy as np
 
 from separatrix.arithmetic.codes.families._random_bits import random_words
-from separatrix.arithmetic.codes.family import CodeFamily, Proposal, integer, message_bits
+from separatrix.arithmetic.codes.family import CodeFamily, Proposal, integer
 from separatrix.arithmetic.codes.linear import LinearRule
 from separatrix.arithmetic.codes.sign_code import Parameters, SignCode
 from separatrix.arithmetic.codes.weights import LARGEST_DIMENSION, linear_distances
+from separatrix.bit_counts import bits_for
 
 LARGEST_WIDTH = 1 << 14
 QUARTER = Fraction(1, 4)
@@ -73,7 +74,7 @@ class RandomLinear(CodeFamily):
 
     def proposals(self, count: int, max_inner: Fraction, two_sided: bool) -> Iterable[Proposal]:
         """The recorded seeds, and the width of Hoeffding's bound over N words."""
-        needed = message_bits(count)
+        needed = bits_for(count)
         if needed > LARGEST_DIMENSION:
             return
         for dimension, width, seed in FOUND:
@@ -86,7 +87,7 @@ class RandomLinear(CodeFamily):
 
     def build(self, count: int, parameters: Parameters) -> SignCode:
         """The first ``count`` messages of the code, all words weighed."""
-        needed = message_bits(count)
+        needed = bits_for(count)
         dimension = integer(parameters, "dimension", max(1, needed), LARGEST_DIMENSION)
         width = integer(parameters, "width", dimension, LARGEST_WIDTH)
         seed = integer(parameters, "seed", 0, (1 << 32) - 1)

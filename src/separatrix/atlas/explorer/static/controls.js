@@ -30,7 +30,7 @@ export function setUp(given) {
   catalog = given;
   const named = catalog.constructions.some((each) => each.name === state().construction);
   if (!named) change({ construction: catalog.constructions[0].name });
-  fill(get("construction"), catalog.constructions.map((each) => [each.name, `${each.title} (${each.theorem})`]));
+  fill(get("construction"), catalog.constructions.map((each) => [each.name, each.title]));
   fill(get("family"), [["", "narrowest"], ...catalog.codes.map((each) => [each, each])]);
   fill(get("attention"), [["", "its own"], ...catalog.attentions.map((each) => [each, each])]);
   get("controls").addEventListener("submit", (event) => event.preventDefault());
@@ -75,7 +75,7 @@ function show() {
   const s = state();
   const entry = chosen();
   get("construction").value = s.construction;
-  get("statement").replaceChildren(`${entry.statement}.`, ...entry.deviations.length ? [h("br"), `Deviates: ${entry.deviations.join("; ")}.`] : []);
+  get("statement").replaceChildren(`${entry.theorem}: ${entry.statement}.`, ...entry.deviations.length ? [h("br"), `Deviates: ${entry.deviations.join("; ")}.`] : []);
   const offered = lengths();
   const place = offered.findIndex((each) => each >= Number(s.length));
   get("length").max = offered.length - 1;

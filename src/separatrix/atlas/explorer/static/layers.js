@@ -83,5 +83,6 @@ function showAnswers() {
     h("td", { class: "number" }, String(each.position)), h("td", {}, look.input.symbols[each.position]), h("td", {}, each.given),
     h("td", {}, each.expected ?? "unknown"), h("td", { class: each.right === false ? "wrong" : "right" }, each.right === null ? "" : each.right ? "✓ right" : "✗ wrong")));
   const titles = ["position", "symbol", "network", "right answer", ""].map((title, place) => h("th", { scope: "col", class: place === 0 ? "number" : null }, title || h("span", {}, "verdict")));
-  get("answers").replaceChildren(h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Answers" }, h("table", {}, h("thead", {}, h("tr", {}, ...titles)), h("tbody", {}, ...rows))));
+  const rest = look.not_run ? [h("p", { class: "hint" }, `${look.not_run} more positions were not run: each attends to all pairs of positions. Choose one above to run it.`)] : [];
+  get("answers").replaceChildren(...rest, h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Answers" }, h("table", {}, h("thead", {}, h("tr", {}, ...titles)), h("tbody", {}, ...rows))));
 }

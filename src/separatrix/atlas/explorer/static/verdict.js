@@ -82,10 +82,10 @@ export function heard(look) {
   get("size").textContent = `${size.layers} layer${size.layers === 1 ? "" : "s"}, ${size.heads} head${size.heads === 1 ? "" : "s"}, width ${size.width}, ${number(size.size_bits)} bits`;
   const known = look.answers.filter((each) => each.right !== null);
   const right = known.filter((each) => each.right).length;
-  const only = look.answers.length === 1 ? look.answers[0] : null;
+  const only = look.answers.length === 1 && !look.not_run ? look.answers[0] : null;
   const box = get("answer");
   if (only !== null) box.replaceChildren(only.given, only.right === null ? "" : only.right ? h("span", { class: "right" }, " ✓") : h("span", { class: "wrong" }, ` ✗ (right: ${only.expected})`));
-  else box.replaceChildren(known.length === 0 ? "–" : h("span", { class: right === known.length ? "right" : "wrong" }, `${right} of ${known.length} right`));
+  else box.replaceChildren(known.length === 0 ? "–" : h("span", { class: right === known.length ? "right" : "wrong" }, `${right} of ${known.length} right` + (look.not_run ? `, ${look.not_run} not run` : "")));
 }
 
 async function seek() {

@@ -1,7 +1,7 @@
 """What several bounds share: settings of the simulations, the papers' formulas, standing assumptions."""
 
+from separatrix.bit_counts import bits_for
 from separatrix.communication.bounds.simulations import Setting
-from separatrix.communication.protocols.bits import bits_of
 from separatrix.communication.protocols.cost import claimed_bits
 from separatrix.tasks import Task
 
@@ -25,7 +25,7 @@ def plain_setting(task: Task, length: int) -> Setting:
 
 def told_token(task: Task, length: int) -> Setting:
     """The positions of a task whose query token must be told."""
-    return Setting(positions=task.positions(length), query_bits=bits_of(task.vocabulary(length).size))
+    return Setting(positions=task.positions(length), query_bits=bits_for(task.vocabulary(length).size))
 
 
 def width_by_state(bits: int, precision: int) -> int:

@@ -10,6 +10,7 @@ of the second half is another one's nearest neighbour; 0 is used, so that Bob's 
 
 import numpy
 
+from separatrix.bit_counts import bits_for
 from separatrix.communication.problem import Integers
 from separatrix.communication.reductions.reduction import Reduction, same_rows
 from separatrix.tasks import Task, tasks
@@ -17,7 +18,7 @@ from separatrix.tasks import Task, tasks
 
 def dimension(size: int) -> int:
     """Coordinates that tell n corners apart."""
-    return max(1, (size - 1).bit_length())
+    return max(1, bits_for(size))
 
 
 def _task(size: int) -> Task:

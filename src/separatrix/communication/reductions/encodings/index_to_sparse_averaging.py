@@ -4,7 +4,12 @@ Alice's cells 1 … n hold her bits as values and, as their own sets, any fixed 
 is no set of q indices: E17; only Bob's output is read). Bob's cell is the last one and has value 0. For q = 1, as on
 the slides, his set is {b} and N = n + 1. For q > 1 it is {b} and the q - 1 last cells, which all have value 0 (Bob's
 own is one of them): N = n + q - 1. The sum is Alice's bit.
+
+*Not filled*, to show that this is needed (E23): with the slides' n + 1 cells and q = 3 the set holds one more of
+Alice's cells, here the one after b, whose bit enters the sum.
 """
+
+from dataclasses import replace
 
 import numpy
 
@@ -45,7 +50,7 @@ def of_sparsity(sparsity: int) -> Reduction:
 
     return Reduction(
         name="index-to-sparse-averaging" if sparsity == 1 else f"index-to-sparse-averaging-{sparsity}",
-        source="SHT23, lower bound for RNNs (repaired, E17)",
+        source=f"SHT23, lower bound for RNNs (repaired, E17{', E23' if sparsity > 1 else ''})",
         statement="values of cells 1 … n are Alice's bits, the last cell's set names Bob's place and cells of value 0",
         problem="INDEX",
         task=task,
@@ -57,4 +62,35 @@ def of_sparsity(sparsity: int) -> Reduction:
     )
 
 
-REDUCTION = of_sparsity(1).with_variants(of_sparsity(2), of_sparsity(3))
+def not_filled() -> Reduction:
+    """The slides' n + 1 cells with sets of three: wrong on exactly the pairs whose third cell holds a 1."""
+
+    def bob(places: Integers, size: int) -> Integers:
+        cells = numpy.zeros((len(places), 1, 5), dtype=numpy.int64)
+        cells[:, 0, 0] = size + 1
+        named = numpy.stack([places, (places + 1) % size, numpy.full_like(places, size)], axis=1)
+        cells[:, 0, 1:4] = numpy.sort(named, axis=1) + 1
+        return cells
+
+    filled = of_sparsity(3)
+
+    def alice(bits: Integers, size: int) -> Integers:
+        return filled.alice(bits, size)[:, :size]
+
+    def length(size: int) -> int:
+        return size + 1
+
+    return replace(
+        filled,
+        name="index-to-sparse-averaging-3-not-filled",
+        source="SHT23, lower bound for RNNs, its cells with q = 3",
+        statement="as for q = 1, the set filled with Bob's own cell and another one of Alice's",
+        length=length,
+        alice=alice,
+        bob=bob,
+        smallest=2,
+        fails=True,
+    )
+
+
+REDUCTION = of_sparsity(1).with_variants(of_sparsity(2), of_sparsity(3), not_filled())

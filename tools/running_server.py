@@ -1,4 +1,4 @@
-"""A real server in a process of its own, as ``separatrix serve`` starts it."""
+"""The explorer in a process of its own, as ``separatrix serve`` starts it; for tests, measurements and screenshots."""
 
 import json
 import os
@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-STARTED_WITHIN = 120
+ENDED_WITHIN = 120
+"""Seconds that a busy machine may need to end a server."""
 
 
 @contextmanager
@@ -31,6 +32,6 @@ def running_server(store: Path, *options: str) -> Iterator[str]:
             yield json.loads("".join(lines))["address"].rstrip("/")
         finally:
             server.send_signal(signal.SIGINT)
-            _, said = server.communicate(timeout=STARTED_WITHIN)
+            _, said = server.communicate(timeout=ENDED_WITHIN)
     # Whatever went wrong inside is told on standard error.
-    assert (server.returncode, said) == (0, "")
+    assert (server.returncode, said) == (0, ""), said

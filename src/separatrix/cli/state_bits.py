@@ -1,0 +1,67 @@
+"""``separatrix runs bits NAME``: how many bits of its state a trained recurrent model uses (BHBK24 Theorem 2)."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from separatrix.cli.output import console, print_json
+from separatrix.cli.training_options import SHOWN_DIGITS, parse_list
+from separatrix.errors import SeparatrixError
+
+if TYPE_CHECKING:
+    from separatrix.models.state_precision import PrecisionReport
+    from separatrix.training.records import Record
+
+EXAMPLES = 1000
+
+
+def show_state_bits(store: Path | None, name: str, bits: str, as_json: bool, made: Any) -> None:
+    """Round the state to p bits at the cut of the task's communication problem and measure what is still right."""
+    from separatrix.models.state_precision import state_precision
+    from separatrix.training.records import Records, store_path
+    from separatrix.training.trained import trained_model
+
+    chosen = parse_list(bits, int, "--bits")
+    if list(chosen) != sorted(set(chosen)):
+        raise SeparatrixError(f"--bits {bits} must ascend, each once; sort them")
+    with Records(store_path(store), create=False) as records:
+        record = records.get(name)
+        model = trained_model(record, records.files)
+    spec = record.spec
+    report = state_precision(model, spec.the_task(), spec.length, bits=chosen, examples=EXAMPLES, seed=spec.seed)
+    needed, claim = _needed(record)
+    if as_json:
+        found = {"run": spec.name, **report.as_data(), "bits_used": report.bits_used()}
+        print_json({**found, "bits_needed": needed, "bound_claim": claim, "provenance": made})
+    else:
+        _print(report, record, needed, claim)
+
+
+def _needed(record: "Record") -> tuple[int | None, str]:
+    """The bits that every protocol sends that is right on all inputs, and whose theorem that is."""
+    from separatrix.communication.bounds import protocol_bounds
+
+    spec, task = record.spec, record.spec.the_task()
+    known = [(each.required_bits(spec.length, task), each.claim) for each in protocol_bounds(spec.task, "rnn")]
+    return max(known, default=(None, ""))
+
+
+def _print(report: "PrecisionReport", record: "Record", needed: int | None, claim: str) -> None:
+    from rich.table import Table
+
+    title = f"{report.model} on {report.task}, N = {report.length}: the state after {report.cut} positions, rounded"
+    table = Table(title=title, title_justify="left")
+    for column in ("bits of a number", "bits of the message", "%"):
+        table.add_column(column, justify="right")
+    for point in report.points:
+        table.add_row(str(point.bits), f"{point.message_bits:,}", f"{100 * point.accuracy[0]:.1f}")
+    table.add_row("not rounded", "", f"{100 * report.unrounded[0]:.1f}", style="bold")
+    console().print(table)
+    used = report.bits_used()
+    if used is None:
+        told = "every rounding tried costs more than one point in a hundred"
+    else:
+        told = f"from {used} bits on at most one point in a hundred is lost: {used * report.state_numbers:,} bits do"
+    console().print(f"run {record.spec.name[:SHOWN_DIGITS]}, {report.examples} examples: {told}", soft_wrap=True)
+    if needed is not None:
+        text = f"a protocol that is right on every input of this length sends at least {needed:,} bits ({claim})"
+        console().print(text, soft_wrap=True)

@@ -1,0 +1,35 @@
+"""An LSTM over all positions: one Triton kernel each way on a GPU, the scan of ``recurrences`` elsewhere."""
+
+import torch
+from torch import Tensor
+
+from separatrix.models.kernels.available import interpreted, kernel_takes
+from separatrix.models.recurrences import lstm_scan
+
+# The derivative to the state of a block of sequences must fit into a program's registers.
+LARGEST = 256
+# Offsets within a member are 32-bit numbers.
+MOST_NUMBERS = 2**31
+
+
+def lstm_states(entering: Tensor, weight: Tensor) -> Tensor:
+    """Hidden states (members, batch, length, m) of an LSTM that starts at zero.
+
+    entering (members, batch, length, 4m): W x + b for the gates i, f, g, o; weight (members, 4m, m), as torch has it.
+    """
+    if not _fits(entering):
+        return lstm_scan(entering, weight.transpose(1, 2))
+    from separatrix.models.kernels.gpu.lstm_function import LSTMStates
+
+    with torch.autocast(entering.device.type, enabled=False):
+        result = LSTMStates.apply(entering, weight.to(entering.dtype), None)
+    assert isinstance(result, Tensor)
+    return result
+
+
+def _fits(entering: Tensor) -> bool:
+    """Whether the kernel takes it; products in full float32 are faster step by step with the vendor's library."""
+    _, batch, length, gates = entering.shape
+    half = entering.dtype in (torch.bfloat16, torch.float16)
+    small = gates <= 4 * LARGEST and batch * length * gates < MOST_NUMBERS and min(entering.shape) > 0
+    return kernel_takes(entering) and small and (half or interpreted())

@@ -1,0 +1,43 @@
+"""Dual certificates: exact in every size, least norm, and the bound outside a set."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import fmpq, fmpq_mat
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from separatrix.arithmetic.codes.dual import dual_certificate, dual_numerators, outside_bound
+
+
+@pytest.mark.parametrize(("size", "width"), [(1, 1), (3, 8), (8, 16), (30, 64)])
+def test_every_row_is_met_with_one_and_no_shorter_vector_does_that(size, width):
+    signs = 2 * np.random.default_rng(size).integers(0, 2, (size, width)) - 1
+    found = dual_certificate(signs)
+    assert [sum(int(sign) * each for sign, each in zip(row, found, strict=True)) for row in signs] == [1] * size
+    # Of all such vectors the shortest is the one in the span of the rows.
+    span = fmpq_mat(size, width, [fmpq(int(each)) for each in signs.ravel()])
+    taller = fmpq_mat(size + 1, width, [*span.entries(), *(fmpq(each.numerator, each.denominator) for each in found)])
+    assert taller.rank() == span.rank() == size
+
+
+def test_multiples_beyond_a_word_are_exact():
+    """Thirty rows have a determinant of some 150 bits, so that the sums leave int64."""
+    signs = 2 * np.random.default_rng(30).integers(0, 2, (30, 64)) - 1
+    numerators, denominator = dual_numerators(signs)
+    assert denominator.bit_length() > 64
+    assert (signs.astype(object) @ numerators == denominator).all()
+
+
+@given(st.lists(st.fractions(-1, 1, max_denominator=8), min_size=3, max_size=12), st.integers(1, 3))
+@settings(max_examples=50, deadline=None)
+def test_the_bound_outside_a_set_is_below_one_or_not_given(products, sparsity):
+    largest = sorted(max(each, Fraction(0)) for each in products)[-sparsity:]
+    smallest = sorted(products)[: sparsity - 1]
+    least, most = sum(max(-each, Fraction(0)) for each in smallest), sum(largest)
+    found = outside_bound(products, sparsity)
+    if most + least >= 1:
+        assert found is None
+    else:
+        assert found == most / (1 - least) < 1

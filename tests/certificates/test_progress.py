@@ -1,0 +1,37 @@
+"""Long loops of a certification say how far they are, with a total from which the time left is estimated."""
+
+import pytest
+
+from separatrix.arithmetic import Balls
+from separatrix.certificates import Claim, check
+from separatrix.constructions import constructions
+from separatrix.progress import listening
+
+AT_ONCE = {"directed-3-cycle", "index-lookup"}
+"""These have no loop: a graph unit is two rows, and all queries of a code see the same weights."""
+CASES = [(name, None) for name in constructions()] + [(name, Balls(128)) for name in ("equality", "mqar")]
+
+
+@pytest.mark.parametrize(("name", "arithmetic"), CASES, ids=str)
+def test_every_loop_tells_its_total_and_comes_to_it(name, arithmetic):
+    built = constructions()[name].build(8)
+    heard: list[tuple[str, int, int | None]] = []
+    with listening(lambda *told: heard.append(told)):
+        verdict = check(built.network, Claim(built.task, 8, arithmetic or built.arithmetic))
+    assert verdict.valid
+    last = {what: (done, total) for what, done, total in heard}
+    assert bool(last) == (name not in AT_ONCE)
+    for what, (done, total) in last.items():
+        assert total is not None, f"{what} has no total, so no time left can be shown"
+        # An automaton is done as soon as no token leads to a new state.
+        assert done <= total if verdict.method == "automaton" else done == total, what
+
+
+@pytest.mark.parametrize("name", ["equality", "disjointness", "match2-code"])
+def test_the_search_for_an_input_that_fails_is_shown_too(name):
+    built = constructions()[name].build(8)
+    heard: list[str] = []
+    with listening(lambda what, done, total: heard.append(what)):
+        verdict = check(built.network, Claim(built.task, 8, type(built.arithmetic)(2, 1)))
+    assert verdict.refuted
+    assert "inputs that may fail" in heard

@@ -1,0 +1,49 @@
+"""The atlas, built once for all tests and all processes of a test run, by the command that a newcomer gives first."""
+
+import fcntl
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+ANSWER = "answer.json"
+"""What the command printed, beside the folder that it wrote."""
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the whole site, with the records that ship with the project.
+
+    It takes a minute, so the processes of one test run share it: the first builds it, the others wait for a lock.
+    SEPARATRIX_SITE names a folder that was built before, for work on the tests themselves.
+    """
+    given = os.environ.get("SEPARATRIX_SITE")
+    if given:
+        return Path(given).absolute()
+    base = tmp_path_factory.getbasetemp()
+    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "atlas"
+    shared.mkdir(exist_ok=True)
+    with (shared / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (shared / ANSWER).exists():
+            call = "from separatrix.cli import main; main()"
+            command = [sys.executable, "-W", "error", "-c", call, "atlas", "--out", str(shared / "site"), "--json"]
+            # Records come from the project's folders alone, not from a store that somebody happens to have.
+            environment = {**os.environ, "SEPARATRIX_STORE": str(shared / "none.sqlite"), "PYTHONHASHSEED": "0"}
+            ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, check=False)
+            assert (ended.returncode, ended.stderr) == (0, "")
+            (shared / ANSWER).write_text(ended.stdout, encoding="utf-8")
+    return shared / "site"
+
+
+@pytest.fixture(scope="session")
+def atlas_answer(site: Path) -> dict:
+    """What the command that built the site printed with ``--json``."""
+    answer = site.parent / ANSWER
+    if not answer.is_file():
+        pytest.skip("SEPARATRIX_SITE names a folder whose command's output is not kept")
+    return json.loads(answer.read_text(encoding="utf-8"))

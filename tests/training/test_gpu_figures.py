@@ -1,0 +1,101 @@
+"""The command that trains the figures in pieces: it ends in time, goes on, and needs only what a GPU machine has."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tools.gpu_figures import PIECES, Settings, main, sweep_of
+
+from separatrix.training.experiments.catalog import experiments
+from separatrix.training.experiments.state_bits_data import state_bits
+from separatrix.training.records import Records
+
+ROOT = Path(__file__).parents[2]
+# A machine that has torch and what comes with it, but none of these; array-api-compat is carried along.
+WITHOUT = """
+import runpy, sys
+missing = {"pydantic", "ray", "flint", "automata", "pandas", "pyarrow", "plotly", "fastapi", "pytest", "hypothesis"}
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in missing:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Missing())
+runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
+"""
+CELL = ["--only", "architecture=TF-(1,64)", "--only", "length=20"]
+
+
+def run_without(module: str, *arguments: str) -> str:
+    found = subprocess.run(
+        [sys.executable, "-W", "error", "-c", WITHOUT, module, *arguments],
+        capture_output=True, text=True, timeout=120, cwd=ROOT, check=False,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    assert found.returncode == 0, found.stderr
+    return found.stdout
+
+
+def test_a_piece_ends_at_its_limit_and_goes_on(tmp_path):
+    arguments = ["figure2-left", "--scale", "quick", *CELL, "--limit", "1", "--folder", str(tmp_path)]
+    first = run_without("tools.gpu_figures", *arguments, "--device", "cpu")
+    assert "TF-(1,64) on index-lookup N=20: 2 runs\n" in first
+    assert "not done yet: figure2-left; the same command goes on from here" in first
+    assert len(list((tmp_path / "figure2-left-quick.files/checkpoints").glob("*.safetensors"))) == 1
+    again = run_without("tools.gpu_figures", *arguments, "--device", "cpu")
+    assert "N=20: 2 runs, after " in again
+
+
+def test_the_gpu_benchmark_starts_with_what_is_there(tmp_path):
+    """Everything that it imports is there; without a GPU only its help can be asked for."""
+    assert "ROW" in run_without("benchmarks.gpu", "--help")
+    assert "--members" in run_without("benchmarks.gpu_lstm", "--help")
+
+
+def test_a_short_piece_is_trained_shown_and_copied(tmp_path, capsys):
+    common = ["--scale", "quick", "--folder", str(tmp_path / "kept"), "--copies", str(tmp_path / "copies")]
+    only = ["--only", "architecture=LSTM-(1,64)", "--only", "length=2", "--steps", "10", "--device", "cpu"]
+    assert main(["state-bits", *common, *only]) == 0
+    told = capsys.readouterr().out
+    assert "2 of 2 runs recorded" in told and told.endswith("all done\n")
+    (measured,) = json.loads((tmp_path / "copies/state-bits-quick.json").read_text())
+    assert measured["report"]["state_numbers"] == 128 and measured["report"]["length"] == 2
+    with Records(tmp_path / "copies/state-bits-quick.sqlite", create=False) as copied:
+        assert [record.spec.steps for record in copied.all()] == [10, 10]
+        # Copies come without weights, and what has none is left out.
+        assert state_bits(sweep_of("state-bits", SHORT).cells(), {}, copied.files, "cpu") == []
+    assert main(["state-bits", *common, *only, "--list"]) == 0
+    assert "2 of 2 runs recorded" in capsys.readouterr().out
+
+
+SHORT = Settings("quick", Path(), None, "cpu", 10, ())
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_pieces_are_experiments_that_can_be_cut_short(name):
+    for scale in ("quick", "reduced"):
+        runs = [
+            run for cell in sweep_of(name, Settings(scale, Path(), None, "cpu", 10, ())).cells() for run in cell.runs
+        ]
+        assert runs and all(run.steps == 10 and all(step <= 10 for step in run.snapshots) for run in runs)
+        whole = [run for cell in experiments()[name].sweep(scale).cells() for run in cell.runs]
+        assert len(whole) == len(runs)
+
+
+def test_what_is_beyond_the_papers_is_there():
+    """Longer inputs, wider Mamba, newer models and a hybrid, third-order attention, state bits."""
+    models = {
+        name: {str(cell.at("architecture")) for cell in experiments()[name].sweep("reduced").cells()} for name in PIECES
+    }
+    assert {"TF-(1,64)", "TF-(1,128)"} <= models["beyond-lengths"]
+    assert {cell.at("length") for cell in experiments()["beyond-lengths"].sweep("reduced").cells()} >= {1600, 3200}
+    assert "Mamba-(2,2048)" in models["beyond-widths"]
+    assert {"Mamba2-(6,256)", "GDN-(6,256)", "Mamba,Mamba,TF-(6,256)"} <= models["newer-models"]
+    assert any(each.startswith("ThirdTF") for each in models["match3-order"])
+
+
+def test_a_wrong_name_is_told_before_anything_is_trained(tmp_path, capsys):
+    assert main(["figure2-left", "figure-5", "--folder", str(tmp_path)]) == 2
+    assert "figure-5" in capsys.readouterr().err and not list(tmp_path.iterdir())

@@ -1,0 +1,1 @@
+"""Planted faults against the checker; see ``__main__``."""

@@ -1,0 +1,107 @@
+"""Thousands of planted faults against the checker: ``python -m tools.mutants`` prints the table of the docs and
+``--write docs/reliability.md`` puts it there.
+
+Every mutant is a certified network with one random change (``changes``), at a length at which all inputs can be
+tried. What is true of it is found here without the checker: the network is run on every input, and its answers are
+compared with the task's own slow ``solve``. Then the whole checker judges it, and every method by itself:
+
+* accepted: it must be right on every input;
+* refuted: the input that the checker names is run here and must come out wrong;
+* rejected: the file cannot be read, does not fit the task, or a statement of the certificate is not so;
+* left open: over the real numbers, where running in balls does not tell two numbers apart that may be equal.
+
+A mutant that is wrong and accepted, or one that only fails on some input and is rejected without naming it, is a defect
+and ends the run with exit code 1.
+
+At longer lengths, where not all inputs can be tried, mutants are judged by sampled inputs (``judging``); a mutant that
+no method decides is rejected there without an input.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.progress import track
+from tools.mutants.campaign import CASES, KINDS, LONGER, Campaign
+from tools.mutants.changes import BOUND
+from tools.mutants.judging import DEFECTS, OUTCOMES, SAMPLED, Judged
+from tools.pages import fill_section
+
+MARK = "mutants"
+Counts = Counter[tuple[str, str]]
+
+
+def table(found: Counts, kinds: Sequence[str], outcomes: dict[str, str]) -> str:
+    """The table in Markdown, one row a kind; ``outcomes`` are headings by outcome."""
+    rows = [f"| changed | mutants | {' | '.join(outcomes.values())} |", "|---|" + "---:|" * (1 + len(outcomes))]
+    for kind in (*kinds, "all"):
+        counts = [sum(n for (k, o), n in found.items() if kind in (k, "all") and o == each) for each in outcomes]
+        rows.append(f"| {kind} | {sum(counts)} | {' | '.join(map(str, counts))} |")
+    return "\n".join(rows)
+
+
+def attack(campaign: Campaign, count: int, kinds: Sequence[str], what: str) -> tuple[Counts, int, list[str]]:
+    """Outcomes by kind, how often a method was asked, and defects in words."""
+    found, asked, defects = Counts(), 0, list[str]()
+    for kind, changed, each in track(campaign.run(count, kinds), what, total=count, transient=True):
+        found[kind, each.outcome] += 1
+        asked += each.methods
+        if is_defect(each):
+            defects.append(f"{kind}: {changed}: {each.outcome}: {each.defect}")
+    return found, asked, defects
+
+
+def is_defect(each: Judged) -> bool:
+    """Whether a mutant was judged wrongly."""
+    return bool(each.defect) or each.outcome in DEFECTS
+
+
+def main() -> int:
+    """Run the campaign; exit code 1 if a mutant was judged wrongly."""
+    parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__)
+    parser.add_argument("--count", type=int, default=4750, help="how many mutants at lengths with few inputs")
+    parser.add_argument("--longer", type=int, default=1400, help="how many at longer lengths")
+    parser.add_argument("--seed", type=int, default=0, help="which ones")
+    parser.add_argument("--kind", choices=KINDS, help="mutants of one kind alone")
+    parser.add_argument("--write", type=Path, help="put the tables into this page")
+    arguments = parser.parse_args()
+    started = time.process_time()
+    short = KINDS if arguments.kind is None else [arguments.kind]
+    long = [kind for kind in short if kind in BOUND]
+    with tempfile.TemporaryDirectory() as folder:
+        campaign = Campaign(Path(folder), arguments.seed)
+        found, asked, defects = attack(campaign, arguments.count, short, "mutants")
+        longer = Campaign(Path(folder), arguments.seed, LONGER, longer=True) if long else campaign
+        evidence, _, more = attack(longer, arguments.longer if long else 0, long, "longer mutants")
+    seconds = time.process_time() - started
+    wrong = [sum(n for (_, o), n in each.items() if o == DEFECTS[0]) for each in (found, evidence)]
+    shown = {each: each for each in OUTCOMES}
+    sampled = {each: each for each in OUTCOMES if each != "left open"} | {
+        "still right, accepted": f"accepted, right on {SAMPLED} samples",
+        "rejected": "rejected or not decided",
+    }
+    text = "\n\n".join(
+        [
+            f"Of {arguments.count} mutants of {len(CASES)} certified networks, {wrong[0]} were wrongly accepted. "
+            f"Methods were asked {asked} times, each by itself. (`python -m tools.mutants --seed {arguments.seed}`, "
+            f"{seconds:.0f} s of one core with the second table.)",
+            table(found, short, shown),
+            "At longer lengths (N = 8 to 64, where there are too many inputs to try all) "
+            f"{arguments.longer} mutants of {len(LONGER)} networks were compared with sampled inputs. "
+            f"That is evidence and no proof; {wrong[1]} were seen to be wrongly accepted.",
+            table(evidence, long, sampled),
+        ]
+    )
+    print(text)
+    print("\n".join([*defects, *more]), file=sys.stderr)
+    if arguments.write:
+        fill_section(arguments.write, MARK, text)
+    return 1 if defects or more else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

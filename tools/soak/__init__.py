@@ -1,0 +1,1 @@
+"""The training soak: small sweeps that are killed, raced, set back in time and given full disks, again and again."""
