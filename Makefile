@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 EXTRAS := train,atlas,export,ray,records,dev
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock
 
-.PHONY: setup atlas test lint types imports pytest bench docs lock clean help
+.PHONY: setup atlas test lint types imports pytest bench docs screenshots mutants bounds calls soak server lock clean help
 
 help:
 	@echo "make atlas   build the atlas (atlas/index.html, atlas/atlas.json) and print its table"
@@ -16,6 +16,8 @@ help:
 	@echo "make setup   only make .venv from requirements.lock"
 	@echo "make bench   rerun the benchmarks of docs/benchmarks.md"
 	@echo "make docs    build the documentation as a site (site/index.html)"
+	@echo "make screenshots   pictures of the site and the explorer (docs/screenshots)"
+	@echo "make mutants | bounds | calls | soak | server   campaigns against the project (docs/reliability.md)"
 	@echo "make lock    resolve the newest versions and rewrite requirements.lock"
 
 setup: $(STAMP)
@@ -44,6 +46,7 @@ imports: $(STAMP)
 	$(BIN)/lint-imports --no-logo
 
 pytest: $(STAMP)
+	@$(BIN)/python -m tools.get_chromium
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 bench: $(STAMP)
@@ -52,6 +55,25 @@ bench: $(STAMP)
 docs: $(STAMP)
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "open site/index.html"
+
+screenshots: $(STAMP)
+	@$(BIN)/python -m tools.get_chromium
+	$(BIN)/python -m tools.screenshots --out docs/screenshots
+
+mutants: $(STAMP)
+	$(BIN)/python -m tools.mutants --write docs/reliability.md
+
+bounds: $(STAMP)
+	$(BIN)/python -m tools.bound_campaign --write docs/reliability.md
+
+calls: $(STAMP)
+	$(BIN)/python -m tools.calls --write docs/reliability.md
+
+soak: $(STAMP)
+	$(BIN)/python -m tools.soak --write docs/reliability.md
+
+server: $(STAMP)
+	$(BIN)/python -m tools.server_load --write docs/reliability.md
 
 lock:
 	$(PYTHON) tools/write_lock.py

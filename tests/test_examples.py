@@ -9,6 +9,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+import torch
 
 import separatrix
 from separatrix.cli.app import run
@@ -25,6 +26,15 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 FILE = re.compile(r'^```\w+ title="([\w.-]+)"\n(.*?)^```', re.MULTILINE | re.DOTALL)
 """A block with a title is a file of that name, there before the page's commands are run."""
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Small models train fastest with one thread, above all beside other tests."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 def enter(folder: Path, page: Path, monkeypatch: pytest.MonkeyPatch) -> None:

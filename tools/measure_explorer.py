@@ -23,7 +23,7 @@ from tools.running_server import running_server
 
 from separatrix.constructions import constructions
 
-PERCENTS = tuple(range(66, 138, 6))
+PERCENTS = (66, 80, 95, 105, 120, 133)
 WARM_UP = 3.0
 """Seconds in which the server's processes import what they need."""
 

@@ -23,6 +23,8 @@ from tools.running_server import running_server
 SIZES = {"desktop": (1280, 860), "phone": (390, 844)}
 SCHEMES = ("light", "dark")
 COLOURS = 256
+MARGIN = 24
+"""Pixels around the table."""
 LARGEST = 300_000
 """Bytes of one file."""
 PATIENCE = 120_000
@@ -90,7 +92,11 @@ def of_the_site(camera: Camera, site: Path) -> None:
         with camera.opened((site / "index.html").as_uri(), "desktop", scheme) as page:
             # Nothing that stays in place while a page is scrolled may stand in a long picture.
             page.add_style_tag(content=".controls, .separation thead th { position: static !important }")
-            camera.keep(f"table-{scheme}", page.locator("#separation").screenshot())
+            box = page.locator("#separation").bounding_box()
+            assert box is not None
+            clip: Any = {"x": box["x"] - MARGIN, "y": box["y"] - MARGIN / 2, "width": box["width"] + 2 * MARGIN,
+                         "height": box["height"] + 1.5 * MARGIN}  # fmt: skip
+            camera.keep(f"table-{scheme}", page.screenshot(full_page=True, clip=clip))
     with camera.opened((site / "index.html").as_uri(), "desktop", "light") as page:
         page.locator("[data-task=index-lookup][data-model=rnn] a").click()
         camera.keep("evidence", page.screenshot())
@@ -107,7 +113,7 @@ def of_the_explorer(camera: Camera, address: str) -> None:
     for name, state in (
         ("explorer-refuted", "construction=index-lookup&length=32&gain=3"),
         ("explorer-layers", "construction=associative-recall&length=8&tab=layers"),
-        ("explorer-protocol", "construction=index-lookup&length=16&tab=protocol"),
+        ("explorer-protocol", "construction=index-lookup&length=8&tab=protocol"),
     ):
         with camera.opened(f"{address}/#{state}", "desktop", "light") as page:
             decided(page)

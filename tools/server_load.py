@@ -345,7 +345,7 @@ def text_of(report: Report, load: Load) -> str:
     """The section of the page."""
     lines = [
         f"{load.users} pages at once, each asking every {PAUSE:g} s, while a certification runs "
-        "(`python -m tools.server_load`):",
+        f"(`python -m tools.server_load --users {load.users} --seconds {load.seconds:g}`):",
         "",
         "| address | requests | median ms | 95 % | worst |",
         "|---|---:|---:|---:|---:|",

@@ -317,3 +317,17 @@ def test_errors_name_the_value_and_the_remedy():
 def test_it_says_that_its_results_are_exact_and_prove_something():
     assert FixedPoint(16, 2).exact
     assert FixedPoint(16, 2).rigorous
+
+
+@each_arithmetic
+@given(numerators=st.lists(st.integers(-(2**62), 2**62), max_size=6), denominator=st.integers(-3, 2**63))
+@settings(max_examples=20, deadline=None)
+def test_ratios_are_rounded_at_once_as_one_by_one(arithmetic, numerators, denominator):
+    found = arithmetic.encode_ratios(np.array(numerators, dtype=np.int64), denominator)
+    fits = max(map(abs, numerators), default=0) * arithmetic.length**arithmetic.exponent < 2**63
+    if denominator <= 0 or denominator >= 2**63 or not fits or arithmetic.dtype == object:
+        assert found is None
+    else:
+        expected = arithmetic.encode([Fraction(each, denominator) for each in numerators])
+        assert found is not None
+        assert found.tolist() == expected.tolist()

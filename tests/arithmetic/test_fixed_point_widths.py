@@ -200,3 +200,13 @@ def test_saturated_sums_do_not_depend_on_the_order():
     # Left to right, 8 + 8 would already be cut to 10.
     partial = arithmetic.add(terms[0], terms[1])
     assert arithmetic.decode(arithmetic.add(partial, terms[2])).item() == 1
+
+
+@pytest.mark.parametrize("shape", [(0, 3, 2), (2, 0, 3), (2, 3, 0)])
+def test_matrices_of_python_ints_without_entries_have_an_empty_or_zero_product(shape):
+    rows, inner, columns = shape
+    product = wide_integers.matmul_of_python_ints(
+        np.zeros((rows, inner), dtype=object), np.zeros((inner, columns), dtype=object)
+    )
+    assert product.shape == (rows, columns)
+    assert not product.any()

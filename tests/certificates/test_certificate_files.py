@@ -2,6 +2,9 @@
 
 import hashlib
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from fractions import Fraction
 
@@ -13,6 +16,7 @@ from separatrix.arithmetic import Floating
 from separatrix.certificates import certificate, check
 from separatrix.certificates.certificate import check_certificate, write_certificate
 from separatrix.cli.app import run
+from separatrix.constructions import constructions
 from separatrix.errors import SeparatrixError
 from tests.certificates.changes import build
 
@@ -172,3 +176,34 @@ class TestCertificateFiles:
         assert "more than" in error
         assert "raise --max-memory" in error
         assert len(error.splitlines()) == 1
+
+
+WRITE_ALL = """
+import sys
+from pathlib import Path
+from separatrix.certificates import Claim, check
+from separatrix.certificates.certificate import write_certificate
+from separatrix.constructions import constructions
+
+for name, construction in constructions().items():
+    built = construction.build(8)
+    claim = Claim(built.task, 8, built.arithmetic)
+    write_certificate(built.network, claim, check(built.network, claim), Path(sys.argv[1]) / name, {"name": name})
+"""
+
+
+def test_other_processes_write_the_same_bytes(tmp_path):
+    """Neither the seed of Python's hashes nor the number of threads shows in a network or a certificate."""
+    for number, (seed, threads) in enumerate((("1", "1"), ("2", "2"))):
+        environment = {
+            **os.environ,
+            "PYTHONHASHSEED": seed,
+            "OMP_NUM_THREADS": threads,
+            "OPENBLAS_NUM_THREADS": threads,
+        }
+        command = [sys.executable, "-c", WRITE_ALL, str(tmp_path / str(number))]
+        subprocess.run(command, check=True, env=environment, timeout=120)
+    written = sorted(path.relative_to(tmp_path / "0") for path in (tmp_path / "0").rglob("*.*"))
+    assert len(written) == 2 * len(constructions())
+    for path in written:
+        assert (tmp_path / "0" / path).read_bytes() == (tmp_path / "1" / path).read_bytes(), path

@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from separatrix.cli import app
 from separatrix.cli.interrupts import uninterrupted
 
 SLOW = {
@@ -109,3 +110,28 @@ def test_without_an_interrupt_nothing_happens():
     with uninterrupted():
         done = True
     assert done
+
+
+def test_ctrl_c_while_a_compiled_module_loads_is_ctrl_c(monkeypatch, capsys):
+    """Such a module swallows it and says that it could not be initialised."""
+
+    def loading(arguments):
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise ImportError("initialization failed") from None
+
+    monkeypatch.setattr(app, "_run", loading)
+    assert app.run(["list"]) == 130
+    assert capsys.readouterr().err == f"separatrix: {app.INTERRUPTED}\n"
+
+
+def test_a_module_that_is_missing_is_no_interruption(monkeypatch):
+    def missing(arguments):
+        raise ImportError("no such thing")
+
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr(app, "_run", missing)
+    with pytest.raises(ImportError, match="no such thing"):
+        app.run(["list"])
+    assert signal.getsignal(signal.SIGINT) is before

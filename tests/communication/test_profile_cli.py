@@ -1,12 +1,16 @@
 """``separatrix profile``: tables, one JSON object, a plot, a certified network, one line for bad input."""
 
 import json
+import os
+import pty
+import signal
 import sys
 
 import numpy
 import pytest
 
 from separatrix.cli.app import run
+from tests.cli.test_interrupts import read_until, start
 
 OWN = """
 def parity(x):
@@ -157,3 +161,20 @@ def test_bad_input_is_one_line_and_exit_code_2(call, tmp_path, arguments, words)
         assert word in lines[0] or word in "FILE.py", lines[0]
     after = sorted(path.name for path in tmp_path.iterdir() if path.name != "__pycache__")
     assert after == [name for name in before if name != "__pycache__"]
+
+
+def test_progress_is_drawn_and_ctrl_c_ends_it(tmp_path):
+    """A function of a millisecond for each of 2^16 inputs, interrupted while a bar is on the terminal."""
+    (tmp_path / "slow.py").write_text("import time\n\ndef slow(x):\n    time.sleep(0.001)\n    return x[0] == x[-1]\n")
+    ours, theirs = pty.openpty()
+    target = f"{tmp_path / 'slow.py'}:slow"
+    process = start("profile", target, "-n", "16", "--plot", str(tmp_path / "figure.svg"), terminal=theirs)
+    os.close(theirs)
+    shown = read_until(ours, b"evaluating all 2^")
+    process.send_signal(signal.SIGINT)
+    shown += read_until(ours, b"interrupted")
+    out, _ = process.communicate(timeout=60)
+    os.close(ours)
+    assert (process.returncode, out) == (130, b"")
+    assert "━".encode() in shown or b"-" in shown, "a bar is drawn"
+    assert not (tmp_path / "figure.svg").exists()

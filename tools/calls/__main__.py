@@ -26,6 +26,12 @@ from separatrix.errors import SeparatrixError
 
 OUTPUTS: tuple[Output, ...] = ("file",) * 8 + ("closed pipe", "full disk")
 PAGE_SECTION = "calls"
+SETTINGS = settings(
+    deadline=None,
+    database=None,
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
 SLACK = 96 << 20
 """Bytes beside the limit: what the interpreter holds for itself before and after the limited work."""
 
@@ -110,15 +116,6 @@ def campaign(count: int, number: int, seconds: float, folder: Path) -> Campaign:
     untouched = contents(template)
     shutil.copytree(template, place, symlinks=True)
 
-    @seed(number)
-    @settings(
-        max_examples=count,
-        deadline=None,
-        database=None,
-        phases=[Phase.generate],
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-    )
-    @given(calls(verbs()), strategies.sampled_from(OUTPUTS))
     def attack(arguments: tuple[str, ...], output: Output) -> None:
         outcome = call(arguments, place, output, seconds)
         after = contents(place)
@@ -127,7 +124,12 @@ def campaign(count: int, number: int, seconds: float, folder: Path) -> Campaign:
             _remove(place)
             shutil.copytree(template, place, symlinks=True)
 
-    attack()
+    table = verbs()
+    for place_of_verb, (verb, parameters) in enumerate(sorted(table.items())):
+        share = (count + place_of_verb) // len(table)
+        drawn = given(calls(verb, parameters), strategies.sampled_from(OUTPUTS))(attack)
+        if share:
+            seed(f"{number} {verb}")(settings(SETTINGS, max_examples=share)(drawn))()
     return made
 
 

@@ -140,12 +140,11 @@ def names_for(parameter: str, verb: str) -> Sequence[str]:
 
 
 @strategies.composite
-def calls(draw: DrawFn, table: dict[str, tuple[Parameter, ...]]) -> tuple[str, ...]:
-    """One call: a verb, its required parameters, some of the others, now and then a value too many."""
-    verb = draw(strategies.sampled_from(sorted(table)))
+def calls(draw: DrawFn, verb: str, parameters: Sequence[Parameter]) -> tuple[str, ...]:
+    """One call of a verb: its required parameters, some of the others, now and then a value too many."""
     hostility = draw(strategies.sampled_from((0, 0, 1, 3, 6)))
     words: list[str] = [verb]
-    for parameter in table[verb]:
+    for parameter in parameters:
         wanted = parameter.required or parameter.name in ALWAYS
         if not draw(_chances(19 if wanted else 3, 20 if wanted else 12)):
             continue

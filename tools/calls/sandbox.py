@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from separatrix import cli
-from separatrix.cli.app import run
 
 Output: TypeAlias = Literal["file", "closed pipe", "full disk"]
 GRACE = 30.0
@@ -67,19 +66,10 @@ def furnish(folder: Path) -> None:
     """Fill an empty folder: a good certificate, broken ones, unreadable and wrong files, a link that leads outside."""
     folder.mkdir(parents=True)
     good = folder / "good"
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
-        with open(os.devnull, "w", encoding="utf-8") as nothing:  # noqa: PTH123
-            kept, sys.stdout = sys.stdout, nothing
-            try:
-                for made in FURNITURE:
-                    if run(made) != 0:
-                        raise RuntimeError(f"the folder for the calls could not be furnished: {made} failed")
-            finally:
-                sys.stdout = kept
-    finally:
-        os.chdir(before)
+    for arguments in FURNITURE:
+        # In processes of their own, as the calls: a process that has used torch's threads cannot be forked.
+        if (made := call(arguments, folder, "file", 120.0)).code != 0:
+            raise RuntimeError(f"the folder for the calls could not be furnished: {made}")
     for name, change in (("cut", lambda data: data[: len(data) // 2]), ("flipped", _flipped)):
         shutil.copytree(good, folder / name)
         weights = next((folder / name).glob("*.safetensors"))

@@ -154,7 +154,7 @@ class Soak:
     # -- two at once -------------------------------------------------------------------------------------
 
     def together(self, kills: int) -> Outcome:
-        """Two drivers on one store; one of them, or both, are killed at random moments, and both are started again."""
+        """Two drivers on one store; both are killed, one after the other, at random moments, and started again."""
         found = Outcome("two drivers on one store", "both killed at random moments and started again")
         parts: tuple[tuple[str, ...], ...] = ((), ("--only", "length=6"))
         with timed(found):
@@ -162,9 +162,9 @@ class Soak:
                 known: dict[str, Any] = {}
                 for _ in range(min(kills - found.disturbances, MOST_KILLS_OF_A_STORE)):
                     pair = [forked(lambda part=part, store=store: sweep(self.file, store, *part)) for part in parts]
-                    until(lambda pair=pair: all(map(has_ended, pair)), self.chance.uniform(0.0, self.seconds / 12))
-                    struck = self.chance.choice([pair, pair[:1], pair[1:]])
-                    kill(struck)
+                    for child in self.chance.sample(pair, 2):
+                        until(lambda pair=pair: all(map(has_ended, pair)), self.chance.uniform(0.0, self.seconds / 12))
+                        kill([child])
                     codes = [ended(child) for child in pair]
                     found.disturbances += codes.count(KILLED)
                     found.wrong += [f"exit code {code}" for code in codes if code not in (0, KILLED)]

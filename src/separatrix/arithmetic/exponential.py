@@ -12,6 +12,7 @@ from flint import arb, ctx
 
 from separatrix.arithmetic.integers import Grid
 from separatrix.arithmetic.interface import RawArray
+from separatrix.arithmetic.wide_integers import WORD
 
 
 def exp_rounded(array: RawArray, grid: Grid) -> RawArray:
@@ -20,14 +21,18 @@ def exp_rounded(array: RawArray, grid: Grid) -> RawArray:
     >>> exp_rounded(np.array([-16, 0, 4]), Grid(16, 256, "down"))
     array([ 5, 16, 20])
     """
-    distinct = np.unique(array)
     first, last = _rounds_to_zero_below(grid.scale), _saturates_from(grid.scale)
+    # Beyond these two nothing changes any more, and what lies between fits into a word unless the scale is huge.
+    clipped = np.asarray(np.minimum(np.maximum(array, first), last), dtype=array.dtype)
+    if max(-first, last) < WORD:
+        clipped = clipped.astype(np.int64)
+    distinct = np.unique(clipped)
     values: list[int] = distinct.tolist()
     between = _exponentials([value for value in values if first < value < last and value], grid)
     between[0] = grid.scale
     results = [between.get(value, 0 if value < 0 else grid.limit) for value in values]
     # Looking places up is several times quicker than having them sorted along.
-    return np.array(results, dtype=array.dtype)[np.searchsorted(distinct, array)]
+    return np.array(results, dtype=array.dtype)[np.searchsorted(distinct, clipped)]
 
 
 def _rounds_to_zero_below(scale: int) -> int:

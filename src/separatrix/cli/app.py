@@ -17,6 +17,7 @@ import typer
 
 from separatrix import cli
 from separatrix._version import __version__
+from separatrix.cli.interrupts import remembered
 from separatrix.errors import SeparatrixError, StoppedError
 
 INTERRUPTED = "interrupted; nothing half-written was left"
@@ -64,6 +65,17 @@ def application() -> typer.Typer:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code."""
+    with remembered() as pressed:
+        try:
+            return _run(arguments)
+        except ImportError:
+            if not pressed:
+                raise
+            _refuse(INTERRUPTED)
+            return STOPPED
+
+
+def _run(arguments: Sequence[str]) -> int:
     try:
         code = application()(list(arguments), prog_name="separatrix", standalone_mode=False, obj=list(arguments))
         if sys.stdout is not None:  # a process started with its output closed has none

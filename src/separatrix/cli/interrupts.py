@@ -1,10 +1,32 @@
-"""Ctrl-C at the right moment: while files that belong together are written, it waits until they are all there."""
+"""Ctrl-C at the right moment: while files that belong together are written, it waits until they are all there.
+
+It is also remembered, because not everything lets it through.
+"""
 
 import signal
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from types import FrameType
+
+
+@contextmanager
+def remembered() -> Generator[list[int]]:
+    """Ctrl-C as always, and noted in the list: compiled modules that it meets while they load raise another error."""
+    pressed: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield pressed  # only the main thread is ever interrupted
+        return
+
+    def raise_and_remember(number: int, frame: FrameType | None) -> None:
+        pressed.append(number)
+        signal.default_int_handler(number, frame)
+
+    before = signal.signal(signal.SIGINT, raise_and_remember)
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

@@ -41,3 +41,8 @@ def test_the_bound_outside_a_set_is_below_one_or_not_given(products, sparsity):
         assert found is None
     else:
         assert found == most / (1 - least) < 1
+
+
+def test_rows_that_depend_on_each_other_have_no_certificate():
+    assert dual_certificate(np.array([[1, 1], [-1, -1]])).tolist() == [0, 0]
+    assert dual_certificate(np.zeros((0, 3), dtype=np.int64)).tolist() == [0, 0, 0]

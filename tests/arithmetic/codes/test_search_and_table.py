@@ -137,12 +137,13 @@ def test_a_search_among_many_orbits_looks_at_a_part_of_them():
     """Degree 10 without a group has 1023 orbits, of which 512 are tried for each swap."""
     table = orbit_weights(OrbitGroup(10, 1, 10))
     assert len(table.leaders) > 512
-    generator = np.random.default_rng(1)
-    leaders = search_orbits(table, 64, (distance_needed(64, Fraction(1, 2)), 64), generator, swaps=60)
+    lowest = 20
+    leaders = search_orbits(table, 64, (lowest, 64), np.random.default_rng(1), swaps=60)
     assert leaders is not None
     rows, width = families()["orbit"].rows({"degree": 10, "order": 1, "step": 10, "leaders": list(leaders)})
     assert width == 64
-    assert linear_distances(rows, width).smallest >= 16
+    assert linear_distances(rows, width).smallest >= lowest
+    assert search_orbits(table, 64, (33, 64), np.random.default_rng(1), swaps=3) is None, "beyond Plotkin's bound"
 
 
 def test_random_codes_are_found_from_their_first_width_on():

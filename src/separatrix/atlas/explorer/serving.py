@@ -121,7 +121,7 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._ready = ready
-        self.not_told: OSError | None = None
+        self.not_told: OSError | SystemExit | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, then tell."""
@@ -130,6 +130,11 @@ class _Server(uvicorn.Server):
             return
         try:
             self._ready()
-        except OSError as error:
-            # Output that cannot be written: shut down in order, then say so.
-            self.not_told, self.should_exit = error, True
+        except (OSError, SystemExit) as error:
+            # Output that cannot be written, or that nobody reads (Rich ends the process then). Only a server that has
+            # started shuts down in order, so it is told so in its first round.
+            self.not_told = error
+            asyncio.get_running_loop().call_soon(self._leave)
+
+    def _leave(self) -> None:
+        self.should_exit = True

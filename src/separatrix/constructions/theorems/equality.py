@@ -55,6 +55,7 @@ class EqualityConstruction(Construction):
     deviations: tuple[str, ...] = (
         "E2, E3: a thresholding feed-forward instead of weights rounded to 1",
         "E1: linear sign codes instead of a random draw",
+        "symbols of larger alphabets are compared bit by bit",
     )
 
     def softmax_rule(self, variant: str) -> Literal["appendix-d", "once"]:

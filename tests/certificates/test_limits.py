@@ -1,0 +1,282 @@
+"""What would take too long, leave the range or not fit 64 bits is said, and shapes that need more than one change."""
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy
+import pytest
+
+from separatrix.arithmetic import Balls, FixedPoint
+from separatrix.certificates import Claim, UnsupportedError, check
+from separatrix.certificates.methods import (
+    _cells,
+    _focused,
+    _placed_bits,
+    _token_scores,
+    automaton,
+    block_addressed,
+    enumeration,
+    power_sums,
+    prefix_flags,
+    three_cycle,
+    triple_matching,
+)
+from separatrix.certificates.methods._bounded_softmax import Group, averages
+from separatrix.certificates.methods._boxes import Box, decided, product_range
+from separatrix.certificates.methods._focused import cells_of
+from separatrix.certificates.methods._prefixes import Evaluation, cut
+from separatrix.certificates.methods.sparse_averaging import inner_products
+from separatrix.constructions import Options, constructions
+from separatrix.networks import (
+    ExactMatrix,
+    SignRows,
+    ThirdOrderAttention,
+    ThirdOrderHead,
+)
+from tests.certificates.changes import build, changed, with_dual, with_head
+from tests.certificates.refused import (
+    AVERAGING,
+    CYCLE,
+    DYCK,
+    HEADS,
+    LAST,
+    LOCAL,
+    LOOKUP,
+    MATCH2,
+    MATCH3,
+    MQAR,
+    head,
+    scored,
+)
+
+LIMITS = [
+    (("majority", 7, {}), _focused, "LARGEST_SCORES", "position-addressed", "too many to compare with every key"),
+    (("equality", 6, {}, "circle"), block_addressed, "LARGEST_TABLE", "block-addressed", "too many values"),
+    (MQAR, _cells, "LARGEST_SYMBOLS", "content-addressed", "too many to compare"),
+    (MATCH2, _token_scores, "LARGEST_TABLE", "pair-matching", "too many pairs"),
+    (MATCH3, triple_matching, "LARGEST_MODULUS", "triple-matching", "beyond 1"),
+    (LOCAL, _placed_bits, "MOST_POINTS", "window-matching", "too many sums"),
+    (HEADS, power_sums, "LARGEST_STREAM", "power-sums", "too large for the method"),
+    (DYCK, prefix_flags, "LARGEST_STATES", "prefix-flags", "different prefixes"),
+    (DYCK, prefix_flags, "LARGEST_SUMS", "prefix-flags", "different counts"),
+]
+
+
+@pytest.mark.parametrize(("start", "module", "limit", "method", "words"), LIMITS)
+def test_sizes_beyond_a_limit_are_refused(start, module, limit, method, words, monkeypatch):
+    """What would take too long or too much memory is said, not begun."""
+    name, length, parameters, *family = start
+    network, claim = build(name, length, parameters, **({"family": family[0]} if family else {}))
+    assert check(network, claim, method).valid
+    monkeypatch.setattr(module, limit, 1)
+    verdict = check(network, claim, method)
+    assert not verdict.valid
+    assert not verdict.refuted
+    assert words in verdict.reason
+
+
+LOOKUPS = [
+    (head("key", "open", 2, row=2), "mixes what depends on the position"),
+    (head("key", "open", 2, value=40), "the end of the range"),
+    (head("query", "open", 2, row=2), "the position can outweigh"),
+    (head("query", "open", 2, row=2, value=-1), "later positions"),
+    (scored(2, scoring="softmax"), "one hard head"),
+]
+
+
+@pytest.mark.parametrize(("change", "words"), LOOKUPS)
+def test_lookups_that_the_method_does_not_follow(change, words):
+    network, claim = build(*DYCK, variant="lookup")
+    assert check(network, claim, "prefix-flags").valid
+    verdict = check(change(network), claim, "prefix-flags")
+    assert not verdict.valid
+    assert words in verdict.reason
+
+
+def test_lookups_with_too_many_classes(monkeypatch):
+    network, claim = build(*DYCK, variant="lookup")
+    monkeypatch.setattr(prefix_flags, "LARGEST_SUMS", 4)
+    assert "8 classes" in check(network, claim, "prefix-flags").reason
+
+
+def test_a_query_that_may_match_itself_is_another_task():
+    network, claim = build(*LAST)
+    other = replace(claim, task=claim.task.with_parameters(exclude_query=False))
+    assert "query excluded" in check(network, other, "pair-matching").reason
+
+
+def test_other_kinds_of_layers_are_left_to_their_methods():
+    """A third-order unit that writes nothing, where methods expect plain attention."""
+    for start, method in ((LOOKUP, "position-addressed"), (DYCK, "prefix-flags")):
+        network, claim = build(*start)
+        nothing = ExactMatrix(numpy.zeros((1, network.slots.width), dtype=numpy.int64))
+        unit = ThirdOrderHead(nothing, nothing, nothing, nothing, nothing, ExactMatrix(nothing.numerators.T.copy()))
+        for place in (0, 1):
+            layers_ = list(network.layers)
+            layers_[place:place] = [ThirdOrderAttention((unit,), residual=True)]
+            verdict = check(replace(network, layers=tuple(layers_)), claim, method)
+            assert not verdict.valid
+        alone = replace(network, layers=(ThirdOrderAttention((unit,), residual=True), *network.layers[1:]))
+        assert "plain attention" in check(alone, claim, method).reason
+
+
+class TestBounds:
+    """Numbers that 64 bits or the fixed point's range would not hold are refused, not wrapped around."""
+
+    def test_more_equal_scores_than_the_range_can_count(self):
+        zero = numpy.zeros(1, dtype=numpy.int64)
+        group = Group(9, zero, zero, numpy.ones((1, 1), dtype=numpy.int64))
+        with pytest.raises(UnsupportedError, match="cuts off"):
+            averages([group], FixedPoint(2, 2), "hard", "a row")
+
+    def test_values_beyond_62_bits(self):
+        zero = numpy.zeros(1, dtype=numpy.int64)
+        group = Group(1, zero, zero, numpy.full((1, 1), 1 << 61, dtype=numpy.int64))
+        with pytest.raises(UnsupportedError, match="62 bits"):
+            averages([group], FixedPoint(2, 2), "softmax", "a row")
+
+    def test_products_beyond_62_bits(self):
+        box = Box(numpy.full((1, 1), 1 << 40, dtype=numpy.int64), numpy.full((1, 1), 1 << 40, dtype=numpy.int64))
+        with pytest.raises(UnsupportedError, match="62 bits"):
+            product_range(numpy.full((1, 1), 1 << 40, dtype=numpy.int64), box, FixedPoint(2, 50), "a matrix")
+
+    def test_the_largest_of_intervals(self):
+        network, claim = build(*LOOKUP)
+        network = replace(network, readout=replace(network.readout, decoding="argmax"))
+        live = numpy.arange(network.slots.width)
+        low = numpy.zeros((1, len(live)), dtype=numpy.int64)
+        with pytest.raises(UnsupportedError, match="argmax"):
+            decided(network, Box(low, low + 1), live, claim.arithmetic)
+
+    def test_inputs_that_are_not_independent(self):
+        network, claim = build(*MQAR)
+        with pytest.raises(UnsupportedError, match="independent"):
+            cells_of(claim, network)
+
+    def test_a_code_with_too_few_vectors(self):
+        with pytest.raises(UnsupportedError, match="2 vectors, 5 are needed"):
+            inner_products(SignRows(numpy.ones((1, 3), dtype=numpy.uint8)), 5)
+
+    def test_enumeration_passes_over_inputs_that_break_the_promise(self, monkeypatch):
+        network, claim = build("nearest-neighbour", 4, {"points": "hypercube", "dimension": 2, "margin": "1"})
+        few = 4
+        monkeypatch.setattr(enumeration, "CHUNK_NUMBERS", few * network.positions * network.width)
+        sizes = [len(examples) for examples in claim.task.enumerate(4, few)]
+        assert 0 in sizes, "some chunks hold no input that keeps the promise"
+        assert check(network, claim, "enumeration").inputs_covered == str(sum(sizes))
+
+    def test_an_average_beyond_the_range(self):
+        network, claim = build(*DYCK)
+        assert isinstance(claim.arithmetic, FixedPoint)
+        evaluation = Evaluation(network, cut(network), claim.arithmetic)
+        sums = numpy.full((1, evaluation.sums_width), 10**6, dtype=numpy.int64)
+        with pytest.raises(UnsupportedError, match="an average leaves the range"):
+            evaluation.counted(2, sums, 4)
+
+
+class TestAutomata:
+    """Networks that are right for a shallower language than claimed: they have fewer states than it."""
+
+    @pytest.fixture
+    def shallow(self):
+        built = constructions()["dyck-dfa"].build(8, Options(parameters={"depth": 1}))
+        return built.network, Claim(built.task.with_parameters(depth=3), 8, built.arithmetic)
+
+    def test_too_many_pairs(self, shallow, monkeypatch):
+        monkeypatch.setattr(automaton, "LARGEST_STATES", 6)
+        verdict = check(*shallow, "automaton")
+        assert not verdict.valid
+        assert "pairs of states" in verdict.reason
+
+    def test_a_history_that_is_too_long(self, shallow, monkeypatch):
+        assert check(*shallow, "automaton").refuted
+        monkeypatch.setattr(automaton, "LARGEST_HISTORY", 1)
+        verdict = check(*shallow, "automaton")
+        assert not verdict.valid
+        assert "too long" in verdict.reason
+
+
+class TestGraphs:
+    """Attention that is not a softmax, on every number of pairs with all three edges."""
+
+    @pytest.mark.parametrize("scoring", ["linear", "relu"])
+    def test_scores_of_zero_give_no_weight(self, scoring):
+        network, claim = build(*CYCLE)
+        network = with_head(network, 0, scoring=scoring)
+        assert check(network, claim, "three-cycle").valid
+        assert check(network, claim, "enumeration").valid
+
+    @pytest.mark.parametrize("scoring", ["linear", "relu"])
+    def test_a_dummy_with_all_the_weight_is_refuted(self, scoring):
+        network, claim = build(*CYCLE)
+        layer: Any = network.layers[0]
+        network = with_head(network, 0, scoring=scoring, scores=changed(layer.heads[0].scores, 0, 7, -99))
+        verdict = check(network, claim, "three-cycle")
+        assert verdict.refuted
+
+    def test_several_scores_and_many_vertices_are_not_covered(self, monkeypatch):
+        network, claim = build(*CYCLE)
+        layer: Any = network.layers[0]
+        network = with_head(network, 0, scoring="linear")
+        uneven = with_head(network, 0, scores=changed(layer.heads[0].scores, 0, 3, 1))
+        assert "two scores" in check(uneven, claim, "three-cycle").reason
+        monkeypatch.setattr(three_cycle, "LARGEST_TABLE", 1)
+        assert "few vertices" in check(network, claim, "three-cycle").reason
+
+    def test_only_feed_forwards_may_follow(self):
+        network, claim = build(*CYCLE)
+        network = with_head(network, 0, scoring="linear")
+        network = replace(network, layers=(*network.layers, network.layers[0]))
+        verdict = check(network, claim, "three-cycle")
+        assert not verdict.valid
+        assert "feed-forwards" in verdict.reason
+
+
+class TestAveragingByOtherAttention:
+    """ReLU attention over dual certificates, and codes that are too small for the task."""
+
+    def test_relu_is_covered_where_scores_are_positive(self):
+        network, claim = build(*AVERAGING)
+        network = with_head(network, 0, scoring="relu")
+        assert check(network, claim, "dual-certificates").valid
+
+    def test_relu_with_scores_that_may_not_be_positive_is_not(self):
+        network, claim = build(*AVERAGING)
+        one = claim.arithmetic.largest
+        network = with_dual(with_head(network, 0, scoring="relu"), gain=Fraction(12, one))
+        verdict = check(network, claim, "dual-certificates")
+        assert not verdict.valid
+        assert "may not be positive" in verdict.reason
+
+    def test_sets_of_everything_are_searched_as_well(self):
+        network, claim = build("sparse-averaging", 3, {"sparsity": 3})
+        assert check(network, claim, "dual-certificates").valid
+        twice = replace(network.readout, matrix=ExactMatrix(network.readout.matrix.numerators * 2))
+        assert check(replace(network, readout=twice), claim, "dual-certificates").refuted
+
+    def test_relu_with_a_small_gain_is_not(self):
+        network, claim = build(*AVERAGING)
+        dual = replace(network.dual_parts[0], gain=network.dual_parts[0].gain / 10**6)
+        network = replace(with_head(network, 0, scoring="relu"), dual_parts=(dual,))
+        verdict = check(network, claim, "dual-certificates")
+        assert not verdict.valid
+
+
+REAL = [
+    (scored(mask="causal"), "sees itself"),
+    (scored(scoring="leftmost"), "softmax or hard"),
+    (scored(2, scoring="leftmost"), "softmax or hard"),
+    (head("query", "kind", value=-99), "not ahead of all others"),
+    (head("query", "found", 2, value=-99), None),
+]
+
+
+@pytest.mark.parametrize(("change", "words"), REAL)
+def test_what_is_not_covered_over_the_reals(change, words):
+    network, claim = build(*MQAR)
+    real = replace(claim, arithmetic=Balls(96))
+    assert check(network, real, "content-addressed-reals").valid
+    verdict = check(change(network), real, "content-addressed-reals")
+    assert not verdict.valid
+    assert words is None or words in verdict.reason, verdict.reason
