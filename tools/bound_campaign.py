@@ -249,7 +249,8 @@ def run(functions: int, seed: int, say: Callable[[str], None] = lambda text: Non
             drawn, of_positions(length, alice), f"seed {seed}, function {number} ({kind}, {symbols}^{length})"
         )
         if number % 100 == 99:
-            say(f"{number + 1} of {functions} functions")
+            wrong = sum(len(tally.wrong) for tally in campaign.tallies.values())
+            say(f"{number + 1} of {functions} functions, {wrong} bounds on the wrong side")
     return campaign
 
 

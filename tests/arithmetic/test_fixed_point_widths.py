@@ -210,3 +210,13 @@ def test_matrices_of_python_ints_without_entries_have_an_empty_or_zero_product(s
     )
     assert product.shape == (rows, columns)
     assert not product.any()
+
+
+@pytest.mark.parametrize("arithmetic", [FixedPoint(7, 3), FixedPoint(7, 25), FixedPoint(16, 20, "nearest")], ids=str)
+def test_exponentials_of_any_shape_in_any_width(arithmetic):
+    values = arithmetic.encode([[0, -1, -(10**6)], [1, 10**6, -2]])
+    whole = arithmetic.exp(values)
+    assert whole.dtype == values.dtype
+    assert [arithmetic.exp(value.reshape(())).item() for value in values.reshape(-1, 1)] == whole.reshape(-1).tolist()
+    assert whole[0].tolist() == [arithmetic.encode(1).item(), whole[0, 1], 0]
+    assert arithmetic.exp(values[:0]).shape == (0, 3)

@@ -23,7 +23,7 @@ def exp_rounded(array: RawArray, grid: Grid) -> RawArray:
     """
     first, last = _rounds_to_zero_below(grid.scale), _saturates_from(grid.scale)
     # Beyond these two nothing changes any more, and what lies between fits into a word unless the scale is huge.
-    clipped = np.asarray(np.minimum(np.maximum(array, first), last), dtype=array.dtype)
+    clipped = np.minimum(np.maximum(array.reshape(-1), first), last)
     if max(-first, last) < WORD:
         clipped = clipped.astype(np.int64)
     distinct = np.unique(clipped)
@@ -32,7 +32,7 @@ def exp_rounded(array: RawArray, grid: Grid) -> RawArray:
     between[0] = grid.scale
     results = [between.get(value, 0 if value < 0 else grid.limit) for value in values]
     # Looking places up is several times quicker than having them sorted along.
-    return np.array(results, dtype=array.dtype)[np.searchsorted(distinct, clipped)]
+    return np.array(results, dtype=array.dtype)[np.searchsorted(distinct, clipped)].reshape(array.shape)
 
 
 def _rounds_to_zero_below(scale: int) -> int:

@@ -9,8 +9,8 @@ from separatrix.training.events import Event, Finished, Progress, Tick
 from separatrix.training.group import Group
 
 MOST_BARS = 16
-REFRESHES = 2
-"""Times a second that the bars are drawn: at Rich's ten, drawing eight of them took 6 % of a core from the training."""
+LEAST_PAUSE, DRAWING_SHARE = 0.2, 0.01
+"""Seconds between two drawings, and the share of the time that they may take; Rich's own ten a second took 6 %."""
 
 
 class LiveBars:
@@ -26,11 +26,12 @@ class LiveBars:
         self.bars: Bars = Bars(
             TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(),
             TextColumn("{task.fields[state]}"), TextColumn("{task.fields[speed]}"), TimeRemainingColumn(),
-            console=console, transient=True, refresh_per_second=REFRESHES, disable=quiet or not console.is_terminal,
+            console=console, transient=True, auto_refresh=False, disable=quiet or not console.is_terminal,
         )  # fmt: skip
         self.whole = self.bars.add_task("all groups", total=groups, state="", speed="")
         self.members: dict[str, Any] = {}
         self.began: dict[str, tuple[float, int]] = {}
+        self.drawn, self.pause = time.monotonic(), 0.0
 
     def __enter__(self) -> "LiveBars":
         self.bars.start()
@@ -66,6 +67,16 @@ class LiveBars:
                     self.bars.remove_task(self.members.pop(result.run))
             if not any(spec.name in self.members for spec in group.specs):
                 self.bars.advance(self.whole)
+
+        self._draw()
+
+    def _draw(self) -> None:
+        """Show the bars as they are now, unless they were shown a moment ago."""
+        now = time.monotonic()
+        if now - self.drawn >= self.pause:
+            self.bars.refresh()
+            self.drawn = time.monotonic()
+            self.pause = max(LEAST_PAUSE, (self.drawn - now) / DRAWING_SHARE)
 
     def said(self, message: str) -> None:
         """A remark above the bars."""

@@ -78,14 +78,14 @@ def _exactly() -> Finding:
 
 def _full(positions: int, d: int, m: int, heads: int) -> Network:
     """A network in which queries, keys and values all have m rows; what it computes does not matter here."""
-    ones = [exact(numpy.ones(shape, dtype=numpy.int64)) for shape in ((m, d), (m, d), (m, d), (d, m))]
+    inwards, outwards = (exact(numpy.ones(shape, dtype=numpy.int64)) for shape in ((m, d), (d, m)))
     table = TableRows(exact(numpy.ones((2, d), dtype=numpy.int64)))
     return Network(
         Slots((("stream", d),)),
         2,
         positions,
         (EmbeddingPart("stream", table, "token", (0, 2), (0, positions)),),
-        (Attention((Head(*ones),) * heads),),
+        (Attention((Head(inwards, inwards, inwards, outwards),) * heads),),
         Readout(exact(numpy.ones((1, d), dtype=numpy.int64)), exact([[0]]), "bits"),
     )
 
