@@ -102,4 +102,5 @@ def _print(task: str, goal: float, steps: int, points: "list[FrontierPoint]") ->
     console().print(table)
     for claim in dict.fromkeys(point.bound_claim for point in points if point.bound_claim):
         console().print(f"bound: {claim}; longer inputs are out of reach for every choice of weights", soft_wrap=True)
-    console().print("learned: the longest N; not learned: the first that failed, evidence for this recipe only")
+    last = "learned: the longest N; not learned: the first that failed, evidence for this recipe only"
+    console().print(last, soft_wrap=True)

@@ -7,6 +7,7 @@ imported while collecting and not before.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -54,13 +55,17 @@ class TrainingSection(RecordedSection):
             advance("training records need torch")
             missing = f"{error.name} is not installed; install it with  pip install 'separatrix[train]'"
             return {"missing": missing, "files": [], "runs": 0, "rows": [], "marks": {}, "learned": {}}
+        from separatrix.training.export_records import run_files
+
+        # What a reader adds to a command so that it reads the same records.
+        read = "".join(f" --records {quote(str(path))}" for path in sources.recorded if run_files(path))
         with opened_runs(sources) as (runs, files):
-            rows = [_entry(each, runs) for each in experiments().values()]
+            rows = [_entry(each, runs, read) for each in experiments().values()]
             records = runs.all()
         advance(f"{len(records)} recorded runs")
         return {
             "missing": None, "files": files, "runs": len(records), "rows": rows, "marks": marks(records),
-            "learned": learned(records),
+            "learned": learned(records, f"separatrix runs list{read}"),
         }  # fmt: skip
 
     def figures(self, results: Results) -> list[Figure]:
@@ -101,13 +106,13 @@ class TrainingSection(RecordedSection):
         return shown
 
 
-def _entry(experiment: "Experiment", runs: "RunSource") -> dict[str, Any]:
+def _entry(experiment: "Experiment", runs: "RunSource", read: str) -> dict[str, Any]:
     from separatrix.training.experiments.figure_data import best_scale, gather, paper_table
 
     scale = best_scale(experiment, runs)
     data = gather(experiment, scale, runs)
     paper = None if experiment.paper is None else paper_table(experiment.paper)
-    drawn = f"separatrix figure {experiment.name} --scale {scale}"
+    drawn = f"separatrix figure {experiment.name} --scale {scale}{read}"
     return {
         **data.as_dict(),
         "title": experiment.title,
@@ -177,7 +182,7 @@ def marks(records: "Iterable[Record]") -> dict[str, dict[str, Any]]:
     return found
 
 
-def learned(records: "Iterable[Record]") -> dict[str, dict[str, Any]]:
+def learned(records: "Iterable[Record]", command: str) -> dict[str, dict[str, Any]]:
     """The learned frontier of each architecture: for every task and model the best accuracy at each length, the longest
     length that was learned, the shortest that was not, and the longest that a lower bound leaves open to any weights.
     """
@@ -191,9 +196,7 @@ def learned(records: "Iterable[Record]") -> dict[str, dict[str, Any]]:
     return {
         name: {
             "rows": [_climbed(task, model, runs) for (task, model), runs in sorted(rows.items())],
-            "origin": _recorded(
-                [record for runs in rows.values() for record in runs], "{count} runs", "separatrix runs list"
-            ),
+            "origin": _recorded([record for runs in rows.values() for record in runs], "{count} runs", command),
         }
         for name, rows in sorted(held.items())
     }
