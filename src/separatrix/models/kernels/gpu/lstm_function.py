@@ -6,8 +6,9 @@ pass: the gates and the states before each position in the type of the input, th
 still hold.
 """
 
-# Triton is not installed where there is no GPU, and its kernels are launched by subscripts.
-# pyright: reportMissingImports=false, reportIndexIssue=false
+# Triton need not be installed, and its types are those inside a kernel, not those of a launch by subscripts.
+# pyright: reportMissingImports=false, reportIndexIssue=false, reportCallIssue=false, reportArgumentType=false
+# pyright: reportReturnType=false
 
 from dataclasses import dataclass
 from functools import cache
