@@ -5,7 +5,6 @@ import json
 
 import numpy
 import pytest
-from automata.fa.dfa import DFA
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tools import bound_campaign, smallest
@@ -14,6 +13,7 @@ from tools.bound_campaign import KINDS, Campaign, draw
 from separatrix.communication.partition import of_positions
 from separatrix.communication.partition_bounds import PartitionBound
 from separatrix.communication.profile.residuals import Residuals
+from tests.communication.automata import random_automaton
 
 
 @pytest.fixture(autouse=True)
@@ -83,15 +83,7 @@ def test_the_command_prints_a_table_or_one_object(capsys, monkeypatch, tmp_path)
 @given(st.integers(0, 10_000), st.integers(1, 4))
 @settings(max_examples=25, deadline=None)
 def test_the_searched_automaton_is_the_minimal_one(seed, states):
-    generator = numpy.random.default_rng(seed)
-    moves, accepting = generator.integers(0, states, (states, 2)), generator.integers(0, 2, states)
-    minimal = DFA(
-        states=set(range(states)),
-        input_symbols={"0", "1"},
-        transitions={state: {"0": int(moves[state, 0]), "1": int(moves[state, 1])} for state in range(states)},
-        initial_state=0,
-        final_states={state for state in range(states) if accepting[state]},
-    ).minify()
+    moves, accepting, minimal = random_automaton(seed, states)
     at, labels = numpy.array([0]), []
     for _ in range(2 * states + 1):
         labels.append(accepting[at].tolist())

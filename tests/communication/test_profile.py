@@ -23,6 +23,7 @@ from separatrix.communication.profile.residuals import DIRECT, residual_classes
 from separatrix.communication.profile.sparse import patterns, sparse_form
 from separatrix.communication.profile.table import Table
 from separatrix.communication.profile.words import one_layer_need
+from tests.communication.automata import random_automaton
 from tests.communication.oracles import residual_counts
 
 
@@ -210,16 +211,7 @@ def test_the_fixed_length_automaton_is_the_minimal_one(seed, length):
 @given(st.integers(0, 10_000), st.integers(1, 6), st.booleans())
 @settings(max_examples=40, deadline=None)
 def test_an_automaton_is_found_again_from_its_language(seed, states, with_empty):
-    generator = numpy.random.default_rng(seed)
-    moves = generator.integers(0, states, (states, 2))
-    accepting = generator.integers(0, 2, states)
-    source = DFA(
-        states=set(range(states)),
-        input_symbols={"0", "1"},
-        transitions={state: {"0": int(moves[state, 0]), "1": int(moves[state, 1])} for state in range(states)},
-        initial_state=0,
-        final_states={state for state in range(states) if accepting[state]},
-    ).minify()
+    moves, accepting, source = random_automaton(seed, states)
     at, tables = numpy.array([0]), []
     for _ in range(2 * states + 3):
         tables.append(accepting[at])

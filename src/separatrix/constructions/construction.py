@@ -106,3 +106,14 @@ def with_attention(network: AnyNetwork, kind: Scoring) -> AnyNetwork:
         return replace(layer, heads=tuple(replace(head, scoring=kind) for head in layer.heads))  # type: ignore[arg-type]
 
     return replace(network, layers=tuple(map(replaced, network.layers)), about=f"{network.about}; {kind} attention")
+
+
+def exponent_in_words(length: int) -> int:
+    """Kc = 2, or 1 from the length on at which numbers of Kc = 2 no longer fit into machine words.
+
+    For constructions that are right with both; the checker computes in machine words.
+
+    >>> [exponent_in_words(1 << power) for power in (4, 15, 16, 20)]
+    [2, 2, 1, 1]
+    """
+    return 1 if FixedPoint(length, 2).dtype == object else 2

@@ -22,7 +22,7 @@ from typing import Literal
 
 import numpy
 
-from separatrix.constructions.construction import Construction, Options
+from separatrix.constructions.construction import Construction, Options, exponent_in_words
 from separatrix.constructions.pieces import Unit, addresses, feed_forward, step_units, sufficient_gain
 from separatrix.errors import SeparatrixError
 from separatrix.networks import (
@@ -69,6 +69,11 @@ class EqualityConstruction(Construction):
         found = numpy.arange(length, dtype=numpy.int64)
         found[second] = first
         return found
+
+    def default_exponent(self, task: Task, length: int) -> int:
+        """One attention to an address needs no more: Kc = 1 where Kc = 2 would not fit into machine words."""
+        del task
+        return exponent_in_words(length)
 
     def network(self, task: Task, length: int, options: Options) -> Network:
         places = addresses(length, options.max_inner, options.family)

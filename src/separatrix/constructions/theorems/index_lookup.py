@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy
 
-from separatrix.constructions.construction import Construction, Options
+from separatrix.constructions.construction import Construction, Options, exponent_in_words
 from separatrix.constructions.pieces import addresses, feed_forward, step_units, sufficient_gain
 from separatrix.networks import (
     Attention,
@@ -38,6 +38,11 @@ class IndexLookupConstruction(Construction):
     statement: str = "a 1-layer Transformer of width O(log N) and precision O(log N) looks up s_p for every input"
     task_name: str = "index-lookup"
     deviations: tuple[str, ...] = ("E1: linear sign codes instead of a random draw", "E1: a smaller η suffices")
+
+    def default_exponent(self, task: Task, length: int) -> int:
+        """One attention to an address needs no more: Kc = 1 where Kc = 2 would not fit into machine words."""
+        del task
+        return exponent_in_words(length)
 
     def network(self, task: Task, length: int, options: Options) -> Network:
         alphabet: int = task.parameters()["alphabet"]
