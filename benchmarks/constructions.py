@@ -22,9 +22,11 @@ from typing import Any
 
 from benchmarks.report import Report
 from separatrix.arithmetic.codes import delsarte_width
+from separatrix.bit_counts import bits_for
 from separatrix.certificates import Claim, check
 from separatrix.certificates.certificate import size_of
 from separatrix.constructions import Options, constructions
+from separatrix.constructions.exponents import exponent_in_words
 from separatrix.constructions.pieces import addresses
 from separatrix.errors import SeparatrixError
 
@@ -45,8 +47,6 @@ LARGEST: dict[str, int] = {
     "mqar": 8, "nearest-neighbour": 8, "sparse-averaging": 10,
 }  # fmt: skip
 """The largest power of two of each construction; one that is not named here stops at 2^6."""
-COARSE = 2
-"""Beyond the lengths at which N^(2 Kc) needs more than 62 bits for Kc = 2, the checker takes Kc = 1."""
 
 PROMISED = (
     ("index-lookup", 4096, ""),
@@ -67,11 +67,6 @@ PROMISED = (
 COMMAND = Path(sys.executable).with_name("separatrix")
 PAUSE = 0.01
 """Seconds between two looks at a process."""
-
-
-def exponent_at(power: int) -> int | None:
-    """Kc = 1 where the construction's own would need more than 62 bits."""
-    return 1 if 2 * COARSE * power >= 62 else None
 
 
 def in_words(covered: str) -> str:
@@ -105,11 +100,11 @@ def lookup_against_tracr() -> Report:
     )
     for power in LOOKUP_POWERS:
         length = 2**power
-        found = measured("index-lookup", length, Options(exponent=exponent_at(power)))
+        found = measured("index-lookup", length, Options())
         assert found is not None
         seconds, size, covered, _ = found
         width = size["width"] if "not" not in covered else "not certified"
-        code = (size["width"] - (SYMBOLS - 1).bit_length()) // 2
+        code = (size["width"] - bits_for(SYMBOLS)) // 2
         limit = delsarte_width(length).width
         compiled = (6 * length + 6, 6 * length + 2 * SYMBOLS + 5)
         report.add(length, width, size["precision_bits"], f"{seconds:.2f}", code, limit, *compiled)
@@ -181,7 +176,8 @@ def every_construction() -> Report:
     )
     for name in constructions():
         for power in range(4, LARGEST.get(name, 6) + 1, 2):
-            found = measured(name, 2**power, Options(exponent=exponent_at(power)))
+            coarse = 1 if exponent_in_words(2**power) == 1 else None
+            found = measured(name, 2**power, Options(exponent=coarse))
             if found is not None:
                 seconds, size, covered, method = found
                 report.add(name, 2**power, *size.values(), covered, method, f"{seconds:.2f}")

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from tools.pages import recorded
 
 from benchmarks.report import Report
 from separatrix.atlas.frontier import LARGEST
@@ -20,11 +21,13 @@ from separatrix.atlas.frontier_survey import (
     WIDTH_HEADINGS,
     Survey,
     picture,
+    picture_caption,
     plane_rows,
     survey,
     units,
     width_rows,
 )
+from separatrix.atlas.section import Figure
 from separatrix.provenance import provenance
 
 TITLE = "The frontier: how narrow, how coarse"
@@ -84,25 +87,35 @@ def surveys() -> Iterator[tuple[Survey, float]]:
 
 
 def reports() -> Iterator[Report]:
-    """Two tables for each construction, and pictures for Theorems 1 and 6."""
+    """Two tables for each construction, and pictures for Theorems 1 and 6; the surveys are kept beside the page."""
     for found, started in surveys():
         name = found.construction
-        title = f"{name} ({THEOREMS[name]})" if name in THEOREMS else name
-        widths = Report(
-            f"{title}: smallest certified width",
-            f"For all inputs of each length, from N = 2^4 to 2^{LARGEST[name]}.",
-            WIDTH_HEADINGS,
-            figures=[picture(found)] if name in DRAWN else [],
-            files={f"records/frontier-{name}.json": _record(found, started)},
-        )
-        for row in width_rows(found):
-            widths.add(*row)
-        yield widths
-        plane = Report(f"{title}: fewest certified bits", "For each code on the ladder.", PLANE_HEADINGS)
-        for length in found.planes:
-            for row in plane_rows(found, length):
-                plane.add(*row)
-        yield plane
+        widths, plane = tables(found, [picture(found)] if name in DRAWN else [])
+        widths.files[f"records/frontier-{name}.json"] = _record(found, started)
+        yield from (widths, plane)
+
+
+def kept_reports() -> Iterator[Report]:
+    """The same tables from the surveys that were kept; pictures have their names and captions alone."""
+    for name in LARGEST:
+        found = Survey.from_plain(recorded(f"frontier-{name}"))
+        figure = Figure(f"frontier-{name}", picture_caption(found), svg="", png=b"")
+        yield from tables(found, [figure] if name in DRAWN else [])
+
+
+def tables(found: Survey, figures: list[Figure]) -> tuple[Report, Report]:
+    """The narrowest networks, and the fewest bits of each code."""
+    name = found.construction
+    title = f"{name} ({THEOREMS[name]})" if name in THEOREMS else name
+    extent = f"For all inputs of each length, from N = 2^4 to 2^{LARGEST[name]}."
+    widths = Report(f"{title}: smallest certified width", extent, WIDTH_HEADINGS, figures=figures)
+    for row in width_rows(found):
+        widths.add(*row)
+    plane = Report(f"{title}: fewest certified bits", "For each code on the ladder.", PLANE_HEADINGS)
+    for length in found.planes:
+        for row in plane_rows(found, length):
+            plane.add(*row)
+    return widths, plane
 
 
 def _record(found: Survey, started: float) -> str:

@@ -2,12 +2,15 @@
 
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 
-from separatrix.atlas.section import Figure
+if TYPE_CHECKING:  # a machine that only measures need not have what the atlas needs
+    from separatrix.atlas.section import Figure
 
 FIGURES = "figures"
 """The folder beside a page that holds its pictures."""
@@ -21,13 +24,27 @@ class Report:
     conditions: str
     headings: tuple[str, ...]
     rows: list[list[str]] = field(default_factory=list[list[str]])
-    figures: list[Figure] = field(default_factory=list[Figure])
+    figures: "list[Figure]" = field(default_factory=lambda: list["Figure"]())
     files: dict[str, str] = field(default_factory=dict[str, str])
     """Further files beside the page, by their paths from it."""
 
     def add(self, *cells: object) -> None:
         """Append one row."""
         self.rows.append([str(cell) for cell in cells])
+
+    def plain(self) -> dict[str, Any]:
+        """The table and the names of its pictures, as data for JSON."""
+        pictures = [[each.name, each.caption] for each in self.figures]
+        told = {"title": self.title, "conditions": self.conditions, "headings": list(self.headings)}
+        return {**told, "rows": self.rows, "figures": pictures}
+
+    @classmethod
+    def from_plain(cls, data: Mapping[str, Any]) -> "Report":
+        """What :meth:`plain` described; pictures have their names and captions alone."""
+        from separatrix.atlas.section import Figure
+
+        pictures = [Figure(name, caption, svg="", png=b"") for name, caption in data["figures"]]
+        return cls(data["title"], data["conditions"], tuple(data["headings"]), data["rows"], pictures)
 
     def show(self, console: Console) -> None:
         """Print the table."""

@@ -1,14 +1,16 @@
 """Train the papers' figures, and what goes beyond them, in pieces of at most eight minutes:
 
     python -m tools.gpu_figures [NAME …] [--scale reduced] [--limit 480] [--steps 4000] [--only AXIS=VALUE]
+    python -m tools.gpu_figures --plan tools/one_hour_on_a_gpu.toml --at-once 6
 
-Without names all pieces are trained, one after the other. Records go into one store for each piece, such as
-``results/figure3-reduced.sqlite``, with checkpoints and weights beside it. After ``--limit`` seconds the state is saved
-and the command ends with 0 and says what is left; the same command goes on from there, until nothing is left. A cell
-that is cheap is trained before one that is expensive, so that a short time gives many cells.
+Without names all pieces are trained. Records go into one store for each scale, such as ``results/reduced.sqlite``, with
+checkpoints and weights beside it. After ``--limit`` seconds the state is saved and the command ends with 0 and says
+that something is left; the same command goes on from there, until nothing is. A cell that is cheap is trained before
+one that is expensive, so that a short time gives many cells.
 
-``--steps`` cuts all runs short; figures show such runs and say that they had fewer steps. ``--copies FOLDER`` leaves a
-compact copy of each store there as soon as its piece ends, and ``state-bits`` also writes its table there.
+``--steps`` cuts all runs short, and a plan says it part by part; figures show such runs and say that they had fewer
+steps. ``--at-once`` trains several groups at once on one GPU, which small models leave mostly idle. ``--copies FOLDER``
+leaves a compact copy of the store there, and the table of ``state-bits``.
 
 It needs torch, numpy, safetensors and rich beside this package, and neither pydantic nor python-flint nor Ray.
 """
@@ -18,6 +20,7 @@ import json
 import sqlite3
 import sys
 import time
+import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,8 +36,8 @@ from separatrix.training.driver import Driver, interruptible
 from separatrix.training.events import Event, Finished
 from separatrix.training.executors.opening import open_executor
 from separatrix.training.experiments.catalog import experiments
+from separatrix.training.experiments.figure_data import FigureCell, gather
 from separatrix.training.group import Group
-from separatrix.training.heatmap import heat_maps
 from separatrix.training.records import Record, Records
 from separatrix.training.sweep import Cell, Sweep
 
@@ -44,7 +47,9 @@ PIECES = (
 )  # fmt: skip
 """The papers' figures first, then what goes beyond them."""
 LONGEST = 480.0
-"""Seconds of one piece."""
+"""Seconds of one call."""
+SAVE_EVERY = 120.0
+"""Seconds between checkpoints: on a GPU everything else waits for them."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +58,50 @@ class Settings:
 
     scale: str
     folder: Path
-    copies: Path | None
-    device: str
-    steps: int
-    only: tuple[str, ...]
+    copies: Path | None = None
+    device: str = "auto"
+    at_once: int = 0
+
+    @property
+    def store(self) -> Path:
+        """The store of a scale."""
+        return self.folder / f"{self.scale}.sqlite"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece, or some of its cells; ``steps`` 0 leaves the steps of the scale."""
+
+    piece: str
+    steps: int = 0
+    only: tuple[str, ...] = ()
+
+    def sweep(self, scale: str) -> Sweep:
+        """The sweep of these cells, cut short if it says so."""
+        sweep = experiments()[self.piece].sweep(scale).restricted(self.only)
+        if not self.steps:
+            return sweep
+        base: dict[str, Any] = {**sweep.base, "steps": min(self.steps, sweep.base["steps"])}
+        if base.get("snapshots"):
+            base["snapshots"] = sorted({min(each, base["steps"]) for each in base["snapshots"]})
+        return replace(sweep, base=base)
+
+
+def planned(path: Path) -> list[Part]:
+    """The parts of a plan: a TOML file of ``[[part]]`` with ``piece``, ``steps`` and ``only``, most wanted first."""
+    try:
+        found = tomllib.loads(path.read_text("utf-8"))
+        return [
+            Part(
+                str(each["piece"]),
+                int(each.get("steps", 0)),
+                tuple(f"{axis}={value}" for axis, values in each.get("only", {}).items() for value in values),
+            )
+            for each in found["part"]
+        ]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        told = (str(error).splitlines() or ["empty"])[0]
+        raise SeparatrixError(f"{path} is no plan ({told}); write it as tools/one_hour_on_a_gpu.toml is") from error
 
 
 class Teller:
@@ -86,17 +131,6 @@ class Teller:
         print(f"[{time.monotonic() - self.began:6.1f} s] {message}", flush=True)
 
 
-def sweep_of(name: str, settings: Settings) -> Sweep:
-    """The sweep of a piece, cut short and restricted as the command line says."""
-    sweep = experiments()[name].sweep(settings.scale).restricted(settings.only)
-    if not settings.steps:
-        return sweep
-    base: dict[str, Any] = {**sweep.base, "steps": min(settings.steps, sweep.base["steps"])}
-    if base.get("snapshots"):
-        base["snapshots"] = sorted({min(each, base["steps"]) for each in base["snapshots"]})
-    return replace(sweep, base=base)
-
-
 def cost(group: Group) -> float:
     """What orders cells from cheap to expensive: about the work of a step."""
     spec = group.specs[0]
@@ -104,29 +138,25 @@ def cost(group: Group) -> float:
     return spec.length * model.depth * model.width * (64 + model.width) * len(group.specs) * spec.steps
 
 
-def train_piece(
-    name: str, settings: Settings, teller: Teller, stopped: Callable[[], bool]
-) -> tuple[list[Cell], dict[str, Record], bool]:
-    """Train what is left of a piece; its cells, what is recorded of them, and whether nothing is left."""
-    sweep = sweep_of(name, settings)
-    cells = sweep.cells()
-    groups = sorted(sweep.groups(cells), key=cost)
-    names = [spec.name for group in groups for spec in group.specs]
-    with Records(store_of(name, settings)) as records:
-        executor, environment = open_executor("local", device=settings.device, stopped=stopped)
-        done = Driver(records, executor, environment, teller, stopped=stopped).run(groups)
-        found = records.find(names)
-        files = records.files
-    if name == "state-bits":
-        tell_state_bits(name, settings, cells, found, files)
-    if settings.copies is not None:
-        copy_store(store_of(name, settings), settings.copies)
-    return cells, found, done
+def groups_of(parts: Sequence[Part], scale: str) -> list[Group]:
+    """The groups of all parts in their order, the cheap ones of a part first; what two parts name trains once."""
+    found: dict[str, Group] = {}
+    for part in parts:
+        sweep = part.sweep(scale)
+        for group in sorted(sweep.groups(sweep.cells()), key=cost):
+            found.setdefault(group.name, group)
+    return list(found.values())
 
 
-def store_of(name: str, settings: Settings) -> Path:
-    """The store of a piece at a scale."""
-    return settings.folder / f"{name}-{settings.scale}.sqlite"
+def train_parts(parts: Sequence[Part], settings: Settings, teller: Teller, stopped: Callable[[], bool]) -> bool:
+    """Train what is left, several groups at once; whether nothing is left."""
+    groups = groups_of(parts, settings.scale)
+    with Records(settings.store) as records:
+        executor, environment = open_executor(
+            "turns" if settings.at_once else "local", device=settings.device, workers=settings.at_once,
+            save_every_seconds=SAVE_EVERY, stopped=stopped,
+        )  # fmt: skip
+        return Driver(records, executor, environment, teller, stopped=stopped).run(groups)
 
 
 def copy_store(store: Path, folder: Path) -> None:
@@ -141,14 +171,14 @@ def copy_store(store: Path, folder: Path) -> None:
         connection.close()
 
 
-def tell_state_bits(
-    name: str, settings: Settings, cells: Sequence[Cell], found: dict[str, Record], files: Path
-) -> None:
+def tell_state_bits(settings: Settings, cells: Sequence[Cell], found: dict[str, Record], files: Path) -> None:
     """Round the states of the trained models and show how many bits they need."""
     from separatrix.training.devices import device_named
     from separatrix.training.experiments.state_bits_data import state_bits
 
     measured = state_bits(cells, found, files, device_named(settings.device))
+    if not measured:
+        return
     table = Table(title="Bits of a trained state, against Theorem 3's m ≥ c·N/p", title_justify="left")
     for number, heading in enumerate(("model", "N", "accuracy", "numbers m", "bits p", "m·p/N")):
         table.add_column(heading, justify="left" if number == 0 else "right")
@@ -160,77 +190,79 @@ def tell_state_bits(
             "" if share is None else f"{share:.1f}",
         )  # fmt: skip
     Console(width=120).print(table)
-    target = (settings.copies or settings.folder) / f"{name}-{settings.scale}.json"
+    target = (settings.copies or settings.folder) / f"state-bits-{settings.scale}.json"
     write_atomically(target, json.dumps([each.as_dict() for each in measured], indent=1) + "\n")
 
 
-def show(name: str, settings: Settings, cells: Sequence[Cell], found: dict[str, Record]) -> None:
-    """The piece's table: the best accuracy of each cell in percent, a dot where nothing is recorded."""
-    experiment = experiments()[name]
-    for shown in heat_maps(cells, found, experiment.rows, experiment.columns):
-        table = Table(title=f"{experiment.title} ({settings.scale}) {shown.title}".strip(), title_justify="left")
-        table.add_column(shown.row_axis, no_wrap=True)
-        for column in shown.columns:
-            table.add_column(column, justify="right")
-        for row in shown.rows:
-            values = [shown.accuracy(row, column) for column in shown.columns]
-            table.add_row(row, *["·" if value is None else f"{100 * value:.1f}" for value in values])
-        Console(width=120).print(table)
-    runs = [run for cell in cells for run in cell.runs]
-    seconds = sum({record.environment.get("group"): record.result.seconds for record in found.values()}.values())
-    print(f"{name}: {sum(run.name in found for run in runs)} of {len(runs)} runs recorded, {seconds:.0f} s of training")
+def show(name: str, settings: Settings, records: Records) -> None:
+    """The piece's table as ``separatrix figure`` has it: the best accuracy of each cell in percent, the paper's beside
+    it, a dot where nothing is recorded."""
+    figure = gather(experiments()[name], settings.scale, records)
+    table = Table(title=f"{figure.experiment.title} ({settings.scale})", title_justify="left")
+    table.add_column(figure.experiment.rows, no_wrap=True)
+    for column in figure.columns:
+        table.add_column(column, justify="right", no_wrap=True)
+    for row in figure.rows:
+        table.add_row(row, *(_shown(figure.cells[row, column]) for column in figure.columns))
+    Console(width=120).print(table)
+    print(f"{name}: {figure.recorded} of {len(figure.cells)} cells recorded")
+
+
+def _shown(cell: FigureCell) -> str:
+    if cell.accuracy is None:
+        return "·"
+    return f"{cell.accuracy:.1f}" if cell.paper is None else f"{cell.accuracy:.1f} ({cell.paper:.1f})"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Train the pieces that are named until the limit; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"pieces: {', '.join(PIECES)}; all if left out")
+    parser.add_argument("--plan", type=Path, help="train the parts of this file instead of whole pieces")
     parser.add_argument("--scale", default="reduced", help="quick, reduced (default) or paper")
     parser.add_argument("--limit", type=float, default=LONGEST, help="seconds after which the state is saved")
     parser.add_argument("--steps", type=int, default=0, help="no more steps than these for each run")
     parser.add_argument("--only", action="append", default=[], metavar="AXIS=VALUE", help="only these cells")
-    parser.add_argument("--folder", type=Path, default=Path("results"), help="where the stores are")
-    parser.add_argument("--copies", type=Path, help="leave compact copies of the stores here")
+    parser.add_argument("--at-once", type=int, default=0, help="groups that train at once on a GPU; 0: one by one")
+    parser.add_argument("--folder", type=Path, default=Path("results"), help="where the store is")
+    parser.add_argument("--copies", type=Path, help="leave a compact copy of the store here")
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--list", action="store_true", help="say what is recorded of each piece, and stop")
+    parser.add_argument("--list", action="store_true", help="show what is recorded, and stop")
     chosen = parser.parse_args(arguments)
-    settings = Settings(
-        chosen.scale, chosen.folder, chosen.copies, chosen.device, max(0, chosen.steps), tuple(chosen.only)
-    )
+    settings = Settings(chosen.scale, chosen.folder, chosen.copies, chosen.device, chosen.at_once)
     try:
-        return _run(chosen.names or list(PIECES), settings, chosen.limit, chosen.list)
+        if chosen.plan is not None:
+            if chosen.names or chosen.steps or chosen.only:
+                raise SeparatrixError("--plan says what is trained; leave names, --steps and --only out")
+            parts = planned(chosen.plan)
+        else:
+            parts = [Part(name, max(0, chosen.steps), tuple(chosen.only)) for name in chosen.names or PIECES]
+        return _run(parts, settings, chosen.limit, chosen.list)
     except SeparatrixError as error:
         print(error, file=sys.stderr)
         return 2
 
 
-def _run(names: Sequence[str], settings: Settings, limit: float, only_list: bool) -> int:
-    sweeps = {name: sweep_of(name, settings) for name in names}  # a wrong name is told before anything is trained
-    if only_list:
-        for name, sweep in sweeps.items():
-            path, cells = store_of(name, settings), sweep.cells()
-            found: dict[str, Record] = {}
-            if path.exists():
-                with Records(path) as records:
-                    found = records.find(run.name for cell in cells for run in cell.runs)
-            show(name, settings, cells, found)
-        return 0
-    deadline = time.monotonic() + limit
-    left: list[str] = []
-    teller = Teller()
-    with interruptible() as pressed:
+def _run(parts: Sequence[Part], settings: Settings, limit: float, only_list: bool) -> int:
+    cells = {part: part.sweep(settings.scale).cells() for part in parts}  # mistakes are told before anything is trained
+    names = list(dict.fromkeys(part.piece for part in parts))
+    done = True
+    if only_list and not settings.store.exists():
+        raise SeparatrixError(f"there is no store {settings.store}; train first, without --list")
+    if not only_list:
+        deadline = time.monotonic() + limit
+        with interruptible() as pressed:
+            done = train_parts(parts, settings, Teller(), lambda: pressed() or time.monotonic() > deadline)
+    with Records(settings.store) as records:
         for name in names:
-            if pressed() or time.monotonic() > deadline:
-                left.append(name)
-                continue
-            cells, found, done = train_piece(name, settings, teller, lambda: pressed() or time.monotonic() > deadline)
-            show(name, settings, cells, found)
-            if not done:
-                left.append(name)
-    if left:
-        print(f"not done yet: {', '.join(left)}; the same command goes on from here")
-    else:
-        print("all done")
+            show(name, settings, records)
+        if "state-bits" in names and not only_list:
+            mine = [cell for part in parts if part.piece == "state-bits" for cell in cells[part]]
+            tell_state_bits(settings, mine, records.find(run.name for cell in mine for run in cell.runs), records.files)
+    if settings.copies is not None:
+        copy_store(settings.store, settings.copies)
+    if not only_list:
+        print("all done" if done else "not done yet; the same command goes on from here")
     return 0
 
 

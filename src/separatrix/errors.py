@@ -8,12 +8,18 @@ is ever turned into exit code 2, so a defect in the package still shows its trac
 import difflib
 from collections.abc import Iterable
 
+LONGEST = 1800
+"""Characters of a message."""
+
 
 class SeparatrixError(ValueError):
     """Bad input: one line that says what was given and what to do."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(" ".join(message.split()))
+        text = " ".join(message.split())
+        # What was given may be of any length; the remedy stands at the end.
+        shown = text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} … {text[-LONGEST // 3 :]}"
+        super().__init__(shown)
 
 
 class UnknownNameError(SeparatrixError):

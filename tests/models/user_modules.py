@@ -100,3 +100,85 @@ class Demanding(nn.Module):
 
 def not_a_class(width):
     return nn.Linear(width, width)
+
+
+class Doubling(Shift):
+    """Gives another dtype than it gets."""
+
+    def forward(self, x):
+        return super().forward(x).double()
+
+
+class Single(Shift):
+    """Gives float32 whatever it gets."""
+
+    def forward(self, x):
+        return super().forward(x).float()
+
+
+class Remembering(Shift):
+    """Adds what it gave before."""
+
+    def forward(self, x):
+        before, self.before = getattr(self, "before", 0.0), super().forward(x)
+        return self.before + before
+
+
+class Boasting(Average):
+    """Claims to be causal and to need no state worth mentioning."""
+
+    causal = True
+
+    @staticmethod
+    def state_numbers(width, length):
+        return width
+
+
+class Normalising(Shift):
+    """Mixes the examples of a batch."""
+
+    def forward(self, x):
+        return super().forward(x) - x.mean(dim=0, keepdim=True)
+
+
+class Window(nn.Module):
+    """Sees ``kernel`` positions, and says what that needs."""
+
+    def __init__(self, width, kernel=4):
+        super().__init__()
+        self.kernel, self.linear = kernel, nn.Linear(width, width)
+
+    def forward(self, x):
+        padded = torch.nn.functional.pad(x, (0, 0, self.kernel - 1, 0))
+        return self.linear(padded.unfold(1, self.kernel, 1).mean(dim=-1))
+
+    @staticmethod
+    def state_numbers(width, length, kernel=2):
+        return width * (kernel - 1)
+
+
+class Forgetful(Window):
+    """Says that it carries nothing, and does."""
+
+    @staticmethod
+    def state_numbers(width, length):
+        return 0
+
+
+class Pointwise(nn.Linear):
+    """Carries nothing, and says so."""
+
+    def __init__(self, width):
+        super().__init__(width, width)
+
+    @staticmethod
+    def state_numbers(width, length):
+        return 0
+
+
+class Vague(Window):
+    """Says no number."""
+
+    @staticmethod
+    def state_numbers(width, length):
+        return "many"

@@ -6,6 +6,7 @@ import signal
 import socket
 import struct
 import sys
+import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,14 +17,17 @@ import torch
 from tools.soak.stores import contents, leftovers
 
 from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.training import group as group_module
 from separatrix.training.driver import Driver
-from separatrix.training.events import Event, Finished, Saved
+from separatrix.training.events import Event, Finished, Saved, Tick
 from separatrix.training.executors import local as local_module
+from separatrix.training.executors import turns as turns_module
 from separatrix.training.executors.executor import Failure, Job, Jobs, Outcome
 from separatrix.training.executors.local import LocalExecutor
 from separatrix.training.executors.opening import open_executor
 from separatrix.training.executors.processes import ProcessExecutor, _Worker
 from separatrix.training.executors.ray import check_address
+from separatrix.training.executors.turns import TurnsExecutor
 from separatrix.training.group import Group
 from separatrix.training.records import Records
 from tests.training.cases import CPU, ENVIRONMENT, Listener, drive, grid, small_sweep, tiny
@@ -230,3 +234,83 @@ def test_stopping_saves_what_workers_have(tmp_path: Path) -> None:
     assert len(saved) == len(heard.starts) == 1, "who had begun saved once, at the end; the other did not begin"
     assert saved[0].step > 0
     assert len(leftovers(store)) == 1
+
+
+def test_groups_that_take_turns_end_as_those_that_train_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group_module, "TICK_SECONDS", 0.0)  # a turn is one step
+    groups = small_sweep(steps=60)
+    drive(tmp_path / "alone.sqlite", groups)
+    heard = drive(tmp_path / "turns.sqlite", groups, TurnsExecutor(CPU, 2))
+    assert contents(tmp_path / "turns.sqlite") == contents(tmp_path / "alone.sqlite")
+    assert leftovers(tmp_path / "turns.sqlite") == []
+    first, second, third = (
+        [place for place, (name, _) in enumerate(heard.events) if name == group.name] for group in groups
+    )
+    assert first[0] < second[-1] and second[0] < first[-1], "two at once"
+    assert third[0] > min(first[-1], second[-1]), "and no more"
+
+
+def test_seconds_of_groups_that_share_a_device_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group_module, "TICK_SECONDS", 0.0)
+    began = time.monotonic()
+    heard = drive(tmp_path / "turns.sqlite", [Group((tiny(seed=seed),)) for seed in range(3)], TurnsExecutor(CPU, 3))
+    wall = time.monotonic() - began
+    seconds = [finished.results[0].seconds for finished in heard.of(Finished)]
+    assert len(seconds) == 3 and all(each > 0 for each in seconds)
+    assert sum(seconds) <= wall
+
+
+def test_groups_that_take_turns_are_saved_when_stopped_and_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(group_module, "TICK_SECONDS", 0.0)
+    groups = small_sweep(steps=60)
+    drive(tmp_path / "alone.sqlite", groups)
+    heard = Listener()
+    stopped: Stopping = lambda: len(heard.events) >= 20  # noqa: E731
+    store = tmp_path / "runs.sqlite"
+    with Records(store) as records:
+        executor = TurnsExecutor(CPU, 3, 1000.0, stopped)
+        assert not Driver(records, executor, ENVIRONMENT, heard, stopped=stopped).run(groups)
+    assert {name for name, event in heard.events if isinstance(event, Saved)} == {group.name for group in groups}
+    again = drive(store, groups, TurnsExecutor(CPU, 3))
+    assert all(step > 0 for _, step in again.starts)
+    assert contents(store) == contents(tmp_path / "alone.sqlite")
+
+
+def test_a_lack_of_memory_in_a_turn_is_told_and_other_groups_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def train(group: Group, *_: Any) -> Generator[Event]:
+        yield Tick(1)
+        if group.specs[0].seed == 1:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        yield Tick(2)
+
+    monkeypatch.setattr(turns_module, "train", train)
+    left = [Job(Group((tiny(seed=seed),))) for seed in range(3)]
+    names = {job.group.name: job.group.specs[0].seed for job in left}
+    told = [
+        (names[job.group.name], outcome)
+        for job, outcome in TurnsExecutor(CPU, 2).run(lambda: left.pop(0) if left else None)
+    ]
+    assert [outcome for seed, outcome in told if seed == 1] == [Tick(1), Failure("CUDA out of memory", True)]
+    for other in (0, 2):
+        assert [outcome for seed, outcome in told if seed == other] == [Tick(1), Tick(2), None]
+
+
+def test_a_defect_in_a_turn_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    def train(*_: Any) -> Generator[Event]:
+        raise RuntimeError("shapes cannot be multiplied")
+        yield
+
+    monkeypatch.setattr(turns_module, "train", train)
+    left = [Job(Group((tiny(),)))]
+    with pytest.raises(RuntimeError, match="shapes cannot"):
+        list(TurnsExecutor(CPU).run(lambda: left.pop() if left else None))
+
+
+def test_how_many_take_turns_is_checked_and_recorded() -> None:
+    executor, about = open_executor("turns", device="cpu", workers=3)
+    assert isinstance(executor, TurnsExecutor)
+    assert about["at_once"] == 3 and about["executor"] == "turns"
+    with pytest.raises(SeparatrixError, match="17 groups at once are out of range; choose 1 to 16, or 0 for 6"):
+        open_executor("turns", device="cpu", workers=17)

@@ -101,6 +101,31 @@ def test_runs_of_other_settings_count_within_the_budget_of_the_scale(store):
     assert "LSTM-(2,256) at 400 (+50.2)" in " ".join(paper.remarks)
 
 
+def test_the_scale_is_that_of_the_most_cells_also_when_runs_were_cut_short(store):
+    experiment = recorded(store, "figure3", "reduced", lambda *_: 0.5, changes={"steps": 1500})
+    with Records(store) as records:
+        assert best_scale(experiment, records) == "reduced"
+        assert best_scale(experiments()["figure4-ncp"], records) == "quick"
+
+
+def test_far_cells_say_whether_they_were_still_learning(store):
+    def accuracy(row, length, place):
+        return 0.5 if row == "Mamba-(2,32)" else 0.0
+
+    experiment = recorded(store, "figure3", "reduced", accuracy)
+    with Records(store) as records:
+        for cell in experiment.sweep("reduced").cells():
+            records.add_points(
+                Point(run.name, step, 1.0, 0.1, accuracy(cell.at("architecture"), 0, 0) * step / 1000)
+                for run in cell.runs
+                for step in range(600, 1001, 100)
+            )
+        data = gather(experiment, "reduced", records)
+    text = " ".join(data.remarks)
+    assert "still rising when their steps were used up: Mamba-(2,32) at 20, 50, 75, 100, 200, 400. More" in text
+    assert "level when their steps were used up: Mamba-(2,64) at 20, 50, 75, 100, 200; Mamba-(2,256) at 20," in text
+
+
 def test_a_model_of_other_heads_is_the_papers_row_and_other_options_are_not(store):
     experiment = experiments()["figure2-left"]
     base = next(cell for cell in experiment.sweep("paper").cells() if cell.at("architecture") == "TF-(1,64)").runs[0]

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tools.gpu_figures import PIECES, Settings, main, sweep_of
+from tools.gpu_figures import PIECES, Part, groups_of, main, planned
 
 from separatrix.training.experiments.catalog import experiments
 from separatrix.training.experiments.state_bits_data import state_bits
@@ -42,8 +42,8 @@ def test_a_piece_ends_at_its_limit_and_goes_on(tmp_path):
     arguments = ["figure2-left", "--scale", "quick", *CELL, "--limit", "1", "--folder", str(tmp_path)]
     first = run_without("tools.gpu_figures", *arguments, "--device", "cpu")
     assert "TF-(1,64) on index-lookup N=20: 2 runs\n" in first
-    assert "not done yet: figure2-left; the same command goes on from here" in first
-    assert len(list((tmp_path / "figure2-left-quick.files/checkpoints").glob("*.safetensors"))) == 1
+    assert "not done yet; the same command goes on from here" in first
+    assert len(list((tmp_path / "quick.files/checkpoints").glob("*.safetensors"))) == 1
     again = run_without("tools.gpu_figures", *arguments, "--device", "cpu")
     assert "N=20: 2 runs, after " in again
 
@@ -59,26 +59,21 @@ def test_a_short_piece_is_trained_shown_and_copied(tmp_path, capsys):
     only = ["--only", "architecture=LSTM-(1,64)", "--only", "length=2", "--steps", "10", "--device", "cpu"]
     assert main(["state-bits", *common, *only]) == 0
     told = capsys.readouterr().out
-    assert "2 of 2 runs recorded" in told and told.endswith("all done\n")
+    assert "1 of 6 cells recorded" in told and told.endswith("all done\n")
     (measured,) = json.loads((tmp_path / "copies/state-bits-quick.json").read_text())
     assert measured["report"]["state_numbers"] == 128 and measured["report"]["length"] == 2
-    with Records(tmp_path / "copies/state-bits-quick.sqlite", create=False) as copied:
+    with Records(tmp_path / "copies/quick.sqlite", create=False) as copied:
         assert [record.spec.steps for record in copied.all()] == [10, 10]
         # Copies come without weights, and what has none is left out.
-        assert state_bits(sweep_of("state-bits", SHORT).cells(), {}, copied.files, "cpu") == []
+        assert state_bits(Part("state-bits", 10).sweep("quick").cells(), {}, copied.files, "cpu") == []
     assert main(["state-bits", *common, *only, "--list"]) == 0
-    assert "2 of 2 runs recorded" in capsys.readouterr().out
-
-
-SHORT = Settings("quick", Path(), None, "cpu", 10, ())
+    assert "1 of 6 cells recorded" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", PIECES)
 def test_pieces_are_experiments_that_can_be_cut_short(name):
     for scale in ("quick", "reduced"):
-        runs = [
-            run for cell in sweep_of(name, Settings(scale, Path(), None, "cpu", 10, ())).cells() for run in cell.runs
-        ]
+        runs = [run for cell in Part(name, 10).sweep(scale).cells() for run in cell.runs]
         assert runs and all(run.steps == 10 and all(step <= 10 for step in run.snapshots) for run in runs)
         whole = [run for cell in experiments()[name].sweep(scale).cells() for run in cell.runs]
         assert len(whole) == len(runs)
@@ -99,3 +94,56 @@ def test_what_is_beyond_the_papers_is_there():
 def test_a_wrong_name_is_told_before_anything_is_trained(tmp_path, capsys):
     assert main(["figure2-left", "figure-5", "--folder", str(tmp_path)]) == 2
     assert "figure-5" in capsys.readouterr().err and not list(tmp_path.iterdir())
+
+
+PLAN = """
+[[part]]
+piece = "figure2-left"
+steps = 10
+only = {architecture = ["TF-(1,64)", "LSTM-(1,64)"], length = [5]}
+
+[[part]]
+piece = "figure2-left"
+steps = 20
+only = {architecture = ["TF-(1,64)"], length = [5, 10]}
+"""
+
+
+def test_a_plan_trains_its_parts_at_once(tmp_path, capsys):
+    (tmp_path / "plan.toml").write_text(PLAN)
+    parts = planned(tmp_path / "plan.toml")
+    assert parts[0].only == ("architecture=TF-(1,64)", "architecture=LSTM-(1,64)", "length=5")
+    groups = groups_of([*parts, parts[0]], "quick")
+    assert [(group.specs[0].length, group.specs[0].steps) for group in groups] == [(5, 10), (5, 10), (5, 20), (10, 20)]
+    arguments = [
+        "--plan",
+        str(tmp_path / "plan.toml"),
+        "--scale",
+        "quick",
+        "--folder",
+        str(tmp_path),
+        "--device",
+        "cpu",
+    ]
+    assert main([*arguments, "--at-once", "2"]) == 0
+    told = capsys.readouterr().out
+    assert "figure2-left: 3 of 24 cells recorded" in told
+    with Records(tmp_path / "quick.sqlite", create=False) as records:
+        assert sorted(record.spec.steps for record in records.all()) == [10] * 4 + [20] * 4
+        assert {record.environment["at_once"] for record in records.all()} == {2}
+
+
+def test_a_plan_that_is_none_is_refused(tmp_path, capsys):
+    for content in ("part = 3", "[[part]]\nsteps = 3", "[[part", ""):
+        (tmp_path / "plan.toml").write_text(content)
+        assert main(["--plan", str(tmp_path / "plan.toml"), "--folder", str(tmp_path)]) == 2
+        assert "is no plan" in capsys.readouterr().err
+    assert main(["--plan", str(tmp_path / "other.toml"), "figure3"]) == 2
+    assert "leave names" in capsys.readouterr().err
+
+
+def test_the_plan_that_ships_can_be_trained():
+    """Every part names cells that exist, and together they cover each piece."""
+    parts = planned(ROOT / "tools/one_hour_on_a_gpu.toml")
+    assert {part.piece for part in parts} <= set(PIECES)
+    assert len(groups_of(parts, "reduced")) > 150

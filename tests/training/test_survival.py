@@ -101,7 +101,7 @@ def test_a_soak_that_finds_damage_says_so(tmp_path: Path) -> None:
     first, second, third = expected
     with closing(sqlite3.connect(store)) as connection, connection:
         connection.execute("DELETE FROM runs WHERE name=?", (first,))
-        connection.execute("UPDATE points SET accuracy = accuracy + 1 WHERE run=?", (second,))
+        connection.execute("UPDATE points SET accuracy = accuracy / 2 + 0.001 WHERE run=?", (second,))
         connection.execute("INSERT INTO written VALUES (?)", (third,))
     (store.with_name("runs.files") / "checkpoints").mkdir(exist_ok=True)
     (store.with_name("runs.files") / "checkpoints" / "forgotten.safetensors").write_bytes(b"")

@@ -12,7 +12,7 @@ from separatrix.errors import SeparatrixError, UnknownNameError
 if TYPE_CHECKING:
     from separatrix.training.executors.executor import Executor
 
-EXECUTORS = ("local", "processes", "ray")
+EXECUTORS = ("local", "turns", "processes", "ray")
 SHOWN_DIGITS = 8
 """So much of a run's name stands in tables; ``runs show`` takes it."""
 
@@ -20,8 +20,12 @@ StoreOption = Annotated[
     Path | None, typer.Option("--store", help="The store of records; SEPARATRIX_STORE or runs.sqlite if not given.")
 ]
 DeviceOption = Annotated[str, typer.Option("--device", help="auto, cpu, cuda or cuda:NUMBER.")]
-ExecutorOption = Annotated[str, typer.Option("--executor", help="local, processes or ray.")]
-WorkersOption = Annotated[int, typer.Option("--workers", help="Worker processes; 0 for one on each core.")]
+ExecutorOption = Annotated[
+    str, typer.Option("--executor", help="local, turns (several groups at once on one GPU), processes or ray.")
+]
+WorkersOption = Annotated[
+    int, typer.Option("--workers", help="Worker processes, 0 for one on each core; or groups that take turns, 0 for 6.")
+]
 AddressOption = Annotated[str | None, typer.Option("--address", help="Address of a running Ray cluster.")]
 ThreadsOption = Annotated[int, typer.Option("--threads", help="Threads of one process; 0 leaves it to torch.")]
 SaveOption = Annotated[float, typer.Option("--save-every", help="Seconds between two checkpoints.")]
@@ -93,6 +97,19 @@ class Place:
             save_every_seconds=self.save_every,
             stopped=stopped,
         )
+
+
+def parse_rates(text: str) -> tuple[float, ...]:
+    """The learning rates of ``--lr``, all above 0.
+
+    >>> parse_rates("1e-3,5e-4")
+    (0.001, 0.0005)
+    """
+    rates = parse_list(text, float, "--lr")
+    for rate in rates:
+        if not 0 < rate < float("inf"):
+            raise SeparatrixError(f"{rate:g} in --lr {text} is no learning rate; give numbers above 0")
+    return rates
 
 
 def parse_list(text: str, kind: Callable[[str], Any], option: str) -> tuple[Any, ...]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal, TypeAlias
 
+from separatrix.bit_counts import bits_for
 from separatrix.catalog import Catalog, discover
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.models.ensemble import Constant, Initialiser, Normal
@@ -81,7 +82,7 @@ class AttentionShape:
 
     def bits(self, length: int, precision: int) -> int:
         """m·H·(p + ⌈log₂ N⌉) of BHBK24 Theorem 4."""
-        return self.dimension * self.heads * (precision + (length - 1).bit_length())
+        return self.dimension * self.heads * (precision + bits_for(length))
 
 
 @dataclass(frozen=True)

@@ -185,6 +185,7 @@ class RecurrentModule(nn.Module):
 
 
 NetworkModule = TransformerModule | RecurrentModule
+"""A module of either kind."""
 
 
 def assemble(description: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> NetworkModule:

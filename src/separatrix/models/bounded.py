@@ -4,12 +4,14 @@ The bounds (``communication.bounds``) speak about recurrent models with so many 
 Transformers of one layer with H heads of dimension m (Theorem 4), and about graph Transformers (SHT23). A feed-forward
 network on the whole input is a recurrent model here, one that hands on the sums of its first layer. A mixture of
 recurrent layers is one recurrent model with all their states; attention in any layer makes what is carried grow with
-the input, so that only pure Transformers of one and two layers have a class.
+the input, unless such a network stands before it, so that only pure Transformers of one and two layers have a class.
 """
 
 from typing import TYPE_CHECKING
 
 from separatrix.models.architecture import ModelSpec
+from separatrix.models.user_architecture import UserArchitecture
+from separatrix.sources import is_outside
 
 if TYPE_CHECKING:
     from separatrix.communication.bounds import Model, ModelSize
@@ -28,6 +30,48 @@ def constant_state(spec: ModelSpec) -> bool:
     return spec.state_numbers(1 << 20) == spec.state_numbers(1 << 10)
 
 
+def layer_keeps(spec: ModelSpec, layer: int, precision: int) -> tuple[int, str] | None:
+    """Bits that a layer hands on, however long the input, and the numbers they belong to; None where they grow.
+
+    What comes behind a feed-forward network on the whole input waits for its sums, and hands on nothing before.
+
+    >>> from separatrix.models.naming import parse_spec
+    >>> layer_keeps(parse_spec("LSTM-(3,256)"), 0, 16), layer_keeps(parse_spec("TF-(1,64)"), 0, 16)
+    ((8192, '512'), None)
+    >>> [layer_keeps(parse_spec("LSTM,FNN,TF-(3,64)"), layer, 16) for layer in range(3)]
+    [(2048, '128'), (5120, '64 × (2p + 48)/p'), (0, '0')]
+    """
+    entry, names = spec.entries[layer], [each.name for each in spec.entries]
+    options = spec.options_of(entry)
+    if "fnn" in names[:layer]:
+        return 0, "0"
+    if entry.name == "fnn":
+        # Alice sends her part of the sums, exact ones: a sum of products has more bits than its factors.
+        sums = int(options["expansion"]) * spec.width
+        return sums * (2 * precision + LONGEST_SUM), f"{sums} × (2p + {LONGEST_SUM})/p"
+    short, long = (entry.state_numbers_at(layer, spec.width, options, length) for length in (1 << 10, 1 << 20))
+    return (short * precision, str(short)) if short == long else None
+
+
+def own_statements(spec: ModelSpec) -> tuple[str, ...]:
+    """What the sizes rest on that is said by code outside this package, a sentence for each such layer.
+
+    >>> from separatrix.models.naming import parse_spec
+    >>> own_statements(parse_spec("LSTM-(3,256)"))
+    ()
+    """
+    found: list[str] = []
+    for entry in dict.fromkeys(spec.entries):
+        if isinstance(entry, UserArchitecture):
+            if entry.stated is not None and entry.looks_ahead(spec.width, spec.options_of(entry)):
+                found.append(f"{entry.name} looks ahead in a trial, so that its state_numbers are not used")
+            elif entry.stated is not None:
+                found.append(f"what {entry.name} carries past a cut is the module's own statement (state_numbers)")
+        elif is_outside(type(entry)):
+            found.append(f"what {entry.name} carries past a cut is the architecture's own statement (state_numbers)")
+    return tuple(found)
+
+
 def bounded_as(spec: ModelSpec, length: int, precision: int) -> "tuple[Model, ModelSize] | None":
     """The class of a model and its size with numbers of ``precision`` bits; None where no class holds it.
 
@@ -41,19 +85,16 @@ def bounded_as(spec: ModelSpec, length: int, precision: int) -> "tuple[Model, Mo
 
     first, names = spec.entries[0], {entry.name for entry in spec.entries}
     options = spec.options_of(first)
-    if names == {"fnn"}:
-        # One-way as a recurrent model is: Alice sends her part of the first layer's sums, exact ones, which also hold
-        # the embedding's numbers that the class "fnn" does not know.
-        hidden = int(options["expansion"]) * spec.width
-        return "rnn", ModelSize(hidden, precision, state_bits=hidden * (2 * precision + LONGEST_SUM))
     if names == {"graph-transformer"}:
         heads = int(options["heads"])
         return "graph-transformer", ModelSize(spec.width // heads, precision, heads, spec.depth)
     if names == {"third-order"} and spec.depth == 1:
         heads = int(options["heads"])
         return "third-order", ModelSize(spec.width // heads, precision, heads)
-    if constant_state(spec):
-        return "rnn", ModelSize(spec.width, precision, state_bits=spec.state_bits(length, precision))
+    kept = [layer_keeps(spec, layer, precision) for layer in range(spec.depth)]
+    if None not in kept:
+        # The class "fnn" does not know the embedding's numbers, which the sums of "rnn" hold as well.
+        return "rnn", ModelSize(spec.width, precision, state_bits=sum(each[0] for each in kept if each is not None))
     shapes = [entry.attention(spec.width, spec.options_of(entry)) for entry in spec.entries]
     if spec.depth > 2 or None in shapes:
         return None

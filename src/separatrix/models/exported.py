@@ -17,9 +17,12 @@ from torch import Tensor
 from separatrix.errors import SeparatrixError
 from separatrix.files import write_atomically
 from separatrix.models.assemble import NetworkModule, assemble
+from separatrix.reading import parse_json, read_file, read_tensors
 
 WEIGHTS = "model.safetensors"
 CONFIG = "config.json"
+LARGEST_WEIGHTS, LARGEST_CONFIG = 64 << 30, 64 << 20
+REMEDY = "give a folder that separatrix export wrote"
 
 
 def save_exported(module: NetworkModule, folder: Path) -> str:
@@ -51,14 +54,10 @@ def write_folder(folder: Path, config: Mapping[str, Any], tensors: Mapping[str, 
 
 def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """The configuration and the tensors of a folder, if they belong together."""
+    text = read_file(folder / CONFIG, LARGEST_CONFIG, REMEDY)
+    data = read_tensors(folder / WEIGHTS, LARGEST_WEIGHTS, REMEDY)
     try:
-        data, text = (folder / WEIGHTS).read_bytes(), (folder / CONFIG).read_bytes()
-    except OSError as error:
-        raise SeparatrixError(
-            f"cannot read {error.filename}: {error.strerror or error}; give a folder that separatrix export wrote"
-        ) from error
-    try:
-        config = json.loads(text)
+        config = parse_json(text)
         if config["sha256"] != hashlib.sha256(data).hexdigest():
             raise SeparatrixError(f"{folder / WEIGHTS} is not the file that {CONFIG} names; export it again")
         return config, load(data)

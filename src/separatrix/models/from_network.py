@@ -33,8 +33,7 @@ from separatrix.networks import (
     SignRows,
     exact,
 )
-from separatrix.networks.graph import GRAPH_MATRICES
-from separatrix.networks.third_order import THIRD_ORDER_MATRICES
+from separatrix.networks.network import head_matrices
 
 LARGEST_EMBEDDING_BYTES = 1 << 30
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
@@ -145,10 +144,8 @@ def tensors_of(network: AnyNetwork, dtype: torch.dtype) -> dict[str, Tensor]:
             found[f"layers.{number}.outer"] = floats(layer.outer, dtype)
             found[f"layers.{number}.outer_bias"] = floats(layer.outer_bias, dtype)[:, 0]
             continue
-        graph, ordinary = isinstance(layer, GraphAttention), isinstance(layer, Attention)
-        names = ("query", "key", "value", "output") if ordinary else GRAPH_MATRICES if graph else THIRD_ORDER_MATRICES
         for place, head in enumerate(layer.heads):
-            for name in names:
+            for name in head_matrices(layer):
                 found[f"layers.{number}.heads.{place}.{name}"] = floats(getattr(head, name), dtype)
     return {name: tensor.contiguous() for name, tensor in found.items()}
 

@@ -46,7 +46,7 @@ class Mixer(EnsembleModule):
         """
 
     def remark(self) -> str:
-        """What a person should know about how this mixer runs, in one line; nothing by default."""
+        """What a person should know about how this mixer runs, a line for each thing; nothing by default."""
         return ""
 
 

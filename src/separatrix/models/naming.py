@@ -47,6 +47,11 @@ def parse_spec(text: str) -> ModelSpec:
         if name in options:
             raise SeparatrixError(f"option {name} stands twice in {text!r}; keep one")
         options[name] = parse_value(value)
+    for name in pattern:
+        if ":" in name:
+            from separatrix.models.user_architecture import look_again
+
+            look_again(name)
     layers = tuple(pattern[number % len(pattern)] for number in range(depth))
     return ModelSpec(layers, width, tuple(sorted(options.items())))
 

@@ -14,18 +14,11 @@ import torch
 from torch import Tensor
 
 from separatrix.communication.protocols.bits import BitReader, BitWriter, Code
-from separatrix.communication.protocols.transcript import (
-    Outgoing,
-    Speech,
-    Transcript,
-    Wire,
-    converse,
-    counted,
-    faithful,
-)
+from separatrix.communication.protocols.transcript import Outgoing, Speech, Transcript, Wire, converse, faithful
 from separatrix.errors import SeparatrixError
 from separatrix.models.sequence_model import SequenceModel
 from separatrix.models.state_precision import Quantiser, from_numbers, to_numbers
+from separatrix.wording import counted
 
 
 @dataclass(frozen=True)

@@ -262,8 +262,7 @@ class SequenceModel(nn.Module):
 
     def remarks(self) -> list[str]:
         """What a person should know about how this model runs; one line each."""
-        found = [block.mixer.remark() for block in self._layers()]
-        return list(dict.fromkeys(remark for remark in found if remark))
+        return list(dict.fromkeys(line for block in self._layers() for line in block.mixer.remark().splitlines()))
 
     def _embed(self, inputs: Tensor) -> Tensor:
         self._check(inputs)
@@ -286,7 +285,8 @@ class SequenceModel(nn.Module):
     def _check_recurrent(self) -> None:
         if not self.spec.recurrent or self.positions is not None:
             name = next((e.short for e in self.spec.entries if not e.recurrent), str(self.spec))
-            raise SeparatrixError(f"{self.spec} has no step form: {name} carries no state of constant size")
+            why = "is a module of its own without one" if ":" in name else "carries no state of constant size"
+            raise SeparatrixError(f"{self.spec} has no step form: {name} {why}")
 
 
 def build_model(

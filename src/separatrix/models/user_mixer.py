@@ -7,10 +7,16 @@ common block: embedding, learned positions, pre-norm, feed-forward, readout. ``F
 What a module may tell, all optional:
 
 - ``causal = True``: an output depends on no later position. Left out, this is found by a trial: the future of a random
-  input is changed, and the module counts as causal if no earlier output moves.
+  input is changed, and the module counts as causal if no earlier output moves. The trial is made in any case, and a
+  remark says where it contradicts.
 - a parameter ``lengths`` of ``forward``, (batch,) int64, for modules that are not causal and mask their padding.
   Without it, padding is set to zero before such a module sees it: its content cannot leak, that it is there can.
+- ``vmap = False``: members run one after the other, without a trial of vmap.
 - a static ``state_numbers(width, length)``: numbers carried past a cut; else width times length, which always suffice.
+  Options of the constructor that it names as parameters are passed. A module that looks ahead is not asked.
+
+A module whose output is not of the input's shape and dtype, or that keeps something between two calls, is refused; of
+one that mixes the examples of a batch a remark tells.
 
 An ensemble runs as one program by ``torch.func.vmap`` where that works, which is tried when the model is built, and by
 a loop over members where not; ``batching`` and ``batching_reason`` of the mixer say which and why. Each member is made
@@ -34,6 +40,10 @@ TRIAL = (2, 5)
 """Batch and length of the input on which a module is tried."""
 AGREEMENT = 1e-4
 """How far vmap and loop may differ on the trial, relative to the largest output."""
+ROUNDING = 1e-5
+"""How far an output may move by rounding alone, as that of a causal convolution by Fourier transforms does."""
+REACH = 128
+"""Length of the input on which it is tried what a module carries past a cut."""
 
 
 class UserMixer(Mixer):
@@ -83,17 +93,46 @@ class UserMixer(Mixer):
         more = {"lengths": torch.full((batch,), length, device=device)} if self.takes_lengths else {}
         with torch.no_grad():
             output = self._checked(example, x, more)
+            if not _same(self._checked(example, x, more), output, ROUNDING):
+                raise SeparatrixError(
+                    f"{self.name} gives another output when it is called again with the same input: it keeps state "
+                    "between calls; let forward begin anew every time"
+                )
             declared = getattr(example, "causal", None)
             changed = torch.cat([x[:, :3], x[:, 3:] + 1.0], dim=1)
-            found = torch.equal(self._checked(example, changed, more)[:, :3], output[:, :3])
-        self.causal = found if declared is None else bool(declared)
-        if self.members > 1:
+            before = self._checked(example, changed, more)[:, :3]
+            others = torch.cat([x[:1], x[1:] + 1.0])
+            alone = _same(self._checked(example, others, more)[:1], output[:1], ROUNDING)
+        self.causal = _same(before, output[:, :3]) if declared is None else bool(declared)
+        self._surprises: list[str] = []
+        if self.causal and not _same(before, output[:, :3], ROUNDING):
+            self._surprises.append(f"{self.name} says causal = True, and its outputs depend on later positions")
+        if not alone:
+            self._surprises.append(f"{self.name} mixes the examples of a batch: its answers depend on the others there")
+        if not getattr(example, "vmap", True):
+            self.batching_reason = "the module says vmap = False"
+        elif self.members > 1:
             self.batching, self.batching_reason = self._choose_batching(example, x, more)
         example.to("cpu")
 
+    @torch.no_grad()
+    def reaches(self) -> tuple[bool, bool]:
+        """Whether an output depends on a later position, and whether on an earlier one; a trial on a longer input."""
+        example = self._instance(0).eval()
+        x = torch.randn(1, REACH, self.width, generator=torch.Generator().manual_seed(1))
+        more = {"lengths": torch.full((1,), REACH)} if self.takes_lengths else {}
+        output, half = self._checked(example, x, more), REACH // 2
+        later = self._checked(example, torch.cat([x[:, :half], x[:, half:] + 1.0], dim=1), more)
+        earlier = self._checked(example, torch.cat([x[:, :half] + 1.0, x[:, half:]], dim=1), more)
+        slack = ROUNDING if getattr(example, "causal", False) else 0.0
+        return not _same(later[:, :half], output[:, :half], slack), not _same(earlier[:, half:], output[:, half:])
+
     def _checked(self, module: nn.Module, x: Tensor, more: Mapping[str, Tensor]) -> Tensor:
         try:
-            output = module(x, **more)
+            # The same numbers every time for one who draws some, so that two runs can be compared.
+            with torch.random.fork_rng(devices=[x.device] if x.device.type == "cuda" else []):
+                torch.manual_seed(0)
+                output = module(x, **more)
         except Exception as error:
             raise SeparatrixError(
                 f"{self.name} failed on an input of {tuple(x.shape)} (batch, length, width): "
@@ -109,7 +148,15 @@ class UserMixer(Mixer):
                 f"{self.name} returned {tuple(output.shape)} for an input of {tuple(x.shape)}; expected the same shape "
                 "(batch, length, width)"
             )
+        self._check_dtype(output, x)
         return output
+
+    def _check_dtype(self, output: Tensor, x: Tensor) -> None:
+        if output.dtype != x.dtype:
+            raise SeparatrixError(
+                f"{self.name} returned {output.dtype} for an input of {x.dtype}; expected the same, such as by "
+                "output.to(x.dtype)"
+            )
 
     def _choose_batching(self, example: nn.Module, x: Tensor, more: Mapping[str, Tensor]) -> tuple[str, str]:
         """Try vmap, forwards and backwards, on two members that differ."""
@@ -141,10 +188,10 @@ class UserMixer(Mixer):
         return "vmap", "torch.func.vmap works"
 
     def remark(self) -> str:
-        """Whether members run one after the other, and why."""
-        if self.batching == "vmap" or self.members == 1:
-            return ""
-        return f"the members of {self.name} run one after the other: {self.batching_reason}"
+        """Whether members run one after the other, and why; and what the module does against what it should."""
+        slow = self.batching == "loop" and self.members > 1
+        said = [f"the members of {self.name} run one after the other: {self.batching_reason}"] * slow
+        return "\n".join(said + self._surprises)
 
     def initialise(self, generators: Generators) -> None:
         """Each member by the module's own constructor, under a seed from the member's generator."""
@@ -164,7 +211,10 @@ class UserMixer(Mixer):
             x = x * inside.unsqueeze(-1).to(x.dtype)
         weights = {name: getattr(self, attribute_name(name)) for name in [*self._parameters_of, *self._buffers_of]}
         run = run_by_vmap if self.batching == "vmap" else run_by_loop
-        return at_positions(run(self._template[0].train(self.training), weights, x, more), read)
+        output = run(self._template[0].train(self.training), weights, x, more)
+        if not torch.is_autocast_enabled(x.device.type):
+            self._check_dtype(output, x)  # the trial was in float32
+        return at_positions(output, read)
 
 
 def run_by_vmap(module: nn.Module, weights: Mapping[str, Tensor], x: Tensor, more: Mapping[str, Tensor]) -> Tensor:
@@ -191,6 +241,13 @@ def run_by_loop(module: nn.Module, weights: Mapping[str, Tensor], x: Tensor, mor
         for member, cells in enumerate(x.unbind())
     ]
     return torch.stack(outputs)
+
+
+def _same(one: Tensor, other: Tensor, slack: float = 0.0) -> bool:
+    """Whether two runs gave the same, up to a slack relative to the largest; kernels of a GPU may reorder sums."""
+    slack = max(slack, AGREEMENT) if one.device.type == "cuda" else slack
+    largest = float(other.abs().nan_to_num().max())
+    return torch.allclose(one, other, rtol=0.0, atol=slack * largest, equal_nan=True)
 
 
 def attribute_name(parameter: str) -> str:

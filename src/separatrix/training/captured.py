@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from separatrix.training.ensemble import Ensemble
 
 WARM_UP_STEPS = 3
+LEAST_FREE_SHARE = 0.25
+"""Of the device's memory; with less, memory of graphs that are gone is given back before another is captured."""
 
 
 class CapturedStep:
@@ -28,15 +30,24 @@ class CapturedStep:
         self.place = torch.zeros(1, dtype=torch.int64, device=ensemble.device)
         state = ensemble.state_tensors()
         before = [each.clone() for each in state]
-        side = torch.cuda.Stream(ensemble.device)
-        side.wait_stream(torch.cuda.current_stream(ensemble.device))
+        current = torch.cuda.current_stream(ensemble.device)
+        # The work space of the matrix products belongs to the stream of the capture. Groups that train at once have
+        # streams of their own and must not share one; only the default stream cannot be captured.
+        default = torch.cuda.default_stream(ensemble.device)
+        side = torch.cuda.Stream(ensemble.device) if current == default else current
+        side.wait_stream(current)
+        _make_room(ensemble.device)
+        self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.stream(side):
             for _ in range(WARM_UP_STEPS):
                 self._step()
-        torch.cuda.current_stream(ensemble.device).wait_stream(side)
-        self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graph):
-            self._step()
+            # Not torch.cuda.graph, which waits for everything on the device, also for the work of other groups.
+            self.graph.capture_begin()
+            try:
+                self._step()
+            finally:
+                self.graph.capture_end()
+        current.wait_stream(side)
         self._put_back(state, before)
 
     def load(self, chunk: Batch, place: int) -> None:
@@ -59,3 +70,10 @@ class CapturedStep:
         for tensor, saved in zip(state, before, strict=True):
             tensor.copy_(saved)
         self.place.zero_()
+
+
+def _make_room(device: torch.device) -> None:
+    """Within a capture nothing can be given back. It makes the device wait, so it is done only when memory is short."""
+    free, total = torch.cuda.mem_get_info(device)
+    if free < LEAST_FREE_SHARE * total:
+        torch.cuda.empty_cache()

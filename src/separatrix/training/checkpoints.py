@@ -8,7 +8,7 @@ header's description and of all numbers, so that a truncated or changed file is 
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import torch
@@ -17,11 +17,14 @@ from safetensors.torch import load, save
 from torch import Tensor
 
 from separatrix.errors import SeparatrixError
+from separatrix.reading import parse_json
 
 if TYPE_CHECKING:
     from separatrix.training.ensemble import Ensemble
 
 FORMAT = "separatrix-checkpoint-1"
+UNREADABLE = (SafetensorError, ValueError, KeyError, TypeError, AttributeError, IndexError, RuntimeError, OverflowError)
+"""What the reading of a damaged file may raise."""
 
 
 class DamagedCheckpointError(SeparatrixError):
@@ -37,6 +40,8 @@ class Checkpoint:
     step: int
     seconds: float
     tensors: dict[str, Tensor]
+    code: dict[str, str] = field(default_factory=dict[str, str])
+    """Digests of the user's own code that it was trained with, see ``own_code``."""
 
 
 def written(checkpoint: Checkpoint) -> bytes:
@@ -48,6 +53,8 @@ def written(checkpoint: Checkpoint) -> bytes:
         "step": checkpoint.step,
         "seconds": round(checkpoint.seconds, 3),
     }
+    if checkpoint.code:
+        about["code"] = checkpoint.code
     text = json.dumps(about, sort_keys=True)
     return save(checkpoint.tensors, {"about": text, "checksum": _checksum(text, checkpoint.tensors)})
 
@@ -55,19 +62,48 @@ def written(checkpoint: Checkpoint) -> bytes:
 def read_checkpoint(content: bytes, group: str) -> Checkpoint:
     """What :func:`written` wrote; raises :class:`DamagedCheckpointError` for anything else."""
     try:
+        header = _metadata(content)
+        about = parse_json(header["about"])
         tensors = load(content)
-        size = int.from_bytes(content[:8], "little")
-        header = json.loads(content[8 : 8 + size])["__metadata__"]
-        about = json.loads(header["about"])
         whole = header["checksum"] == _checksum(header["about"], tensors)
-        found = Checkpoint(about["group"], tuple(about["runs"]), about["step"], about["seconds"], tensors)
-    except (SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise DamagedCheckpointError(f"the checkpoint cannot be read ({error}); it is incomplete") from error
+        known = about["format"] == FORMAT
+        where = about["group"], tuple(about["runs"]), about["step"], about["seconds"]
+        found = Checkpoint(*where, tensors, dict(about.get("code", {})))
+    except UNREADABLE as error:
+        raise DamagedCheckpointError(f"the checkpoint cannot be read ({str(error)[:200]}); it is incomplete") from error
     if not whole:
         raise DamagedCheckpointError("the checkpoint's checksum is wrong; it was changed after it was written")
-    if about["format"] != FORMAT or found.group != group:
-        raise DamagedCheckpointError(f"the checkpoint belongs to {found.group!r}, not to {group!r}")
+    if not known:
+        raise DamagedCheckpointError(f"the checkpoint has format {str(about['format'])[:40]!r}, not {FORMAT!r}")
+    if found.group != group:
+        raise DamagedCheckpointError(f"the checkpoint belongs to {str(found.group)[:40]!r}, not to {group!r}")
+    if not _fits_together(found):
+        raise DamagedCheckpointError("the checkpoint's parts do not belong together; it is of another version")
     return found
+
+
+def _fits_together(found: Checkpoint) -> bool:
+    """Whether there are weights, both moments and sums of all its runs, after a number of steps."""
+    rows = {name: tuple(each.shape) for name, each in found.tensors.items()}
+    members = len(found.runs)
+    return (
+        members > 0
+        and all(isinstance(run, str) for run in found.runs)
+        and type(found.step) is int
+        and found.step >= 0
+        and type(found.seconds) in (int, float)
+        and rows.keys() == {"weights", "first", "second", "sums"}
+        and rows["sums"] == (3, members)
+        and len(rows["weights"]) == 2
+        and rows["weights"][0] == members
+        and rows["weights"] == rows["first"] == rows["second"]
+    )
+
+
+def _metadata(content: bytes) -> dict[str, str]:
+    """What a file says about itself."""
+    size = int.from_bytes(content[:8], "little")
+    return parse_json(content[8 : 8 + size]).get("__metadata__", {})
 
 
 def part_of(whole: Checkpoint, group: str, members: Sequence[str]) -> bytes:
@@ -75,7 +111,7 @@ def part_of(whole: Checkpoint, group: str, members: Sequence[str]) -> bytes:
     rows = [place for place, run in enumerate(whole.runs) if run in members]
     tensors = {name: each[:, rows] if name == "sums" else each[rows] for name, each in whole.tensors.items()}
     runs = tuple(whole.runs[place] for place in rows)
-    return written(Checkpoint(group, runs, whole.step, whole.seconds, tensors))
+    return written(Checkpoint(group, runs, whole.step, whole.seconds, tensors, whole.code))
 
 
 def weights_file(ensemble: "Ensemble", members: Sequence[int]) -> bytes:
@@ -84,15 +120,23 @@ def weights_file(ensemble: "Ensemble", members: Sequence[int]) -> bytes:
     for name, parameter in ensemble.model.named_parameters():
         for member in members:
             tensors[f"{ensemble.specs[member].name}/{name}"] = parameter.detach()[member].cpu().clone()
-    return save(tensors)
+    return with_checksum(tensors)
+
+
+def with_checksum(tensors: dict[str, Tensor]) -> bytes:
+    """A safetensors file that :func:`weights_of` knows to be whole."""
+    return save(tensors, {"checksum": _checksum("", tensors)})
 
 
 def weights_of(content: bytes, run: str) -> dict[str, Tensor]:
-    """The parameters of one run from a file of :func:`weights_file`, by name."""
+    """The parameters of one run from a file of :func:`weights_file`, by name; files of before have no checksum."""
     try:
         tensors = load(content)
-    except SafetensorError as error:
-        raise SeparatrixError(f"the weights cannot be read ({error}); train the run again") from error
+        whole = _metadata(content).get("checksum", "") in ("", _checksum("", tensors))
+    except UNREADABLE as error:
+        raise SeparatrixError(f"the weights cannot be read ({str(error)[:200]}); train the run again") from error
+    if not whole:
+        raise SeparatrixError("the weights' checksum is wrong: the file was changed; train the run again with --fresh")
     found = {name.removeprefix(f"{run}/"): each for name, each in tensors.items() if name.startswith(f"{run}/")}
     if not found:
         raise SeparatrixError(f"the file holds no weights of run {run}; it holds other runs")

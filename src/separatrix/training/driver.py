@@ -3,7 +3,8 @@
 Before a group starts its members are settled in the store: those whose result is not there yet. From then on the group
 trains as settled, however often it is interrupted, because who competes decides who is pruned; so an interrupted sweep
 ends bit for bit as an undisturbed one. File locks, which the system lets go when a process dies, say who trains a run;
-a group of which another process trains a run is waited for at the end.
+a group of which another process trains a run is waited for at the end. Results of a user's own code are refused where
+that code has changed since.
 
 A group that does not fit into memory goes on as two halves, from where it stood; they compete each for itself. A group
 whose worker was lost goes on from its last checkpoint. What lies on the disk beside the store: see ``group_files``.
@@ -11,16 +12,18 @@ whose worker was lost goes on from its last checkpoint. What lies on the disk be
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from separatrix.errors import SeparatrixError
+from separatrix.sources import check_unchanged
 from separatrix.training.checkpoints import part_of, read_checkpoint
 from separatrix.training.events import Event, Finished, Progress, Saved, Snapshot
 from separatrix.training.executors.executor import Executor, Failure, Job
 from separatrix.training.group import Group
 from separatrix.training.group_files import SNAPSHOTS, WEIGHTS, GroupFiles
+from separatrix.training.own_code import own_code
 from separatrix.training.records import OPEN_ENDED, Records
 from separatrix.training.spec import RunSpec
 
@@ -71,14 +74,19 @@ class Driver:
 
     def __post_init__(self) -> None:
         self._files = GroupFiles(self.records.files, self.observer.said)
+        self._code: dict[tuple[str, str], dict[str, str]] = {}
 
     def run(self, planned: Sequence[Group]) -> bool:
         """Train every group that is not done; False when it was stopped before the end."""
-        told = False
+        self._check_code(planned)
+        told, rounds = False, 0
         while waiting := [group for group in planned if self._pending(group)]:
             busy = self._round(waiting)
             if self.stopped():
                 return False
+            rounds = 0 if busy else rounds + 1
+            if rounds > MOST_ATTEMPTS:
+                raise SeparatrixError(f"{self.records.path} does not keep what is recorded; name another store")
             if busy and not told:
                 told = True
                 self.observer.said(f"{len(busy)} groups are being trained by another process; waiting for them")
@@ -89,11 +97,23 @@ class Driver:
     def forget(self, planned: Sequence[Group]) -> None:
         """Remove what is recorded of these groups, checkpoints included, so that they train from the start."""
         for group in planned:
-            settled = self.records.settled(group.name)
-            for each in [group] if settled is None else [group, _restricted(group, settled)]:
-                self._files.remove_checkpoints(each.name)
+            with suppress(SeparatrixError):  # of a group whose members cannot be read there is nothing to find
+                settled = self.records.settled(group.name)
+                self._files.remove_checkpoints((group if settled is None else _restricted(group, settled)).name)
+            self._files.remove_checkpoints(group.name)
             self.records.forget_group(group.name)
         self.records.forget([spec.name for group in planned for spec in group.specs])
+
+    def _check_code(self, planned: Sequence[Group]) -> None:
+        """Refuse results of a user's own code that has changed since; and remember the code as it is now."""
+        self._code = {}
+        for group in planned:
+            first = group.specs[0]
+            if (first.task, first.architecture) not in self._code:
+                self._code[first.task, first.architecture] = own_code(first)
+            if code := self._code[first.task, first.architecture]:
+                for found in self.records.find(spec.name for spec in group.specs).values():
+                    check_unchanged(found.environment.get("code"), code, "this run")
 
     # -- one round over what is left ---------------------------------------------------------------------
 
@@ -179,6 +199,8 @@ class Driver:
         elif isinstance(event, Finished):
             file = self._files.keep(WEIGHTS, group.name, event.results[0].step, event.weights)
             where = {**self.environment, "group": group.name, "members": len(group.specs)}
+            if code := self._code.get((group.specs[0].task, group.specs[0].architecture)):
+                where["code"] = code
             self.records.add_results(group.specs, event.results, where, file)
         elif isinstance(event, Snapshot):
             file = self._files.keep(SNAPSHOTS, group.name, event.step, event.weights)
@@ -246,6 +268,8 @@ class Driver:
 def _restricted(group: Group, names: Sequence[str]) -> Group:
     """The group with only some of its runs."""
     specs = tuple(spec for spec in group.specs if spec.name in names)
+    if len(specs) < len(names) or not specs:
+        raise SeparatrixError("the store names other runs for a group than it has; train it again with --fresh")
     return Group(specs, group.rungs, group.first_goal_ends)
 
 

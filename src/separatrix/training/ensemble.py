@@ -19,6 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from separatrix.errors import SeparatrixError
 from separatrix.models.naming import parse_spec
 from separatrix.models.sequence_model import Block, SequenceModel
 from separatrix.models.task_model import model_for_task
@@ -26,6 +27,7 @@ from separatrix.training.adam import Adam, FlatParameters, MemberRates
 from separatrix.training.batches import CHUNK_STEPS, Batch, data_source
 from separatrix.training.captured import CapturedStep
 from separatrix.training.objective import losses, scores
+from separatrix.training.own_code import own_code
 from separatrix.training.spec import RunSpec
 
 EVALUATION_ROWS = 256
@@ -38,6 +40,9 @@ class Ensemble:
     def __init__(self, specs: Sequence[RunSpec], device: torch.device) -> None:
         self.device = device
         self.step = 0
+        # Once: whoever edits a module of their own while it trains does not change the model halfway.
+        self.architecture = parse_spec(specs[0].architecture)
+        self.code = own_code(specs[0], self.architecture)
         self._take(specs)
 
     def _take(self, specs: Sequence[RunSpec]) -> None:
@@ -48,7 +53,7 @@ class Ensemble:
         self.seeds = tuple(dict.fromkeys(spec.seed for spec in specs))
         self.data = data_source(self.task, self.length, first.batch, self.device)
         self.model: SequenceModel = model_for_task(
-            parse_spec(first.architecture),
+            self.architecture,
             self.task,
             self.length,
             [spec.seed for spec in specs],
@@ -164,6 +169,12 @@ class Ensemble:
 
     def load(self, tensors: dict[str, Tensor], step: int) -> None:
         """Go on from what :meth:`tensors` gave after ``step`` steps."""
+        given, wanted = tensors["weights"].shape[-1], self.numbers_of_one_member()
+        if given != wanted:
+            raise SeparatrixError(
+                f"the checkpoint has {given} numbers of a model, {self.architecture} has {wanted}; train again with "
+                "--fresh"
+            )
         self.step = step
         self._restore({name: tensors[name] for name in self._buffers()}, torch.tensor(step, dtype=torch.float64))
         self.sums.copy_(tensors["sums"])

@@ -19,14 +19,16 @@ from typing import Any, Protocol
 
 from separatrix.errors import SeparatrixError
 from separatrix.files import write_atomically
-from separatrix.training.events import Point, Result
+from separatrix.reading import parse_json, read_file, read_tensors
+from separatrix.training.events import Point
 from separatrix.training.read_only import contents_of
-from separatrix.training.records import Record
-from separatrix.training.spec import spec_from
+from separatrix.training.records import Record, kept_weights
+from separatrix.training.row_checks import checked_point, checked_run, checked_table, checked_text
 
 FORMAT = "separatrix-runs-1"
 SUFFIXES = (".json", ".csv", ".parquet")
 LARGEST_FILE = 1 << 30
+LARGEST_WEIGHTS = 64 << 30
 DIGITS = 6
 """Losses and accuracies of curves are rounded to this many digits after the point."""
 
@@ -161,25 +163,18 @@ def _snapshot_name(run: str, step: int) -> str:
 
 def _copied_snapshots(source: RunSource, run: str, files: Path) -> list[int]:
     """Write the weights of one run, without those of the others it trained with; returns the steps."""
-    from safetensors.torch import save
-
-    from separatrix.training.checkpoints import weights_of
+    from separatrix.training.checkpoints import weights_of, with_checksum
 
     snapshots = source.snapshots(run)
     for step, path in snapshots.items():
         tensors = {f"{run}/{key}": value for key, value in weights_of(read_weights(path), run).items()}
-        write_atomically(files / _snapshot_name(run, step), save(tensors))
+        write_atomically(files / _snapshot_name(run, step), with_checksum(tensors))
     return list(snapshots)
 
 
 def read_weights(path: Path) -> bytes:
     """The content of a file of weights, or a one-line error."""
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise SeparatrixError(
-            f"cannot read the weights {path}: {error.strerror}; train the run again with --fresh"
-        ) from error
+    return read_tensors(path, LARGEST_WEIGHTS, "train the run again with --fresh")
 
 
 def _finite(value: float) -> float | None:
@@ -217,28 +212,24 @@ class ExportedRecords:
         content = _loaded(path)
         try:
             for plain in content["runs"]:
-                spec = spec_from(plain["spec"])
-                if spec.name != plain["name"]:
-                    raise SeparatrixError(f"{path}: run {plain['name']} was changed or is of another version")
-                where = {**content["environments"][plain["environment"]]}
+                name = plain["name"]
+                fields = [plain[key] for key in ("spec", "ending", "step", "accuracy", "loss", "seconds", "parameters")]
+                spec, result = checked_run(path, name, *fields)
+                where = {**checked_table(path, name, content["environments"][plain["environment"]])}
                 where |= {key: plain[key] for key in ("group", "members") if key in plain}
-                loss = float("nan") if plain["loss"] is None else plain["loss"]
-                result = Result(
-                    spec.name, plain["ending"], plain["step"], plain["accuracy"], loss, plain["seconds"],
-                    plain["parameters"],
-                )  # fmt: skip
-                self._records[spec.name] = Record(spec, result, where, plain["finished_at"], None)
+                finished_at = checked_text(path, name, plain["finished_at"])
+                self._records[name] = Record(spec, result, where, finished_at, None)
                 curve = plain["curve"]
                 columns = zip(curve["step"], curve["loss"], curve["training_accuracy"], curve["accuracy"], strict=True)
-                self._curves[spec.name] = [
-                    Point(spec.name, step, float("nan") if loss is None else loss, training, accuracy)
-                    for step, loss, training, accuracy in columns
-                ]
-                folder = path.with_name(f"{path.stem}.files")
-                kept = map(int, plain.get("snapshots", []))
-                self._snapshots[spec.name] = {step: folder / _snapshot_name(spec.name, step) for step in kept}
-        except (KeyError, TypeError, IndexError, AttributeError) as error:
-            raise SeparatrixError(f"{path} is not a whole file of exported runs ({error!r})") from error
+                self._curves[name] = [checked_point(path, name, *values) for values in columns]
+                folder, kept = path.with_name(f"{path.stem}.files"), plain.get("snapshots", [])
+                self._snapshots[name] = dict(
+                    kept_weights(path, folder, name, step, _snapshot_name(name, step)) for step in kept
+                )
+        except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+            if isinstance(error, SeparatrixError):
+                raise
+            raise SeparatrixError(f"{path} is not a whole file of exported runs ({str(error)[:100]!r})") from error
 
     def find(self, names: Iterable[str]) -> dict[str, Record]:
         """Those of the named runs that are there."""
@@ -273,6 +264,8 @@ def run_files(path: Path) -> list[Path]:
     beginning = f'{{"format": "{FORMAT}"'.encode()
     found: list[Path] = []
     for each in sorted((*path.rglob("*.json"), *path.rglob("*.sqlite"))):
+        if not each.is_file():
+            continue  # a folder or a pipe of that name
         with each.open("rb") as stream:
             if each.suffix == ".sqlite" or stream.read(len(beginning)) == beginning:
                 found.append(each)
@@ -280,12 +273,9 @@ def run_files(path: Path) -> list[Path]:
 
 
 def _loaded(path: Path) -> dict[str, Any]:
+    data = read_file(path, LARGEST_FILE, "give a .json file of  separatrix runs export")
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise SeparatrixError(f"{path} is larger than 1 GiB; export fewer runs")
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SeparatrixError(f"cannot read {path}: {error.strerror}; give a .json file of  runs export") from error
+        content = parse_json(data)
     except ValueError as error:
         raise SeparatrixError(f"{path} is not JSON ({error}); give a file of  separatrix runs export") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 import torch
 
 from separatrix.errors import SeparatrixError
+from separatrix.sources import check_unchanged
+from separatrix.training.batches import CHUNK_STEPS
 from separatrix.training.checkpoints import Checkpoint, read_checkpoint, weights_file, written
 from separatrix.training.ensemble import Ensemble
 from separatrix.training.events import Ending, Event, Finished, Point, Progress, Result, Saved, Snapshot, Tick
@@ -72,15 +74,21 @@ def train(
     checkpoint: bytes | None = None,
     save_every_seconds: float = 30.0,
     stopped: Callable[[], bool] = lambda: False,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Event]:
     """Train a group and tell what happens; ends when no member is left.
 
     ``stopped`` is asked after every step and the evaluation that belongs to it: once it says yes, the state is given
-    out as :class:`Saved` and training ends.
+    out as :class:`Saved` and training ends. ``clock`` gives the seconds that results say; where groups share a device
+    it counts this group's part of the time.
+
+    On a GPU a tick comes whenever the data of a chunk are used up and before anything is read back: until then the
+    host has only handed out work, and may hand out that of another group while it is done.
     """
-    started = time.monotonic()
+    started = clock()
     ensemble, earlier = _begun(group, device, checkpoint)
-    told_at, pace = started, _Pace(save_every_seconds)
+    told_at, pace = time.monotonic(), _Pace(save_every_seconds)
+    hands_out = device.type == "cuda"
     every, total, snapshots = group.specs[0].evaluate_every, group.specs[0].steps, group.specs[0].snapshots
     if ensemble.step == 0 and 0 in snapshots:
         yield _snapshot(ensemble)
@@ -92,7 +100,8 @@ def train(
                 # Before any checkpoint of this step, so that one who goes on from there has it already.
                 yield _snapshot(ensemble)
             now = time.monotonic()
-            if now - told_at > TICK_SECONDS:
+            chunk_ends = hands_out and (ensemble.step % CHUNK_STEPS == 0 or ensemble.step == target)
+            if chunk_ends or now - told_at > TICK_SECONDS:
                 yield Tick(ensemble.step)
                 told_at = now
             if ensemble.step == target:
@@ -100,11 +109,11 @@ def train(
                 break
             halted = stopped()
             if halted or pace.due(now):
-                yield _saved(group, ensemble, earlier + now - started)
+                yield _saved(group, ensemble, earlier + clock() - started)
                 pace.saved(now)
             if halted:
                 return
-        seconds = earlier + time.monotonic() - started
+        seconds = earlier + clock() - started
         points = _measured(ensemble)
         yield Progress(ensemble.step, points, seconds)
         endings, accuracy = _endings(group, ensemble, points)
@@ -117,7 +126,7 @@ def train(
         halted, now = stopped(), time.monotonic()
         # Saved at once when members left: what was recorded as finished is not in training any more.
         if endings or halted or pace.due(now):
-            yield _saved(group, ensemble, earlier + now - started)
+            yield _saved(group, ensemble, earlier + clock() - started)
             pace.saved(now)
         if halted:
             return
@@ -149,6 +158,7 @@ def _begun(group: Group, device: torch.device, checkpoint: bytes | None) -> tupl
         return Ensemble(group.specs, device), 0.0
     found = read_checkpoint(checkpoint, group.name)
     ensemble = Ensemble([spec for spec in group.specs if spec.name in found.runs], device)
+    check_unchanged(found.code, ensemble.code, "this run's checkpoint")
     ensemble.load(found.tensors, found.step)
     return ensemble, found.seconds
 
@@ -212,4 +222,5 @@ def _snapshot(ensemble: Ensemble) -> Snapshot:
 
 def _saved(group: Group, ensemble: Ensemble, seconds: float) -> Saved:
     runs = tuple(spec.name for spec in ensemble.specs)
-    return Saved(ensemble.step, written(Checkpoint(group.name, runs, ensemble.step, seconds, ensemble.tensors())))
+    found = Checkpoint(group.name, runs, ensemble.step, seconds, ensemble.tensors(), ensemble.code)
+    return Saved(ensemble.step, written(found))

@@ -6,14 +6,18 @@ weights kept there; ``locks/RUN.lock``, empty files whose locks the system lets 
 """
 
 import fcntl
+import os
 from collections.abc import Callable, Collection, Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
+from separatrix.errors import SeparatrixError
 from separatrix.files import write_atomically
-from separatrix.training.checkpoints import DamagedCheckpointError, read_checkpoint
+from separatrix.reading import read_tensors
+from separatrix.training.checkpoints import read_checkpoint
 
 WEIGHTS, SNAPSHOTS, CHECKPOINTS, LOCKS = "weights", "snapshots", "checkpoints", "locks"
+LARGEST_CHECKPOINT = 256 << 30
 
 
 class GroupFiles:
@@ -29,7 +33,9 @@ class GroupFiles:
         with ExitStack() as held:
             # In order of names: of two processes that want overlapping runs one gets them all.
             for run in sorted(runs):
-                handle = held.enter_context((folder / f"{run}.lock").open("ab"))
+                # Never through a link, and without waiting at a pipe, should one lie there.
+                flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+                handle = held.enter_context(os.fdopen(os.open(folder / f"{run}.lock", flags, 0o666), "rb"))
                 try:
                     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
@@ -53,12 +59,14 @@ class GroupFiles:
         """The newest checkpoint that is whole and in which the ``needed`` runs are still in training."""
         newest = self._newest(group)
         for path in (newest, newest.with_suffix(".previous")):
-            try:
-                content = path.read_bytes()
-                found = read_checkpoint(content, group)
-            except FileNotFoundError:
+            if path.is_dir() and not path.is_symlink():
+                raise SeparatrixError(f"{path} is a folder where a checkpoint belongs; move it away")
+            if not path.exists() and not path.is_symlink():
                 continue
-            except DamagedCheckpointError as error:
+            try:
+                content = read_tensors(path, LARGEST_CHECKPOINT, "it is no checkpoint")
+                found = read_checkpoint(content, group)
+            except SeparatrixError as error:
                 self.said(f"{path}: {error}; an earlier state is used")
                 continue
             if set(needed) <= set(found.runs):

@@ -4,8 +4,9 @@ Written only by the process that drives a sweep. Every write is one transaction,
 again changes nothing, so a driver that is killed and started again never loses or doubles a run. Two drivers may share
 a store (write-ahead log); who trains which group is settled by file locks, see ``driver``.
 
-A store made by a newer version is refused without being touched. All errors of SQLite (a full disk, a file that is no
-database, no permission) end in one line.
+A store that is only looked at is opened without leave to write, and not a byte of it changes. One that is damaged, of a
+newer version or of something else is refused before it is touched (see ``store_format``). All errors of SQLite (a full
+disk, a file that is no database, no permission) end in one line.
 """
 
 import json
@@ -13,41 +14,32 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from separatrix.errors import SeparatrixError
+from separatrix.reading import contained, parse_json
 from separatrix.training.events import Ending, Point, Result
-from separatrix.training.spec import RunSpec, spec_from
+from separatrix.training.row_checks import checked_point, checked_run, checked_table, checked_text, damaged, is_count
+from separatrix.training.spec import RunSpec
+from separatrix.training.store_format import (
+    BUSY_SECONDS,
+    STATEMENTS,
+    VERSION,
+    check_before_writing,
+    explained,
+    opened_to_look,
+)
 
 if TYPE_CHECKING:
     import pandas
 
-VERSION = 1
-BUSY_SECONDS = 60.0
-"""How long another process's write is waited for."""
 DEFAULT_STORE = "runs.sqlite"
 ENVIRONMENT_VARIABLE = "SEPARATRIX_STORE"
 OPEN_ENDED: tuple[Ending, ...] = ("pruned", "beaten")
 """Endings of runs that were stopped for the sake of others; a full grid trains them again."""
-
-_TABLES = """
-CREATE TABLE runs (
-    name TEXT PRIMARY KEY, spec TEXT NOT NULL, ending TEXT NOT NULL, step INTEGER NOT NULL, accuracy REAL NOT NULL,
-    loss REAL, seconds REAL NOT NULL, parameters INTEGER NOT NULL, environment TEXT NOT NULL, finished_at TEXT NOT NULL,
-    weights TEXT
-) WITHOUT ROWID;
-CREATE TABLE points (
-    run TEXT NOT NULL, step INTEGER NOT NULL, loss REAL, training_accuracy REAL NOT NULL, accuracy REAL NOT NULL,
-    PRIMARY KEY (run, step)
-) WITHOUT ROWID;
-CREATE TABLE snapshots (
-    run TEXT NOT NULL, step INTEGER NOT NULL, file TEXT NOT NULL, PRIMARY KEY (run, step)
-) WITHOUT ROWID;
-CREATE TABLE groups (planned TEXT PRIMARY KEY, members TEXT NOT NULL) WITHOUT ROWID;
-"""
 
 
 @dataclass(frozen=True)
@@ -79,14 +71,18 @@ def store_path(given: Path | None) -> Path:
 
 
 class Records:
-    """An open store; use as a context manager."""
+    """An open store; use as a context manager. ``create`` False only looks at one that is there."""
 
     def __init__(self, path: Path, *, create: bool = True) -> None:
         self.path = path
         self.files = path.with_name(f"{path.stem}.files")
-        if not path.exists() and not create:
-            raise SeparatrixError(f"there is no store {path}; train something first or name another with --store")
-        self._refuse_newer()
+        if not create:
+            if not path.exists():
+                raise SeparatrixError(f"there is no store {path}; train something first or name another with --store")
+            self._connection = opened_to_look(path)
+            return
+        with self._explained():
+            check_before_writing(path)
         with self._explained():
             path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
@@ -151,7 +147,7 @@ class Records:
         """The members settled for a planned group that has started and is not done; None for others."""
         with self._explained():
             found = self._connection.execute("SELECT members FROM groups WHERE planned=?", (planned,)).fetchone()
-        return None if found is None else tuple(json.loads(found[0]))
+        return None if found is None else _names(found[0], self.path)
 
     def forget_group(self, planned: str) -> None:
         """The group is done, or is to be settled anew."""
@@ -180,7 +176,7 @@ class Records:
             raise SeparatrixError(f"no run in {self.path} is named {name!r}; see  separatrix runs list")
         if len(rows) > 1:
             raise SeparatrixError(f"{name!r} begins the names of several runs; give more of its digits")
-        return record_from_row(rows[0])
+        return record_from_row(rows[0], self.path)
 
     def find(self, names: Iterable[str]) -> dict[str, Record]:
         """Those of the named runs that are finished."""
@@ -189,28 +185,28 @@ class Records:
             for name in names:
                 row = self._connection.execute("SELECT * FROM runs WHERE name=?", (name,)).fetchone()
                 if row is not None:
-                    found[name] = record_from_row(row)
+                    found[name] = record_from_row(row, self.path)
         return found
 
     def all(self) -> list[Record]:
         """Every finished run, by the time it finished."""
         with self._explained():
             rows = self._connection.execute("SELECT * FROM runs ORDER BY finished_at, name").fetchall()
-        return [record_from_row(row) for row in rows]
+        return [record_from_row(row, self.path) for row in rows]
 
     def curve(self, name: str) -> list[Point]:
         """The points of a run, in order of steps."""
         with self._explained():
             query = "SELECT run, step, loss, training_accuracy, accuracy FROM points WHERE run=? ORDER BY step"
             rows = self._connection.execute(query, (name,)).fetchall()
-        return [Point(run, step, float("nan") if loss is None else loss, t, a) for run, step, loss, t, a in rows]
+        return [checked_point(self.path, *row) for row in rows]
 
     def snapshots(self, name: str) -> dict[int, Path]:
         """The files with a run's weights after the steps that its description names, by step."""
         with self._explained():
             query = "SELECT step, file FROM snapshots WHERE run=? ORDER BY step"
             rows = self._connection.execute(query, (name,)).fetchall()
-        return {step: self.files / file for step, file in rows}
+        return dict(kept_weights(self.path, self.files, name, *row) for row in rows)
 
     def frame(self) -> "pandas.DataFrame":
         """All runs as a pandas table, one row each: the fields of the run beside those of its result."""
@@ -234,9 +230,8 @@ class Records:
             return
         with self._transaction():
             if self._version() == 0:  # nobody else made the tables in the meantime
-                for statement in _TABLES.split(";"):
-                    if statement.strip():
-                        self._connection.execute(statement)
+                for statement in STATEMENTS:
+                    self._connection.execute(statement)
                 self._connection.execute(f"PRAGMA user_version={VERSION}")
 
     def _write_ahead(self) -> None:
@@ -254,34 +249,6 @@ class Records:
     def _version(self) -> int:
         return int(self._connection.execute("PRAGMA user_version").fetchone()[0])
 
-    def _refuse_newer(self) -> None:
-        """Look at the version without being able to change anything."""
-        if not self.path.exists() or (self.path.is_file() and self.path.stat().st_size == 0):
-            return
-        with self._explained():
-            # From the header of the file, before SQLite puts its side files beside it.
-            with self.path.open("rb") as file:
-                header = file.read(64)
-            if header.startswith(b"SQLite format 3"):
-                self._check_version(int.from_bytes(header[60:], "big"))
-            connection = sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
-            try:
-                connection.execute("BEGIN")  # both at one moment: somebody may be making the tables
-                version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-                tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")}
-            finally:
-                connection.close()
-        self._check_version(version)
-        if version == 0 and tables:
-            raise SeparatrixError(f"{self.path} is a database of something else; name another store with --store")
-
-    def _check_version(self, found: int) -> None:
-        if found > VERSION:
-            raise SeparatrixError(
-                f"{self.path} was written by a newer version (format {found}, this one knows {VERSION}); "
-                "upgrade separatrix or name another store"
-            )
-
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         self._connection.execute("BEGIN IMMEDIATE")
@@ -294,15 +261,8 @@ class Records:
                 self._connection.execute("ROLLBACK")
             raise
 
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except (sqlite3.Error, OSError) as error:
-            reason = error.strerror if isinstance(error, OSError) else error
-            raise SeparatrixError(
-                f"store {self.path}: {reason}; check that it is a store of separatrix, writable, on a disk with room"
-            ) from error
+    def _explained(self) -> AbstractContextManager[None]:
+        return explained(self.path)
 
 
 def _number(value: float) -> float | None:
@@ -310,8 +270,32 @@ def _number(value: float) -> float | None:
     return value if value == value and abs(value) != float("inf") else None
 
 
-def record_from_row(row: Sequence[Any]) -> Record:
-    """A run from its row in the table ``runs``."""
+def kept_file(files: Path, name: Any) -> Path:
+    """A file of weights that a store names; it must lie in the folder beside the store."""
+    return contained(files, name if isinstance(name, str) else "\0", "train the run again with --fresh")
+
+
+def kept_weights(where: object, files: Path, run: Any, step: Any, file: Any) -> tuple[int, Path]:
+    """A row of the table ``snapshots``: the step and the file."""
+    if not is_count(step):
+        raise damaged(where, run, "the steps of its kept weights are no counts")
+    return step, kept_file(files, file)
+
+
+def _names(text: Any, path: Path) -> tuple[str, ...]:
+    try:
+        found = parse_json(text)
+    except (ValueError, TypeError):
+        found = None
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        raise SeparatrixError(f"store {path} is damaged: a group has no members; train it again with --fresh")
+    return tuple(found)
+
+
+def record_from_row(row: Sequence[Any], where: object) -> Record:
+    """A run from its row in the table ``runs``; raises a one-line error, which names ``where``, unless it is one."""
     name, spec, ending, step, accuracy, loss, seconds, parameters, environment, finished_at, weights = row
-    result = Result(name, ending, step, accuracy, float("nan") if loss is None else loss, seconds, parameters)
-    return Record(spec_from(json.loads(spec)), result, json.loads(environment), finished_at, weights)
+    described, result = checked_run(where, name, spec, ending, step, accuracy, loss, seconds, parameters)
+    kept = None if weights is None else checked_text(where, name, weights)
+    about = checked_table(where, name, environment)
+    return Record(described, result, about, checked_text(where, name, finished_at), kept)

@@ -10,7 +10,6 @@ the goal is confirmed by a full evaluation before a run stops.
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
@@ -24,6 +23,7 @@ FORMAT = 1
 
 PRECISIONS = ("float32", "float64", "bfloat16")
 LARGEST_COUNT = 1 << 31
+LARGEST = 1e300
 MEMBER_FIELDS = ("learning_rate", "weight_decay", "seed", "warmup", "clip")
 """What may differ between runs that train as one ensemble."""
 
@@ -90,7 +90,7 @@ class RunSpec:
             found.append(f"seed={self.seed!r} must be a whole number from 0 to 2^63 - 1")
         for name, positive in (("learning_rate", True), ("weight_decay", False), ("clip", False)):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            if isinstance(value, bool) or not isinstance(value, int | float) or not -LARGEST < value < LARGEST:
                 found.append(f"{name}={value!r} must be a finite number")
             elif value < 0 or (positive and value == 0):
                 found.append(f"{name}={value!r} must be {'above' if positive else 'at least'} 0")
@@ -102,6 +102,10 @@ class RunSpec:
             found.append(f"snapshots={self.snapshots!r} must be a list of steps, whole numbers from 0 to {self.steps}")
         elif list(self.snapshots) != sorted(set(self.snapshots)):
             found.append(f"snapshots={list(self.snapshots)} must ascend, each step once; sort them")
+        named = ("task", self.task), ("architecture", self.architecture)
+        found += [f"{name}={value!r} must be a name" for name, value in named if not isinstance(value, str)]
+        if not isinstance(self.task, str):
+            return found
         whole = isinstance(self.length, int) and not isinstance(self.length, bool)
         if not whole:
             found.append(f"length={self.length!r} must be a whole number")
@@ -159,6 +163,8 @@ def _are_pairs(value: Any) -> bool:
 def spec_from(plain: Mapping[str, Any]) -> RunSpec:
     """A run from plain data; unknown and missing fields raise."""
     known = [field.name for field in fields(RunSpec)]
+    if not isinstance(plain, Mapping):
+        raise SeparatrixError(f"{str(plain)[:40]!r} describes no run; it must be a table of {', '.join(known)}")
     for name in plain:
         if name not in known:
             raise UnknownNameError("field of a run", name, known)

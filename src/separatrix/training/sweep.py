@@ -8,6 +8,7 @@ and clippings train together as one group, and the cell's result is the best of 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import product
+from math import prod
 from typing import Any
 
 from separatrix.errors import SeparatrixError, UnknownNameError
@@ -17,6 +18,7 @@ from separatrix.training.group import Group, halving_rungs
 from separatrix.training.records import Record
 from separatrix.training.spec import MEMBER_FIELDS, RunSpec
 
+LARGEST_SWEEP = 100_000
 FIELDS = tuple(field.name for field in fields(RunSpec))
 
 
@@ -72,6 +74,10 @@ class Sweep:
                 yield f"axis {name} has no values; give at least one"
             elif len({repr(each) for each in values}) < len(values):
                 yield f"axis {name} names a value twice; keep one"
+        runs = prod(len(values) for values in self.axes.values())
+        if runs > LARGEST_SWEEP:
+            yield f"the axes have {runs:,} runs; a sweep has at most {LARGEST_SWEEP:,}: split it"
+            return
         for name, values in [*((name, [value]) for name, value in self.base.items()), *self.axes.items()]:
             for value in values:
                 yield from _value_problems(name, value)

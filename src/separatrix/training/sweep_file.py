@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.reading import read_file
 from separatrix.training.sweep import Sweep, missing_fields
 
 LARGEST_FILE = 1 << 20
@@ -32,16 +33,12 @@ def read_sweep(path: Path) -> Sweep:
         halving: bool = True
         first_goal_ends: bool = True
 
+    data = read_file(path, LARGEST_FILE, "give an experiment's name or a TOML file")
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise SeparatrixError(f"{path} is larger than a sweep file can be; give a TOML file of at most 1 MiB")
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SeparatrixError(f"{path} is not TOML: {error}; see docs/training.md for an example") from error
-    except OSError as error:
-        raise SeparatrixError(
-            f"cannot read {path}: {error.strerror}; give an experiment's name or a TOML file"
-        ) from error
+        content = tomllib.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)[:200]
+        raise SeparatrixError(f"{path} is not TOML: {reason}; see docs/training.md for an example") from error
     problems: list[str] = []
     try:
         found = SweepFile.model_validate(content)

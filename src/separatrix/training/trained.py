@@ -10,9 +10,11 @@ from separatrix.errors import SeparatrixError
 from separatrix.models.naming import parse_spec
 from separatrix.models.sequence_model import SequenceModel
 from separatrix.models.task_model import model_for_task
+from separatrix.sources import check_unchanged
 from separatrix.training.checkpoints import weights_of
 from separatrix.training.export_records import read_weights
-from separatrix.training.records import Record
+from separatrix.training.own_code import own_code
+from separatrix.training.records import Record, kept_file
 from separatrix.training.spec import RunSpec
 
 
@@ -35,6 +37,7 @@ def trained_model(record: Record, files: Path) -> SequenceModel:
     """The model of a finished run with the weights it ended with; ``files`` is the folder beside its store."""
     if record.weights is None:
         raise SeparatrixError(f"run {record.spec.name} has no weights in this place; give the --store that trained it")
+    check_unchanged(record.environment.get("code"), own_code(record.spec), "this run")
     model = model_of(record.spec)
-    fill(model, weights_of(read_weights(files / record.weights), record.spec.name))
+    fill(model, weights_of(read_weights(kept_file(files, record.weights)), record.spec.name))
     return model

@@ -30,10 +30,9 @@ def feature_attention(projected: Tensor, heads: int) -> Tensor:
     if keys > LARGEST or not kernel_takes(projected):
         return plain_feature_attention(projected, heads)
     from separatrix.models.kernels.gpu.attention_function import ChunkedAttention
+    from separatrix.models.kernels.gpu.launch import launched
 
-    result = ChunkedAttention.apply(projected, heads, keys, 1.0, True, None, None, None)
-    assert isinstance(result, Tensor)
-    return result
+    return launched(ChunkedAttention, projected, heads, keys, 1.0, True, None, None, None)
 
 
 def plain_feature_attention(projected: Tensor, heads: int) -> Tensor:
@@ -56,10 +55,9 @@ def retention(projected: Tensor, heads: int, scale: float, log_decay: Tensor, co
     if not 16 <= keys <= LARGEST // 2 or not power or not kernel_takes(projected):
         return plain_retention(projected, heads, scale, log_decay, cosine, sine)
     from separatrix.models.kernels.gpu.attention_function import ChunkedAttention
+    from separatrix.models.kernels.gpu.launch import launched
 
-    result = ChunkedAttention.apply(projected, heads, keys, scale, False, log_decay, cosine, sine)
-    assert isinstance(result, Tensor)
-    return result
+    return launched(ChunkedAttention, projected, heads, keys, scale, False, log_decay, cosine, sine)
 
 
 def plain_retention(

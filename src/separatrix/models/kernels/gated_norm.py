@@ -31,10 +31,9 @@ def gated_group_norm(
             x, gate, gain, shift, group=group, epsilon=epsilon, centred=centred, norm_first=norm_first
         )
     from separatrix.models.kernels.gpu.gated_norm_function import GatedGroupNorm
+    from separatrix.models.kernels.gpu.launch import launched
 
-    result = GatedGroupNorm.apply(x, gate, gain, shift, group, epsilon, centred, norm_first)
-    assert isinstance(result, Tensor)
-    return result
+    return launched(GatedGroupNorm, x, gate, gain, shift, group, epsilon, centred, norm_first)
 
 
 def plain_gated_group_norm(

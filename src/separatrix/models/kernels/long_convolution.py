@@ -14,8 +14,7 @@ def causal_convolution(x: Tensor, kernel: Tensor) -> Tensor:
     """y_t[d] = Σ_{s≤t} kernel[t-s, d] x_s[d]: x (members, batch, length, d), kernel (members, length, d)."""
     if x.shape[2] > LONGEST_SUM or not kernel_takes(x):
         return long_convolution(x, kernel)
+    from separatrix.models.kernels.gpu.launch import launched
     from separatrix.models.kernels.gpu.long_convolution_function import LongConvolution
 
-    result = LongConvolution.apply(x, kernel)
-    assert isinstance(result, Tensor)
-    return result
+    return launched(LongConvolution, x, kernel)

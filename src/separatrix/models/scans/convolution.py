@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from separatrix.bit_counts import bits_for
+
 
 def short_convolution(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """y_t[d] = Σ_j weight[d, j] x_{t-taps+1+j}[d] + bias[d], with x = 0 before the first position.
@@ -59,13 +61,13 @@ def fast_size(least: int) -> int:
     >>> fast_size(199), fast_size(799), fast_size(8191)
     (200, 800, 8192)
     """
-    best = 1 << max(1, (least - 1).bit_length())
+    best = 1 << max(1, bits_for(least))
     five = 1
     while five < best:
         three = five
         while three < best:
             rest = -(-least // three)
-            best = min(best, three << max(1, (rest - 1).bit_length()))
+            best = min(best, three << max(1, bits_for(rest)))
             three *= 3
         five *= 5
     return best

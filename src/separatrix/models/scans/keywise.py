@@ -17,6 +17,7 @@ are linear in the length: for each position and head about T·(K + V)·(1 + 1/2 
 import torch
 from torch import Tensor
 
+from separatrix.bit_counts import bits_for
 from separatrix.models.scans.attention import before_chunks, chunked, suffix_sums, whole
 from separatrix.models.scans.recurrence import linear_recurrence
 
@@ -33,7 +34,7 @@ def keywise_attention(query: Tensor, key: Tensor, value: Tensor, log_decay: Tens
     tensor([1.0000, 1.5000, 1.7500])
     """
     length = value.shape[-2]
-    size = min(CHUNK, 1 << (length - 1).bit_length())
+    size = min(CHUNK, 1 << bits_for(length))
     query, key, value, log_decay = (chunked(each, size, -2) for each in (query, key, value, log_decay))
     summed = log_decay.cumsum(-2)
     outputs = torch.matmul(halved_scores(query, key, summed), value)

@@ -7,7 +7,7 @@ from separatrix.errors import UnknownNameError
 from separatrix.training.devices import device_named, environment, prepare_process
 from separatrix.training.executors.executor import Executor
 
-EXECUTORS = ("local", "processes", "ray")
+EXECUTORS = ("local", "turns", "processes", "ray")
 
 
 def open_executor(
@@ -30,6 +30,11 @@ def open_executor(
 
         crew = ProcessExecutor(chosen, workers, save_every_seconds, stopped, threads)
         return crew, {**about, "threads": crew.threads}
+    if name == "turns":
+        from separatrix.training.executors.turns import TurnsExecutor
+
+        shared = TurnsExecutor(chosen, workers, save_every_seconds, stopped)
+        return shared, {**about, "at_once": shared.at_once}
     if name == "ray":
         from separatrix.training.executors.ray import RayExecutor
 

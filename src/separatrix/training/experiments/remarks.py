@@ -35,12 +35,40 @@ def remarks(
     if far:
         names = ", ".join(f"{cell.row} at {cell.column} ({cell.deviation:+.1f})" for cell in far)
         yield f"More than {NOTABLE:g} points from the paper: {names}."
+        yield from _reasons(far, most)
     elif any(cell.deviation is not None for cell in recorded):
         yield f"No cell differs from the paper by more than {NOTABLE:g} points."
     if recorded:
         yield _cost([cell.record for cell in recorded if cell.record])
     if experiment.note:
         yield experiment.note
+
+
+def _reasons(far: "Sequence[FigureCell]", most: int) -> Iterable[str]:
+    """Why cells lie far from the paper's, as far as their runs tell."""
+    short = [cell for cell in far if cell.record and cell.record.result.ending == "steps" and _steps(cell) < most]
+    rising = [cell for cell in short if cell.rising]
+    flat = [cell for cell in short if not cell.rising]
+    if rising:
+        yield f"Of these, still rising when their steps were used up: {_named(rising)}. More steps bring them closer."
+    if flat:
+        yield (
+            f"Of these, level when their steps were used up: {_named(flat)}. Runs that learn late look like this, and "
+            "so do learning rates that do not suit; with these steps the two cannot be told apart."
+        )
+    other = [cell for cell in far if cell not in short]
+    if other:
+        yield f"Of these, not for want of steps: {_named(other)}."
+
+
+def _steps(cell: "FigureCell") -> int:
+    return cell.record.spec.steps if cell.record else 0
+
+
+def _named(cells: "Sequence[FigureCell]") -> str:
+    """Cells row by row: the row and its columns."""
+    rows = dict.fromkeys(cell.row for cell in cells)
+    return "; ".join(f"{row} at {', '.join(cell.column for cell in cells if cell.row == row)}" for row in rows)
 
 
 def how_to_train(experiment: Experiment, scale: str | None) -> str:

@@ -16,8 +16,10 @@ from separatrix.models.naming import parse_spec
 from separatrix.models.state_precision import PrecisionReport, state_precision
 from separatrix.models.task_model import model_for_task
 from separatrix.training.checkpoints import weights_of
-from separatrix.training.records import Record
+from separatrix.training.export_records import read_weights
+from separatrix.training.records import Record, kept_file
 from separatrix.training.sweep import Cell
+from separatrix.training.trained import fill
 
 LOSS = 0.01
 """Accuracy that may be lost by rounding."""
@@ -59,10 +61,7 @@ def state_bits(
             continue
         spec, task = record.spec, record.spec.the_task()
         model = model_for_task(parse_spec(spec.architecture), task, spec.length, [spec.seed], device=device)
-        weights = weights_of((files / record.weights).read_bytes(), spec.name)
-        with torch.no_grad():
-            for name, parameter in model.named_parameters():
-                parameter[0].copy_(weights[name])
+        fill(model, weights_of(read_weights(kept_file(files, record.weights)), spec.name))
         report = state_precision(model, task, spec.length, examples=examples, seed=spec.seed)
         measured.append(StateBits(record, report))
     return measured

@@ -1,0 +1,81 @@
+"""What stands in a row of a store or a line of an exported file, held to what can be true of a run.
+
+A database or a text has no types of its own: a file that was damaged, or made by something else, may hold anything in
+any place. A description must give its own name, which is its hash.
+"""
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from separatrix.errors import SeparatrixError
+from separatrix.reading import parse_json
+from separatrix.training.events import Ending, Point, Result
+from separatrix.training.spec import RunSpec, spec_from
+
+LARGEST_NUMBER = 1 << 62
+
+
+def checked_run(
+    where: object, name: Any, spec: Any, ending: Any, step: Any, accuracy: Any, loss: Any, seconds: Any, parameters: Any
+) -> tuple[RunSpec, Result]:
+    """A run's description and result; ``where`` names the file in messages."""
+    try:
+        described = spec_from(spec if isinstance(spec, Mapping) else parse_json(spec))
+    except (ValueError, TypeError) as error:
+        raise damaged(where, name, f"its description is none ({str(error)[:300]})") from error
+    if described.name != name:
+        raise damaged(where, name, "its description was changed or is of another version")
+    if ending not in get_args(Ending):
+        raise damaged(where, name, f"it ended by {ending!r}")
+    if not (is_count(step) and is_count(parameters)):
+        raise damaged(where, name, "its steps and parameters are no counts")
+    if not is_share(accuracy) or not (loss is None or is_number(loss)) or not is_number(seconds):
+        raise damaged(where, name, "its accuracy, loss or time is no such number")
+    lost = float("nan") if loss is None else float(loss)
+    return described, Result(name, ending, step, float(accuracy), lost, float(seconds), parameters)
+
+
+def checked_point(where: object, run: Any, step: Any, loss: Any, training: Any, accuracy: Any) -> Point:
+    """One point of a curve."""
+    if not (is_count(step) and is_share(training) and is_share(accuracy) and (loss is None or is_number(loss))):
+        raise damaged(where, run, "a point of its curve holds no such numbers")
+    return Point(run, step, float("nan") if loss is None else float(loss), float(training), float(accuracy))
+
+
+def checked_table(where: object, run: Any, value: Any) -> dict[str, Any]:
+    """An object of JSON, as plain data or as a text."""
+    try:
+        found = value if isinstance(value, dict) else parse_json(value)
+    except (ValueError, TypeError):
+        found = None
+    if not isinstance(found, dict):
+        raise damaged(where, run, "what it says about its environment is no object")
+    return found
+
+
+def checked_text(where: object, run: Any, value: Any) -> str:
+    """A short text, such as a time or the name of a file."""
+    if not isinstance(value, str) or len(value) > 1000:
+        raise damaged(where, run, f"{str(value)[:40]!r} is no time or file")
+    return value
+
+
+def damaged(where: object, run: Any, reason: str) -> SeparatrixError:
+    """The error that names a file and one of its runs."""
+    shown = str(run)[:40]
+    return SeparatrixError(f"{where}: the record of run {shown} is damaged: {reason}; put a copy of the file back")
+
+
+def is_count(value: Any) -> bool:
+    """A whole number from 0."""
+    return type(value) is int and 0 <= value < LARGEST_NUMBER
+
+
+def is_number(value: Any) -> bool:
+    """A number that is finite."""
+    return type(value) in (int, float) and -1e300 < value < 1e300
+
+
+def is_share(value: Any) -> bool:
+    """A number from 0 to 1."""
+    return type(value) in (int, float) and 0 <= value <= 1

@@ -1,0 +1,1 @@
+"""Stands in for the package flash-linear-attention, with its calling convention and none of its kernels."""
