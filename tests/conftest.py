@@ -12,6 +12,18 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 ANSWER = "answer.json"
 """What the command printed, beside the folder that it wrote."""
+LONG = (
+    "atlas/test_site.py", "atlas/test_atlas.py", "atlas/test_browser.py", "training/test_survival.py",
+    "training/test_ray.py", "training/test_executors.py", "models/test_kernels.py", "models/test_to_onnx.py",
+    "certificates/test_mutants.py", "cli/test_calls.py", "atlas/test_explorer_api.py", "test_examples.py",
+)  # fmt: skip
+"""Files whose tests take long or wait for other processes; the first of them build the site."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long tests first: a test of a minute that is begun last would keep one process busy while the others wait."""
+    places = {ROOT / "tests" / file: place for place, file in enumerate(LONG)}
+    items.sort(key=lambda item: places.get(item.path, len(LONG)))
 
 
 @pytest.fixture(scope="session")

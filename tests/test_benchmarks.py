@@ -9,11 +9,14 @@ from tools.pages import fill_section
 
 from benchmarks import models
 from benchmarks.__main__ import NAMES, OWN_PAGES, SECTIONS, module_of, section
-from benchmarks.models import kept_bytes, timed
+from benchmarks.model_tables import json_lines, kept_records, read_records, tables
+from benchmarks.model_tables import main as fill_tables
+from benchmarks.models import Measurements, against_baselines, growth, kept_bytes, timed
 from benchmarks.report import Report
 from benchmarks.training import RATES, Watched, recorded_run, specification
 from separatrix.models.naming import parse_spec
 from separatrix.training.group import Group
+from tests.training.test_gpu_figures import run_without
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = {"models": "docs/architectures.md", "training": "docs/training.md"}
@@ -54,7 +57,7 @@ def test_slow_passes_are_timed_once_and_quick_ones_are_warmed_up(monkeypatch):
         calls.append(0.0)
         _work_for(0.2)
 
-    monkeypatch.setattr(models, "SLOW", 0.1)
+    monkeypatch.setitem(models.SLOW, "cpu", 0.1)
     assert timed(slow, cpu, 60.0) >= 0.2
     assert len(calls) == 1
 
@@ -68,6 +71,107 @@ def _work_for(seconds: float) -> None:
 def test_what_is_kept_for_the_backward_pass_is_counted_once():
     x = torch.ones(1000, requires_grad=True)
     assert kept_bytes(lambda: (x * x).sum()) == 4000, "both factors are one storage"
+
+    def loop() -> torch.Tensor:
+        for _ in range(3):
+            last = x.exp()
+        return last
+
+    assert kept_bytes(loop) == 4000, "what is let go before the end is not kept"
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Sizes at which a row takes a moment."""
+    monkeypatch.setitem(models.BUDGET, "cpu", 0.0)
+    for name, value in (("WIDTH", 8), ("BATCH", 2)):
+        monkeypatch.setattr(models, name, value)
+
+
+CPU = torch.device("cpu")
+
+
+def test_rows_are_kept_as_they_come_and_a_run_that_was_cut_off_goes_on(small, tmp_path):
+    file = tmp_path / "rows.jsonl"
+    against_baselines(["lstm", "third-order"], [4], [1, 3], Measurements(CPU, file))
+    assert [record["table"] for record in read_records(file)] == ["machine", "baselines", "baselines"]
+    whole = file.read_text(encoding="utf-8")
+    file.write_text(whole[:-20], encoding="utf-8")
+    again = Measurements(CPU, file)
+    assert len(again.records) == 2 and file.read_text(encoding="utf-8").endswith("}\n")
+    against_baselines(["lstm", "third-order"], [4], [1, 3], again)
+    growth(["lstm"], [8, 16, 32], again)
+    records = read_records(file)
+    assert [record.get("model") for record in records] == [None, "LSTM-(1,8)", "ThirdTF-(1,8)", "LSTM-(1,16)"]
+    assert records[0]["device"] == "cpu" and records[0]["versions"]["torch"]
+    late = Measurements(CPU, file, until=0.0)
+    against_baselines(["rnn", "lstm"], [4, 5], [1], late)
+    assert late.left == 3 and read_records(file) == records, "nothing is begun after the limit"
+
+
+def test_a_row_that_fails_is_told_and_the_others_are_measured(small, monkeypatch, capsys):
+    found = Measurements(CPU)
+    make = models.baseline_row
+
+    def sometimes(spec, *more):
+        if spec.layers[0] == "rnn":
+            raise RuntimeError("no memory left")
+        return make(spec, *more)
+
+    monkeypatch.setattr(models, "baseline_row", sometimes)
+    against_baselines(["rnn", "gru"], [4], [1], found)
+    assert found.failed == 1 and len(found.records) == 2
+    assert "RNN-(1,8) at N = 4 failed: RuntimeError: no memory left" in capsys.readouterr().err
+
+
+def of_a_gpu(records):
+    """The records as a GPU would give them."""
+    machine = {**records[0], "device": "cuda", "name": "NVIDIA H200"}
+    rows = json_lines(records[1:]).replace('"peak_bytes": null', '"peak_bytes": 3145728')
+    return json_lines([machine]) + rows
+
+
+def test_tables_of_two_machines_fill_one_section(small, monkeypatch, tmp_path):
+    monkeypatch.setitem(models.LARGEST_BASELINES["cpu"], "third-order", 3)
+    here = Measurements(CPU)
+    against_baselines(["gru", "third-order"], [4], [1, 2], here)
+    growth(["rnn"], [8, 32], here)
+    page, file = tmp_path / "page.md", tmp_path / "here.jsonl"
+    page.write_text("before\n\n<!-- benchmark models -->\n\n<!-- end of benchmark models -->\n", encoding="utf-8")
+    file.write_text(json_lines(here.records), encoding="utf-8")
+    assert fill_tables([str(file), "--write", str(page)]) == 0
+    alone = page.read_text(encoding="utf-8")
+    assert "(cuda)" not in alone and "N³ scores do not fit" in alone
+    file.write_text(of_a_gpu(here.records) + '{"table": "grow', encoding="utf-8")
+    assert fill_tables([str(file), "--write", str(page)]) == 0
+    both = page.read_text(encoding="utf-8")
+    assert both.count("(cpu)\n") == both.count("(cuda)\n") == 2 and "Measured on NVIDIA H200" in both
+    assert "| 3.0 |" in both and both.startswith("before\n")
+    assert [records[0]["device"] for records in kept_records(page=page)] == ["cpu", "cuda"]
+
+
+def test_exponents_are_those_of_doubling_whatever_the_lengths():
+    costs = [{"length": n, "milliseconds": 1e-3 * n**2, "kept_bytes": 5 * n, "peak_bytes": None} for n in (8, 32, 64)]
+    machine = {"table": "machine", "device": "cpu", "name": "here", "versions": {}}
+    (report,) = tables([machine, {"table": "growth", "model": "RNN-(1,16)", "batch": 1, "ours": costs}])
+    assert report.rows[0][-2:] == ["2.00, 2.00", "1.00, 1.00"]
+
+
+def test_a_file_that_is_none_of_ours_is_refused(tmp_path):
+    file = tmp_path / "rows.jsonl"
+    for content, words in (('{"a": 1}\n', "does not begin with a machine"), ("{\n{}\n", "line 1 of .* is not JSON")):
+        file.write_text(content, encoding="utf-8")
+        with pytest.raises(ValueError, match=words):
+            read_records(file)
+
+
+def test_the_models_are_measured_with_what_a_gpu_machine_has(tmp_path):
+    file = tmp_path / "rows.jsonl"
+    run_without(
+        "benchmarks.models", "--device", "cpu", "--names", "RNN", "--lengths", "4", "--members", "1",
+        "--growth-lengths", "8,16", "--json", str(file),
+    )  # fmt: skip
+    assert [record["table"] for record in read_records(file)] == ["machine", "baselines", "growth"]
 
 
 def test_steps_and_evaluations_of_a_recorded_run_are_told_apart(tmp_path):

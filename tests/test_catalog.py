@@ -2,6 +2,7 @@
 
 import types
 from dataclasses import dataclass
+from importlib.metadata import EntryPoint
 
 import pytest
 
@@ -61,3 +62,23 @@ def test_entry_points_add_entries(tmp_path, monkeypatch):
     empty = types.ModuleType("empty")
     empty.__path__ = [str(tmp_path)]  # type: ignore[attr-defined]
     assert list(discover("task", empty, "TASK", Task)) == ["dyck"]  # type: ignore[type-abstract]
+
+
+def test_a_broken_entry_of_another_package_is_left_out_with_one_line(tmp_path, monkeypatch, capsys):
+    points = [
+        EntryPoint("gone", "nomodule_of_that_name:X", "separatrix.tasks"),
+        EntryPoint("wrong", "math:pi", "separatrix.tasks"),
+        EntryPoint("twice", "separatrix.tasks.problems.dyck:TASK", "separatrix.tasks"),
+        EntryPoint("good", "separatrix.tasks.problems.dyck:TASK", "separatrix.tasks"),
+    ]
+    monkeypatch.setattr("separatrix.catalog.entry_points", lambda group: points)
+    empty = types.ModuleType("empty")
+    empty.__path__ = [str(tmp_path)]  # type: ignore[attr-defined]
+    assert list(discover("task", empty, "TASK", Task)) == ["dyck"]  # type: ignore[type-abstract]
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 3
+    assert lines[0].startswith(
+        "separatrix: left out gone of separatrix.tasks from package nomodule_of_that_name: Module"
+    )
+    assert "math" in lines[1]
+    assert "two tasks are named 'dyck'" in lines[2]

@@ -11,7 +11,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy
 from tools import smallest
-from tools.pages import fill_section
+from tools.pages import fill_section, keep, markdown_table
 
 from separatrix.bit_counts import bits_for
 from separatrix.communication.partition import Partition, of_positions
@@ -254,14 +254,21 @@ def run(functions: int, seed: int, say: Callable[[str], None] = lambda text: Non
     return campaign
 
 
-def table(campaign: Campaign) -> Iterator[str]:
-    """The tallies as a table for a page."""
-    yield "| quantity | reported as | compared | shown equal | search too long | wrong |"
-    yield "|---|---|---:|---:|---:|---:|"
+def page(record: Mapping[str, Any]) -> str:
+    """The section of the page, from the record of a campaign."""
     names = {"lower": "lower bound", "upper": "upper bound", "exact": "exact"}
-    for quantity, tally in campaign.tallies.items():
-        counts = (tally.compared, tally.equal, tally.not_searched, len(tally.wrong))
-        yield f"| {quantity} | {names[tally.side]} | {' | '.join(f'{count:,}' for count in counts)} |"
+    rows = [
+        [quantity, names[each["side"]]]
+        + [f"{count:,}" for count in (each["compared"], each["equal"], each["not_searched"], len(each["wrong"]))]
+        for quantity, each in record["quantities"].items()
+    ]
+    wrong = sum(len(each["wrong"]) for each in record["quantities"].values())
+    headings = ["quantity", "reported as", "compared", "shown equal", "search too long", "wrong"]
+    return (
+        f"{record['functions']} functions (`python -m tools.bound_campaign --functions {record['functions']} --seed "
+        f"{record['seed']}`, {record['seconds']:.0f} s of one core), {wrong} bounds on the wrong side.\n\n"
+        + markdown_table(headings, rows, left=2)
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -276,27 +283,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     campaign = run(given.functions, given.seed, lambda text: print(text, file=sys.stderr))
     seconds = time.process_time() - started
     wrong = [text for tally in campaign.tallies.values() for text in tally.wrong]
+    record: dict[str, Any] = {
+        "functions": campaign.functions,
+        "seed": given.seed,
+        "seconds": round(seconds, 1),
+        "quantities": {name: vars(tally) for name, tally in campaign.tallies.items()},
+    }
     if given.json:
-        record: dict[str, Any] = {
-            "functions": campaign.functions,
-            "seed": given.seed,
-            "seconds": round(seconds, 1),
-            "quantities": {name: vars(tally) for name, tally in campaign.tallies.items()},
-        }
         print(json.dumps(record, indent=2))
     else:
-        text = "\n".join(
-            [
-                f"{campaign.functions} functions (`python -m tools.bound_campaign --functions {given.functions} --seed "
-                f"{given.seed}`, {seconds:.0f} s of one core), {len(wrong)} bounds on the wrong side.",
-                "",
-                *table(campaign),
-            ]
-        )
-        print(text)
+        print(page(record))
         print("\n".join(wrong[:20]), file=sys.stderr)
-        if given.write:
-            fill_section(given.write, MARK, text)
+    if given.write:
+        keep(MARK, record, given.write)
+        fill_section(given.write, MARK, page(record))
     return 1 if wrong else 0
 
 

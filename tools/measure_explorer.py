@@ -11,6 +11,7 @@ waited and, since other work may share the machine, the processor time that the 
 import argparse
 import asyncio
 import tempfile
+from collections.abc import Mapping
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import Any
 
 import psutil
 from tools.http_client import Client, place_of, quantiles
-from tools.pages import replace_table
+from tools.pages import keep, markdown_table, replace_table
 from tools.running_server import running_server
 
 from separatrix.constructions import constructions
@@ -28,15 +29,22 @@ WARM_UP = 3.0
 """Seconds in which the server's processes import what they need."""
 
 
-async def sliders(place: tuple[str, int], length: int) -> list[str]:
-    """A row for every construction."""
+RECORD = "explorer"
+HEADINGS = (
+    "attention and margin: median wait", "longest", "median work", "most",
+    "verdict for all inputs: median wait", "longest", "median work", "most",
+)  # fmt: skip
+
+
+async def sliders(place: tuple[str, int], length: int) -> dict[str, str | list[float]]:
+    """For every construction the milliseconds, or why there are none."""
     client = await Client(place).open()
-    rows: list[str] = []
+    rows: dict[str, str | list[float]] = {}
     for name in constructions():
         setting: dict[str, Any] = {"construction": name, "length": length}
         first = (await client.whole("POST", "/api/look", {"setting": setting}))[1]
         if "error" in first:
-            rows.append(f"| {name} | {first['error']} | | | | | | | |")
+            rows[name] = first["error"]
             continue
         own = first["own_gain"]
         waited: dict[str, list[float]] = {"look": [], "verdict": []}
@@ -48,8 +56,8 @@ async def sliders(place: tuple[str, int], length: int) -> list[str]:
                 asked = {"setting": {**setting, **change}}
                 waited[kind].append((await client.whole("POST", f"/api/{kind}", asked))[0])
                 worked[kind].append(processor_seconds() - before)
-        shown = [f"{each:.0f}" for kind in waited for found in (waited, worked) for each in quantiles(found[kind])[::2]]
-        rows.append(f"| {name} | {' | '.join(shown)} |")
+        both = [found[kind] for kind in waited for found in (waited, worked)]
+        rows[name] = [round(each, 1) for found in both for each in quantiles(found)[::2]]
     client.close()
     return rows
 
@@ -64,14 +72,22 @@ def processor_seconds() -> float:
     return used
 
 
-async def measure(place: tuple[str, int], length: int) -> str:
-    """The table, in milliseconds."""
+async def measure(place: tuple[str, int], length: int) -> dict[str, Any]:
+    """What is kept of a run."""
     await asyncio.sleep(WARM_UP)
-    header = (
-        f"| slider at N = {length}, milliseconds | attention and margin: median wait | longest | median work | most | "
-        "verdict for all inputs: median wait | longest | median work | most |"
-    )
-    return "\n".join([header, "|---|---:|---:|---:|---:|---:|---:|---:|---:|", *await sliders(place, length)])
+    return {"length": length, "milliseconds": await sliders(place, length)}
+
+
+def table(record: Mapping[str, Any]) -> str:
+    """The table of the page, from the record of a run."""
+    rows = [
+        [name, found, *[""] * (len(HEADINGS) - 1)]
+        if isinstance(found, str)
+        else [name, *(f"{each:.0f}" for each in found)]
+        for name, found in record["milliseconds"].items()
+    ]
+    text = markdown_table([f"slider at N = {record['length']}, milliseconds", *HEADINGS], rows)
+    return text.replace("|  |", "| |").replace("|  |", "| |")
 
 
 def main() -> None:
@@ -81,11 +97,12 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="a page that has such a table")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, running_server(Path(folder) / "runs.sqlite") as address:
-        table = asyncio.run(measure(place_of(address), given.length))
+        record = asyncio.run(measure(place_of(address), given.length))
     if given.write is None:
-        print(table)
+        print(table(record))
     else:
-        replace_table(given.write, table)
+        keep(RECORD, record, given.write)
+        replace_table(given.write, table(record))
 
 
 if __name__ == "__main__":

@@ -21,17 +21,17 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tools.http_client import Client, place_of, quantiles
-from tools.pages import fill_section
+from tools.pages import fill_section, keep, markdown_table
 from tools.running_server import running_server
 
 SECTION = "server"
-LONG = {"construction": "nearest-neighbour", "length": 1024}
+LONG = {"construction": "dyck-transformer", "length": 512, "parameters": {"depth": "12"}}
 """Takes half a minute to decide on one core."""
 SERVER = ("--max-length", "1024", "--max-seconds", "600")
 CHEAP = ("/", "/static/main.js", "/api/catalog", "/api/look", "/api/runs", "/api/training")
@@ -341,24 +341,32 @@ def run(load: Load) -> Report:
     return report
 
 
-def text_of(report: Report, load: Load) -> str:
-    """The section of the page."""
-    lines = [
-        f"{load.users} pages at once, each asking every {PAUSE:g} s, while a certification runs "
-        f"(`python -m tools.server_load --users {load.users} --seconds {load.seconds:g}`):",
-        "",
-        "| address | requests | median ms | 95 % | worst |",
-        "|---|---:|---:|---:|---:|",
+def record_of(report: Report, load: Load) -> dict[str, Any]:
+    """What is kept of a run."""
+    times = {path: [len(found), *(round(each, 1) for each in quantiles(found))] for path, found in report.times.items()}
+    told = {"users": load.users, "seconds": load.seconds, "pause": PAUSE, "milliseconds": times}
+    return {**told, "tried": report.rows, "wrong": [*report.wrong, *report.late]}
+
+
+def page(record: Mapping[str, Any]) -> str:
+    """The section of the page, from the record of a run."""
+    rows = [
+        [f"`{path}`", f"{count:,}", *(f"{each:.0f}" for each in quantile)]
+        for path, (count, *quantile) in record["milliseconds"].items()
     ]
-    for path, found in report.times.items():
-        median, most, worst = quantiles(found)
-        lines.append(f"| `{path}` | {len(found):,} | {median:.0f} | {most:.0f} | {worst:.0f} |")
-    lines += ["", "| tried | how often | what came of it |", "|---|---:|---|"]
-    lines += [f"| {tried} | {many} | {outcome} |" for tried, many, outcome in report.rows]
-    wrong = [*report.wrong, *report.late]
-    if wrong:
-        lines += ["", f"{len(wrong)} things went wrong:", "", *(f"* {each}" for each in wrong)]
-    return "\n".join(lines)
+    parts = [
+        f"{record['users']} pages at once, each asking every {record['pause']:g} s, while a certification runs "
+        f"(`python -m tools.server_load --users {record['users']} --seconds {record['seconds']:g}`):",
+        markdown_table(["address", "requests", "median ms", "95 %", "worst"], rows),
+        "\n".join(
+            ["| tried | how often | what came of it |", "|---|---:|---|"]
+            + [f"| {tried} | {many} | {outcome} |" for tried, many, outcome in record["tried"]]
+        ),
+    ]
+    if record["wrong"]:
+        parts.append(f"{len(record['wrong'])} things went wrong:")
+        parts.append("\n".join(f"* {each}" for each in record["wrong"]))
+    return "\n\n".join(parts)
 
 
 def main() -> int:
@@ -370,9 +378,11 @@ def main() -> int:
     given = parser.parse_args()
     load = Load(users=given.users, seconds=given.seconds)
     report = run(load)
-    text = text_of(report, load)
+    record = record_of(report, load)
+    text = page(record)
     print(text)
     if given.write is not None:
+        keep(SECTION, record, given.write)
         fill_section(given.write, SECTION, text)
     return 1 if report.wrong or report.late else 0
 

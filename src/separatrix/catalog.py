@@ -2,14 +2,16 @@
 
 Adding a task, a theorem, a bound or an architecture is adding one file. Files whose name starts with an
 underscore hold code that several entries share and are not entries. Other packages add entries through Python
-entry points of the group given to :func:`discover`. Two entries of one name are an error, and a catalog never
+entry points of the group given to :func:`discover`; one that cannot be loaded is left out with a line on standard
+error, since a broken package must not break every command. Two entries of one name are an error, and a catalog never
 changes after it was made.
 """
 
 import importlib
 import pkgutil
+import sys
 from collections.abc import Iterator, Mapping
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType, ModuleType
 from typing import Generic, Protocol, TypeVar
 
@@ -60,17 +62,35 @@ def discover(kind: str, folder: ModuleType, constant: str, expected: type[Entry]
     """Collect ``constant`` from every module of ``folder`` and from entry points ``separatrix.<kind>s``.
 
     Raises :class:`SeparatrixError` when a module lacks the constant or it is not an ``expected``.
+
+    >>> from separatrix.tasks import Task, problems
+    >>> discover("task", problems, "TASK", Task)["dyck"].name
+    'dyck'
     """
     found: list[Entry] = []
     for info in pkgutil.iter_modules(folder.__path__):
         if not info.name.startswith("_"):
             module = importlib.import_module(f"{folder.__name__}.{info.name}")
             found.append(_checked(getattr(module, constant, None), expected, f"{module.__name__}.{constant}"))
-    found += [
-        _checked(point.load(), expected, f"entry point {point.name} of {point.group}")
-        for point in entry_points(group=f"separatrix.{kind}s")
-    ]
+    for point in entry_points(group=f"separatrix.{kind}s"):
+        try:
+            value = _checked(point.load(), expected, f"entry point {point.name} of {point.group}")
+            if any(value.name == other.name for other in found):
+                raise SeparatrixError(f"two {kind}s are named {value.name!r}")
+        except Exception as error:
+            _leave_out(point, error)
+        else:
+            found.append(value)
     return Catalog(kind, found)
+
+
+def _leave_out(point: EntryPoint, error: Exception) -> None:
+    """One line about an entry of another package that cannot be used."""
+    package = point.dist.name if point.dist is not None else point.value.partition(":")[0]
+    what = " ".join(f"{type(error).__name__}: {error}".split())
+    sys.stderr.write(
+        f"separatrix: left out {point.name} of {point.group} from package {package}: {what}; mend or remove it\n"
+    )
 
 
 def _checked(value: object, expected: type[Entry], where: str) -> Entry:

@@ -9,7 +9,13 @@ from separatrix.errors import SeparatrixError
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write a whole file or nothing; parent folders are made. A failure ends in one line that names the file."""
+    """Write a whole file or nothing; parent folders are made. A failure ends in one line that names the file.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_atomically(Path(folder) / "new" / "notes.txt", "done")
+    ...     [each.name for each in Path(folder, "new").iterdir()]
+    ['notes.txt']
+    """
     data = content.encode("utf-8") if isinstance(content, str) else content
     partial: str | None = None
     try:

@@ -19,7 +19,12 @@ _LISTENER: ContextVar[Listener | None] = ContextVar("separatrix_progress", defau
 
 @contextmanager
 def listening(listener: Listener) -> Generator[None]:
-    """Tell ``listener`` about all that is done inside."""
+    """Tell ``listener`` about all that is done inside.
+
+    >>> with listening(lambda what, done, total: print(what, done, "of", total)):
+    ...     report("inputs", 3, 8)
+    inputs 3 of 8
+    """
     token = _LISTENER.set(listener)
     try:
         yield
@@ -28,7 +33,10 @@ def listening(listener: Listener) -> Generator[None]:
 
 
 def report(what: str, done: int, total: int | None) -> None:
-    """Say that ``done`` of ``total`` units are done."""
+    """Say that ``done`` of ``total`` units are done; nobody is told where nobody listens.
+
+    >>> report("inputs", 3, 8)
+    """
     listener = _LISTENER.get()
     if listener is not None:
         listener(what, done, total)

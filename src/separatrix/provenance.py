@@ -27,7 +27,11 @@ def versions() -> dict[str, str]:
 
 
 def provenance(command: str, *, arithmetic: str, seed: int | None, started: float) -> Mapping[str, Any]:
-    """The record that goes with a result; ``started`` is a reading of :func:`time.perf_counter`."""
+    """The record that goes with a result; ``started`` is a reading of :func:`time.perf_counter`.
+
+    >>> sorted(provenance("separatrix list", arithmetic="integers", seed=None, started=time.perf_counter()))
+    ['arithmetic', 'command', 'made_at', 'seconds', 'seed', 'versions']
+    """
     return {
         "command": command,
         "arithmetic": arithmetic,

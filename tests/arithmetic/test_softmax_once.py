@@ -8,7 +8,7 @@ from flint import arb, ctx, fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from separatrix.arithmetic import FixedPoint, arithmetic_named
+from separatrix.arithmetic import FixedPoint, arithmetic_named, exponential, softmax_once
 from separatrix.errors import SeparatrixError
 
 
@@ -33,6 +33,19 @@ def test_weights_are_the_rounded_real_ones(scores, rounding, exponent):
     if len(set(scores)) == 1:
         share = Fraction(scale, len(scores))
         assert weights.tolist() == [round(share) if rounding == "nearest" else share.__floor__()] * len(scores)
+
+
+@pytest.mark.parametrize("rounding", ["down", "nearest"])
+@pytest.mark.parametrize("rule", ["once", "appendix-d"])
+def test_balls_that_are_too_coarse_at_first_give_the_same_numbers(rule, rounding, monkeypatch):
+    """Bits are added until every rounding is decided; where one starts changes nothing."""
+    arithmetic = FixedPoint(10, 6, rounding, rule)
+    scores = np.random.default_rng(0).integers(-(10**7), 10**7, 40)
+    enough = arithmetic.softmax(scores), arithmetic.exp(scores)
+    for module in (exponential, softmax_once):
+        monkeypatch.setattr(module, "SPARE_BITS", -15)
+    scarce = arithmetic.softmax(scores), arithmetic.exp(scores)
+    assert all((first == second).all() for first, second in zip(enough, scarce, strict=True))
 
 
 def test_e2_a_weight_below_one_never_becomes_one():

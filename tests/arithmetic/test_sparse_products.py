@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from separatrix.arithmetic import FixedPoint
+from separatrix.arithmetic import FixedPoint, integers
 
 ARITHMETICS = [FixedPoint(10, 1), FixedPoint(16, 2, "nearest"), FixedPoint(3, 9), FixedPoint(7, 25)]
 
@@ -32,8 +32,15 @@ def test_a_matrix_of_zeros_gives_zeros(arithmetic):
     assert not arithmetic.matmul(left, arithmetic.zeros((2, 3))).any()
 
 
-@settings(deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(16, 24), st.integers(16, 24), st.integers(0, 5))
+MANY = integers.WORTH_A_ROW // (2 * 16)
+"""Rows from which on the entries of a sparse matrix are taken one row after the other."""
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 4, MANY]), st.integers(16, 24), st.integers(16, 24),
+    st.integers(0, 5),
+)  # fmt: skip
 def test_whole_numbers_times_a_matrix_of_few_entries_are_exact(seed, rows, inner, columns, entries):
     """Neither way of multiplying whole numbers rounds: both give the product of the integers."""
     draws = np.random.default_rng(seed)

@@ -196,7 +196,7 @@ def test_the_protocol_is_stepped_through_with_ones_own_partition(browser: Browse
 
 
 def test_long_work_shows_its_progress_and_is_cancelled(browser: Browser, address: str) -> None:
-    with opened(browser, f"{address}/#construction=nearest-neighbour&length=512") as page:
+    with opened(browser, f"{address}/#construction=dyck-transformer&length=512&p.depth=12") as page:
         expect(page.locator("#busy")).to_be_visible()
         expect(page.locator("#busy-text")).to_contain_text(" s")
         page.locator("#cancel").click()
@@ -261,7 +261,7 @@ def test_the_keyboard_alone_is_enough(browser: Browser, address: str) -> None:
         expect(page.locator("#panel-attention")).to_be_visible()
         page.locator("#position").focus()
         page.keyboard.press("ArrowLeft")
-        expect(page.locator("#position-value")).to_contain_text("15 ·")
+        expect(page.locator("#position-value")).to_contain_text("16 ·")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

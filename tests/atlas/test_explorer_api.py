@@ -29,7 +29,7 @@ from separatrix.atlas.explorer.limits import Limits
 from separatrix.constructions import constructions
 
 SCHEMA = schemathesis.openapi.from_dict(make_api(Path("nowhere.sqlite"), Limits()).openapi())
-LONG = {"construction": "nearest-neighbour", "length": 1024}
+LONG = {"construction": "dyck-transformer", "length": 512, "parameters": {"depth": "12"}}
 """Takes half a minute to decide."""
 
 

@@ -1,6 +1,7 @@
 """The explorer's parts without a server: traces, margins, own gains, the crew of processes, and the guard."""
 
 import asyncio
+import json
 import socket
 import threading
 import time
@@ -17,13 +18,14 @@ import uvicorn
 from separatrix.atlas import trace as trace_module
 from separatrix.atlas.explorer import crew as crew_module
 from separatrix.atlas.explorer import guard, jobs, replies, serving
-from separatrix.atlas.explorer.building import built, cells_of, own_gain
+from separatrix.atlas.explorer.building import built, cells_of, chosen_here, command_of, own_gain
 from separatrix.atlas.explorer.crew import Crew, Work
+from separatrix.atlas.explorer.deciding import decide as decided
 from separatrix.atlas.explorer.jobs import Jobs, Ticket
 from separatrix.atlas.explorer.limits import ExplorerError, Limits
 from separatrix.atlas.explorer.look import look
 from separatrix.atlas.explorer.maps import picture
-from separatrix.atlas.explorer.requests import Input, Look, Setting
+from separatrix.atlas.explorer.requests import Decide, Input, Look, Setting
 from separatrix.atlas.explorer.runs import opened, snapshot_file
 from separatrix.atlas.trace import trace
 from separatrix.cli.app import run
@@ -113,6 +115,23 @@ def test_the_gain_that_is_read_off_the_weights_is_the_theorems(name: str) -> Non
     assert look(Look(setting=setting.model_copy(update={"gain": str(own)})))["attention"]["map"]["data"] == own_margin
 
 
+def test_a_modulus_that_can_be_decided_is_chosen_and_told() -> None:
+    """At N = 256 the matching tasks' own modulus N² takes numbers of more than 62 bits, or cannot be built at all."""
+    for name in ("match2", "match3", "match3-heads"):
+        setting = Setting(construction=name, length=256)
+        assert chosen_here(setting) == {"modulus": "256"}
+        assert "--set modulus=256" in command_of(setting)
+        assert built(setting).task.parameters()["modulus"] == 256
+        assert decided(Decide(setting=setting), 1 << 32)["state"] == "certified"
+    for own in (
+        Setting(construction="match2", length=16),
+        Setting(construction="match2", length=256, parameters={"modulus": "65536"}),
+        Setting(construction="equality", length=256),
+    ):
+        assert chosen_here(own) == {}
+    assert look(Look(setting=Setting(construction="match2", length=256)))["chosen"] == {"modulus": "256"}
+
+
 def test_margins_fall_with_the_gain_and_are_below_zero_where_an_answer_is_wrong() -> None:
     margins = []
     for gain in ("6", "3", "2", "1/2"):
@@ -188,6 +207,12 @@ def decide(name: str, length: int) -> str:
     return f'{{"setting": {{"construction": "{name}", "length": {length}}}}}'
 
 
+def long(length: int) -> str:
+    """Takes half a minute to decide."""
+    setting = {"construction": "dyck-transformer", "length": length, "parameters": {"depth": "12"}}
+    return json.dumps({"setting": setting})
+
+
 async def ended(asked: Work | Ticket) -> Work:
     work = asked.work if isinstance(asked, Ticket) else asked
     await work.finished.wait()
@@ -196,7 +221,7 @@ async def ended(asked: Work | Ticket) -> Work:
 
 def test_work_beyond_its_time_is_ended_and_the_next_is_done(tmp_path: Path) -> None:
     async def test(work: Jobs) -> None:
-        beyond = await ended(await work.ask("verdict", decide("nearest-neighbour", 512)))
+        beyond = await ended(await work.ask("verdict", long(512)))
         assert beyond.state == "failed" and beyond.problem is not None
         assert beyond.problem[0] == "limit" and "--max-seconds" in beyond.problem[1]
         # One process was ended; what comes next finds another.
@@ -214,18 +239,17 @@ def test_abandoned_and_equal_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(crew_module, "MOST_WAITING", 1)
 
     async def test(work: Jobs) -> None:
-        long = decide("nearest-neighbour", 512)
-        first, second = await work.ask("verdict", long), await work.ask("verdict", long)
+        first, second = await work.ask("verdict", long(512)), await work.ask("verdict", long(512))
         assert isinstance(first, Ticket) and isinstance(second, Ticket)
         assert first.work is second.work and first.name != second.name
         # One asker gives up, the other still wants it.
         work.cancel(first.name)
         assert not first.work.finished.is_set() and b'"cancelled"' in first.as_json()
         # A second long one waits, since the last process is kept for quick work; more than one may not wait.
-        waiting = await work.ask("verdict", decide("nearest-neighbour", 500))
+        waiting = await work.ask("verdict", long(500))
         assert isinstance(waiting, Ticket) and waiting.work.state == "waiting"
         with pytest.raises(ExplorerError, match="waiting already"):
-            await work.ask("verdict", decide("nearest-neighbour", 490))
+            await work.ask("verdict", long(490))
         work.cancel(waiting.name)
         assert waiting.work.state == "cancelled"
         # Nobody asks for the other any more.
@@ -237,9 +261,56 @@ def test_abandoned_and_equal_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     in_crew(test, Limits(workers=2), tmp_path)
 
 
+def test_a_slider_that_moves_on_leaves_nothing_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages that give up before they have a ticket: what waits never starts, what runs is ended, the last one wins."""
+    monkeypatch.setattr(jobs, "LOOK_EVERY", 0.02)
+
+    async def test(work: Jobs) -> None:
+        left = asyncio.Event()
+
+        async def gone() -> bool:
+            return left.is_set()
+
+        moving = [asyncio.create_task(work.ask("verdict", long(length), gone)) for length in (512, 508, 504, 500)]
+        while not any(each.work is not None for each in work.crew._workers):
+            await asyncio.sleep(0.01)
+        stale = list(work.crew._known.values())
+        assert [each.state for each in stale] == ["running", "waiting", "waiting", "waiting"]
+        left.set()
+        for each in await asyncio.gather(*moving, return_exceptions=True):
+            assert isinstance(each, ExplorerError) and "nobody waits" in str(each)
+        assert [each.state for each in stale[1:]] == ["cancelled"] * 3
+        last = await ended(await work.ask("verdict", decide("index-lookup", 16)))
+        assert last.state == "done" and last.reply is not None and b'"certified"' in last.reply
+        await asyncio.wait_for(stale[0].finished.wait(), 20)
+        assert stale[0].state == "cancelled"
+
+    in_crew(test, Limits(workers=2), tmp_path)
+
+
+def test_short_work_that_nobody_waits_for_is_done_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ending a process costs more than a short reply, which the slider may come back to."""
+    monkeypatch.setattr(jobs, "LOOK_EVERY", 0.001)
+    monkeypatch.setattr(jobs, "UNWANTED", 60)
+
+    async def test(work: Jobs) -> None:
+        async def gone() -> bool:
+            return True
+
+        with pytest.raises(ExplorerError, match="nobody waits"):
+            await work.ask("verdict", decide("nearest-neighbour", 64), gone)
+        (left,) = work.crew._known.values()
+        assert left.followers == 0 and left.state == "running"
+        await asyncio.wait_for(left.finished.wait(), 60)
+        assert left.state == "done"
+        assert await work.ask("verdict", decide("nearest-neighbour", 64)) is left
+
+    in_crew(test, Limits(workers=2), tmp_path)
+
+
 def test_a_process_that_dies_is_replaced(tmp_path: Path) -> None:
     async def test(work: Jobs) -> None:
-        asked = asyncio.create_task(work.ask("verdict", decide("nearest-neighbour", 512)))
+        asked = asyncio.create_task(work.ask("verdict", long(512)))
         while not [each for each in work.crew._workers if each.work is not None]:
             await asyncio.sleep(0.01)
         next(each for each in work.crew._workers if each.work is not None).process.kill()

@@ -18,9 +18,10 @@ from separatrix.atlas.recorded import opened_runs, recorded_surveys
 from separatrix.atlas.sections import architectures, training
 from separatrix.atlas.sections import errata as errata_section
 from separatrix.atlas.separation import CLASSES
-from separatrix.atlas.site.cells import ARGUMENT, CERTIFIED, Grid
-from separatrix.atlas.site.components import length_text, origin_line
+from separatrix.atlas.site.cells import ARGUMENT, BITS, CERTIFIED, THEOREM, Grid
+from separatrix.atlas.site.components import length_text, origin_line, task_address
 from separatrix.atlas.site.site import ASSETS, asset, rendered
+from separatrix.cli.app import run
 from separatrix.communication.bounds import ProtocolBound, bounds_for
 from separatrix.constructions import constructions
 from separatrix.errors import SeparatrixError
@@ -76,7 +77,7 @@ def read(site: Path) -> dict[str, Reader]:
 
 
 def test_every_entry_has_a_page(read, sections):
-    assert {f"tasks/{name}.html" for name in tasks()} <= set(read)
+    assert {task_address(name) for name in tasks()} <= set(read)
     assert {f"architectures/{row['name']}.html" for row in sections["architectures"]["rows"]} <= set(read)
     assert sections["architectures"]["rows"]
     named = ("constructions", "bounds", "frontiers", "sign-codes", "training", "your-function", "real-models", "errata")
@@ -133,7 +134,7 @@ def test_every_figure_file_is_there_and_every_slot_is_filled(site, read):
 def test_task_pages_have_all_their_parts(site):
     parts = ("about", "sizes", "evidence", "networks", "conversation", "training", "reproduce")
     for name in tasks():
-        text = (site / "tasks" / f"{name}.html").read_text(encoding="utf-8")
+        text = (site / task_address(name)).read_text(encoding="utf-8")
         for part in parts:
             assert f'id="{part}"' in text or (part == "sizes" and "figure-widths" not in text), (name, part)
         assert f"separatrix sample {name}" in text
@@ -187,8 +188,11 @@ def test_lower_numbers_are_those_of_the_bounds(embedded_grid, task, model):
         return
     for p, precision in enumerate(embedded_grid["precisions"]):
         for n, length in enumerate(embedded_grid["lengths"]):
-            widths = [bound.smallest_width(length, precision, task=tasks()[bounded]) for bound in expected]
-            assert found[p][n] == f"{max(widths):,}"
+            if embedded_grid["cells"][f"{task}/{model}"]["unit"] == BITS:
+                sizes = [bound.required_bits(length, tasks()[bounded]) for bound in expected]
+            else:
+                sizes = [bound.smallest_width(length, precision, task=tasks()[bounded]) for bound in expected]
+            assert found[p][n] == f"{max(sizes):,}"
 
 
 def test_upper_numbers_are_certified_where_they_say_so(sections, embedded_grid):
@@ -213,7 +217,7 @@ def test_upper_numbers_are_certified_where_they_say_so(sections, embedded_grid):
         task, model = key.split("/")
         names = [each["name"] for each in sections["numbers"]["cells"][task][model]["constructions"]]
         for n, length in enumerate(embedded_grid["lengths"]):
-            text, kind, _ = cell["upper"][n]
+            text, kind, *_ = cell["upper"][n]
             known = [found[name, length] for found in (theorem, narrow) for name in names if (name, length) in found]
             assert (kind == CERTIFIED) == bool(known)
             if known:
@@ -223,13 +227,62 @@ def test_upper_numbers_are_certified_where_they_say_so(sections, embedded_grid):
     assert checked > 50
 
 
+def test_the_command_of_a_certified_number_gives_that_number(sections, embedded_grid, tmp_path, capsys):
+    """What a cell says at the sliders' start comes out of the command that stands beside it."""
+    grid = Grid(sections)
+    calls = {}
+    for cell in embedded_grid["cells"].values():
+        text, kind, note, command = cell["upper"][grid.length]
+        assert bool(command) == (kind == CERTIFIED)
+        if command.startswith("separatrix certify") and " × " not in text:
+            calls[command] = (int(text.replace(",", "")), int(re.search(r"p = (\d+) bits", note)[1]))
+    assert "separatrix certify index-lookup --length 1024 --family circle --precision 42" in calls
+    quick = [call for call in calls if call.split()[2] in ("index-lookup", "equality", "majority", "dyck-dfa")]
+    assert len(quick) >= 3
+    for call in quick:
+        capsys.readouterr()
+        assert run([*call.split()[1:], "--json", "--out", str(tmp_path / call.split()[2])]) == 0
+        made = json.loads(capsys.readouterr().out)
+        assert (made["width"], made["precision_bits"]) == calls[call], call
+
+
+def test_a_narrower_network_is_told_beside_the_theorems_own(site, sections):
+    grid = Grid(sections)
+    upper, lower, bits = grid.cell("index-lookup", "transformer-1layer").at(grid.length, grid.precision)
+    own = next(each for each in grid.points("index-lookup") if each["length"] == 1024 and each["how"] == THEOREM)
+    assert upper.note.endswith(f"circle addresses and p = 42 bits; the theorem's own network: {own['width']}")
+    assert (lower, bits) == ("", None)
+    front, page = ((site / name).read_text(encoding="utf-8") for name in ("index.html", "tasks/index-lookup.html"))
+    assert front.count(upper.command) >= 2, "in the card and in the grid"
+    assert upper.command in page
+
+
+def test_signs_are_told_above_the_table_and_on_the_pages_of_tasks(site):
+    front = (site / "index.html").read_text(encoding="utf-8")
+    assert front.index("How to read it</a>") < front.index('<table id="separation"')
+    for name in tasks():
+        page = (site / task_address(name)).read_text(encoding="utf-8")
+        assert page.index("How to read it</a>") < page.index('id="about"'), name
+
+
+def test_both_numbers_of_a_cell_have_one_unit(site):
+    front = (site / "index.html").read_text(encoding="utf-8")
+    cell = front.split('data-task="index-lookup" data-model="rnn">')[1].split("</td>")[0]
+    assert "bits of state" in cell and "≤ 6,154<" in cell and "≥ 6,144<" in cell
+
+
+def test_shades_say_whom_they_concern(site):
+    page = (site / "tasks" / "index-lookup.html").read_text(encoding="utf-8")
+    assert "Shaded is impossible for any RNN / FNN at p = 16, and for no other class." in page
+
+
 def test_the_page_without_scripts_shows_the_grid_at_its_start(site, sections, embedded_grid):
     grid = Grid(sections)
     text = (site / "index.html").read_text(encoding="utf-8")
     for key, cell in embedded_grid["cells"].items():
         task, model = key.split("/")
         inside = text.split(f'data-task="{task}" data-model="{model}">')[1].split("</td>")[0]
-        shown, _, _ = cell["upper"][grid.length]
+        shown, *_ = cell["upper"][grid.length]
         assert (f"≤ {shown}<" in inside) == bool(shown)
         lower = cell["lower"][grid.precision][grid.length] if cell["lower"] else ""
         assert (f"≥ {lower}<" in inside) == bool(lower)
@@ -241,9 +294,11 @@ def test_no_cell_is_smaller_from_above_than_from_below(sections, embedded_grid):
     """At the precision of the certified network or more, a bound must leave room for it."""
     for key, cell in embedded_grid["cells"].items():
         for n in range(len(embedded_grid["lengths"])):
-            text, kind, note = cell["upper"][n]
-            found = re.search(r"p = (\d+)$", note)
-            if kind not in (CERTIFIED, ARGUMENT) or not cell["lower"] or not found or " b" in text:
+            text, kind, note, _ = cell["upper"][n]
+            if cell["unit"] == BITS and text and cell["bits"]:
+                assert int(text.replace(",", "")) >= cell["bits"][n], (key, n)
+            found = re.search(r"p = (\d+)", note)
+            if kind not in (CERTIFIED, ARGUMENT) or not cell["lower"] or not found or cell["unit"] == BITS:
                 continue
             width = int(numpy.prod([int(part.replace(",", "")) for part in text.split(" × ")]))
             wider = [p for p, precision in enumerate(embedded_grid["precisions"]) if precision >= int(found[1])]
@@ -261,8 +316,8 @@ def test_lengths_that_were_not_built_are_left_open(sections):
 
 def test_rows_are_all_there_once(site):
     text = (site / "index.html").read_text(encoding="utf-8")
-    links = re.findall(r'<th scope="row" role="rowheader"><a href="tasks/([\w-]+)\.html">', text)
-    assert sorted(links) == sorted(tasks())
+    links = re.findall(r'<th scope="row" role="rowheader"><a href="(tasks/[\w-]+\.html)">', text)
+    assert sorted(links) == sorted(map(task_address, tasks()))
     assert text.count('role="columnheader"') == len(CLASSES) + 1
 
 

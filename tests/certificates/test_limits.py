@@ -24,7 +24,7 @@ from separatrix.certificates.methods import (
 )
 from separatrix.certificates.methods._bounded_softmax import Group, averages
 from separatrix.certificates.methods._boxes import Box, decided, product_range
-from separatrix.certificates.methods._focused import cells_of
+from separatrix.certificates.methods._focused import kinds_of
 from separatrix.certificates.methods._prefixes import Evaluation, cut
 from separatrix.certificates.methods.sparse_averaging import inner_products
 from separatrix.constructions import Options, constructions
@@ -152,7 +152,7 @@ class TestBounds:
     def test_inputs_that_are_not_independent(self):
         network, claim = build(*MQAR)
         with pytest.raises(UnsupportedError, match="independent"):
-            cells_of(claim, network)
+            kinds_of(claim, network)
 
     def test_a_code_with_too_few_vectors(self):
         with pytest.raises(UnsupportedError, match="2 vectors, 5 are needed"):

@@ -11,14 +11,15 @@ from separatrix.arithmetic import FixedPoint, arithmetic_named
 from separatrix.certificates import check
 from separatrix.certificates.meanings.matchings import MatchingInputs
 from separatrix.certificates.methods._bounded_softmax import Group, averages
-from separatrix.certificates.methods._token_scores import match_and_other
+from separatrix.certificates.methods._token_scores import match_and_other, token_scores
 from separatrix.networks import Attention
 from separatrix.tasks import tasks
-from tests.certificates.changes import build
+from tests.certificates.changes import build, with_part
 
 
-@given(data=st.data(), rounding=st.sampled_from(["down", "nearest"]), scoring=st.sampled_from(["softmax", "hard"]))
-@settings(max_examples=200, deadline=None)
+@pytest.mark.parametrize("scoring", ["softmax", "hard", "leftmost"])
+@given(data=st.data(), rounding=st.sampled_from(["down", "nearest"]))
+@settings(max_examples=80, deadline=None)
 def test_averages_of_rows_stay_within_their_bounds(data, rounding, scoring):
     """Rows drawn inside their groups' bounds, averaged by the arithmetic itself."""
     arithmetic = FixedPoint(5, data.draw(st.integers(2, 4)), rounding)
@@ -41,6 +42,8 @@ def test_averages_of_rows_stay_within_their_bounds(data, rounding, scoring):
         weights = arithmetic.softmax(row)
     else:
         best_ones = (row == row.max()) * one
+        if scoring == "leftmost":
+            best_ones[numpy.argmax(row) + 1 :] = 0
         weights = arithmetic.divide(best_ones, arithmetic.sum(best_ones))
     average = int(weights @ numpy.array(values))
     box = averages(groups, arithmetic, scoring, "the row")
@@ -84,13 +87,28 @@ def test_scores_by_difference_are_the_scores(modulus):
     queries = arithmetic.matmul(rows[0], head.query.encoded(arithmetic)[:, network.slots.columns("asked")].T)
     keys = arithmetic.matmul(rows[1], head.key.encoded(arithmetic)[:, network.slots.columns("key")].T)
     scores = arithmetic.matmul(queries, keys.T)
-    match, other = match_and_other(head, network, queries, keys, inputs.partners(), arithmetic)
+    by_code = token_scores(head, network, inputs.numbers, arithmetic)
+    assert by_code.code is not None
+    assert by_code.rows(numpy.arange(modulus)).tolist() == scores.tolist()
+    match, other = match_and_other(by_code, inputs.partners())
     place = numpy.arange(modulus)
     assert match.tolist() == scores[place, inputs.partners()].tolist()
     scores[place, inputs.partners()] = scores.min()
     assert (other >= scores.max(axis=1)).all()
     if modulus == 16:
         assert other.tolist() == scores.max(axis=1).tolist()
+
+
+def test_numbers_without_a_word_are_scored_by_what_they_hold():
+    network, claim = build("match2-code", 3, {"modulus": 7})
+    layer, numbers = network.layers[0], MatchingInputs(3, 7).numbers
+    assert isinstance(layer, Attention)
+    assert isinstance(claim.arithmetic, FixedPoint)
+    known = token_scores(layer.heads[0], network, numbers, claim.arithmetic)
+    # The first number asks for nothing, and every other as the one before it did.
+    moved = token_scores(layer.heads[0], with_part(network, "asked", tokens=(2, 8)), numbers, claim.arithmetic)
+    assert moved.code is None
+    assert moved.rows(numpy.arange(7)).tolist() == [[0] * 7, *known.rows(numpy.arange(6)).tolist()]
 
 
 def test_what_is_not_covered_is_refused_and_not_decided():

@@ -1,8 +1,8 @@
-"""What the documentation says about certificates is what the scripts that write it say."""
+"""What the documentation says about certificates is complete; that it is what its scripts say, test_pages.py holds."""
 
 from pathlib import Path
 
-from tools import construction_table, size_tables, trusted_code
+from tools import size_tables
 from tools.mutants.campaign import KINDS
 from tools.mutants.judging import DEFECTS, OUTCOMES
 
@@ -20,11 +20,7 @@ def rows_of(page: str, headings: str) -> list[list[str]]:
 
 
 def test_sizes_are_those_of_the_last_measurement():
-    shown = {table.splitlines()[0]: table for table in size_tables.tables(size_tables.SHOWN)}
-    measured = size_tables.shared()
-    assert len(measured) == 3
-    for table in measured:
-        assert shown[table.splitlines()[0]] == table
+    assert len(size_tables.shared()) == 3, "docs/constructions.md shows every table of sizes"
     listed = {row[0] for row in rows_of("construction-sizes.md", "construction | N | layers")[1:]}
     assert listed == set(constructions()), "every construction has its certified sizes"
 
@@ -37,14 +33,6 @@ def test_promised_sizes_are_certified_and_checked_within_their_memory():
     assert {("index-lookup", "4096"), ("index-lookup", str(1 << 20))} <= {
         (each["construction"], each["N"]) for each in found
     }
-
-
-def test_how_much_has_to_be_trusted_is_counted_from_the_source():
-    assert trusted_code.table() in (DOCS / "constructions.md").read_text(encoding="utf-8")
-
-
-def test_constructions_are_listed_as_the_catalog_has_them():
-    assert construction_table.table() in (DOCS / "constructions.md").read_text(encoding="utf-8")
 
 
 def test_the_campaign_of_mutants_is_shown_whole():

@@ -3,9 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
+import numpy
 import pytest
 
 from separatrix.certificates import check
+from separatrix.certificates.refutations import searches
 from separatrix.networks import PowerSums
 from tests.certificates.changes import assert_refuted, build, entry, with_layer, with_part
 
@@ -82,3 +84,11 @@ def test_a_mask_is_not_covered_and_refuted_by_running():
     masked = with_layer(network, 0, heads=tuple(replace(head, mask="causal") for head in layer.heads))
     assert not check(masked, claim, METHOD).valid
     assert check(masked, claim).refuted
+
+
+@pytest.mark.parametrize("modulus", [2, 7])
+def test_what_the_search_proposes_are_inputs_of_the_task(modulus):
+    network, claim = build("match3-heads", 3, {"modulus": modulus})
+    proposed = numpy.array(list(searches()[METHOD].inputs(network, claim, numbers=[1, modulus])))
+    assert claim.task.admissible(proposed, claim.length).all()
+    assert {(0, 1, 1, 1), (0, modulus, modulus, modulus)} <= {tuple(row) for row in proposed.tolist()}

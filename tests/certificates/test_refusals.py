@@ -51,6 +51,7 @@ from tests.certificates.refused import (
 REFUSED = [
     # position-addressed
     (LOOKUP, doubled_heads(0), "position-addressed", "one head"),
+    (LOOKUP, head("value", "address"), "position-addressed", "follow positions"),
     (LOOKUP, layers(lambda given: [*given, Attention((), True)]), "position-addressed", "one attention layer"),
     (EQUALITY, layers(lambda given: [*given, given[2]]), "position-addressed", "two for counts"),
     (EQUALITY, both(head("query", "address", 2), head("key", "address", 2)), "position-addressed", "uniform attention"),
@@ -68,6 +69,7 @@ REFUSED = [
     (NEAREST, head("query", "label"), "content-addressed", None),
     (NEAREST, head("query", "point", row=1), "content-addressed", None),
     (NEAREST, feed(1, "inner", "point"), "content-addressed", "reads the coordinates of points"),
+    (NEAREST, times(1 << 6), "content-addressed", "scores may reach the end of the range"),
     (NEAREST, head("key", "point", 2), "content-addressed", "what the method does not follow"),
     (NEAREST, both(coordinate_in_the_labels, head("query", "label")), "content-addressed", "one slot of coordinates"),
     (MQAR, both(part("point", rule=SAME), scored(scoring="leftmost")), "content-addressed", "stands alone"),
@@ -119,6 +121,7 @@ REFUSED = [
     (LOCAL, readout_entry("place"), "window-matching", "before the last feed-forward"),
     (LOCAL, feed(0, "outer_bias", "window"), "window-matching", None),
     (LOCAL, feed(0, "outer", "window", 5), "window-matching", None),
+    (LOCAL, feed(0, "outer", "window"), "window-matching", "not all 0 or 1"),
     (LOCAL, feed(2, "inner", "own"), "window-matching", "mixes coordinates"),
     (LOCAL, readout_bias, "window-matching", "without a constant"),
     (LOCAL, readout_entry("found", -2), "window-matching", "one coordinate"),
@@ -141,8 +144,10 @@ REFUSED = [
     # prefix-flags
     (DYCK, read(at="every"), "prefix-flags", "last position"),
     (DYCK, layers(lambda given: [*given[:-1]]), "prefix-flags", "two or three attention layers"),
+    (DYCK, scored(1, mask="none"), "prefix-flags", "averages over the past"),
     (DYCK, head("value", "bracket", 3), "prefix-flags", "one coordinate"),
     (DYCK, more("flag", "token", 4), "prefix-flags", "writes the flag"),
+    (DYCK, head("output", "flag", 1), "prefix-flags", "a head writes the flag"),
     (DYCK, halved(1, "value"), "prefix-flags", "not whole numbers"),
 ]  # fmt: skip
 

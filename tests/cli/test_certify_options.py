@@ -42,7 +42,8 @@ def test_a_false_claim_over_the_reals_is_refuted(call, tmp_path):
     )  # fmt: skip
     assert ended.code == 1
     assert json.loads(ended.out)["counterexample"] is not None
-    assert not (tmp_path / "made").exists()
+    assert not (tmp_path / "made" / "certificate.json").exists()
+    assert (tmp_path / "made" / "refuted.json").exists()
 
 
 def test_attention_and_codes_are_options(call, tmp_path):

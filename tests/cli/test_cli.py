@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from separatrix import __version__
-from separatrix.cli import verb_sample
 from separatrix.cli.app import VERBS
+from separatrix.cli.completion import complete_task
+from separatrix.cli.verb_sample import _in_chunks
 from separatrix.tasks import tasks
 
 NAMED_IN_THE_CLAIMS = {
@@ -104,7 +105,7 @@ def test_training_split_and_parameters(call):
         (("precision", "majority", "--length", "64", "--bits", "1000000"), ("1000000",)),
         (("precision", "majority", "--length", "64", "--bits", "3"), ("3 bits cannot hold majority",)),
         (("precision", "majority", "--length", "64", "--exponent", "100000"), ("100000",)),
-        (("precision", "majority", "--length", "64"), ("neither",)),
+        (("precision", "majority", "--length", "64"), ("give --bits or --exponent",)),
         (("certify", "index-lookp", "--length", "8"), ("index-lookp", "index-lookup")),
         (("certify", "equality", "--length", "7"), ("not 7",)),
         (("certify", "equality", "--length", "8", "--precision", "2"), ("2 bits cannot hold equality",)),
@@ -189,14 +190,46 @@ def test_certify_writes_what_check_accepts(call, tmp_path):
     assert call("check", folder).code == 0
 
 
-def test_a_false_claim_ends_with_one_and_writes_nothing(call, tmp_path):
+def test_a_false_claim_ends_with_one_and_can_be_replayed(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     folder = tmp_path / "made"
-    ended = call("certify", "equality", "--length", "8", "--variant", "paper", "--out", str(folder), "--json")
+    arguments = ("certify", "equality", "--length", "8", "--variant", "paper")
+    ended = call(*arguments, "--out", str(folder), "--json")
     assert ended.code == 1
     record = json.loads(ended.out)
     assert record["certified"] is False
-    assert record["counterexample"] is not None
-    assert not folder.exists()
+    assert record["certificate"] is None
+    assert sorted(path.name for path in folder.iterdir()) == ["refuted.json", "refuted.safetensors"]
+    shown = record["counterexample_shown"]
+    assert shown["text"] == tasks()["equality"].write(record["counterexample"], 8)
+    for target in (str(folder), record["refutation"]):
+        checked = call("check", target, "--replay", "--json")
+        assert checked.code == 1
+        again = json.loads(checked.out)
+        assert again["counterexample_shown"] == shown
+        assert again["replay"]["right"] is False
+    # Without a folder that was asked for nothing is written.
+    assert call(*arguments).code == 1
+    assert not (tmp_path / "certificates").exists()
+
+
+def test_a_refutation_leaves_an_older_certificate_alone(call, tmp_path):
+    assert call("certify", "equality", "--length", "8", "--out", str(tmp_path)).code == 0
+    assert call("certify", "equality", "--length", "8", "--variant", "paper", "--out", str(tmp_path)).code == 1
+    assert call("check", str(tmp_path)).code == 0
+    assert call("check", str(tmp_path / "refuted.json")).code == 1
+
+
+def test_a_counterexample_is_written_in_symbols(call, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    ended = call("certify", "index-lookup", "--length", "256", "--gain", "2", "--out", str(tmp_path))
+    assert ended.code == 1
+    assert "a b ×255 @1" in ended.out
+    assert "the network says b, right is a, at position 257 (@1)" in ended.out
+    assert "--replay" in ended.out
+    checked = call("check", str(tmp_path), "--replay")
+    assert checked.code == 1
+    assert "counterexample: a b ×255 @1\nreplayed: the network says b, right is a, at position 257 (@1)" in checked.out
 
 
 def test_an_edited_certificate_ends_with_one(call, tmp_path):
@@ -266,4 +299,58 @@ def test_the_torch_free_rooms_do_not_load_torch():
 
 
 def test_completion_offers_task_names():
-    assert ("dyck", "Bounded Dyck languages") in verb_sample.complete_task("dy")
+    assert ("dyck", "Bounded Dyck languages") in complete_task("dy")
+
+
+@pytest.mark.parametrize("columns", ["60", "80", "100"])
+@pytest.mark.parametrize("seed", ["0", "3", "5"])
+def test_the_caret_stands_under_its_symbol_when_the_input_is_cut(call, monkeypatch, columns, seed):
+    monkeypatch.setenv("COLUMNS", columns)
+    arguments = ("sample", "index-lookup", "--length", "90", "--count", "1", "--seed", seed)
+    ended = call(*arguments)
+    example = json.loads(call(*arguments, "--json").out)["examples"][0]
+    lines = [line[2:-2].rstrip() for line in ended.out.partition("example 1")[2].splitlines()[1:-1]]
+    (marked,) = (number for number, line in enumerate(lines) if "^" in line)
+    above = lines[marked - 1]
+    assert above[lines[marked].index("^")] == tasks()["index-lookup"].write_answer(example["answers"][-1], 90)
+    assert lines[-1].startswith("symbol ")
+    assert " ".join(line for number, line in enumerate(lines[:-1]) if number != marked) == example["text"]
+    before = " ".join(line for number, line in enumerate(lines[: marked - 1])).split()
+    asked = len(before) + above[: lines[marked].index("^")].count(" ") + 1
+    assert lines[-1].split()[1] == str(asked)
+    assert example["text"].endswith(f"@{asked}")
+
+
+def test_pictures_that_fit_are_left_alone_and_words_may_be_cut():
+    assert _in_chunks("ab\n ^", 4) == "ab\n ^"
+    assert _in_chunks("abcdef\n    ^", 4) == "abcd\nef\n^"
+    assert _in_chunks("", 4) == ""
+
+
+@pytest.mark.parametrize(("given", "meant"), [("cheque", "check"), ("certificate", "certify"), ("profil", "profile")])
+def test_a_wrong_verb_is_told_the_nearest(call, given, meant):
+    ended = call(given)
+    assert ended.code == 2
+    assert meant in ended.err.partition("given:")[0]
+    assert "nearest" not in call("xyzzy").err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words", "absent"),
+    [
+        (("certify", "index-lookup", "--length", "0"), "choose 2 to", "choose 1"),
+        (("certify", "index-lookup", "--length", "1"), "choose 2 to", "starts"),
+        (("certify", "equality", "--length", "0"), "choose 2 to", "choose 1"),
+        (("precision", "equality", "--length", "8"), "give --bits or --exponent", "neither"),
+        (("precision", "equality", "--length", "8", "--bits", "1"), "1 bit cannot", "1 bits"),
+        (("code", "--count", "100000000", "--max-inner", "1/100"), "a larger inner product", "max_inner"),
+        (("train", "dyck", "TF-(1,8)", "--length", "8", "--lr", "-1"), "-1 in --lr -1 is no learning rate", "rate="),
+        (("capacity", ""), "no model was named", "folder"),
+    ],
+)
+def test_messages_name_what_was_given_and_what_runs(call, arguments, words, absent):
+    ended = call(*arguments)
+    assert ended.code == 2
+    assert words in ended.err
+    assert absent not in ended.err
+    assert ended.err.count("\n") == 1

@@ -76,7 +76,7 @@ def test_a_certification_that_outgrows_its_estimate_ends_in_one_line(tmp_path):
         sys.argv += ["--max-memory", str(limits._now("VmRSS") + (30 << 20))]
         main()
         """,
-        *("certify", "match2-code", "-n", "256", "--out", str(tmp_path / "made")),
+        *("certify", "match2-code", "-n", "512", "--out", str(tmp_path / "made")),
     )
     assert ended.returncode == 2, ended
     assert ended.stdout == ""

@@ -1,6 +1,8 @@
 """``separatrix bound``: numbers, evidence and plain words where nothing is known."""
 
 import json
+import re
+import shlex
 
 import pytest
 
@@ -129,3 +131,13 @@ def test_models_that_no_bound_speaks_about_are_refused(call, arguments, said):
     assert code == 2
     assert said in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("model", ["transformer-2layer", "rnn", "transformer-1layer"])
+def test_commands_that_the_evidence_cites_run(model, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run(["bound", "equality", "--model", model, "--length", "16", "--json"]) == 0
+    cited = re.findall(r"`separatrix ([^`]+)`", capsys.readouterr().out)
+    assert cited
+    for command in cited:
+        assert run(shlex.split(command)) == 0

@@ -64,6 +64,23 @@ def test_bounded_part_of_a_hybrid():
     assert describe("jamba-v0.1").bounded_state_numbers == 28 * (8192 * 16 + 8192 * 3)
 
 
+@pytest.mark.parametrize(
+    ("config", "kinds"),
+    [
+        ({"model_type": "jamba", "attn_layer_period": 1, "attn_layer_offset": 0}, ["attention"]),
+        ({"model_type": "jamba", "attn_layer_period": 8, "attn_layer_offset": 7}, ["recurrent"]),
+        ({"model_type": "recurrent_gemma", "block_types": ["attention"]}, ["local-attention"]),
+        ({"model_type": "recurrent_gemma", "block_types": ["recurrent"]}, ["recurrent"]),
+        ({"model_type": "mamba", "attn_layer_idx": [0, 1], "attn_cfg": {"num_heads": 2}}, ["attention"]),
+    ],
+)
+def test_a_hybrid_may_have_one_kind_of_layer_only(config, kinds):
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
+    described = describe({**sizes, **config})
+    assert [layer.kind for layer in described.layers] == kinds
+    assert described.depth == 2
+
+
 def test_every_preset_has_a_source_and_passes_its_family(recwarn):
     assert {"bert-large", "gpt2", "gpt3", "mamba-2.8b", "mamba2-2.7b", "rwkv-4-14b", "jamba-v0.1"} <= set(presets())
     for preset in presets().values():
@@ -145,6 +162,7 @@ def test_layers_described_by_hand():
         ((attention(16, 2, 8, count=2),), 1, (), "13.1"),
         ((attention(16, 2, 8), recurrent("x", 4, StatePart("h", 4, "4"))), 1, (), "1 of 2 layers"),
         ((LayerDescription(kind="attention", name="third order", width=16),), 1, (), "not by the softmax"),
+        ((LayerDescription(kind="attention", name="third order", width=16, count=2),), 1, (), "not all of them"),
     ],
 )
 def test_which_bounds_apply(layers, passes, classes, word):
@@ -155,6 +173,19 @@ def test_which_bounds_apply(layers, passes, classes, word):
     limits = capacity(model, only=("index-lookup", "inequality")).limits
     assert {limit.model for limit in limits if limit.scope == "model"} == set(classes)
     assert any(limit.scope == "one layer alone" for limit in limits) == (word == "13.1")
+
+
+def test_graph_transformers_of_any_depth_are_bounded():
+    """2N·LHm·p bits cross for each head and layer, at the largest head of all; ⌊N/3⌋² are needed (SHT23)."""
+    wide = LayerDescription(kind="graph-attention", name="graph", width=16, heads=2, head_width=8, count=2)
+    narrow = LayerDescription(kind="graph-attention", name="graph", width=4, heads=1, head_width=4)
+    model = ModelDescription(name="x", family="x", layers=(wide, narrow))
+    classes, reason = which_bounds(model)
+    assert classes == ("graph-transformer",)
+    assert "all its 3 layers" in reason
+    (limit,) = capacity(model, precision=16).limits
+    longest = max(n for n in range(3, 20_000) if (n // 3) ** 2 <= 2 * n * 3 * 2 * 8 * 16)
+    assert (limit.task, limit.longest, limit.scope) == ("directed-3-cycle", longest, "model")
 
 
 def limits_of(found, scope="model"):

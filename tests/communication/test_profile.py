@@ -14,7 +14,7 @@ from tools.smallest import cheapest_protocol
 from separatrix.communication.partition import of_positions
 from separatrix.communication.profile import ProfileOptions, as_record, parse_alphabet, profile
 from separatrix.communication.profile import sparse as sparse_module
-from separatrix.communication.profile.automaton import SmallestAutomaton, smallest_automaton
+from separatrix.communication.profile.automaton import SmallestAutomaton, commuting_transformations, smallest_automaton
 from separatrix.communication.profile.automaton import _agrees as agrees
 from separatrix.communication.profile.examples import balanced, equal_halves, majority, parity, repeats, running_sum
 from separatrix.communication.profile.growth import fit_growth
@@ -300,10 +300,57 @@ def test_weighted_thresholds_are_found_and_parity_is_not():
         ("linear", [2 ** (n // 2) for n in range(1, 13)]),
         ("linear", [2**n + 1 if n % 2 == 0 else 1 for n in range(1, 13)]),
         ("unknown", [1, 2]),
+        # A rise that came to rest, and staircases, whose last step is no such rest.
+        ("constant", [2, 2, 2, 2, 3, 4, 5, 5, 5, 5, 5, 5]),
+        ("constant", [1, 2, 4, 8, 16, 32, 32, 1, 32]),
+        ("logarithmic", [(n + 6) // 3 for n in range(1, 15)]),
+        ("logarithmic", [n + 1 for n in range(1, 11)] + [11, 11]),
     ],
 )
 def test_growth_is_named(law, counts):
     assert fit_growth(range(1, len(counts) + 1), counts).law == law
+
+
+@pytest.mark.parametrize(("modulus", "first"), [(3, 7), (5, 8), (7, 12)])
+def test_counting_modulo_a_number_is_constant_once_an_automaton_is_found(modulus, first):
+    """Up to the first length the counts are those of an ever-growing counter, and only their error is a warning."""
+    for length in range(7, 13):
+        found = profile("counts", lambda x: sum(x) % modulus == 0, length)
+        assert found.automaton is not None
+        assert found.automaton.exact == (length >= first)
+        laws = {found.state_growth.law, found.communication_growth.law}
+        if length >= first:
+            assert laws == {"constant"}
+            assert found.state_growth.best is not None
+            assert found.state_growth.best.formula() == f"{math.log2(modulus):.2f}"
+            assert all(each.state_bits == math.ceil(math.log2(modulus)) for each in found.extrapolations)
+        else:
+            assert "linear" not in laws
+            best = found.state_growth.best
+            assert best is None or best.error > 0.4
+
+
+def test_growth_that_goes_on_is_not_called_constant():
+    for length in range(7, 13):
+        found = profile("majority", majority, length)
+        assert (found.state_growth.law, found.communication_growth.law) == ("logarithmic", "logarithmic")
+        assert found.state_growth.best is not None
+        assert found.state_growth.best.formula() == "log2(1.50 + 0.500·N)"
+    for length in (8, 9, 10):
+        found = profile("equal", lambda x: len(x) % 2 == 0 and x[: len(x) // 2] == x[len(x) // 2 :], length)
+        assert (found.state_growth.law, found.communication_growth.law) == ("linear", "linear")
+
+
+def test_symbols_that_commute_bound_every_partition():
+    table = [numpy.bitwise_count(numpy.arange(2**n)).astype(numpy.int64) % 5 for n in range(11)]
+    sums = smallest_automaton(table, 2)
+    assert sums is not None
+    assert commuting_transformations(sums) == 5
+    order = profile("last", lambda x: x[-1], 6).automaton
+    assert order is not None
+    assert order.exact
+    assert commuting_transformations(order) is None
+    assert commuting_transformations(replace(sums, exact=False)) is None
 
 
 def test_close_fits_are_admitted():

@@ -1,7 +1,10 @@
 """What a user's function may look like, and everything that it can do wrong."""
 
 import itertools
+import signal
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy
 import pytest
@@ -15,6 +18,7 @@ from separatrix.communication.profile import (
     profile,
 )
 from separatrix.communication.profile.function import NotDeterministicError, probe
+from separatrix.communication.profile.guard import Allowance
 from separatrix.communication.profile.limits import check_limits, estimate, largest_fitting
 from separatrix.communication.profile.table import InputChunks, Numbering, tabulate, widened
 from separatrix.errors import SeparatrixError
@@ -107,6 +111,12 @@ def late(x):
         (Stateful(), ["not deterministic"]),
         (late, ["KeyError", "surprise", "(1, 0, 1, 1, 0, 1, 0, 0, 1)"]),
         (lambda x: numpy.random.default_rng().random() < 0.5, ["not deterministic"]),
+        (lambda x: 1 / (sum(x) - 9) > 0, ["ZeroDivisionError", "(1, 1, 1, 1, 1, 1, 1, 1, 1)"]),
+        (lambda x: 5 % (sum(x) - 9) == 3, ["ZeroDivisionError", "(1, 1, 1, 1, 1, 1, 1, 1, 1)"]),
+        (lambda x: 1 / (sum(x) - 8 - x[0]) > 0, ["ZeroDivisionError", "(1, 1, 1, 1, 1, 1, 1, 1, 1)"]),
+        (lambda x: 1 / (x.sum(axis=1) - 9) > 0, ["divide by zero", "(1, 1, 1, 1, 1, 1, 1, 1, 1)", "numpy.errstate"]),
+        (lambda x: 1 / (x.sum() - 9) > 0, ["divide by zero", "(1, 1, 1, 1, 1, 1, 1, 1, 1)", "numpy.errstate"]),
+        (lambda x: numpy.exp(500 * x.sum(axis=1)) > 1, ["overflow", "numpy.errstate"]),
         (lambda x: (x.sum(axis=1) % 2) * 0.5, ["AttributeError"]),
     ],
 )
@@ -118,6 +128,59 @@ def test_functions_that_go_wrong_end_in_one_line(function, words):
     assert "mine" in message
     for word in words:
         assert word in message
+
+
+def test_arrays_are_the_form_where_tuples_fail_for_want_of_an_array():
+    """Inputs that begin with 0 never reach what a tuple has not."""
+    assert probe("rows", lambda x: bool(x[0]) and x.sum() > 2, parse_alphabet("2"), 6).mode == "rows"
+
+
+def test_a_function_may_divide_by_zero_on_purpose():
+    def inverse(x):
+        with numpy.errstate(divide="ignore"):
+            return 1 / (x.sum(axis=1) - 3) > 0
+
+    assert profile("inverse", inverse, 6).function.mode == "arrays"
+    assert profile("tiny", lambda x: numpy.exp(-2000.0 * x.sum(axis=1)) == 0, 4).residuals.most == 2
+
+
+@pytest.mark.parametrize("stubborn", [False, True])
+def test_a_function_that_does_not_end_is_stopped(stubborn):
+    def endless(x):
+        while sum(x) == 3:
+            try:
+                while True:
+                    pass
+            except Exception:
+                if not stubborn:
+                    raise
+        return 1
+
+    before = signal.getsignal(signal.SIGALRM)
+    with pytest.raises(SeparatrixError, match=r"endless was still running when --max-time was over, on \([01, ]+\)"):
+        profile("endless", endless, 6, options=ProfileOptions(limits=Limits(seconds=0.3)))
+    assert signal.getsignal(signal.SIGALRM) is before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_time_that_is_over_between_two_calls_is_one_line_too():
+    with pytest.raises(SeparatrixError, match="still being called"), Allowance(0.02).spending():
+        time.sleep(5)
+
+
+def test_other_threads_have_no_timer():
+    """Signals reach the main thread alone; there the limit is only estimated."""
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(profile, "parity", lambda x: sum(x) % 2, 5).result().residuals.most == 2
+
+
+def test_modules_of_the_current_folder_are_found(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "module_of_mine.py").write_text("def first(x): return x[0]\n")
+    before = list(sys.path)
+    name, function = load_function("module_of_mine:first")
+    assert (name, function((1, 0))) == ("module_of_mine:first", 1)
+    assert sys.path == before
 
 
 def test_a_function_that_remembers_is_caught_after_all_inputs():
@@ -190,6 +253,13 @@ def test_files_that_cannot_be_used_end_in_one_line(tmp_path, monkeypatch, target
     assert "\n" not in str(error.value)
     for word in words:
         assert word in str(error.value)
+
+
+def test_a_file_may_take_its_folder_off_the_path_itself(tmp_path):
+    before = list(sys.path)
+    (tmp_path / "tidy.py").write_text("import sys\nsys.path.pop(0)\ndef f(x): return 1\n")
+    assert load_function(f"{tmp_path / 'tidy.py'}:f")[1]((0,)) == 1
+    assert sys.path == before
 
 
 def test_too_large_is_said_before_anything_is_called():

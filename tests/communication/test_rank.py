@@ -85,6 +85,15 @@ def test_rank_of_deficient_matrices_is_proved_by_primes():
     assert product > 1 << minor_bits(pack(values).distinct.matrix.dense(), rank.lower + 1)
 
 
+def test_no_more_primes_are_used_than_the_bound_on_minors_asks_for():
+    """Rows of two ones among 2k columns have rank 2k - 1; at k = 17 one prime above 2^19 is enough."""
+    ones = numpy.eye(17, dtype=int)
+    rank = rational_rank(pack(numpy.array([[*left, *right] for left in ones for right in ones])))
+    assert (rank.lower, rank.upper, rank.why_at_most) == (33, 33, "primes")
+    assert len(rank.moduli) == 1
+    assert rank.moduli[0] > 1 << 19
+
+
 def test_without_work_the_rank_is_an_interval():
     rank = rational_rank(pack(low_rank(3, 40, 6)), work=0)
     assert not rank.exact

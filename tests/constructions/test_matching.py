@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from separatrix.arithmetic import FixedPoint, arithmetic_named
 from separatrix.constructions import Built, Options, constructions
+from separatrix.constructions.exponents import least_exponent
 from separatrix.constructions.theorems._dummy import (
     TABLE_BITS,
     beside,
     circle_scale,
     cosines,
-    exponent_for,
     ones,
     partners,
     scale_of,
@@ -177,7 +177,7 @@ def test_bad_requests_end_in_one_line():
         with pytest.raises(SeparatrixError) as caught:
             constructions()[name].build(4, options)
         assert "\n" not in str(caught.value)
-    with pytest.raises(SeparatrixError, match="starts at length 3"):
+    with pytest.raises(SeparatrixError, match="directed-3-cycle has no network of length 2; choose 3 to"):
         constructions()["directed-3-cycle"].build(2)
 
 
@@ -233,8 +233,8 @@ def test_circle_scores_are_whole(entries, modulus):
 
 
 def test_small_pieces():
-    assert exponent_for(2, 256) == 8
-    assert exponent_for(1024, 5) == 2
+    assert least_exponent(2, 256) == 8
+    assert least_exponent(1024, 5) == 2
     rows = ones(5).rows(numpy.arange(5), FixedPoint(4, 2))
     assert rows.tolist() == [[16]] * 5
     with pytest.raises(SeparatrixError, match="different denominators"):

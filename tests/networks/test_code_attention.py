@@ -22,7 +22,7 @@ from separatrix.networks import (
     exact,
     identity,
 )
-from separatrix.networks.code_attention import CodeQueries, code_queries
+from separatrix.networks.code_attention import code_queries, code_scores
 from separatrix.networks.evaluate import embedded, weights_of
 
 
@@ -92,8 +92,8 @@ GENERATOR = numpy.array([[1, 0, 1], [0, 1, 1]], dtype=numpy.uint8)
 
 
 def test_scores_are_sums_over_columns():
-    code = CodeQueries(numpy.array([0]), 4, numpy.array([1, 2]), identity(2), identity(2))
-    assert code.scores(numpy.array([5, 7]), numpy.array([-5, -7])).tolist() == [12, 2, -2, -12]
+    generator = numpy.eye(2, dtype=numpy.uint8)
+    assert code_scores(generator, numpy.array([5, 7]), numpy.array([-5, -7])).tolist() == [12, 2, -2, -12]
 
 
 @pytest.mark.parametrize("what", ["mask", "leftmost", "other code", "moved keys", "mixed coordinates", "too large"])

@@ -15,7 +15,7 @@ from separatrix.tasks import Examples, draws_from, tasks
 from separatrix.tasks.arrays import distinct_integers, first_true, integers, random_order
 from separatrix.tasks.parameters import with_text_parameters
 from separatrix.tasks.space import Space, cells, constant, subsets
-from separatrix.tasks.vocabulary import Symbols, Vocabulary, letters
+from separatrix.tasks.vocabulary import Symbols, Vocabulary, alphabet_of
 from tests.tasks.statistics import assert_counts_follow
 
 
@@ -31,14 +31,14 @@ def test_every_token_writes_to_a_text_that_reads_back(sizes):
 
 
 def test_tokens_and_texts_outside_are_refused():
-    vocabulary = Vocabulary((letters("letters", 3), Symbols("numbers", 5, prefix="#", first=1)))
+    vocabulary = Vocabulary((alphabet_of(3), Symbols("numbers", 5, prefix="#", first=1)))
     for token in (-1, 8):
         with pytest.raises(SeparatrixError, match=f"token {token}"):
             vocabulary.write(token)
     for text in ("d", "#0", "#6", "#01", "#", "1", ""):
         with pytest.raises(SeparatrixError, match="not a symbol"):
             vocabulary.read(text)
-    assert vocabulary.in_words() == "letters: a b c; numbers: #1 … #5 (5)"
+    assert vocabulary.in_words() == "symbols: a b c; numbers: #1 … #5 (5)"
 
 
 def test_space_counts_and_walks_through_everything_once():

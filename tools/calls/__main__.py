@@ -13,13 +13,15 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, seed, settings, strategies
 from tools.calls.generated import calls, verbs
 from tools.calls.sandbox import Outcome, Output, call, contents, furnish
-from tools.pages import fill_section
+from tools.pages import fill_section, keep, markdown_table
 
 from separatrix.cli.limits import parse_bytes
 from separatrix.errors import SeparatrixError
@@ -139,19 +141,18 @@ def _remove(folder: Path) -> None:
     shutil.rmtree(folder)
 
 
-def table(made: Campaign, count: int, number: int, seconds: float) -> str:
-    """The campaign as Markdown."""
-    kinds = ("0", "1", "2", "interrupted")
-    total = sum(sum(each.values()) for each in made.endings.values())
-    said = f"`python -m tools.calls --count {count} --seed {number}`, {seconds:.0f} s"
-    rows = [f"Of {total} calls ({said}), {len(made.broken)} broke the contract.", ""]
-    rows += [
-        "| verb | calls | exit 0 | exit 1 | exit 2 | interrupted after a while |",
-        "|---|---:|---:|---:|---:|---:|",
+def page(record: Mapping[str, Any]) -> str:
+    """The section of the page, from the record of a campaign."""
+    kinds = {"0": "exit 0", "1": "exit 1", "2": "exit 2", "interrupted": "interrupted after a while"}
+    rows = [
+        [verb, sum(endings.values()), *(endings.get(kind, 0) for kind in kinds)]
+        for verb, endings in sorted(record["endings"].items())
     ]
-    for verb, endings in sorted(made.endings.items()):
-        rows.append(f"| {verb} | {sum(endings.values())} | {' | '.join(str(endings[kind]) for kind in kinds)} |")
-    return "\n".join(rows)
+    said = f"`python -m tools.calls --count {record['count']} --seed {record['seed']}`, {record['seconds']:.0f} s"
+    return (
+        f"Of {sum(row[1] for row in rows)} calls ({said}), {record['broken']} broke the contract.\n\n"
+        + markdown_table(["verb", "calls", *kinds.values()], rows)
+    )
 
 
 def main() -> int:
@@ -167,8 +168,16 @@ def main() -> int:
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         made = campaign(given_options.count, given_options.seed, given_options.seconds, Path(folder))
-    text = table(made, given_options.count, given_options.seed, time.monotonic() - started)
+    record = {
+        "count": given_options.count,
+        "seed": given_options.seed,
+        "seconds": round(time.monotonic() - started, 1),
+        "broken": len(made.broken),
+        "endings": made.endings,
+    }
+    text = page(record)
     if given_options.write:
+        keep(PAGE_SECTION, record, given_options.write)
         fill_section(given_options.write, PAGE_SECTION, text)
     print(text)
     for outcome, found in made.broken:

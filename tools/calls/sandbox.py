@@ -14,7 +14,7 @@ import sqlite3
 import sys
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,14 +110,16 @@ def contents(folder: Path) -> dict[str, str]:
     }
 
 
-def call(arguments: Sequence[str], folder: Path, output: Output, seconds: float) -> Outcome:
-    """Make one call inside ``folder``; its outputs go to files beside it."""
+def call(
+    arguments: Sequence[str], folder: Path, output: Output, seconds: float, main: Callable[[], object] = cli.main
+) -> Outcome:
+    """Make one call inside ``folder``; its outputs go to files beside it. ``main`` is what a call runs."""
     out, err = folder.with_name("out"), folder.with_name("err")
     started = time.monotonic()
     sys.stdout.flush()
     child = os.fork()
     if child == 0:
-        _live(arguments, folder, output, out, err)
+        _live(arguments, folder, output, out, err, main)
     interrupted, deadline = False, started + seconds
     while True:
         ended, status, usage = os.wait4(child, os.WNOHANG)
@@ -136,7 +138,9 @@ def call(arguments: Sequence[str], folder: Path, output: Output, seconds: float)
     )  # fmt: skip
 
 
-def _live(arguments: Sequence[str], folder: Path, output: Output, out: Path, err: Path) -> None:
+def _live(
+    arguments: Sequence[str], folder: Path, output: Output, out: Path, err: Path, main: Callable[[], object]
+) -> None:
     """The child: everything from here to its end is the call."""
     code = 70
     try:
@@ -159,7 +163,7 @@ def _live(arguments: Sequence[str], folder: Path, output: Output, out: Path, err
         gc.callbacks.clear()  # of the parent's, which would be interrupted in the call's place
         signal.signal(signal.SIGINT, signal.default_int_handler)
         sys.argv = ["separatrix", *arguments]
-        cli.main()
+        main()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 70
     except BaseException:  # what escapes is what a user would see

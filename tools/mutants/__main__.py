@@ -22,33 +22,57 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.progress import track
 from tools.mutants.campaign import CASES, KINDS, LONGER, Campaign
 from tools.mutants.changes import BOUND
 from tools.mutants.judging import DEFECTS, OUTCOMES, SAMPLED, Judged
-from tools.pages import fill_section
+from tools.pages import fill_section, keep, markdown_table
 
 MARK = "mutants"
-Counts = Counter[tuple[str, str]]
+Counts = dict[str, Counter[str]]
+"""How often each outcome was found, by the kind of change."""
 
 
-def table(found: Counts, kinds: Sequence[str], outcomes: dict[str, str]) -> str:
+def table(found: Mapping[str, Mapping[str, int]], outcomes: dict[str, str]) -> str:
     """The table in Markdown, one row a kind; ``outcomes`` are headings by outcome."""
-    rows = [f"| changed | mutants | {' | '.join(outcomes.values())} |", "|---|" + "---:|" * (1 + len(outcomes))]
-    for kind in (*kinds, "all"):
-        counts = [sum(n for (k, o), n in found.items() if kind in (k, "all") and o == each) for each in outcomes]
-        rows.append(f"| {kind} | {sum(counts)} | {' | '.join(map(str, counts))} |")
-    return "\n".join(rows)
+    rows = {kind: [counts.get(each, 0) for each in outcomes] for kind, counts in found.items()}
+    rows["all"] = [sum(column) for column in zip(*rows.values(), strict=True)]
+    return markdown_table(
+        ["changed", "mutants", *outcomes.values()], [[kind, sum(counts), *counts] for kind, counts in rows.items()]
+    )
+
+
+def page(record: Mapping[str, Any]) -> str:
+    """The section of the page, from the record of a campaign."""
+    short, longer = record["short"], record["longer"]
+    wrong = [sum(counts.get(DEFECTS[0], 0) for counts in part["found"].values()) for part in (short, longer)]
+    sampled = {each: each for each in OUTCOMES if each != "left open"} | {
+        "still right, accepted": f"accepted, right on {longer['samples']} samples",
+        "rejected": "rejected or not decided",
+    }
+    return "\n\n".join(
+        [
+            f"Of {short['count']} mutants of {short['networks']} certified networks, {wrong[0]} were wrongly accepted. "
+            f"Methods were asked {short['asked']} times, each by itself. (`python -m tools.mutants --seed "
+            f"{record['seed']}`, {record['seconds']:.0f} s of one core with the second table.)",
+            table(short["found"], {each: each for each in OUTCOMES}),
+            "At longer lengths (N = 8 to 64, where there are too many inputs to try all) "
+            f"{longer['count']} mutants of {longer['networks']} networks were compared with sampled inputs. "
+            f"That is evidence and no proof; {wrong[1]} were seen to be wrongly accepted.",
+            table(longer["found"], sampled),
+        ]
+    )
 
 
 def attack(campaign: Campaign, count: int, kinds: Sequence[str], what: str) -> tuple[Counts, int, list[str]]:
     """Outcomes by kind, how often a method was asked, and defects in words."""
-    found, asked, defects = Counts(), 0, list[str]()
+    found, asked, defects = Counts({kind: Counter() for kind in kinds}), 0, list[str]()
     for kind, changed, each in track(campaign.run(count, kinds), what, total=count, transient=True):
-        found[kind, each.outcome] += 1
+        found[kind][each.outcome] += 1
         asked += each.methods
         if is_defect(each):
             defects.append(f"{kind}: {changed}: {each.outcome}: {each.defect}")
@@ -78,27 +102,17 @@ def main() -> int:
         longer = Campaign(Path(folder), arguments.seed, LONGER, longer=True) if long else campaign
         evidence, _, more = attack(longer, arguments.longer if long else 0, long, "longer mutants")
     seconds = time.process_time() - started
-    wrong = [sum(n for (_, o), n in each.items() if o == DEFECTS[0]) for each in (found, evidence)]
-    shown = {each: each for each in OUTCOMES}
-    sampled = {each: each for each in OUTCOMES if each != "left open"} | {
-        "still right, accepted": f"accepted, right on {SAMPLED} samples",
-        "rejected": "rejected or not decided",
+    record = {
+        "seed": arguments.seed,
+        "seconds": round(seconds, 1),
+        "short": {"count": arguments.count, "networks": len(CASES), "asked": asked, "found": found},
+        "longer": {"count": arguments.longer, "networks": len(LONGER), "samples": SAMPLED, "found": evidence},
     }
-    text = "\n\n".join(
-        [
-            f"Of {arguments.count} mutants of {len(CASES)} certified networks, {wrong[0]} were wrongly accepted. "
-            f"Methods were asked {asked} times, each by itself. (`python -m tools.mutants --seed {arguments.seed}`, "
-            f"{seconds:.0f} s of one core with the second table.)",
-            table(found, short, shown),
-            "At longer lengths (N = 8 to 64, where there are too many inputs to try all) "
-            f"{arguments.longer} mutants of {len(LONGER)} networks were compared with sampled inputs. "
-            f"That is evidence and no proof; {wrong[1]} were seen to be wrongly accepted.",
-            table(evidence, long, sampled),
-        ]
-    )
+    text = page(record)
     print(text)
     print("\n".join([*defects, *more]), file=sys.stderr)
     if arguments.write:
+        keep(MARK, record, arguments.write)
         fill_section(arguments.write, MARK, text)
     return 1 if defects or more else 0
 

@@ -53,7 +53,7 @@ def plain(answers: Any) -> list[Any]:
 def few_enough(claim: Claim) -> bool:
     """Whether all inputs can be tried."""
     most = MOST_IN_BALLS if isinstance(claim.arithmetic, Balls) else MOST_INPUTS
-    return claim.task.small_enough(claim.length) and claim.task.count(claim.length) <= most
+    return claim.task.listable(claim.length) and claim.task.count(claim.length) <= most
 
 
 def is_right(network: AnyNetwork, claim: Claim) -> bool | None:

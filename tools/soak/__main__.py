@@ -14,11 +14,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tools.pages import fill_section
+from tools.pages import fill_section, keep, markdown_table
 from tools.soak.campaigns import Outcome, Soak, available_executors, timed
 from tools.soak.commands import MODELS, sweep_file
 from tools.soak.disk import private_mounts
@@ -28,6 +28,8 @@ from separatrix.provenance import versions
 
 CAMPAIGNS = ("kills", "together", "clock", "disk")
 HEADINGS = ("campaign", "what was done", "times", "runs", "lost", "twice", "different", "left behind", "seconds")
+LOGGED = ("undisturbed", "kill", "last")
+"""Events of which the log of the kills tells."""
 
 
 def disk(folder: Path, stride: int, tell: Callable[..., None]) -> Outcome:
@@ -56,29 +58,22 @@ def disk(folder: Path, stride: int, tell: Callable[..., None]) -> Outcome:
     return found
 
 
-def table(outcomes: list[Outcome]) -> str:
-    """The table in Markdown."""
-    rows = [f"| {' | '.join(HEADINGS)} |", "|---|---|" + "---:|" * (len(HEADINGS) - 2)]
-    for each in outcomes:
-        cells = (each.name, each.what, each.disturbances, *each.damage.numbers(), f"{each.seconds:.0f}")
-        rows.append(f"| {' | '.join(map(str, cells))} |")
-    return "\n".join(rows)
-
-
-def page(outcomes: list[Outcome], command: str) -> str:
-    """The section of the page: how it was made, the table, and what went wrong, if anything."""
-    made = ", ".join(f"{name} {number}" for name, number in versions().items() if name != "python-flint")
-    wrong = [f"- {each.name}: {reason}" for each in outcomes for reason in each.wrong]
+def page(record: Mapping[str, Any]) -> str:
+    """The section of the page, from the record of the campaigns: how it was made, the table, and what went wrong."""
+    made = ", ".join(f"{name} {number}" for name, number in record["versions"].items() if name != "python-flint")
+    fields = ("campaign", "what", "disturbances", "runs", "lost", "twice", "different", "left_behind")
+    rows = [[*(each[name] for name in fields), f"{each['seconds']:.0f}"] for each in record["outcomes"]]
+    wrong = [f"- {each['campaign']}: {reason}" for each in record["outcomes"] for reason in each["wrong"]]
     ending = "\n".join(["What went wrong:", "", *wrong]) if wrong else "Every ending was a good one."
-    return f"Made by `{command}` with {made}.\n\n{table(outcomes)}\n\n{ending}"
+    return f"Made by `{record['command']}` with {made}.\n\n{markdown_table(HEADINGS, rows, left=2)}\n\n{ending}"
 
 
-def log_of(events: list[dict[str, Any]], command: str) -> str:
+def log_of(record: Mapping[str, Any]) -> str:
     """The kills as a table, with what was recorded after each."""
-    whole = next(each for each in events if each["happened"] == "undisturbed")
+    whole = next(each for each in record["events"] if each["happened"] == "undisturbed")
     rows = ["| kill | executor | killed | after, s | exit code | runs recorded |", "|---:|---|---|---:|---:|---|"]
     number = 0
-    for each in events:
+    for each in record["events"]:
         if each["happened"] == "kill":
             number += 1
             cells = (number, each["executor"], each["victim"], each["after"], each["code"], each["recorded"])
@@ -88,8 +83,8 @@ def log_of(events: list[dict[str, Any]], command: str) -> str:
             same = "all equal the undisturbed ones, bit for bit" if not bad else f"{each['damage'][1:]} damaged"
             rows.append(f"| – | local | not killed | – | {each['code']} | {each['recorded']}: {same} |")
     return (
-        f"Made by `{command}`: a sweep of {whole['runs']} runs that takes {whole['seconds']:.1f} s undisturbed.\n\n"
-        + "\n".join(rows)
+        f"Made by `{record['command']}`: a sweep of {whole['runs']} runs that takes {whole['seconds']:.1f} s "
+        "undisturbed.\n\n" + "\n".join(rows)
     )
 
 
@@ -129,15 +124,19 @@ def main() -> int:
         if "disk" in wanted:
             outcomes.append(disk(folder, given.stride, tell))
     passed = all(each.passed for each in outcomes)
+    told = {"command": command, "versions": versions()}
+    record = {"passed": passed, "outcomes": [each.as_dict() for each in outcomes], **told}
     if given.json:
-        found = {"passed": passed, "outcomes": [each.as_dict() for each in outcomes], "events": events}
-        print(json.dumps({**found, "command": command, "versions": versions()}))
+        print(json.dumps({**record, "events": events}))
     else:
-        print(page(outcomes, command))
+        print(page(record))
     if given.write:
-        fill_section(given.write, "soak", page(outcomes, command))
+        keep("soak", record, given.write)
+        fill_section(given.write, "soak", page(record))
     if given.log:
-        fill_section(given.log, "kill log", log_of(events, command))
+        log = {**told, "events": [each for each in events if each["happened"] in LOGGED]}
+        keep("kill-log", log, given.log)
+        fill_section(given.log, "kill log", log_of(log))
     return 0 if passed else 1
 
 

@@ -16,13 +16,13 @@ takes all.
 from separatrix.arithmetic.balls import Balls
 from separatrix.arithmetic.fixed_point import FixedPoint
 from separatrix.arithmetic.floating import FLOATING_FORMATS, Floating
-from separatrix.arithmetic.integers import Rounding
 from separatrix.arithmetic.interface import (
     Arithmetic,
     Axis,
     BooleanArray,
     Products,
     RawArray,
+    Rounding,
     Shape,
     UndecidedError,
     Values,

@@ -14,6 +14,13 @@ from separatrix.arithmetic.integers import Grid
 from separatrix.arithmetic.interface import RawArray
 from separatrix.arithmetic.wide_integers import WORD
 
+SPARE_BITS = 32
+"""What the first balls carry beyond the bits of a result: few values are left for a second round."""
+LARGEST_TABLE = 1 << 22
+"""Entries of a table that holds a range of exponentials at most."""
+PER_VALUE = 16
+"""So many entries of such a table cost about as much as finding one value among the others by a search."""
+
 
 def exp_rounded(array: RawArray, grid: Grid) -> RawArray:
     """Compute the saturated rounding of scale · exp(v / scale), elementwise, once per distinct v.
@@ -26,13 +33,27 @@ def exp_rounded(array: RawArray, grid: Grid) -> RawArray:
     clipped = np.minimum(np.maximum(array.reshape(-1), first), last)
     if max(-first, last) < WORD:
         clipped = clipped.astype(np.int64)
+    lowest = int(clipped.min(initial=last))
+    span = int(clipped.max(initial=first)) - lowest + 1
+    if clipped.dtype == np.int64 and 0 < span <= min(LARGEST_TABLE, PER_VALUE * clipped.size):
+        # Many values in a short range: a table of the range is several times quicker than a search.
+        seen = np.zeros(span, dtype=np.bool_)
+        seen[clipped - lowest] = True
+        distinct = np.flatnonzero(seen)
+        table = np.zeros(span, dtype=array.dtype)
+        table[distinct] = _results((distinct + lowest).tolist(), first, last, grid)
+        return table[clipped - lowest].reshape(array.shape)
     distinct = np.unique(clipped)
-    values: list[int] = distinct.tolist()
+    results = np.array(_results(distinct.tolist(), first, last, grid), dtype=array.dtype)
+    # Looking places up is several times quicker than having them sorted along.
+    return results[np.searchsorted(distinct, clipped)].reshape(array.shape)
+
+
+def _results(values: list[int], first: int, last: int, grid: Grid) -> list[int]:
+    """The saturated rounding for each value from ``first`` to ``last``, where nothing changes any more."""
     between = _exponentials([value for value in values if first < value < last and value], grid)
     between[0] = grid.scale
-    results = [between.get(value, 0 if value < 0 else grid.limit) for value in values]
-    # Looking places up is several times quicker than having them sorted along.
-    return np.array(results, dtype=array.dtype)[np.searchsorted(distinct, clipped)].reshape(array.shape)
+    return [between.get(value, 0 if value < 0 else grid.limit) for value in values]
 
 
 def _rounds_to_zero_below(scale: int) -> int:
@@ -53,8 +74,8 @@ def _exponentials(values: list[int], grid: Grid) -> dict[int, int]:
     """Round scale · exp(v / scale) for each v ≠ 0, with more bits for those that the bits so far leave open."""
     rounded: dict[int, int] = {}
     half = arb(0.5) if grid.rounding == "nearest" else arb(0)
-    # Results have at most about twice the scale's bits; 32 more leave few values for a second round.
-    precision = 2 * grid.scale.bit_length() + 32
+    # Results have at most about twice the scale's bits.
+    precision = 2 * grid.scale.bit_length() + SPARE_BITS
     while values:
         with ctx.workprec(precision):
             scale = arb(grid.scale)

@@ -31,13 +31,14 @@ import numpy.typing as npt
 from separatrix.arithmetic import integers
 from separatrix.arithmetic.exact_values import exact_ratios, value_array
 from separatrix.arithmetic.exponential import exp_rounded
-from separatrix.arithmetic.integers import Grid, Rounding, divide_rounding, magnitude, saturate
+from separatrix.arithmetic.integers import Grid, divide_rounding, magnitude, saturate
 from separatrix.arithmetic.interface import (
     Arithmetic,
     Axis,
     BooleanArray,
     Products,
     RawArray,
+    Rounding,
     Values,
     check_integer,
     check_matmul_shapes,
@@ -136,6 +137,10 @@ class FixedPoint(Arithmetic):
     @property
     def dtype(self) -> np.dtype[Any]:
         """int64 while sums of two numbers stay inside it, Python ints beyond."""
+        return self._dtype
+
+    @cached_property
+    def _dtype(self) -> np.dtype[Any]:
         return np.dtype(np.int64) if self._grid.limit < integers.OPERAND else np.dtype(object)
 
     @cached_property

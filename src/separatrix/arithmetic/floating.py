@@ -42,6 +42,7 @@ from separatrix.arithmetic.interface import (
 from separatrix.errors import SeparatrixError, UnknownNameError
 
 FLOATING_FORMATS = ("float64", "float32", "bfloat16", "float16", "float8_e4m3fn", "float8_e5m2")
+"""The formats by name, as numpy and ml_dtypes call them."""
 
 
 @final

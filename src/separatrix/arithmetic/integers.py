@@ -14,17 +14,16 @@ No float occurs in this file.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from separatrix.arithmetic import wide_integers
-from separatrix.arithmetic.interface import Axis, RawArray
+from separatrix.arithmetic.interface import Axis, RawArray, Rounding
 from separatrix.arithmetic.wide_integers import WORD
-
-Rounding: TypeAlias = Literal["down", "nearest"]
 
 BLOCK = 1 << 16
 """Scalar products made at a time in a matrix product: a few arrays of so many int64 stay in cache."""
@@ -38,6 +37,14 @@ SPARSE = 4
 VERY_SPARSE = 64
 """A matrix with at most one entry in so many that is not 0 is multiplied row by row even where that needs no rounding.
 """
+WORTH_A_ROW = 20_000
+"""Products for each row of a sparse matrix from which on touching its entries alone repays the loop over its rows."""
+
+LARGE = 1 << 12
+"""From so many numbers on they are clipped in one pass."""
+
+LONG_ROW = 32
+"""From so many terms on sums of products are quicker than numpy's product of integer matrices."""
 
 WIDEST_SCALE = 1 << 56
 """The wide product takes 63 − bits(scale) bits per step; from here on Python ints are as quick."""
@@ -67,7 +74,10 @@ def saturate(array: Any, limit: int) -> Any:
     if isinstance(array, int):
         # numpy hands out a plain int for an object array without axes, and would put it back into 64 bits.
         return max(-limit, min(limit, array))
-    return np.minimum(np.maximum(array, -limit), limit)
+    if array.size < LARGE:
+        return np.minimum(np.maximum(array, -limit), limit)
+    # One pass instead of two, without an array in between; but it takes longer to begin.
+    return np.clip(array, -limit, limit)
 
 
 def divide_rounding(numerator: Any, denominator: Any, rounding: Rounding) -> Any:
@@ -126,13 +136,10 @@ def matmul_of_rounded_products(left: RawArray, right: RawArray, grid: Grid) -> R
     blocks = _product_blocks(left, right, math.prod(shape), grid)
     largest = min(magnitude(left) * magnitude(right) // grid.scale + 1, grid.limit)
     if left.dtype == object or largest * inner < WORD:
-        total = np.zeros(shape, dtype=left.dtype)
         if right.ndim == 2 and SPARSE * np.count_nonzero(right) <= right.size:
             # Matrices that pick coordinates are nearly all zeros, and products with 0 are 0 however they are rounded.
-            for place in np.flatnonzero(right.any(axis=1)):
-                kept = np.flatnonzero(right[place])
-                total[..., kept] += multiply_rounded(left[..., place, None], right[place, kept], grid)
-            return saturate(total, grid.limit)
+            return saturate(_matmul_row_by_row(left, right, partial(multiply_rounded, grid=grid)), grid.limit)
+        total = np.zeros(shape, dtype=left.dtype)
         for products in blocks:
             total += products.sum(axis=-2)
         return saturate(total, grid.limit)
@@ -173,25 +180,35 @@ def _matmul_of_whole_numbers(left: RawArray, right: RawArray, grid: Grid) -> Raw
     quicker than rounding each scalar product. None when the case does not apply.
     """
     is_object = left.dtype == object
-    multiply = wide_integers.matmul_of_python_ints if is_object else np.matmul
+    multiply = wide_integers.matmul_of_python_ints if is_object else _matmul_in_words
     for whole, other, left_is_whole in ((left, right, True), (right, left, False)):
         largest = magnitude(whole) // grid.scale * magnitude(other)
         fits = largest <= grid.limit and (is_object or largest * left.shape[-1] < WORD)
-        if fits and not (whole % grid.scale).any():
-            units = whole // grid.scale
+        if not fits:
+            continue
+        units = whole // grid.scale
+        # numpy divides by one number many times quicker than it takes remainders.
+        if not (units * grid.scale != whole).any():
             factors = (units, other) if left_is_whole else (other, units)
-            if not is_object and right.ndim == 2 and VERY_SPARSE * np.count_nonzero(right) <= right.size:
-                return saturate(_matmul_row_by_row(*factors), grid.limit)
+            sparse = right.ndim == 2 and VERY_SPARSE * np.count_nonzero(right) <= right.size
+            if not is_object and sparse and left.size * right.shape[1] >= WORTH_A_ROW * right.shape[0]:
+                return saturate(_matmul_row_by_row(*factors, np.multiply), grid.limit)
             return saturate(multiply(*factors), grid.limit)
     return None
 
 
-def _matmul_row_by_row(left: RawArray, right: RawArray) -> RawArray:
-    """Multiply int64 (…, n, k) by (k, m) that is nearly all zeros: only its other entries are touched."""
-    total = np.zeros((*left.shape[:-1], right.shape[1]), dtype=np.int64)
+def _matmul_in_words(left: RawArray, right: RawArray) -> RawArray:
+    """Multiply int64 (…, n, k) by (…, k, m) where no sum leaves 64 bits."""
+    # numpy's product of integer matrices is a plain loop; over long rows its sums of products are quicker.
+    return np.einsum("...nk,...km->...nm", left, right) if left.shape[-1] >= LONG_ROW else np.matmul(left, right)
+
+
+def _matmul_row_by_row(left: RawArray, right: RawArray, multiply: Callable[[RawArray, RawArray], RawArray]) -> RawArray:
+    """Multiply (…, n, k) by (k, m) that is nearly all zeros: only its other entries are touched."""
+    total = np.zeros((*left.shape[:-1], right.shape[1]), dtype=left.dtype)
     for place in np.flatnonzero(right.any(axis=1)):
         kept = np.flatnonzero(right[place])
-        total[..., kept] += left[..., place, None] * right[place, kept]
+        total[..., kept] += multiply(left[..., place, None], right[place, kept])
     return total
 
 

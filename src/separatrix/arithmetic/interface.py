@@ -26,11 +26,17 @@ RawArray: TypeAlias = npt.NDArray[Any]
 """Numbers in an arithmetic's own representation; its dtype is the arithmetic's affair."""
 
 BooleanArray: TypeAlias = npt.NDArray[np.bool_]
+"""Answers of comparisons, and masks."""
 Axis: TypeAlias = int | tuple[int, ...] | None
+"""One axis, several, or all of them."""
 Shape: TypeAlias = int | tuple[int, ...]
+"""A shape as numpy takes it."""
 
 Values: TypeAlias = npt.ArrayLike | Sequence[Any] | Any
 """What ``encode`` reads: a number, nested lists of numbers, or an array of them; ints, Fractions, floats."""
+
+Rounding: TypeAlias = Literal["down", "nearest"]
+"""Towards -∞ as BHBK24 B.2 says, or to the nearest number with ties to even; matters in fixed point only."""
 
 Products: TypeAlias = Literal["rounded", "exact"]
 """How a matrix product treats each scalar product: rounded to the grid before the sum, or kept exactly."""
@@ -170,13 +176,22 @@ class Arithmetic(ABC):
 
 
 def check_integer(what: str, given: object, least: int) -> None:
-    """Refuse a parameter that is not an integer of at least ``least``."""
+    """Refuse a parameter that is not an integer of at least ``least``.
+
+    >>> check_integer("length N", 1, 2)
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: length N is 1; give an integer of at least 2
+    """
     if isinstance(given, bool) or not isinstance(given, int) or given < least:
         raise SeparatrixError(f"{what} is {given!r}; give an integer of at least {least}")
 
 
 def check_matmul_shapes(left: RawArray, right: RawArray) -> tuple[int, ...]:
-    """Give the shape of a matrix product, or say in one line why there is none."""
+    """Give the shape of a matrix product, or say in one line why there is none.
+
+    >>> check_matmul_shapes(np.zeros((5, 2, 3)), np.zeros((3, 4)))
+    (5, 2, 4)
+    """
     if left.ndim < 2 or right.ndim < 2 or left.shape[-1] != right.shape[-2]:
         raise SeparatrixError(
             f"matmul takes (…, n, k) and (…, k, m), got shapes {left.shape} and {right.shape}; "
@@ -193,13 +208,22 @@ def check_matmul_shapes(left: RawArray, right: RawArray) -> tuple[int, ...]:
 
 
 def check_products(products: str) -> None:
-    """Refuse a ``products`` argument that is neither of the two."""
+    """Refuse a ``products`` argument that is neither of the two.
+
+    >>> check_products("truncated")
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: products is 'truncated'; choose 'rounded' or 'exact'
+    """
     if products not in ("rounded", "exact"):
         raise SeparatrixError(f"products is {products!r}; choose 'rounded' or 'exact'")
 
 
 def taking_part(array: RawArray, axis: int, where: BooleanArray | None) -> BooleanArray | None:
-    """Broadcast a softmax mask to its array and refuse rows in which nothing takes part."""
+    """Broadcast a softmax mask to its array and refuse rows in which nothing takes part.
+
+    >>> taking_part(np.zeros((2, 3)), -1, np.array([True, False, True])).tolist()
+    [[True, False, True], [True, False, True]]
+    """
     if array.ndim == 0 or array.shape[axis] == 0:
         raise SeparatrixError(f"softmax needs an axis with at least one entry, got shape {array.shape}")
     if where is None:

@@ -9,8 +9,7 @@ from typing import cast
 from separatrix.arithmetic.balls import Balls
 from separatrix.arithmetic.fixed_point import FixedPoint
 from separatrix.arithmetic.floating import FLOATING_FORMATS, Floating
-from separatrix.arithmetic.integers import Rounding
-from separatrix.arithmetic.interface import Arithmetic
+from separatrix.arithmetic.interface import Arithmetic, Rounding
 from separatrix.errors import SeparatrixError, UnknownNameError
 
 ARITHMETIC_NAMES = ("fixed:N=1024,Kc=2,down", "fixed:N=1024,Kc=2,nearest", *FLOATING_FORMATS, "balls:128")

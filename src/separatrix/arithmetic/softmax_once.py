@@ -12,6 +12,7 @@ weight is the rational 1 / count.
 import numpy as np
 from flint import arb, ctx
 
+from separatrix.arithmetic.exponential import SPARE_BITS
 from separatrix.arithmetic.integers import Grid, divide_rounding
 from separatrix.arithmetic.interface import BooleanArray, RawArray
 
@@ -40,7 +41,7 @@ def _weights(scores: tuple[tuple[int, int], ...], grid: Grid) -> dict[int, int]:
         return {score: int(divide_rounding(one, number, grid.rounding)[0])}
     half = arb(0.5) if grid.rounding == "nearest" else arb(0)
     rounded: dict[int, int] = {}
-    precision = 2 * grid.scale.bit_length() + 64
+    precision = 2 * grid.scale.bit_length() + 2 * SPARE_BITS
     while len(rounded) < len(scores):
         with ctx.workprec(precision):
             scale = arb(grid.scale)

@@ -23,6 +23,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from separatrix.arithmetic import FixedPoint
+from separatrix.bit_counts import bits_for
 from separatrix.certificates import Claim, SuspicionError, UnsupportedError, methods
 from separatrix.constructions import Options, constructions
 from separatrix.constructions.pieces import addresses, circles, digits
@@ -107,7 +108,7 @@ class Decide(Protocol):
 @lru_cache(maxsize=32)
 def ladder(length: int) -> tuple[Code, ...]:
     """Address codes for N positions from narrow to wide, each with a smaller largest inner product than the last."""
-    power = max(1, (length - 1).bit_length())
+    power = max(1, bits_for(length))
     found: list[Code] = []
     number = 1
     while 2 * number < power:
@@ -251,7 +252,7 @@ def least_bits(name: str, length: int) -> int:
     """The b below which nothing can work: a second layer that averages over all positions must not round 1/n to 0."""
     if name in GAPS or name == "index-lookup":
         return FEWEST_BITS
-    return (tasks()[constructions()[name].task_name].positions(length) - 1).bit_length()
+    return bits_for(tasks()[constructions()[name].task_name].positions(length))
 
 
 def usable(name: str, code: Code) -> bool:

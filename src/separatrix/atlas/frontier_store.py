@@ -8,18 +8,20 @@ fingerprint of the code that decides and is started anew when that differs.
 import hashlib
 import json
 import time
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import Any, cast
+from typing import Any, cast, get_type_hints
 
 import separatrix
 from separatrix.atlas.frontier import Point, Trial, decided
 from separatrix.errors import SeparatrixError
 from separatrix.files import write_atomically
+from separatrix.reading import parse_json, read_file
 
 FORMAT = "separatrix-frontier-1"
+LARGEST_FILE = 256 << 20
 ROOMS = ("arithmetic", "tasks", "networks", "constructions", "certificates")
 SECONDS_BETWEEN_WRITES = 2.0
 
@@ -92,18 +94,23 @@ def _key(trial: Trial) -> str:
 
 def _read(path: Path) -> dict[str, Point | None]:
     """The points of a file, none where it was made by other code; raises where it is no such file."""
+    data = read_file(path, LARGEST_FILE, "give another --store")
     try:
-        content = cast("dict[str, Any]", json.loads(path.read_text(encoding="utf-8")))
+        content = cast("dict[str, Any]", parse_json(data))
         if content["format"] != FORMAT:
             raise ValueError(content["format"])
         if content["code"] != fingerprint():
             return {}
-        names = [field.name for field in fields(Point)]
-        return {
-            str(key): None if value is None else Point(**{name: value[name] for name in names})
-            for key, value in content["points"].items()
-        }
-    except OSError as error:
-        raise SeparatrixError(f"cannot read {path}: {error.strerror or error}; give another --store") from error
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        return {str(key): None if value is None else _point(value) for key, value in content["points"].items()}
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise SeparatrixError(f"{path} is no store of frontier results; give another --store or remove it") from error
+
+
+def _point(value: dict[str, Any]) -> Point:
+    """A point of plain data, each field of the type that it has in :class:`Point`."""
+    kinds = get_type_hints(Point)
+    for name, kind in kinds.items():
+        allowed = (int, float) if kind is float else kind
+        if not isinstance(value[name], allowed) or (kind is not bool and isinstance(value[name], bool)):
+            raise TypeError(name)
+    return Point(**{name: value[name] for name in kinds})

@@ -19,6 +19,7 @@ from separatrix.atlas.frontier import (
     usable,
 )
 from separatrix.atlas.section import Figure
+from separatrix.bit_counts import bits_for
 
 Item = TypeVar("Item")
 EXPONENTS = (1, 2, 3)
@@ -77,7 +78,7 @@ def plane_lengths(name: str, lengths: Sequence[int]) -> list[int]:
 
 def exponents_at(length: int) -> list[int]:
     """The Kc that the checker can compute with at a length."""
-    power = (length - 1).bit_length()
+    power = bits_for(length)
     return [exponent for exponent in EXPONENTS if exponent * power <= MOST_BITS]
 
 
@@ -197,11 +198,15 @@ def picture(found: Survey) -> Figure:
             if each.get_legend_handles_labels()[1]:
                 each.legend(frameon=False, fontsize=8)
 
-    caption = (
+    return draw(f"frontier-{found.construction}", picture_caption(found), paint, width=10, height=4.2)
+
+
+def picture_caption(found: Survey) -> str:
+    """What the picture shows, in words."""
+    return (
         f"{found.construction}: left, the narrowest network that is certified for all inputs; right, the border of "
         "what is certified: circles of few dimensions and many bits at the lower right, sign codes at the upper left."
     )
-    return draw(f"frontier-{found.construction}", caption, paint, width=10, height=4.2)
 
 
 def _shown_planes(found: Survey) -> list[int]:

@@ -4,7 +4,6 @@ A folder of results may hold several kinds of files side by side; each reader ta
 room needs torch, so it is imported only where runs are read.
 """
 
-import json
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from separatrix.atlas.section import Sources
 from separatrix.errors import SeparatrixError
+from separatrix.reading import parse_json, read_file
 
 if TYPE_CHECKING:
     from separatrix.training.events import Point
@@ -82,11 +82,13 @@ def recorded_surveys(sources: Sources) -> Iterator[tuple[str, dict[str, Any]]]:
     """Surveys of frontiers as ``separatrix frontier --json`` prints them, with the files they are in."""
     for folder in sources.recorded:
         for each in sorted(folder.rglob("*.json")) if folder.is_dir() else ():
-            if each.stat().st_size > LARGEST_SURVEY:
+            if not each.is_file() or each.stat().st_size > LARGEST_SURVEY:
                 continue
+            remedy = "remove it or name other --records"
+            data = read_file(each, LARGEST_SURVEY, remedy)
             try:
-                content: Any = json.loads(each.read_text(encoding="utf-8"))
-            except (OSError, ValueError) as error:
-                raise SeparatrixError(f"cannot read {each}: {error}; remove it or name other --records") from error
+                content: Any = parse_json(data)
+            except ValueError as error:
+                raise SeparatrixError(f"cannot read {each}: {error}; {remedy}") from error
             if isinstance(content, dict) and {"construction", "widths", "provenance"} <= set(cast("Any", content)):
                 yield str(each), cast("dict[str, Any]", content)

@@ -17,14 +17,16 @@ from separatrix.certificates.verdict import Claim, Verdict
 from separatrix.errors import SeparatrixError
 from separatrix.files import write_atomically
 from separatrix.networks import AnyNetwork
-from separatrix.networks.store import load_network, save_network
+from separatrix.networks.store import NETWORK_FILE, load_network, save_network
 from separatrix.provenance import versions
+from separatrix.reading import contained, parse_json, read_file
 from separatrix.tasks import tasks
 from separatrix.tasks.parameters import with_plain_parameters
 
 FORMAT = "separatrix-certificate-1"
-NETWORK_FILE = "network.safetensors"
 CERTIFICATE_FILE = "certificate.json"
+REFUTED_FILE = "refuted.json"
+REFUTED_NETWORK_FILE = "refuted.safetensors"
 FIELDS = (
     "format",
     "task",
@@ -37,6 +39,8 @@ FIELDS = (
     "method",
     "inputs_covered",
 )
+LARGEST_FILE = 16 << 20
+"""Bytes; a certificate has a few thousand."""
 KINDS = {"task": str, "parameters": dict, "length": int, "arithmetic": str, "network": str}
 """The types of the fields that say what is claimed; all others are only compared."""
 
@@ -51,7 +55,14 @@ class Checked:
 
 
 def size_of(network: AnyNetwork, claim: Claim) -> dict[str, int]:
-    """The size of a network as the papers count it."""
+    """The size of a network as the papers count it.
+
+    >>> from separatrix.constructions import constructions
+    >>> built = constructions()["index-lookup"].build(8)
+    >>> claim = Claim(built.task, built.length, built.arithmetic)
+    >>> size_of(built.network, claim)
+    {'layers': 1, 'heads': 1, 'width': 14, 'precision_bits': 14, 'size_bits': 6268}
+    """
     bits = claim.arithmetic.precision_bits
     return {
         "layers": network.depth,
@@ -63,26 +74,62 @@ def size_of(network: AnyNetwork, claim: Claim) -> dict[str, int]:
 
 
 def write_certificate(network: AnyNetwork, claim: Claim, verdict: Verdict, folder: Path, about: dict[str, Any]) -> Path:
-    """Write a network and the certificate of a valid claim about it; ``about`` names where the network comes from."""
+    """Write a network and the certificate of a valid claim about it; ``about`` names where the network comes from.
+
+    >>> import tempfile
+    >>> from separatrix.constructions import constructions
+    >>> built = constructions()["dyck-dfa"].build(8)
+    >>> claim = Claim(built.task, built.length, built.arithmetic)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_certificate(built.network, claim, check(built.network, claim), Path(folder), {}).name
+    'certificate.json'
+    """
     if not verdict.valid:
         raise SeparatrixError(f"there is no certificate for a claim that does not hold: {verdict.reason}")
+    return _write(network, claim, verdict, folder, (CERTIFICATE_FILE, NETWORK_FILE), {"about": about})
+
+
+def write_refutation(network: AnyNetwork, claim: Claim, verdict: Verdict, folder: Path, about: dict[str, Any]) -> Path:
+    """Write a network and the claim about it that is false, with the input that shows it, for ``check --replay``.
+
+    Both files have names of their own, so that a certificate that lies in the folder stays what it is. Checking the
+    file finds the claim false again, whatever it says.
+
+    >>> import tempfile
+    >>> from separatrix.constructions import Options, constructions
+    >>> built = constructions()["index-lookup"].build(8, Options(gain=0))
+    >>> claim = Claim(built.task, built.length, built.arithmetic)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = write_refutation(built.network, claim, check(built.network, claim), Path(folder), {})
+    ...     path.name, check_certificate(path).verdict.refuted
+    ('refuted.json', True)
+    """
+    if not verdict.refuted:
+        raise SeparatrixError(f"there is no refutation of a claim that was not found false: {verdict.reason}")
+    more = {"refuted": verdict.reason, "counterexample": verdict.counterexample, "about": about}
+    return _write(network, claim, verdict, folder, (REFUTED_FILE, REFUTED_NETWORK_FILE), more)
+
+
+def _write(
+    network: AnyNetwork, claim: Claim, verdict: Verdict, folder: Path, names: tuple[str, str], more: dict[str, Any]
+) -> Path:
     _check_rigorous(claim)
-    digest = save_network(network, folder / NETWORK_FILE)
+    digest = save_network(network, folder / names[1])
     content = {
         "format": FORMAT,
         "task": claim.task.name,
         "parameters": claim.task.parameters(),
         "length": claim.length,
         "arithmetic": str(claim.arithmetic),
-        "network": NETWORK_FILE,
+        "network": names[1],
         "sha256": digest,
         "size": size_of(network, claim),
         "method": verdict.method,
         "inputs_covered": verdict.inputs_covered,
-        "about": about,
+        **more,
         "versions": versions(),
     }
-    path = folder / CERTIFICATE_FILE
+    path = folder / names[0]
     write_atomically(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     return path
 
@@ -92,11 +139,23 @@ def check_certificate(path: Path, most_memory: int | None = None) -> Checked:
 
     Raises :class:`SeparatrixError` for files that are unreadable or incomplete, and before the work starts where it
     would take more than ``most_memory`` bytes.
+
+    >>> import tempfile
+    >>> from separatrix.constructions import constructions
+    >>> built = constructions()["index-lookup"].build(8)
+    >>> claim = Claim(built.task, built.length, built.arithmetic)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = write_certificate(built.network, claim, check(built.network, claim), Path(folder), {})
+    ...     check_certificate(path).verdict.inputs_covered
+    '64^8*8'
     """
-    path = path / CERTIFICATE_FILE if path.is_dir() else path
+    if path.is_dir():
+        refuted = not (path / CERTIFICATE_FILE).exists() and (path / REFUTED_FILE).exists()
+        path /= REFUTED_FILE if refuted else CERTIFICATE_FILE
     content = _read(path)
     claim = stated_claim(content)
-    network, digest = load_network(path.parent / content["network"])
+    beside = "the network must lie beside the certificate"
+    network, digest = load_network(contained(path.parent, content["network"], beside))
     verdict = _statements(content, network, claim, digest)
     if verdict is None:
         if most_memory is not None:
@@ -110,7 +169,12 @@ def check_certificate(path: Path, most_memory: int | None = None) -> Checked:
 
 
 def stated_claim(content: dict[str, Any]) -> Claim:
-    """The claim that the fields of a certificate state; raises a one-line error where they state none."""
+    """The claim that the fields of a certificate state; raises a one-line error where they state none.
+
+    >>> stated = {"task": "dyck", "parameters": {"depth": 3}, "length": 8, "arithmetic": "fixed:N=8,Kc=2,down"}
+    >>> stated_claim(stated).task.parameters()
+    {'types': 2, 'depth': 3}
+    """
     task = with_plain_parameters(tasks()[content["task"]], content["parameters"])
     task.check_length(content["length"])
     claim = Claim(task, content["length"], arithmetic_named(content["arithmetic"]))
@@ -137,12 +201,11 @@ def _statements(content: dict[str, Any], network: AnyNetwork, claim: Claim, dige
 
 
 def _read(path: Path) -> dict[str, Any]:
+    data = read_file(path, LARGEST_FILE, "give a certificate file")
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SeparatrixError(f"cannot read {path}: {error.strerror or error}; give a certificate file") from error
-    except (ValueError, RecursionError) as error:
-        raise SeparatrixError(f"{path} is not a certificate: it is not JSON; certify again") from error
+        content = parse_json(data)
+    except ValueError as error:
+        raise SeparatrixError(f"{path} is not a certificate: it is not JSON ({error}); certify again") from error
     if not isinstance(content, dict):
         raise SeparatrixError(f"{path} is not a certificate: it holds no object; certify again")
     entries = cast("dict[str, Any]", content)

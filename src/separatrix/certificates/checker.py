@@ -8,40 +8,57 @@ from functools import cache
 
 from separatrix.catalog import Catalog, discover
 from separatrix.certificates import methods as folder
-from separatrix.certificates.refutations import first_failure, random_inputs, refutation
+from separatrix.certificates.refutations import LONGEST_SAMPLE, first_failure, random_inputs, refutation, undecided
 from separatrix.certificates.verdict import Claim, Method, SuspicionError, Verdict
 from separatrix.errors import SeparatrixError
 from separatrix.networks import AnyNetwork, Network
 
-LONGEST_SAMPLE = 128
-
 
 @cache
 def methods() -> Catalog[Method]:
-    """All methods by name."""
+    """All methods by name.
+
+    >>> methods()["enumeration"].order
+    90
+    """
     return discover("method", folder, "METHOD", Method)  # type: ignore[type-abstract]
 
 
 def check(network: AnyNetwork, claim: Claim, method: str | None = None) -> Verdict:
-    """Decide the claim for every input of its length, with one method or with the first that can."""
+    """Decide the claim for every input of its length, with one method or with the first that can.
+
+    >>> from separatrix.constructions import constructions
+    >>> built = constructions()["index-lookup"].build(8)
+    >>> claim = Claim(built.task, built.length, built.arithmetic)
+    >>> check(built.network, claim).inputs_covered
+    '64^8*8'
+    """
     if method is not None:
         return apply(methods()[method], network, claim)
-    reasons: list[str] = []
+    verdicts, tried = list[Verdict](), set[bytes]()
     for each in sorted(methods().values(), key=lambda one: (one.order, one.name)):
-        verdict = apply(each, network, claim)
-        if verdict.valid or verdict.refuted:
-            return verdict
-        reasons.append(f"{each.name}: {verdict.reason}")
+        verdicts.append(apply(each, network, claim, tried))
+        if verdicts[-1].valid or verdicts[-1].refuted:
+            return verdicts[-1]
     # A network too long to be run many times is left undecided rather than waited for.
     if network.positions <= LONGEST_SAMPLE and misfit(network, claim) is None:
-        found = first_failure(network, claim, random_inputs(claim))
+        found = first_failure(network, claim, random_inputs(claim), tried)
         if found is not None:
             return Verdict(False, True, "a random input is answered wrongly", "sampling", counterexample=found)
-    return Verdict(False, False, "not proved; " + "; ".join(reasons), "none")
+    return undecided(verdicts, claim)
 
 
-def apply(method: Method, network: AnyNetwork, claim: Claim) -> Verdict:
-    """One method's verdict; a suspicion becomes a refutation only when an input that was run fails."""
+def apply(method: Method, network: AnyNetwork, claim: Claim, tried: set[bytes] | None = None) -> Verdict:
+    """One method's verdict; a suspicion becomes a refutation only when an input that was run fails.
+
+    Inputs in ``tried`` are not run again, and those that are run are put there.
+
+    >>> from separatrix.constructions import constructions
+    >>> built = constructions()["index-lookup"].build(8)
+    >>> claim = Claim(built.task, built.length, built.arithmetic)
+    >>> apply(methods()["automaton"], built.network, claim).reason
+    'the method does not cover a Network'
+    """
     reason = misfit(network, claim)
     if not isinstance(network, method.kinds):
         reason = f"the method does not cover a {type(network).__name__}"
@@ -52,22 +69,26 @@ def apply(method: Method, network: AnyNetwork, claim: Claim) -> Verdict:
     try:
         covered = method.prove(network, claim)
     except SuspicionError as suspicion:
-        found = refutation(method.name, network, claim, suspicion)
-        return Verdict(False, found is not None, str(suspicion), method.name, counterexample=found)
+        found = refutation(method.name, network, claim, suspicion, tried)
+        return Verdict(False, found is not None, str(suspicion), method.name, counterexample=found, suspected=True)
     except SeparatrixError as refusal:
         return Verdict(False, False, str(refusal), method.name)
     return Verdict(True, False, "every input is answered correctly", method.name, covered)
 
 
 def misfit(network: AnyNetwork, claim: Claim) -> str | None:
-    """Why the task's inputs are not the network's, or None."""
+    """Why the task's inputs are not the network's, or None.
+
+    >>> from separatrix.constructions import constructions
+    >>> built = constructions()["index-lookup"].build(8)
+    >>> misfit(built.network, Claim(built.task, 9, built.arithmetic))
+    'the network reads 9 positions, the task has 10'
+    """
     task, length = claim.task, claim.length
     positions, features, symbols = task.positions(length), task.features(length), task.vocabulary(length).size
     if network.positions != positions:
         return f"the network reads {network.positions} positions, the task has {positions}"
-    given = 0
-    if isinstance(network, Network):
-        given = positions if network.reads_graphs else network.features
+    given = (positions if network.reads_graphs else network.features) if isinstance(network, Network) else 0
     if given != features or (not features and network.vocabulary < symbols):
         return f"the network reads {given or network.vocabulary} numbers or tokens, the task has {features or symbols}"
     # Only rounded readouts are vectors; the answers of most tasks are single numbers.

@@ -43,7 +43,11 @@ class Claim:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known about a claim after checking."""
+    """What is known about a claim after checking.
+
+    ``suspected`` says that a method found fault with it, whether or not an input that fails was found; ``reasons`` are
+    those of all methods where none decides.
+    """
 
     valid: bool
     refuted: bool
@@ -51,6 +55,8 @@ class Verdict:
     method: str
     inputs_covered: str = "0"
     counterexample: tuple[Any, ...] | None = None
+    suspected: bool = False
+    reasons: tuple[str, ...] = ()
 
 
 class Method(ABC):

@@ -9,6 +9,7 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Annotated
@@ -108,7 +109,16 @@ def _run(arguments: Sequence[str]) -> int:
         verbs = {module.NAME for module in VERBS}
         about = f"separatrix {arguments[0]} --help" if arguments and arguments[0] in verbs else "separatrix --help"
         given = f"; given: separatrix {shlex.join(arguments)}; see {about}" if isinstance(error, _USAGE_ERROR) else ""
-        return _refuse(f"{message.rstrip('.')}{given}")
+        return _refuse(f"{message.rstrip('.')}{_nearest_verb(message, arguments)}{given}")
+
+
+def _nearest_verb(message: str, arguments: Sequence[str]) -> str:
+    """The verb that was probably meant, where the verb is what is wrong and Typer has none to offer."""
+    given = next((argument for argument in arguments if not argument.startswith("-")), "")
+    if not message.startswith("No such command") or "Did you mean" in message:
+        return ""
+    near = get_close_matches(given, [module.NAME for module in VERBS], n=1, cutoff=0.5)
+    return f"; nearest: {near[0]}" if near else ""
 
 
 def _forget_output() -> None:

@@ -5,21 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from separatrix.cli.completion import complete_construction
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.text_numbers import parse_fraction
 
 if TYPE_CHECKING:
+    from separatrix.arithmetic import Rounding
     from separatrix.constructions import Construction, Options
-
-ROUNDINGS = ("down", "nearest")
-
-
-def complete_construction(incomplete: str) -> list[tuple[str, str]]:
-    """Names of constructions for the shell, with their titles."""
-    from separatrix.constructions import constructions
-
-    return [(name, each.title) for name, each in constructions().items() if name.startswith(incomplete)]
-
 
 ConstructionArgument = Annotated[
     str, typer.Argument(help="Name of a construction.", autocompletion=complete_construction)
@@ -49,6 +41,13 @@ MaxInnerOption = Annotated[
 SettingsOption = Annotated[list[str] | None, typer.Option("--set", help="A parameter of the task, NAME=VALUE.")]
 
 
+def rounding_named(text: str) -> "Rounding":
+    """The rounding that is meant; an unknown one raises."""
+    if text == "down" or text == "nearest":
+        return text
+    raise SeparatrixError(f"--rounding {text} is unknown; choose down or nearest")
+
+
 def options_from(
     construction: "Construction", length: int, *, precision: int | None = None, exponent: int | None = None,
     rounding: str = "down", variant: str = "repaired", gain: str | None = None, attention: str | None = None,
@@ -64,11 +63,10 @@ def options_from(
     if precision is not None and exponent is not None:
         raise SeparatrixError(f"give one of --precision {precision} and --exponent {exponent}, not both")
     task = tasks()[construction.task_name]
-    task.check_length(length)
+    construction.check_length(task, length)
     if precision is not None:
         exponent = exponent_for_bits(task.name, length, precision)
-    if rounding not in ROUNDINGS:
-        raise SeparatrixError(f"--rounding {rounding} is unknown; choose down or nearest")
+    rounded = rounding_named(rounding)
     if attention is not None and attention not in SCORINGS:
         raise UnknownNameError("attention", attention, SCORINGS)
     inner = parse_fraction("--max-inner", max_inner)
@@ -78,6 +76,6 @@ def options_from(
     parameters: dict[str, Any] = {name: value for name, value in changed.items() if value != own[name]}
     scale: Fraction | None = None if gain is None else parse_fraction("--gain", gain)
     return Options(
-        exponent=exponent, rounding=rounding, variant=variant, gain=scale, attention=attention, family=family,
+        exponent=exponent, rounding=rounded, variant=variant, gain=scale, attention=attention, family=family,
         max_inner=inner, parameters=parameters,
-    )  # type: ignore[arg-type]  # fmt: skip
+    )  # fmt: skip

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from separatrix.cli.output import command_line, console, print_json
-from separatrix.cli.training_options import Place, parse_list
-from separatrix.errors import SeparatrixError, StoppedError
+from separatrix.cli.pictures import check_picture, write_picture
+from separatrix.cli.training_options import Place, parse_list, parse_rates
 
 if TYPE_CHECKING:
     from separatrix.training.group import Group
@@ -49,28 +49,22 @@ def learned_frontier(
     from separatrix.training.learned_frontier import Ladder, climb
 
     started = time.perf_counter()
-    if figure is not None and figure.suffix not in (".svg", ".png"):
-        raise SeparatrixError(f"--figure {figure} must end in .svg or .png")
+    check_picture("--figure", figure)
     every = max(1, min(100, steps // 4))
     ladder = Ladder(
         task=task, patterns=tuple(patterns), widths=parse_list(widths, int, "--widths"),
-        lengths=parse_list(lengths, int, "--lengths"), learning_rates=parse_list(rates, float, "--lr"), steps=steps,
+        lengths=parse_list(lengths, int, "--lengths"), learning_rates=parse_rates(rates), steps=steps,
         goal=goal, settings={"evaluate_every": every, "evaluation_examples": 2000},
     )  # fmt: skip
 
     def train(groups: "Sequence[Group]") -> "Mapping[str, Record]":
-        done, found, _ = run_groups(groups, store, place, False, True, as_json, _label)
-        if not done:
-            raise StoppedError("interrupted; the state is saved, the same command goes on from here")
-        return found
+        return run_groups(groups, store, place, False, True, as_json, _label)[0]
 
     points = climb(ladder, train)
     if figure is not None:
         from separatrix.atlas.training_figures import learned_frontier_figure
-        from separatrix.files import write_atomically
 
-        drawn = learned_frontier_figure(task, goal, points)
-        write_atomically(figure, drawn.svg if figure.suffix == ".svg" else drawn.png)
+        write_picture(figure, learned_frontier_figure(task, goal, points))
     if as_json:
         record = provenance(command_line(context), arithmetic="float32", seed=0, started=started)
         print_json(

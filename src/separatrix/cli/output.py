@@ -8,6 +8,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from separatrix.cli.fitting import FittingConsole
+
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 
 
@@ -22,8 +24,8 @@ def command_line(context: typer.Context) -> str:
 
 
 def console() -> Console:
-    """A console on standard output that keeps its width when it is piped."""
-    return Console(highlight=False)
+    """A console on standard output that keeps its width when it is piped, and cuts no number off in a table."""
+    return FittingConsole(highlight=False)
 
 
 def notes() -> Console:

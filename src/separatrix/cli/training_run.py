@@ -5,8 +5,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from separatrix.cli.output import notes
 from separatrix.cli.training_options import Place
 from separatrix.cli.training_progress import LiveBars
+from separatrix.errors import StoppedError
+from separatrix.models.naming import parse_spec
+from separatrix.models.user_architecture import remarks_on
+from separatrix.tasks.own_task import try_own_task
 from separatrix.training.driver import Driver, interruptible
 from separatrix.training.events import Point
 from separatrix.training.group import Group
@@ -23,10 +28,15 @@ def run_groups(
     quiet: bool,
     label: Callable[[Any], str],
     sinks: Sequence[str] = (),
-) -> tuple[bool, dict[str, Record], dict[str, list[Point]]]:
-    """Train what is not recorded; whether all is done, the records and the curves of all runs by name."""
+) -> tuple[dict[str, Record], dict[str, list[Point]]]:
+    """Train what is not recorded; the records and the curves of all runs by name, or StoppedError if interrupted."""
     names = [spec.name for group in groups for spec in group.specs]
     place.check()
+    firsts = [group.specs[0] for group in groups]
+    for spec in {(spec.task, spec.task_parameters, spec.length): spec for spec in firsts}.values():
+        try_own_task(spec.the_task(), spec.length)
+    if place.executor != "ray":  # the machines of a cluster may have what this one has not
+        tell_remarks(groups)
     with opened_sinks(sinks) as watching, Records(store_path(store)) as records:
         with interruptible() as stopped, LiveBars(len(groups), quiet, label) as bars:
             executor, environment = place.opened(stopped)
@@ -35,8 +45,17 @@ def run_groups(
             if not resume:
                 driver.forget(groups)
             done = driver.run(groups)
-        found = records.find(names)
-        return done, found, {name: records.curve(name) for name in names}
+        if not done:
+            raise StoppedError("interrupted; the state is saved, the same command goes on from here")
+        return records.find(names), {name: records.curve(name) for name in names}
+
+
+def tell_remarks(groups: Sequence[Group]) -> None:
+    """Say which models of users run their members one after the other, and what else they do unexpectedly."""
+    together = dict.fromkeys((group.specs[0].architecture, len(group.specs) > 1) for group in groups)
+    found = [remarks_on(parse_spec(name), members=1 + several) for name, several in together]
+    for remark in dict.fromkeys(remark for remarks in found for remark in remarks):
+        notes().print(remark, soft_wrap=True, markup=False)
 
 
 @contextmanager

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from separatrix.cli.completion import complete_model, complete_task
 from separatrix.cli.output import JsonOption, command_line, console, print_json
-from separatrix.cli.verb_sample import complete_task
 from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
@@ -20,12 +20,7 @@ EXAMPLE = "separatrix bound dyck --model transformer-1layer --length 400 --preci
 LARGEST_LENGTH = 1 << 62
 LARGEST_PRECISION = 4096
 LARGEST_LIMIT = 8
-
-
-def _complete_model(incomplete: str) -> list[str]:
-    from separatrix.communication.bounds import MODELS
-
-    return [model for model in MODELS if model.startswith(incomplete)]
+LONGEST_TRIED = 4096
 
 
 def command(
@@ -38,7 +33,7 @@ def command(
             "-m",
             help="rnn, transformer-1layer, transformer-2layer, fnn, third-order, graph-transformer, or one of this "
             "package's models such as 'LSTM-(3,256)'.",
-            autocompletion=_complete_model,
+            autocompletion=complete_model,
         ),
     ],
     length: Annotated[int, typer.Option("--length", "-n", help="Input length N.")],
@@ -53,11 +48,15 @@ def command(
     from separatrix.communication.bounds import ProtocolBound, bounds_for, model_named
     from separatrix.provenance import provenance
     from separatrix.tasks import tasks
+    from separatrix.tasks.own_task import try_own_task
     from separatrix.tasks.parameters import with_text_parameters
 
     started = time.perf_counter()
     chosen = with_text_parameters(tasks()[task], settings or [])
     _check(chosen, length, precision, heads, layers, limit)
+    longest = min(LONGEST_TRIED, chosen.maximum_length)
+    # Bounds are asked for at lengths of which nobody draws an input.
+    try_own_task(chosen, max(chosen.minimum_length, min(length, longest - longest % chosen.length_step)))
     own = _own(model, length, precision, heads, layers) if "(" in model else None
     kind = model_named(model) if own is None else own[0]
     if own is not None:
@@ -80,7 +79,7 @@ def command(
     result |= _headline(listed, found)
     result["evidence"] = [each.described() for each in evidence]
     result["bounds"] = listed
-    result["architecture"] = None if own is None else _verdict(kind, own[1], numbered, chosen, length)
+    result["architecture"] = None if own is None else _verdict(kind, *own[1:], numbered, chosen, length)
     result["remarks"] = [
         {"name": bound.name, "kind": bound.kind, "claim": bound.claim, "statement": bound.statement}
         for bound in found
@@ -96,9 +95,9 @@ def command(
     return 0 if holds else 1
 
 
-def _own(text: str, length: int, precision: int, heads: int, layers: int) -> "tuple[Model, ModelSize]":
-    """The class and size of one of this package's architectures, such as ``LSTM-(3,256)``."""
-    from separatrix.models.bounded import bounded_as
+def _own(text: str, length: int, precision: int, heads: int, layers: int) -> "tuple[Model, ModelSize, tuple[str, ...]]":
+    """The class and size of one of this package's architectures, such as ``LSTM-(3,256)``, and what is assumed."""
+    from separatrix.models.bounded import bounded_as, own_statements
     from separatrix.models.naming import parse_spec
 
     spec = parse_spec(text)
@@ -107,14 +106,20 @@ def _own(text: str, length: int, precision: int, heads: int, layers: int) -> "tu
             raise SeparatrixError(f"{name} {value} is for a class of models; {spec} says its own, leave it out")
     found = bounded_as(spec, length, precision)
     if found is None:
+        why = "".join(f" ({each})" for each in own_statements(spec))
         raise SeparatrixError(
-            f"{spec} is in no class of models that the bounds speak about; see  separatrix capacity '{spec}'"
+            f"{spec} is in no class of models that the bounds speak about{why}; see  separatrix capacity '{spec}'"
         )
-    return found
+    return *found, own_statements(spec)
 
 
 def _verdict(
-    kind: "Model", size: "ModelSize", bounds: "list[ProtocolBound]", task: "Task", length: int
+    kind: "Model",
+    size: "ModelSize",
+    assumed: tuple[str, ...],
+    bounds: "list[ProtocolBound]",
+    task: "Task",
+    length: int,
 ) -> dict[str, Any]:
     """What the bounds say about a model of this size: whether it is possible here, and up to which length."""
     limits = [longest for bound in bounds if (longest := bound.longest_length(size, task)) is not None]
@@ -127,6 +132,7 @@ def _verdict(
         "possible": all(bound.possible(length, size, task) for bound in bounds),
         "excluded_by": [bound.claim for bound in bounds if not bound.possible(length, size, task)],
         "longest_possible": min(limits, default=None),
+        "assumed": list(assumed),
     }
 
 
@@ -216,7 +222,10 @@ def _verdict_text(result: dict[str, Any]) -> str:
     size = (
         f"m = {own['width']}, H = {own['heads']}" if own["state_bits"] is None else f"{own['state_bits']:,} state bits"
     )
-    beyond = "" if own["longest_possible"] is None else f"; beyond N = {own['longest_possible']:,} no weights will do"
+    longest = own["longest_possible"]
+    beyond = "" if longest is None else f"; beyond N = {longest:,} no weights will do"
+    if longest == 0:
+        beyond = "; no weights will do at any length"
     if not result["known"]:
         return f"{result['model']} ({own['class']}, {size}): nothing is excluded"
     if own["possible"]:
@@ -246,6 +255,8 @@ def _print(result: dict[str, Any]) -> None:
         table.add_row("claim", f"[yellow]{result['claim']}[/yellow]")
     if result["architecture"]:
         table.add_row("this model", _verdict_text(result))
+        for assumption in result["architecture"]["assumed"]:
+            table.add_row("assumed", assumption)
     for each in result["evidence"]:
         mark = "[green]holds[/green]: " if each["holds"] else "[red]refuted[/red]: "
         table.add_row(each["kind"], each["text"] if each["kind"] == "cited" else f"{mark}{each['text']}")

@@ -6,20 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from separatrix.cli.completion import complete_preset
 from separatrix.cli.output import JsonOption, command_line, console, print_json
 
 if TYPE_CHECKING:
     from separatrix.communication.capacity import Capacity, Limit, ModelDescription
+    from separatrix.models.architecture import ModelSpec
 
 NAME = "capacity"
 ORDER = 73
 EXAMPLE = "separatrix capacity mamba-2.8b --precision 16 --length 100000"
-
-
-def _complete(incomplete: str) -> list[str]:
-    from separatrix.communication.capacity import presets
-
-    return [name for name in presets() if name.startswith(incomplete)]
 
 
 def command(
@@ -29,7 +25,7 @@ def command(
         typer.Argument(
             help="A preset, the path of a config.json, or one of this package's models such as 'LSTM-(3,256)'; "
             "left out: list what is known.",
-            autocompletion=_complete,
+            autocompletion=complete_preset,
         ),
     ] = None,
     precision: Annotated[int, typer.Option("--precision", help="Bits of each number that the model hands on.")] = 16,
@@ -46,7 +42,9 @@ def command(
     if config is None:
         _list(as_json)
         return
-    model = _own(config) if config.endswith(")") and not Path(config).exists() else describe(config)
+    own = config.endswith(")") and not Path(config).exists()
+    # A precision that is out of range is refused below, with the others.
+    model = _own(config, max(1, precision)) if own else describe(config)
     found = capacity(model, precision, length, alphabet, only=task or None)
     if as_json:
         record = provenance(command_line(context), arithmetic="integers", seed=None, started=started)
@@ -55,36 +53,53 @@ def command(
     _print(found)
 
 
-def _own(text: str) -> "ModelDescription":
+def _own(text: str, precision: int) -> "ModelDescription":
     """One of this package's architectures, such as ``LSTM-(3,256)``: what each of its layers keeps."""
     from separatrix.communication.capacity import LayerDescription, ModelDescription, StatePart
+    from separatrix.models.bounded import layer_keeps
     from separatrix.models.naming import parse_spec
 
     spec = parse_spec(text)
     layers: list[LayerDescription] = []
     # Layers of one kind may keep different amounts, such as convolutions whose reach doubles.
-    kept = [
-        (entry, entry.state_numbers_at(layer, spec.width, spec.options_of(entry), 1))
-        for layer, entry in enumerate(spec.entries)
-    ]
-    for entry, numbers in dict.fromkeys(kept):
-        options, count = spec.options_of(entry), kept.count((entry, numbers))
+    kept = [(entry, layer_keeps(spec, layer, precision)) for layer, entry in enumerate(spec.entries)]
+    for entry, found in dict.fromkeys(kept):
+        options = spec.options_of(entry)
         shape = entry.attention(spec.width, options)
         heads, head_width = (0, 0) if shape is None else (shape.heads, shape.dimension)
-        state = (StatePart("state", numbers, str(numbers)),) if entry.recurrent else ()
-        kind = "recurrent" if entry.recurrent else "attention"
+        if entry.reads_graphs:
+            heads, head_width = int(options["heads"]), spec.width // int(options["heads"])
+        growing = "graph-attention" if entry.reads_graphs else "attention"
+        # Counted in numbers of the given precision, rounded up.
+        state = () if found is None else (StatePart("state", -(-found[0] // precision), found[1]),)
         layers.append(
             LayerDescription(
-                kind=kind,
+                kind="recurrent" if state else growing,
                 name=entry.short,
                 width=spec.width,
                 heads=heads,
                 head_width=head_width,
                 state=state,
-                count=count,
+                count=kept.count((entry, found)),
             )
         )
-    return ModelDescription(name=str(spec), family="separatrix", layers=tuple(layers), source="this package")
+    return ModelDescription(
+        name=str(spec), family="separatrix", layers=tuple(layers), notes=_notes(spec), source="this package"
+    )
+
+
+def _notes(spec: "ModelSpec") -> tuple[str, ...]:
+    """What is not plain from the numbers."""
+    from separatrix.models.bounded import own_statements
+
+    assumed = tuple(f"assumed: {each}." for each in own_statements(spec))
+    if "fnn" not in [entry.name for entry in spec.entries]:
+        return assumed
+    return (
+        *assumed,
+        "of a feed-forward network on the whole input, the sums of its first layer over the part before a cut cross "
+        "it, and what comes behind waits for them; a sum of products of p-bit numbers has up to 2p + 48 bits.",
+    )
 
 
 def _list(as_json: bool) -> None:

@@ -23,6 +23,7 @@ from separatrix.cli.construction_options import (
 from separatrix.cli.limits import MaxMemoryOption, limited_memory, memory_limit
 from separatrix.cli.output import JsonOption, command_line, console, print_json
 from separatrix.errors import SeparatrixError
+from separatrix.wording import counted
 
 if TYPE_CHECKING:
     from separatrix.arithmetic import Arithmetic
@@ -58,8 +59,9 @@ def command(
 ) -> int:
     """Build a network from a theorem and certify that it is right on every input of a length."""
     from separatrix.certificates import Claim, check
-    from separatrix.certificates.certificate import size_of, write_certificate
+    from separatrix.certificates.certificate import size_of, write_certificate, write_refutation
     from separatrix.certificates.memory import check_memory
+    from separatrix.certificates.shown import shown_counterexample
     from separatrix.cli.interrupts import uninterrupted
     from separatrix.cli.progress import progress_bar
     from separatrix.constructions import constructions
@@ -85,10 +87,16 @@ def command(
         show(f"checking all inputs of length {length}", 0, None)
         verdict = check(built.network, claim)
         path: Path | None = None
+        refuted: Path | None = None
+        about = {"construction": construction, "theorem": chosen.theorem, "variant": variant}
         if verdict.valid:
-            about = {"construction": construction, "theorem": chosen.theorem, "variant": variant}
             with uninterrupted():
                 path = write_certificate(built.network, claim, verdict, folder, about)
+        elif verdict.refuted and out is not None:
+            with uninterrupted():
+                refuted = write_refutation(built.network, claim, verdict, folder, about)
+        failing = verdict.counterexample
+        shown = None if failing is None else shown_counterexample(built.network, claim, failing)
     result: dict[str, Any] = {
         "claim": f"{chosen.theorem}: {chosen.statement}",
         "construction": construction,
@@ -100,9 +108,12 @@ def command(
         "method": verdict.method,
         "certified": verdict.valid,
         "reason": verdict.reason,
+        "reasons": list(verdict.reasons),
         "counterexample": verdict.counterexample,
+        "counterexample_shown": shown,
         "seconds": round(time.perf_counter() - started, 3),
         "certificate": str(path) if path else None,
+        "refutation": str(refuted) if refuted else None,
     }
     if as_json:
         record = provenance(command_line(context), arithmetic=str(claim.arithmetic), seed=None, started=started)
@@ -128,6 +139,7 @@ def _arithmetic(name: str | None, precision: int | None, exponent: int | None) -
 
 
 def _print(result: dict[str, Any]) -> None:
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(show_header=False)
@@ -141,19 +153,20 @@ def _print(result: dict[str, Any]) -> None:
         ("method", result["method"]),
         (
             "size",
-            f"{_counted(result['layers'], 'layer')}, {_counted(result['heads'], 'head')}, width {result['width']}, "
+            f"{counted(result['layers'], 'layer')}, {counted(result['heads'], 'head')}, width {result['width']}, "
             f"{result['size_bits']} bits",
         ),
         ("arithmetic", f"{result['arithmetic']} ({result['precision_bits']} bits)"),
         ("certificate", result["certificate"] or "none"),
     ]
-    if result["counterexample"] is not None:
-        rows.append(("counterexample", " ".join(map(str, result["counterexample"]))))
+    if result["counterexample_shown"] is not None:
+        kept = result["refutation"]
+        again = f"separatrix check {kept} --replay" if kept else "give --out FOLDER to keep network and input"
+        rows += [
+            ("counterexample", escape(result["counterexample_shown"]["shortened"])),
+            ("it shows", escape(result["counterexample_shown"]["in_words"])),
+            ("run it again", escape(again)),
+        ]
     for name, value in rows:
         table.add_row(name, value)
     console().print(table)
-
-
-def _counted(number: int, word: str) -> str:
-    """A number of things in words."""
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -16,16 +16,18 @@ EXAMPLE = "separatrix check certificates/index-lookup-1024"
 
 def command(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="A certificate, or the folder it lies in.")],
+    file: Annotated[Path, typer.Argument(help="A certificate or refutation, or the folder it lies in.")],
     replay: Annotated[bool, typer.Option("--replay", help="Run the counterexample and show it.")] = False,
     max_memory: MaxMemoryOption = None,
     as_json: JsonOption = False,
 ) -> int:
     """Recompute a certificate from the weights; exit code 1 when it does not hold."""
     import numpy
+    from rich.markup import escape
 
     from separatrix.certificates import replay as run_again
     from separatrix.certificates.certificate import check_certificate
+    from separatrix.certificates.shown import shown_counterexample
     from separatrix.cli.progress import progress_bar
     from separatrix.progress import listening
     from separatrix.provenance import provenance
@@ -34,27 +36,29 @@ def command(
     limit = memory_limit(max_memory)
     with progress_bar(f"checking {file}", as_json) as show, limited_memory(limit), listening(show):
         checked = check_certificate(file, limit)
-    verdict = checked.verdict
+    verdict, network, claim = checked.verdict, checked.network, checked.claim
+    failing = verdict.counterexample
     result: dict[str, Any] = {
         "valid": verdict.valid,
         "reason": verdict.reason,
+        "reasons": list(verdict.reasons),
         "method": verdict.method,
         "inputs_covered": verdict.inputs_covered,
         "counterexample": verdict.counterexample,
+        "counterexample_shown": None if failing is None else shown_counterexample(network, claim, failing),
         "seconds": round(time.perf_counter() - started, 3),
     }
-    if replay and verdict.counterexample is not None:
-        tokens = numpy.array(verdict.counterexample, dtype=numpy.int64)
-        result["replay"] = run_again(checked.network, checked.claim, tokens)
+    if replay and failing is not None:
+        result["replay"] = run_again(network, claim, numpy.array(failing, dtype=numpy.int64))
     if as_json:
-        arithmetic = str(checked.claim.arithmetic)
+        arithmetic = str(claim.arithmetic)
         record = provenance(command_line(context), arithmetic=arithmetic, seed=None, started=started)
         print_json({**result, "provenance": record})
     else:
         word = "[green]valid[/green]" if verdict.valid else "[red]not valid[/red]"
         console().print(f"{word}: {verdict.reason} ({verdict.inputs_covered} inputs, {verdict.method})")
-        if verdict.counterexample is not None:
-            console().print(f"counterexample: {' '.join(map(str, verdict.counterexample))}", soft_wrap=True)
-        if "replay" in result:
-            console().print(f"replayed: answers {result['replay']['answers']}, expected {result['replay']['expected']}")
+        shown = result["counterexample_shown"]
+        if shown is not None:
+            console().print(f"counterexample: {escape(shown['shortened'])}", soft_wrap=True)
+            console().print(f"{'replayed: ' if replay else ''}{escape(shown['in_words'])}", soft_wrap=True)
     return 0 if verdict.valid else 1

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from separatrix.cli.completion import complete_family
 from separatrix.cli.output import JsonOption, command_line, console, print_json
 from separatrix.text_numbers import parse_fraction
+from separatrix.wording import counted
 
 if TYPE_CHECKING:
     from separatrix.arithmetic.codes import SignCode
@@ -15,13 +17,6 @@ NAME = "code"
 ORDER = 30
 EXAMPLE = "separatrix code --count 1024 --max-inner 1/4"
 SHOWN_VECTORS = 4
-
-
-def complete_family(incomplete: str) -> list[str]:
-    """Names of code families for the shell."""
-    from separatrix.arithmetic.codes import families
-
-    return [name for name in families() if name.startswith(incomplete)]
 
 
 def command(
@@ -81,7 +76,7 @@ def _print(code: "SignCode", limit: int, paper: int) -> None:
         ("largest inner product", f"{code.max_inner} (exact)"),
         ("smallest inner product", f"{code.min_inner} (exact)"),
         ("verified by", code.evidence),
-        ("description", f"{code.description_bits} bits"),
+        ("description", counted(code.description_bits, "bit")),
         ("Delsarte limit", f"width {limit}{optimal}"),
         ("the paper's formula", f"width {paper}"),
     ]:

@@ -20,8 +20,10 @@ from separatrix.cli.construction_options import (
     VariantOption,
     options_from,
 )
+from separatrix.cli.extras import needing
 from separatrix.cli.output import JsonOption, command_line, console, notes, print_json
 from separatrix.errors import SeparatrixError
+from separatrix.wording import counted
 
 NAME = "export"
 ORDER = 80
@@ -62,13 +64,8 @@ def command(
         chosen, length, precision=precision, exponent=exponent, rounding=rounding, variant=variant, gain=gain,
         attention=attention, family=family, max_inner=max_inner, settings=settings,
     )  # fmt: skip
-    try:
-        # Comes with torch, which is an optional part of the package.
+    with needing("export needs", "export"):
         from separatrix.models.export import SEED, export
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        raise SeparatrixError("export needs torch; install it with  pip install 'separatrix[export]'") from error
     with notes().status(f"building {construction} for length {length}") as status:
         built = chosen.build(length, options)
         status.update(f"writing it for {to}")
@@ -94,7 +91,7 @@ def command(
         print_json({**result, "provenance": record})
         return
     count = written.inputs_compared
-    compared = f": answers equal on {count} sampled {'input' if count == 1 else 'inputs'}" if count else ""
+    compared = f": answers equal on {counted(count, 'sampled input')}" if count else ""
     console().print(f"[bold]{construction}[/bold] for length {length}, {result['dtype']}{compared}", soft_wrap=True)
     for file in result["files"]:
         console().print(f"wrote {file}", soft_wrap=True, markup=False)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from separatrix.cli.completion import complete_experiment
 from separatrix.cli.output import JsonOption, command_line, console, print_json
 from separatrix.cli.training_options import StoreOption
 from separatrix.cli.training_source import RecordsOption, opened_source
-from separatrix.cli.verb_sweep import complete_experiment
 from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:

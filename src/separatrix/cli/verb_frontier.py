@@ -18,6 +18,7 @@ from separatrix.cli.learned_frontier import (
 )
 from separatrix.cli.limits import MaxMemoryOption, limited_memory, memory_limit
 from separatrix.cli.output import JsonOption, command_line, console, notes, print_json
+from separatrix.cli.pictures import check_picture, write_picture
 from separatrix.cli.training_options import AddressOption, DeviceOption, ExecutorOption, Place, WorkersOption
 from separatrix.errors import SeparatrixError, StoppedError
 
@@ -65,7 +66,6 @@ def command(
     from separatrix.atlas.frontier_survey import picture, survey, units
     from separatrix.cli.progress import progress_bar
     from separatrix.constructions import constructions
-    from separatrix.files import write_atomically
     from separatrix.provenance import provenance
 
     started = time.perf_counter()
@@ -80,8 +80,7 @@ def command(
             f"--to {last} is too large for {construction}: certificates take too long beyond 2^{largest}; "
             f"choose --to {largest} or less"
         )
-    if figure is not None and figure.suffix not in (".svg", ".png"):
-        raise SeparatrixError(f"--figure {figure} must end in .svg or .png")
+    check_picture("--figure", figure)
     lengths = [2**power for power in range(first, last + 1) if 2**power >= chosen.minimum_length]
     with progress_bar(f"{construction}: codes", as_json) as show, limited_memory(limit), FrontierStore(store) as decide:
         total, done = units(construction, lengths), 0
@@ -102,8 +101,7 @@ def command(
     if decide.reused and store is not None:
         notes().print(f"{decide.reused} verdicts from {store}, {decide.decided} new ones")
     if figure is not None:
-        drawn = picture(found)
-        write_atomically(figure, drawn.svg if figure.suffix == ".svg" else drawn.png)
+        write_picture(figure, picture(found))
     if as_json:
         record = provenance(command_line(context), arithmetic="fixed point", seed=None, started=started)
         print_json({**found.plain(), "provenance": record})

@@ -4,8 +4,9 @@ from typing import Annotated, Any
 
 import typer
 
+from separatrix.cli.extras import needing
 from separatrix.cli.output import JsonOption, console, print_json
-from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.errors import UnknownNameError
 
 NAME = "list"
 ORDER = 10
@@ -95,13 +96,8 @@ WIDTH, LENGTH, PRECISION = 64, 400, 32
 
 
 def _architectures() -> list[dict[str, Any]]:
-    try:
+    with needing("architectures need", "train"):
         from separatrix.models.architecture import ModelSpec, architectures
-    except ModuleNotFoundError as error:
-        # Comes with torch, which is an optional part of the package.
-        if error.name != "torch":
-            raise
-        raise SeparatrixError("architectures need torch; install it with  pip install 'separatrix[train]'") from error
 
     found: list[dict[str, Any]] = []
     for each in architectures().values():
@@ -134,12 +130,8 @@ def _architectures() -> list[dict[str, Any]]:
 
 
 def _experiments() -> list[dict[str, Any]]:
-    try:
+    with needing("experiments need", "train"):
         from separatrix.training.experiments.catalog import experiments
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        raise SeparatrixError("experiments need torch; install it with  pip install 'separatrix[train]'") from error
 
     return [
         {

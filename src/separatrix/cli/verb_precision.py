@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
+from separatrix.cli.completion import complete_task
 from separatrix.cli.output import JsonOption, command_line, console, print_json
-from separatrix.cli.verb_sample import complete_task
 from separatrix.errors import SeparatrixError
+from separatrix.wording import counted
 
 MOST_BITS = 4096
 NAME = "precision"
@@ -40,7 +41,9 @@ def command(
     chosen = tasks()[task]
     chosen.check_length(length)
     if (bits is None) == (exponent is None):
-        raise SeparatrixError(f"give one of --bits and --exponent, not {'both' if bits is not None else 'neither'}")
+        raise SeparatrixError(
+            "give one of --bits and --exponent, not both" if bits is not None else "give --bits or --exponent"
+        )
     positions = chosen.positions(length)
     if exponent is None:
         exponent = exponent_for_bits(task, length, bits or 0)
@@ -90,7 +93,8 @@ def exponent_for_bits(task: str, length: int, bits: int) -> int:
     if exponent == 0:
         needed = FixedPoint(max(length, 2), 1).precision_bits
         raise SeparatrixError(
-            f"{bits} bits cannot hold {task} at length {length}: steps of 1/{length} up to {length} need {needed}; "
+            f"{counted(bits, 'bit')} cannot hold {task} at length {length}: "
+            f"steps of 1/{length} up to {length} need {needed}; "
             f"give at least {needed} bits"
         )
     return exponent

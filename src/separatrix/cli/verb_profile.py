@@ -10,7 +10,9 @@ import typer
 from rich.markup import escape
 
 from separatrix.cli.output import JsonOption, command_line, console, print_json
+from separatrix.cli.pictures import check_picture, write_picture
 from separatrix.errors import SeparatrixError
+from separatrix.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -61,8 +63,7 @@ def command(
     from separatrix.provenance import provenance
 
     started = time.perf_counter()
-    if plot is not None and plot.suffix not in (".svg", ".png"):
-        raise SeparatrixError(f"--plot {plot} must end in .svg or .png")
+    check_picture("--plot", plot)
     if not 0 < max_time < float("inf"):
         raise SeparatrixError(f"--max-time {max_time} is not a time; give seconds above 0")
     if not 0 <= seed < 2**63:
@@ -76,7 +77,9 @@ def command(
         show("building and certifying the network of Theorem 13", 0, None)
         network = None if found.sparse is None else certify_sparse_form(found.sparse.function, length)
     if plot is not None:
-        _draw(found, plot)
+        from separatrix.atlas.own_function_figure import profile_figure
+
+        write_picture(plot, profile_figure(found))
     if as_json:
         record = as_record(found)
         record["network"] = network
@@ -135,7 +138,8 @@ def _print_growth(out: "Console", found: "Profile") -> None:
             continue
         near = "" if growth.rival is None else f"; {growth.rival.law} fits nearly as well, {growth.rival.formula()}"
         error = f"error {growth.best.error:.2f}"
-        out.print(f"{what}: [bold]{growth.law}[/bold], bits ≈ {growth.best.formula()} ({error}{near})")
+        law = f"[bold]{growth.law}[/bold]{' as far as seen' if growth.law == 'constant' else ''}"
+        out.print(f"{what}: {law}, bits ≈ {growth.best.formula()} ({error}{near})")
     if found.skipped:
         lengths = ", ".join(str(length) for length, _ in found.skipped)
         out.print(f"not defined at N = {lengths}: {escape(found.skipped[0][1])}", soft_wrap=True)
@@ -143,7 +147,7 @@ def _print_growth(out: "Console", found: "Profile") -> None:
 
 def _print_meaning(out: "Console", found: "Profile", network: dict[str, Any] | None) -> None:
     bits = found.residuals.minimum_state_bits
-    rows = [("any recurrent model", f"at least {bits} bit{'' if bits == 1 else 's'} of state at N = {found.length}")]
+    rows = [("any recurrent model", f"at least {counted(bits, 'bit')} of state at N = {found.length}")]
     rows.append(("smallest automaton", _automaton_in_words(found)))
     if found.need is not None and found.best is not None:
         limit = "no width is excluded" if found.need.width == 1 else f"one head needs width ≥ {found.need.width}"
@@ -180,11 +184,3 @@ def _automaton_in_words(found: "Profile") -> str:
         return here
     least = "" if found.automaton.exact else "at least "
     return f"{least}{found.automaton.states} states for all lengths up to N; {here}"
-
-
-def _draw(found: "Profile", path: Path) -> None:
-    from separatrix.atlas.own_function_figure import profile_figure
-    from separatrix.files import write_atomically
-
-    drawn = profile_figure(found)
-    write_atomically(path, drawn.svg if path.suffix == ".svg" else drawn.png)

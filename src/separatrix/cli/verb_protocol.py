@@ -1,31 +1,26 @@
 """``separatrix protocol``: run Theorem 2's or Theorem 4's protocol on a network and show every message."""
 
-import json
 import time
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from separatrix.cli.completion import complete_construction
 from separatrix.cli.construction_options import (
     AttentionOption,
     ExponentOption,
     RoundingOption,
     SettingsOption,
-    complete_construction,
-    options_from,
 )
 from separatrix.cli.output import JsonOption, command_line, console, print_json
+from separatrix.cli.protocol_subject import Subject, input_of, subject_named
 from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
-    from separatrix.arithmetic import Arithmetic
     from separatrix.communication.partition import Partition
     from separatrix.communication.protocols import Transcript
-    from separatrix.networks import AnyNetwork, Network, RecurrentNetwork
+    from separatrix.networks import Network, RecurrentNetwork
     from separatrix.networks.exact import Integers
-    from separatrix.tasks import Task
 
 NAME = "protocol"
 ORDER = 74
@@ -33,18 +28,6 @@ EXAMPLE = "separatrix protocol index-lookup --length 16 --partition odd-even --v
 COLOURS = {"Alice": "cyan", "Bob": "magenta"}
 SHOWN_BITS = 24
 SHOWN_INPUT = 200
-NETWORK_FILE = "network.safetensors"
-
-
-@dataclass(frozen=True)
-class Subject:
-    """The network to run and where its inputs come from; a network from a file has no task."""
-
-    name: str
-    network: "AnyNetwork"
-    arithmetic: "Arithmetic"
-    task: "Task | None"
-    length: int
 
 
 def command(
@@ -88,10 +71,10 @@ def command(
     from separatrix.provenance import provenance
 
     started = time.perf_counter()
-    subject = _subject(network, length, exponent, rounding, arithmetic, attention, settings or [])
+    subject = subject_named(network, length, exponent, rounding, arithmetic, attention, settings or [])
     recurrent = isinstance(subject.network, RecurrentNetwork)
     split = parse_partition(partition or ("halves" if recurrent else "odd-even"), subject.network.positions)
-    cells, asked = _input(subject, text, seed)
+    cells, asked = input_of(subject, text, seed)
     if isinstance(subject.network, RecurrentNetwork):
         if (version, products, position) != (None, None, None):
             raise SeparatrixError(
@@ -122,85 +105,6 @@ def command(
     else:
         _print(subject, result, transcript)
     return 0 if result["equal"] else 1
-
-
-def _subject(
-    name: str, length: int | None, exponent: int | None, rounding: str, arithmetic: str | None, attention: str | None,
-    settings: list[str],
-) -> Subject:  # fmt: skip
-    from separatrix.arithmetic import FixedPoint, arithmetic_named
-
-    other = None if arithmetic is None else arithmetic_named(arithmetic)
-    if other is not None and exponent is not None:
-        raise SeparatrixError(f"give one of --arithmetic {arithmetic} and --exponent {exponent}, not both")
-    path = Path(name)
-    if path.suffix == ".safetensors" or path.is_dir():
-        from separatrix.networks.store import load_network
-
-        loaded, _ = load_network(path / NETWORK_FILE if path.is_dir() else path)
-        if settings or attention is not None:
-            raise SeparatrixError("--set and --attention are for constructions; a file holds a finished network")
-        if rounding not in ("down", "nearest"):
-            raise SeparatrixError(f"--rounding {rounding} is unknown; choose down or nearest")
-        count = loaded.positions if length is None else length
-        numbers = other or FixedPoint(max(2, count), 2 if exponent is None else exponent, rounding)
-        return Subject(name, loaded, numbers, None, count)
-    from separatrix.constructions import constructions
-
-    chosen = constructions()[name]
-    if length is None:
-        raise SeparatrixError(f"{name} can be built for many lengths; give one with --length")
-    options = options_from(chosen, length, exponent=exponent, rounding=rounding, attention=attention, settings=settings)
-    built = chosen.build(length, options)
-    return Subject(name, built.network, other or built.arithmetic, built.task, length)
-
-
-def _input(subject: Subject, text: str | None, seed: int) -> "tuple[Integers, int | None]":
-    """The cells of one input, and the last position at which the task asks for an answer."""
-    import numpy
-
-    from separatrix.networks import Network
-    from separatrix.tasks import draws_from
-    from separatrix.tasks.arrays import to_numpy
-
-    network, task, length = subject.network, subject.task, subject.length
-    if isinstance(network, Network) and network.reads_graphs:
-        # The protocol refuses these; there is nothing to read.
-        return numpy.zeros((network.positions, network.positions), dtype=numpy.int64), None
-    if task is None:
-        return _input_of_file(network, text, seed), None
-    if text is None:
-        row = to_numpy(task.sample(draws_from(seed), 1, length).inputs)[0]
-    else:
-        row = numpy.array(task.read(text, length), dtype=numpy.int64)
-        if len(row) != network.positions:
-            raise SeparatrixError(
-                f"--input has {len(row)} symbols, {subject.name} at length {length} reads {network.positions}: "
-                f"{task.layout(length)}"
-            )
-    _, read = task.label(row[None], length)
-    places = numpy.nonzero(to_numpy(read)[0])[0]
-    every = network.readout.at == "every"
-    return row, int(places[-1]) if every and len(places) else None
-
-
-def _input_of_file(network: "AnyNetwork", text: str | None, seed: int) -> "Integers":
-    import numpy
-
-    from separatrix.networks import Network
-
-    features = network.features if isinstance(network, Network) else 0
-    if text is None:
-        if features:
-            raise SeparatrixError(f"the cells of this network are {features} numbers each; give them with --input")
-        return numpy.random.default_rng(seed).integers(0, network.vocabulary, network.positions)
-    try:
-        numbers: Any = json.loads(text) if text.lstrip().startswith("[") else [int(word) for word in text.split()]
-        return numpy.array(numbers, dtype=numpy.int64)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise SeparatrixError(
-            f"--input {text[:40]!r} is not a list of whole numbers; write '0 2 1', or '[[0, 1], [2, 3]]' for cells"
-        ) from error
 
 
 def _theorem_2(

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from separatrix.cli.output import JsonOption, command_line, console, print_json
+from separatrix.cli.pictures import check_picture, write_picture
 from separatrix.cli.training_options import SHOWN_DIGITS, StoreOption
 from separatrix.cli.training_source import RecordsOption, opened_source
 from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,8 +64,7 @@ def command(
     started = time.perf_counter()
     if action not in ACTIONS:
         raise UnknownNameError("action", action, ACTIONS)
-    if plot is not None and plot.suffix not in (".png", ".svg"):
-        raise SeparatrixError(f"--plot {plot} must end in .png or .svg")
+    check_picture("--plot", plot)
     if limit < 0:
         raise SeparatrixError(f"--limit {limit} is negative; give 0 for all or a number of runs")
     given = names or []
@@ -141,7 +142,7 @@ def _print_list(records: "list[Record]") -> None:
     # A task that all runs share stands in the title; together with a long model name it would not fit a terminal.
     shared = {record.spec.task for record in records}
     of = f" of {min(shared)}" if len(shared) == 1 else ""
-    table = Table(title=f"{len(records)} run{'' if len(records) == 1 else 's'}{of}")
+    table = Table(title=f"{counted(len(records), 'run')}{of}")
     for column in ("run", *(() if of else ("task",)), "model", "N", "lr", "seed", "%", "steps", "ended"):
         left = column in ("run", "task", "model", "ended")
         table.add_column(column, justify="left" if left else "right", no_wrap=column not in ("task", "model"))
@@ -177,11 +178,9 @@ def _show(source: "RunSource", records: "Sequence[Record]", plot: Path | None, a
     curves = [source.curve(record.spec.name) for record in records]
     if plot is not None:
         from separatrix.atlas.training_figures import curve_figure
-        from separatrix.files import write_atomically
 
         labelled = [(_label(record), points) for record, points in zip(records, curves, strict=True)]
-        drawn = curve_figure("Recorded runs" if len(records) > 1 else labelled[0][0], labelled)
-        write_atomically(plot, drawn.png if plot.suffix == ".png" else drawn.svg)
+        write_picture(plot, curve_figure("Recorded runs" if len(records) > 1 else labelled[0][0], labelled))
     if as_json:
         listed = [
             {**record.as_dict(), "curve": [vars(point) for point in points]}
@@ -211,7 +210,7 @@ def _show(source: "RunSource", records: "Sequence[Record]", plot: Path | None, a
 
 def _others(record: "Record") -> str:
     count = int(record.environment.get("members", 1)) - 1
-    return f"{count} other run{'' if count == 1 else 's'}"
+    return counted(count, "other run")
 
 
 def _label(record: "Record") -> str:

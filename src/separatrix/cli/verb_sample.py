@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from separatrix.cli.completion import complete_task
 from separatrix.cli.output import JsonOption, command_line, console, print_json
 from separatrix.errors import SeparatrixError
 
@@ -19,6 +20,8 @@ LARGEST_WORK = 100_000_000
 """Steps of one batch, so that a mistyped number ends in a message and not in swapped memory or a long wait."""
 LONGEST_SHOWN = 600
 """Characters of an input or an answer in the table."""
+FRAME = 4
+"""Columns of the frame around a picture."""
 LARGEST_PICTURE = 200
 """Positions of an example that is drawn."""
 
@@ -28,13 +31,6 @@ class SplitName(StrEnum):
 
     TRAIN = "train"
     EVAL = "eval"
-
-
-def complete_task(incomplete: str) -> list[tuple[str, str]]:
-    """Names of tasks for the shell, with their titles."""
-    from separatrix.tasks import tasks
-
-    return [(name, task.title) for name, task in tasks().items() if name.startswith(incomplete)]
 
 
 def command(
@@ -56,6 +52,7 @@ def command(
     """Show random examples of a task with their answers."""
     from separatrix.provenance import provenance
     from separatrix.tasks import draws_from, tasks
+    from separatrix.tasks.own_task import try_own_task
     from separatrix.tasks.parameters import with_text_parameters
 
     started = time.perf_counter()
@@ -67,6 +64,7 @@ def command(
             f"--count {count} at length {length} would cost about {work} steps, more than {LARGEST_WORK}; "
             "lower --count or --length"
         )
+    try_own_task(chosen, length)
     examples = chosen.sample(draws_from(seed), count, length, split.value)
     rows: list[dict[str, Any]] = []
     for number in range(count):
@@ -116,9 +114,32 @@ def _print_table(task: "Task", length: int, rows: list[dict[str, Any]]) -> None:
         )
     out.print(table)
     if rows and task.positions(length) <= LARGEST_PICTURE:
-        out.print(
-            Panel(escape(task.picture(rows[0]["input"], length)), title="example 1", title_align="left", expand=False)
-        )
+        drawn = _in_chunks(task.picture(rows[0]["input"], length), out.width - FRAME)
+        out.print(Panel(escape(drawn), title="example 1", title_align="left", expand=False))
+
+
+def _in_chunks(picture: str, width: int) -> str:
+    """A picture of lines that belong together column by column, cut so that no chunk of them is wider than ``width``.
+
+    It is cut where all lines have a space, if there is such a place in the second half of a chunk; a line that has
+    nothing in a chunk is left out there. A last line of words that fits is a remark, which stands after all chunks.
+    """
+    lines = picture.splitlines()
+    if max(map(len, lines), default=0) <= width:
+        return picture
+    remark = [lines.pop()] if len(lines[-1]) <= width and lines[-1][:1].isalpha() else []
+    chunks: list[str] = []
+    while any(lines):
+        end = max(1, width)
+        if max(map(len, lines)) > end:
+            places = range(end // 2, end + 1)
+            blank = [place for place in places if all(line[place : place + 1] in ("", " ") for line in lines)]
+            end = blank[-1] if blank else end
+        chunks.append("\n".join(line[:end].rstrip() for line in lines if line[:end].strip()))
+        rest = [line[end:] for line in lines]
+        skipped = int(all(line[:1] in ("", " ") for line in rest))
+        lines = [line[skipped:].rstrip() for line in rest]
+    return "\n".join(chunks + remark)
 
 
 def _shortened(text: str) -> str:

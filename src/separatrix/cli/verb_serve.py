@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from separatrix.cli.extras import needing
 from separatrix.cli.limits import parse_bytes
 from separatrix.cli.output import JsonOption, command_line, console, notes, print_json
 from separatrix.cli.training_options import StoreOption
@@ -34,16 +35,10 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Open the explorer: move sliders and watch attention, margins and certificates; protocols; training runs."""
-    try:
+    with needing("the explorer needs", "atlas"):
         from separatrix.atlas.explorer.guard import is_loopback
         from separatrix.atlas.explorer.limits import Limits
         from separatrix.atlas.explorer.serving import address_of, bound_socket, serve
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.startswith("separatrix"):
-            raise
-        raise SeparatrixError(
-            f"the explorer needs {error.name}; install it with  pip install 'separatrix[atlas]'"
-        ) from None
     from separatrix.provenance import versions
     from separatrix.training.records import store_path
 

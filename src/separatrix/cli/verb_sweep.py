@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from separatrix.cli.completion import complete_experiment
 from separatrix.cli.output import JsonOption, command_line, console, notes, print_json
 from separatrix.cli.training_options import (
     AddressOption,
@@ -20,7 +21,7 @@ from separatrix.cli.training_options import (
     ThreadsOption,
     WorkersOption,
 )
-from separatrix.errors import SeparatrixError, StoppedError
+from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,13 +35,6 @@ if TYPE_CHECKING:
 NAME = "sweep"
 ORDER = 83
 EXAMPLE = "separatrix sweep figure2-left --scale quick --dry-run"
-
-
-def complete_experiment(incomplete: str) -> list[str]:
-    """The names of experiments that begin so."""
-    from separatrix.training.experiments.catalog import experiments
-
-    return [name for name in experiments() if name.startswith(incomplete)]
 
 
 def command(
@@ -96,9 +90,7 @@ def command(
         return
     if not as_json:
         notes().print(_plan_text(sweep.title, plan, place), soft_wrap=True)
-    done, found, _ = run_groups(groups, store, place, full_grid, resume, as_json, _label, sinks or [])
-    if not done:
-        raise StoppedError("interrupted; the state is saved, the same command goes on from here")
+    found, _ = run_groups(groups, store, place, full_grid, resume, as_json, _label, sinks or [])
     maps = heat_maps(cells, found, rows, columns)
     if as_json:
         record = provenance(
@@ -158,7 +150,7 @@ def _planned(
     names = [spec.name for group in groups for spec in group.specs]
     recorded, earlier = {}, []
     if path.exists():
-        with Records(path) as records:
+        with Records(path, create=False) as records:
             recorded, earlier = records.find(names) if resume else {}, records.all()
     if not estimate:
         return counted(groups, recorded, full_grid=full_grid)

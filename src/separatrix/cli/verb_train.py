@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from separatrix.cli.completion import complete_task
 from separatrix.cli.output import JsonOption, command_line, console, print_json
+from separatrix.cli.pictures import check_picture, write_picture
 from separatrix.cli.training_options import (
     SHOWN_DIGITS,
     AddressOption,
@@ -21,11 +23,12 @@ from separatrix.cli.training_options import (
     ThreadsOption,
     WorkersOption,
     parse_list,
+    parse_rates,
 )
-from separatrix.cli.verb_sample import complete_task
-from separatrix.errors import SeparatrixError, StoppedError
+from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
+    from separatrix.tasks import Task
     from separatrix.training.records import Record
     from separatrix.training.spec import RunSpec
 
@@ -37,8 +40,17 @@ EXAMPLE = 'separatrix train index-lookup "TF-(1,64)" --length 20 --lr 1e-3,5e-4 
 def command(
     context: typer.Context,
     task: Annotated[str, typer.Argument(help="Name of a task.", autocompletion=complete_task)],
-    architecture: Annotated[str, typer.Argument(help='A model, such as "TF-(1,64)" or "package.module:Mixer-(2,64)".')],
     length: Annotated[int, typer.Option("--length", "-n", help="Length N of the inputs.")],
+    architecture: Annotated[
+        str | None, typer.Argument(help='A model, such as "TF-(1,64)" or "package.module:Mixer-(2,64)".')
+    ] = None,
+    arch: Annotated[
+        str | None,
+        typer.Option(
+            "--arch",
+            help="The model by an option, such as package.module:Mixer; one layer of width 64 if no sizes follow.",
+        ),
+    ] = None,
     rates: Annotated[str, typer.Option("--lr", help="Learning rates, comma-separated.")] = "1e-3,5e-4,2e-4",
     seeds: Annotated[str, typer.Option("--seed", help="Seeds, comma-separated.")] = "0",
     steps: Annotated[int, typer.Option("--steps", help="Training steps.")] = 5000,
@@ -69,15 +81,15 @@ def command(
     from separatrix.models.naming import parse_spec
     from separatrix.provenance import provenance
     from separatrix.tasks import tasks
+    from separatrix.tasks.constant_answer import constant_answer_share
     from separatrix.tasks.parameters import with_text_parameters
     from separatrix.training.group import Group, halving_rungs
     from separatrix.training.spec import RunSpec
 
     started = time.perf_counter()
-    if plot is not None and plot.suffix not in (".png", ".svg"):
-        raise SeparatrixError(f"--plot {plot} must end in .png or .svg")
+    check_picture("--plot", plot)
     chosen = with_text_parameters(tasks()[task], parameters or [])
-    model = parse_spec(architecture)
+    model = parse_spec(_model(architecture, arch))
     own = {name: value for name, value in chosen.parameters().items() if value != tasks()[task].parameters()[name]}
     specs = tuple(
         RunSpec(
@@ -86,38 +98,39 @@ def command(
             clip=clip, evaluate_every=every, evaluation_examples=examples, probe_examples=min(512, examples),
             goal=goal, precision=precision,
         )
-        for rate in parse_list(rates, float, "--lr")
+        for rate in parse_rates(rates)
         for seed in parse_list(seeds, int, "--seed")
     )  # fmt: skip
     rungs = () if full_grid else halving_rungs(steps, len(specs), every)
     group = Group(specs, rungs, first_goal_ends=False)
     place = Place(device, executor, workers, address, threads, save_every)
-    done, found, curves = run_groups([group], store, place, full_grid, resume, as_json, _label, sinks or [])
-    if not done:
-        raise StoppedError("interrupted; the state is saved, the same command goes on from here")
+    found, curves = run_groups([group], store, place, full_grid, resume, as_json, _label, sinks or [])
     if plot is not None:
         from separatrix.atlas.training_figures import curve_figure
-        from separatrix.files import write_atomically
 
-        figure = curve_figure(f"{task} at length {length}", [(_label(spec), curves[spec.name]) for spec in specs])
-        write_atomically(plot, figure.png if plot.suffix == ".png" else figure.svg)
+        write_picture(
+            plot, curve_figure(f"{task} at length {length}", [(_label(spec), curves[spec.name]) for spec in specs])
+        )
     if as_json:
         record = provenance(command_line(context), arithmetic=precision, seed=specs[0].seed, started=started)
-        print_json({"runs": [found[spec.name].as_dict() for spec in specs], "provenance": record})
+        runs = [found[spec.name].as_dict() for spec in specs]
+        print_json({"runs": runs, "constant_answer": constant_answer_share(chosen, length), "provenance": record})
         return
-    _print(task, str(model), length, [(spec, found[spec.name]) for spec in specs])
+    _print(chosen, str(model), length, [(spec, found[spec.name]) for spec in specs])
 
 
 def _label(spec: "RunSpec") -> str:
     return f"lr {spec.learning_rate:g} seed {spec.seed}"
 
 
-def _print(task: str, model: str, length: int, rows: "list[tuple[RunSpec, Record]]") -> None:
+def _print(task: "Task", model: str, length: int, rows: "list[tuple[RunSpec, Record]]") -> None:
     from rich.table import Table
 
+    from separatrix.tasks.constant_answer import constant_answer_share
+
     best = max(record.result.accuracy for _, record in rows)
-    table = Table(title=f"{model} on {task}, length {length}")
-    for column in ("run", "lr", "seed", "%", "loss", "steps", "ended", "seconds"):
+    table = Table(title=f"{model} on {task.name}, length {length}")
+    for column in ("run", "lr", "seed", "%", "mean loss", "steps", "ended", "seconds"):
         table.add_column(column, justify="left" if column in ("ended", "run") else "right", no_wrap=True)
     for spec, record in rows:
         result = record.result
@@ -128,3 +141,17 @@ def _print(task: str, model: str, length: int, rows: "list[tuple[RunSpec, Record
         )  # fmt: skip
         table.add_row(*map(str, values), style=style)
     console().print(table)
+    share = 100 * constant_answer_share(task, length)
+    console().print(f"%: of fresh examples; a constant answer scores about {share:.1f} %")
+    console().print("mean loss: over the training batches since the previous evaluation")
+
+
+def _model(architecture: str | None, arch: str | None) -> str:
+    """The model that was named, as an argument or as an option."""
+    if (architecture is None) == (arch is None):
+        given = "no model" if arch is None else f"two models, {architecture} and {arch}"
+        raise SeparatrixError(f'{given} given; name one, such as "TF-(1,64)", behind the task or with --arch')
+    if arch is not None:
+        return arch if "(" in arch else f"{arch}-(1,64)"
+    assert architecture is not None
+    return architecture

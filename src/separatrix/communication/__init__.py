@@ -6,7 +6,8 @@
 """
 
 from separatrix.communication.classics import disjointness, equality, greater_than, index
-from separatrix.communication.fooling import FoolingSet, largest_found, verify_by_uniqueness, verify_fooling_set
+from separatrix.communication.fooling import FoolingSet, verify_by_uniqueness, verify_fooling_set
+from separatrix.communication.fooling_search import largest_found
 from separatrix.communication.matrix import CommunicationMatrix, communication_matrix, pack
 from separatrix.communication.partition import Partition, cut, odd_even, of_positions, parse_partition
 from separatrix.communication.partition_bounds import PartitionBound, partition_bound

@@ -36,19 +36,31 @@ def disjointness(n: int, answer_one: Polarity = "intersecting") -> Communication
 
 
 def equality(n: int) -> CommunicationProblem:
-    """EQ on n-bit vectors: I[a = b]."""
+    """EQ on n-bit vectors: I[a = b].
+
+    >>> equality(3).evaluate(numpy.array([5, 5]), numpy.array([5, 6])).tolist()
+    [1, 0]
+    """
     _check("EQ", n)
     return CommunicationProblem(f"EQ_{n}", 2**n, 2**n, 2, lambda a, b: (a == b).astype(numpy.int64))
 
 
 def index(n: int) -> CommunicationProblem:
-    """INDEX: Alice holds n bits, Bob a place 0 … n − 1; the answer is Alice's bit at that place."""
+    """INDEX: Alice holds n bits, Bob a place 0 … n − 1; the answer is Alice's bit at that place.
+
+    >>> index(3).evaluate(numpy.array([0b100, 0b100]), numpy.array([0, 1])).tolist()
+    [1, 0]
+    """
     _check("INDEX", n)
     return CommunicationProblem(f"INDEX_{n}", 2**n, n, 2, lambda a, b: (a >> (n - 1 - b)) & 1)
 
 
 def greater_than(n: int) -> CommunicationProblem:
-    """GT on n-bit numbers: I[a > b]."""
+    """GT on n-bit numbers: I[a > b].
+
+    >>> greater_than(3).evaluate(numpy.array([5, 5]), numpy.array([4, 5])).tolist()
+    [1, 0]
+    """
     _check("GT", n)
     return CommunicationProblem(f"GT_{n}", 2**n, 2**n, 2, lambda a, b: (a > b).astype(numpy.int64))
 

@@ -10,7 +10,6 @@ second pair with the same x; both directions are needed, because two pairs that 
 takes one sort instead of |S|² evaluations.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -19,10 +18,9 @@ from numpy.typing import NDArray
 
 from separatrix.bit_counts import bits_for
 from separatrix.communication.matrix import CommunicationMatrix, evaluated_rows
-from separatrix.communication.problem import CommunicationProblem, Integers, SequenceFunction
+from separatrix.communication.problem import CommunicationProblem, Integers
 from separatrix.errors import SeparatrixError
 
-Mask = NDArray[numpy.bool_]
 BLOCK = 1 << 22
 """Crossings evaluated at once."""
 LARGEST_LITERAL = 1 << 15
@@ -133,6 +131,9 @@ def verify_by_uniqueness(alice: NDArray[Any], bob: NDArray[Any]) -> FoolingVerdi
 
     ``alice``, ``bob``: (size,) numbers or (size, cells) parts, one line for each pair of f⁻¹(b). That the set is
     complete is the caller's statement (:func:`preimage` makes it complete). Valid when no x and no y occurs twice.
+
+    >>> bool(verify_by_uniqueness(numpy.array([0, 1]), numpy.array([1, 1])))
+    False
     """
     if len(alice) != len(bob):
         raise SeparatrixError(f"a fooling set needs as many x as y, not {len(alice)} and {len(bob)}")
@@ -153,7 +154,12 @@ def verify_by_uniqueness(alice: NDArray[Any], bob: NDArray[Any]) -> FoolingVerdi
 
 
 def preimage(problem: CommunicationProblem, value: int) -> FoolingSet:
-    """All pairs of a value, by evaluating every pair once; a fooling set if :func:`verify_by_uniqueness` says so."""
+    """All pairs of a value, by evaluating every pair once; a fooling set if :func:`verify_by_uniqueness` says so.
+
+    >>> from separatrix.communication.classics import equality
+    >>> preimage(equality(3), 1).size
+    8
+    """
     rows: list[Integers] = []
     columns: list[Integers] = []
     start = 0
@@ -165,40 +171,15 @@ def preimage(problem: CommunicationProblem, value: int) -> FoolingSet:
     return FoolingSet(value, numpy.concatenate(rows), numpy.concatenate(columns))
 
 
-def verify_strings(
-    problem: CommunicationProblem, strings: Integers, value: int, function: SequenceFunction | None = None
-) -> FoolingVerdict:
+def verify_strings(problem: CommunicationProblem, strings: Integers, value: int) -> FoolingVerdict:
     """Pair by pair for whole inputs (size, positions) of a problem that comes from sequences.
 
-    ``function`` replaces the problem's own values where a faster one for whole inputs is known.
+    >>> from separatrix.communication.partition import cut
+    >>> from separatrix.communication.problem import from_function
+    >>> equal = from_function(lambda x: (x[:, 0] == x[:, 1]).astype(int), cut(2, 1), alphabet=2)
+    >>> bool(verify_strings(equal, numpy.array([[0, 0], [1, 1]]), 1))
+    True
     """
     if problem.split is None:
         raise SeparatrixError(f"{problem.name} is not made of sequences; give pairs of numbers to verify_fooling_set")
-    split = problem.split
-    alice, bob = split.numbers(strings)
-    if function is not None:
-        positions = split.partition.positions
-
-        def values(rows: Integers, columns: Integers) -> Integers:
-            whole = split.join(rows, columns)
-            return numpy.asarray(function(whole.reshape(-1, positions))).reshape(whole.shape[:-1])
-
-        problem = CommunicationProblem(
-            problem.name, problem.rows, problem.columns, problem.classes, values, split, problem.width
-        )
-    return verify_fooling_set(problem, FoolingSet(value, alice, bob))
-
-
-def largest_found(matrix: CommunicationMatrix, values: Iterable[int] | None = None, seed: int = 0) -> FoolingSet:
-    """The largest fooling set that the searches of ``fooling_search.py`` find, over the given values (all by default).
-
-    >>> from separatrix.communication.classics import disjointness
-    >>> from separatrix.communication.matrix import communication_matrix
-    >>> found = largest_found(communication_matrix(disjointness(4)))
-    >>> found.value, found.size
-    (0, 16)
-    """
-    from separatrix.communication.fooling_search import search
-
-    sets = [search(matrix, value, seed) for value in (range(matrix.classes) if values is None else values)]
-    return max(sets, key=lambda each: (each.size, -each.value))
+    return verify_fooling_set(problem, FoolingSet(value, *problem.split.numbers(strings)))

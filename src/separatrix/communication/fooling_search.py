@@ -8,6 +8,7 @@ where the clique search ran.
 """
 
 import importlib
+from collections.abc import Iterable
 from typing import Any
 
 import numpy
@@ -26,15 +27,38 @@ ROUNDS = 60
 
 
 def search(matrix: CommunicationMatrix, value: int, seed: int = 0) -> FoolingSet:
-    """A large fooling set of one value; the same for the same seed."""
+    """A large fooling set of one value; the same for the same seed.
+
+    >>> from separatrix.communication.classics import equality
+    >>> from separatrix.communication.matrix import communication_matrix
+    >>> search(communication_matrix(equality(3)), 1).size
+    8
+    """
     kept = matrix.distinct
     mask = kept.matrix.dense() == value
     rows, columns = best_matching(mask, seed)
     return FoolingSet(value, kept.first_row[rows], kept.first_column[columns])
 
 
+def largest_found(matrix: CommunicationMatrix, values: Iterable[int] | None = None, seed: int = 0) -> FoolingSet:
+    """The largest fooling set that the searches find, over the given values (all by default).
+
+    >>> from separatrix.communication.classics import disjointness
+    >>> from separatrix.communication.matrix import communication_matrix
+    >>> found = largest_found(communication_matrix(disjointness(4)))
+    >>> found.value, found.size
+    (0, 16)
+    """
+    sets = [search(matrix, value, seed) for value in (range(matrix.classes) if values is None else values)]
+    return max(sets, key=lambda each: (each.size, -each.value))
+
+
 def best_matching(mask: Mask, seed: int) -> tuple[Integers, Integers]:
-    """Rows and columns of a large fooling set of the true entries of ``mask`` (rows, columns)."""
+    """Rows and columns of a large fooling set of the true entries of ``mask`` (rows, columns).
+
+    >>> [side.tolist() for side in best_matching(numpy.eye(3, dtype=bool), seed=0)]
+    [[0, 1, 2], [0, 1, 2]]
+    """
     rows, columns = numpy.nonzero(mask)
     if not len(rows):
         return rows, columns
@@ -54,6 +78,9 @@ def greedy(mask: Mask) -> tuple[Integers, Integers]:
 
     An entry (x, y) is forbidden by a chosen (x′, y′) when both crossings are true: y′ is in row x and y in row x′. Rows
     are packed, so that the forbidden columns are one union of words.
+
+    >>> [side.tolist() for side in greedy(numpy.eye(3, dtype=bool))]
+    [[0, 1, 2], [0, 1, 2]]
     """
     packed = numpy.packbits(mask, axis=1)
     column_degree = mask.sum(axis=0)

@@ -115,7 +115,12 @@ def pack(values: NDArray[numpy.generic], classes: int | None = None) -> Communic
 
 
 def matrix_bytes(problem: CommunicationProblem) -> int:
-    """How many bytes the matrix of a problem takes."""
+    """How many bytes the matrix of a problem takes.
+
+    >>> from separatrix.communication.classics import equality
+    >>> matrix_bytes(equality(10))
+    131072
+    """
     return problem.rows * (-(-problem.columns // 8) if problem.classes <= 2 else problem.columns)
 
 
@@ -139,7 +144,12 @@ def communication_matrix(problem: CommunicationProblem, limit: int = DEFAULT_LIM
 
 
 def evaluated_rows(problem: CommunicationProblem) -> Iterator[Integers]:
-    """The rows of a problem's matrix in order, as blocks (rows, columns) that fit in a chunk."""
+    """The rows of a problem's matrix in order, as blocks (rows, columns) that fit in a chunk.
+
+    >>> from separatrix.communication.classics import equality
+    >>> [block.shape for block in evaluated_rows(equality(3))]
+    [(8, 8)]
+    """
     step = max(1, problem.chunk // problem.columns)
     for start in range(0, problem.rows, step):
         rows = numpy.arange(start, min(start + step, problem.rows), dtype=numpy.int64)[:, None]

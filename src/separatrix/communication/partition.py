@@ -57,19 +57,31 @@ class Partition:
 
 
 def cut(positions: int, after: int) -> Partition:
-    """Alice holds the first ``after`` positions, Bob the rest."""
+    """Alice holds the first ``after`` positions, Bob the rest.
+
+    >>> cut(5, 2).alice
+    (0, 1)
+    """
     if not 0 <= after <= positions:
         raise SeparatrixError(f"cut:{after} is outside an input of {positions} positions; choose 0 to {positions}")
     return Partition(positions, tuple(range(after)))
 
 
 def odd_even(positions: int) -> Partition:
-    """Alice holds the odd positions of the papers (0, 2, 4, … here), Bob the even ones (BHBK24 Lemma 1)."""
+    """Alice holds the odd positions of the papers (0, 2, 4, … here), Bob the even ones (BHBK24 Lemma 1).
+
+    >>> odd_even(5).bob
+    (1, 3)
+    """
     return Partition(positions, tuple(range(0, positions, 2)))
 
 
 def of_positions(positions: int, alice: Iterable[int]) -> Partition:
-    """Alice holds the given positions, counted from 0."""
+    """Alice holds the given positions, counted from 0.
+
+    >>> of_positions(5, [4, 0]).alice
+    (0, 4)
+    """
     return Partition(positions, tuple(alice))
 
 

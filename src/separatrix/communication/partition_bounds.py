@@ -128,6 +128,10 @@ def largest_rectangle_at_most(
     A rectangle of a rows and c columns needs a rows with at least c true entries and c columns with at least a, so a·c
     over the a, c that pass both counts is an upper bound. ``mask``: (rows, columns) without repetitions;
     ``row_weight``, ``column_weight``: how often each row and column occurs.
+
+    >>> once = numpy.ones(3, dtype=numpy.int64)
+    >>> largest_rectangle_at_most(numpy.eye(3, dtype=bool), once, once)
+    1
     """
     rows, row_level = _at_least(mask @ column_weight, row_weight)
     columns, column_level = _at_least(row_weight @ mask, column_weight)

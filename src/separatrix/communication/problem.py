@@ -44,11 +44,10 @@ class SequenceSplit:
 
     def join(self, rows: Integers, columns: Integers) -> Integers:
         """Whole inputs from numbers: shapes that broadcast to S give (*S, positions)."""
-        first, second = _decode(self.alice, rows), _decode(self.bob, columns)
         shape = numpy.broadcast_shapes(rows.shape, columns.shape)
         whole = numpy.empty((*shape, self.partition.positions), dtype=numpy.int64)
-        whole[..., self.alice_columns] = first
-        whole[..., self.bob_columns] = second
+        whole[..., self.alice_columns] = self.alice.inputs(rows)
+        whole[..., self.bob_columns] = self.bob.inputs(columns)
         return whole
 
     def numbers(self, inputs: Integers) -> tuple[Integers, Integers]:
@@ -126,6 +125,11 @@ def from_task(task: Task, length: int, partition: Partition | None = None) -> Co
 
     Raises where cells of Alice and Bob depend on each other, where a promise excludes inputs, or where answers are
     vectors: those tasks reach the classics through reductions instead.
+
+    >>> from separatrix.tasks import tasks
+    >>> problem = from_task(tasks()["disjointness"], 6)
+    >>> problem.rows, problem.columns, problem.name
+    (8, 8, 'disjointness, cut:3')
     """
     task.check_length(length)
     positions = task.positions(length)
@@ -178,16 +182,6 @@ def _over_sequences(function: SequenceFunction, split: SequenceSplit, classes: i
     return CommunicationProblem(
         name, split.alice.count, split.bob.count, classes, on_numbers, split, width=max(1, positions)
     )
-
-
-def _decode(space: Space, numbers: Integers) -> Integers:
-    """The cells of numbered parts: shape S gives (*S, cells)."""
-    left = numpy.asarray(numbers, dtype=numpy.int64)
-    parts: list[Integers] = []
-    for block in reversed(space.blocks):
-        left, choice = numpy.divmod(left, len(block))
-        parts.append(block[choice])
-    return numpy.concatenate(parts[::-1], axis=-1) if parts else numpy.zeros((*left.shape, 0), dtype=numpy.int64)
 
 
 def _encode(space: Space, values: Integers) -> Integers:

@@ -106,21 +106,22 @@ def _vanishing(values: NDArray[numpy.uint8], rank: int, work: int) -> tuple[int,
     count = bits // 19 + 1
     if 2 * count * rank * values.size > work:
         return None
-    moduli: list[int] = []
-    for prime in primes(count):
-        if rank_modulo(values, prime) > rank:
-            return None
-        moduli.append(prime)
-        if math.prod(moduli) > 1 << bits:
-            break
+    moduli = primes(count)
+    while math.prod(moduli[:-1]) > 1 << bits:
+        moduli = moduli[:-1]
+    if any(rank_modulo(values, prime) > rank for prime in moduli):
+        return None
     assert math.prod(moduli) > 1 << bits
-    return tuple(moduli)
+    return moduli
 
 
 def minor_bits(values: NDArray[numpy.uint8], order: int) -> int:
     """A number b such that every minor of this order is smaller than 2^b in magnitude (Hadamard).
 
     The product of the largest row norms; for 0/1 matrices also (n + 1)^((n + 1)/2) / 2^n, which is smaller.
+
+    >>> minor_bits(numpy.eye(4, dtype=numpy.uint8), 4)
+    2
     """
     norms = numpy.sort((values.astype(numpy.int64) ** 2).sum(axis=1))[::-1][:order].tolist()
     squared = math.prod(norms)
@@ -133,6 +134,10 @@ def verify_minor(matrix: CommunicationMatrix, certificate: MinorCertificate) -> 
     """Whether the certificate's minor is really not 0 modulo its prime, computed by FLINT.
 
     Shares no code with the elimination that found it. Memory grows with the square of the order.
+
+    >>> from separatrix.communication.matrix import pack
+    >>> verify_minor(pack(numpy.eye(3, dtype=int)), MinorCertificate(7, (0, 2), (0, 2)))
+    True
     """
     rows = numpy.array(certificate.rows, dtype=numpy.int64)
     columns = numpy.array(certificate.columns, dtype=numpy.int64)

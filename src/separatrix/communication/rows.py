@@ -48,6 +48,10 @@ def _narrowest(classes: int) -> type[numpy.unsignedinteger]:
 def whole_rows(
     rows: "numpy.ndarray[tuple[int, ...], numpy.dtype[numpy.unsignedinteger]]",
 ) -> "numpy.ndarray[tuple[int, ...], numpy.dtype[numpy.void]]":
-    """The different rows of an array (rows, columns), each as one value."""
+    """The different rows of an array (rows, columns), each as one value.
+
+    >>> len(whole_rows(numpy.array([[1, 2], [3, 4], [1, 2]], dtype=numpy.uint8)))
+    2
+    """
     width = rows.shape[1] * rows.dtype.itemsize
     return numpy.unique(numpy.ascontiguousarray(rows).view(numpy.dtype((numpy.void, width))).ravel())

@@ -9,5 +9,9 @@ from separatrix.constructions.construction import Construction
 
 @cache
 def constructions() -> Catalog[Construction]:
-    """All constructions by name."""
+    """All constructions by name.
+
+    >>> constructions()["equality"].theorem
+    'BHBK24 Theorem 6'
+    """
     return discover("construction", theorems, "CONSTRUCTION", Construction)  # type: ignore[type-abstract]

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from separatrix.arithmetic import FixedPoint
+from separatrix.constructions.exponents import USUAL
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.networks import AnyNetwork, FeedForward, Layer, Network
 from separatrix.networks.weights import SCORINGS, Scoring
@@ -63,16 +64,25 @@ class Construction(ABC):
         chosen = options or Options()
         if chosen.variant not in self.variants:
             raise UnknownNameError(f"variant of {self.name}", chosen.variant, self.variants)
-        if length < self.minimum_length:
-            raise SeparatrixError(f"{self.name} starts at length {self.minimum_length}, not {length}")
         task = tasks()[self.task_name].with_parameters(**chosen.parameters)
-        task.check_length(length)
+        self.check_length(task, length)
         exponent = self.default_exponent(task, length) if chosen.exponent is None else chosen.exponent
         arithmetic = FixedPoint(length, exponent, chosen.rounding, self.softmax_rule(chosen.variant))
         network = self.network(task, length, chosen)
         if chosen.attention is not None:
             network = with_attention(network, chosen.attention)
         return Built(network, task, length, arithmetic)
+
+    def check_length(self, task: Task, length: int) -> None:
+        """Raise a one-line error unless both the construction and the task have this length."""
+        step = task.length_step
+        least = -(-max(self.minimum_length, task.minimum_length) // step) * step
+        if length < least:
+            steps = f" in steps of {step}" if step > 1 else ""
+            raise SeparatrixError(
+                f"{self.name} has no network of length {length}; choose {least} to {task.maximum_length}{steps}"
+            )
+        task.check_length(length)
 
     def softmax_rule(self, variant: str) -> Literal["appendix-d", "once"]:
         """How a variant's softmax rounds: as Appendix D says, unless the variant is about another rounding."""
@@ -82,7 +92,7 @@ class Construction(ABC):
     def default_exponent(self, task: Task, length: int) -> int:
         """The constant Kc to use when none is asked for: 2, as BHBK24's repaired proofs need."""
         del task, length
-        return 2
+        return USUAL
 
     @abstractmethod
     def network(self, task: Task, length: int, options: Options) -> AnyNetwork:
@@ -94,7 +104,13 @@ class Construction(ABC):
 
 
 def with_attention(network: AnyNetwork, kind: Scoring) -> AnyNetwork:
-    """The same weights with another attention in every head; without attention there is nothing to replace."""
+    """The same weights with another attention in every head; without attention there is nothing to replace.
+
+    >>> from separatrix.constructions import constructions
+    >>> network = constructions()["index-lookup"].build(8).network
+    >>> with_attention(network, "hard").layers[0].heads[0].scoring
+    'hard'
+    """
     if kind not in SCORINGS:
         raise UnknownNameError("attention", kind, SCORINGS)
     if not isinstance(network, Network):
@@ -106,14 +122,3 @@ def with_attention(network: AnyNetwork, kind: Scoring) -> AnyNetwork:
         return replace(layer, heads=tuple(replace(head, scoring=kind) for head in layer.heads))  # type: ignore[arg-type]
 
     return replace(network, layers=tuple(map(replaced, network.layers)), about=f"{network.about}; {kind} attention")
-
-
-def exponent_in_words(length: int) -> int:
-    """Kc = 2, or 1 from the length on at which numbers of Kc = 2 no longer fit into machine words.
-
-    For constructions that are right with both; the checker computes in machine words.
-
-    >>> [exponent_in_words(1 << power) for power in (4, 15, 16, 20)]
-    [2, 2, 1, 1]
-    """
-    return 1 if FixedPoint(length, 2).dtype == object else 2

@@ -14,11 +14,11 @@ from functools import lru_cache
 
 import numpy
 
-from separatrix.arithmetic.codes import SignCode, families, sign_code
+from separatrix.arithmetic.codes import sign_code
 from separatrix.arithmetic.codes.linear import LinearRule
+from separatrix.bit_counts import bits_for
 from separatrix.errors import SeparatrixError
-from separatrix.networks import ExactMatrix, FeedForward, SignRows, Slots, TableRows
-from separatrix.progress import tracked
+from separatrix.networks import ExactMatrix, FeedForward, Head, Integers, SignRows, Slots, TableRows, identity, zeros
 
 CIRCLE_BITS = 30
 MOST_CIRCLES = 16
@@ -56,36 +56,31 @@ def addresses(count: int, max_inner: Fraction, family: str | None, two_sided: bo
     no such code and are asked for by name: ``digits``, the binary digits as signs, and ``circle`` or ``circles:J``,
     points of J unit circles: 2J dimensions, stored, and inner products so close to 1 that they need bits.
     With ``two_sided`` no inner product is below -``max_inner`` either.
+
+    >>> found = addresses(1024, Fraction(1, 4), None)
+    >>> found.width, found.max_inner
+    (31, Fraction(7, 31))
     """
     if family == "digits":
         return digits(count)
     if family is not None and family.partition(":")[0] in ("circle", "circles"):
         return circles(count, family.partition(":")[2] or "1")
-    found: list[SignCode] = []
-    refused: SeparatrixError | None = None
-    for name in tracked([family] if family is not None else list(families()), "families of sign codes"):
-        try:
-            code = sign_code(max(count, 2), max_inner, two_sided, name)
-        except SeparatrixError as error:
-            refused = error
-            continue
-        if isinstance(code.rule, LinearRule):
-            found.append(code)
-    if not found:
-        raise refused or SeparatrixError(
-            f"{family} is not a family of linear codes; choose trace, orbit or reed-muller"
-        )
-    best = min(found, key=lambda code: (code.width, code.description_bits))
+    best = sign_code(max(count, 2), max_inner, two_sided, family, linear=family is None)
+    if not isinstance(best.rule, LinearRule):
+        raise SeparatrixError(f"{family} is not a family of linear codes; choose trace, orbit or reed-muller")
     rule = best.rule
-    assert isinstance(rule, LinearRule)
     generator = numpy.array([[row >> place & 1 for place in range(rule.width)] for row in rule.rows], dtype=numpy.uint8)
-    needed = max(1, (max(count, 2) - 1).bit_length())
+    needed = max(1, bits_for(count))
     return Addresses(SignRows(generator[:needed]), best.max_inner, best.width)
 
 
 def digits(count: int) -> Addresses:
-    """The binary digits of a number as signs: ⌈log₂ N⌉ of them, as few as signs can be, two of them one digit apart."""
-    size = max(1, (max(count, 2) - 1).bit_length())
+    """The binary digits of a number as signs: ⌈log₂ N⌉ of them, as few as signs can be, two of them one digit apart.
+
+    >>> digits(16).max_inner
+    Fraction(1, 2)
+    """
+    size = max(1, bits_for(count))
     return Addresses(SignRows(numpy.eye(size, dtype=numpy.uint8)), 1 - Fraction(2, size), size)
 
 
@@ -95,6 +90,10 @@ def circles(count: int, number: str) -> Addresses:
 
     The largest inner product is that of neighbours on one circle, measured exactly on the rounded points and lowered by
     what the shortest point falls short of norm 1, so that it bounds every comparison of a point with itself.
+
+    >>> found = circles(16, "2")
+    >>> found.width, found.norm
+    (4, 2)
     """
     if not number.isdecimal() or not 1 <= int(number) <= MOST_CIRCLES:
         raise SeparatrixError(f"circles:{number} is no number of circles; choose circles:1 to circles:{MOST_CIRCLES}")
@@ -120,6 +119,9 @@ def sufficient_gain(keys: int, max_inner: Fraction) -> Fraction:
 
     e^η / (e^η + keys · e^(η·γ)) > 3/4 follows from η (1 - γ) > ln(3·keys), and 2^(x·3/2) > e^x makes the logarithm an
     integer question: η (1 - γ) ≥ the number of bits of 3·keys is enough, since ln x < 0.7 · (bits of x).
+
+    >>> sufficient_gain(1024, Fraction(1, 4))
+    Fraction(49, 4)
     """
     bits = (3 * keys).bit_length()
     return Fraction(math.ceil(16 * (Fraction(7 * bits, 10) / (1 - max_inner) + 1)), 16)
@@ -139,7 +141,13 @@ class Unit:
 
 def feed_forward(slots: Slots, units: Iterable[Unit], cleared: Sequence[str] = (), kept: bool = True) -> FeedForward:
     """A feed-forward from units. With ``kept`` the input is added back, and ``cleared`` slots, whose entries must be at
-    least 0, are removed from it by units of their own."""
+    least 0, are removed from it by units of their own.
+
+    >>> slots = Slots((("a", 1), ("b", 1)))
+    >>> layer = feed_forward(slots, [Unit((("a", 0, 2),), -1, (("b", 0, 1),))])
+    >>> layer.inner.numerators.tolist(), layer.outer.numerators.tolist()
+    ([[2, 0]], [[0], [1]])
+    """
     listed = list(units)
     for slot in cleared:
         listed += [Unit(((slot, place, 1),), 0, ((slot, place, -1),)) for place in range(slots.size(slot))]
@@ -152,17 +160,54 @@ def feed_forward(slots: Slots, units: Iterable[Unit], cleared: Sequence[str] = (
         for slot, offset, weight in unit.writes:
             outer[slots.columns(slot).start + offset, number] += weight
         bias[number, 0] = unit.bias
-    nothing = ExactMatrix(numpy.zeros((slots.width, 1), dtype=numpy.int64))
-    return FeedForward(ExactMatrix(inner), ExactMatrix(bias), ExactMatrix(outer), nothing, residual=kept)
+    return FeedForward(ExactMatrix(inner), ExactMatrix(bias), ExactMatrix(outer), zeros(slots.width, 1), residual=kept)
 
 
 def step_units(
     reads: Sequence[tuple[str, int, int]], bias: int, target: tuple[str, int], weight: int = 1, sharpness: int = 4
 ) -> list[Unit]:
-    """step(a) for a = Σ reads + bias: 0 for a ≤ 1/sharpness, 1 for a ≥ 2/sharpness, added to the target."""
+    """step(a) for a = Σ reads + bias: 0 for a ≤ 1/sharpness, 1 for a ≥ 2/sharpness, added to the target.
+
+    >>> [unit.bias for unit in step_units([("a", 0, 1)], 0, ("a", 0))]
+    [-1, -2]
+    """
     scaled = tuple((slot, offset, sharpness * factor) for slot, offset, factor in reads)
     slot, offset = target
     return [
         Unit(scaled, sharpness * bias - 1, ((slot, offset, weight),)),
         Unit(scaled, sharpness * bias - 2, ((slot, offset, -weight),)),
     ]
+
+
+def binary_rows(count: int) -> Integers:
+    """The numbers 0 … count - 1 in binary, most significant bit first: (count, bits), one bit at least.
+
+    >>> binary_rows(3).tolist()
+    [[0, 0], [0, 1], [1, 0]]
+    """
+    bits = max(1, bits_for(count))
+    return numpy.arange(count, dtype=numpy.int64)[:, None] >> numpy.arange(bits - 1, -1, -1) & 1
+
+
+def uniform_head(slots: Slots, slot: str) -> Head:
+    """A head that replaces the one number of a slot by its average over all positions: all scores are 0.
+
+    >>> uniform_head(Slots((("bit", 1), ("rest", 2))), "bit").query.parameters
+    0
+    """
+    nothing, own = zeros(1, slots.width), {slot: identity(1)}
+    return Head(nothing, nothing, value=slots.reading(1, own), output=slots.writing(1, own))
+
+
+def more_than(slots: Slots, slot: str, positions: int, threshold: int) -> FeedForward:
+    """1 where positions · average - threshold is at least 1/2, 0 where it is at most 0, in place of the average.
+
+    The average of bits times their number counts the ones, up to what rounding loses: less than 1/2.
+
+    >>> layer = more_than(Slots((("bit", 1),)), "bit", positions=4, threshold=1)
+    >>> layer.inner.numerators.tolist(), layer.inner_bias.numerators.tolist()
+    ([[8], [8]], [[-2], [-3]])
+    """
+    scaled = ((slot, 0, 2 * positions),)
+    units = [Unit(scaled, -2 * threshold - step, ((slot, 0, 1 - 2 * step),)) for step in (0, 1)]
+    return feed_forward(slots, units, kept=False)

@@ -4,7 +4,7 @@ from separatrix.networks.decoding import PowerSums
 from separatrix.networks.dual import CellSets, DualPart, WindowSets
 from separatrix.networks.embedding import EmbeddingPart, FeaturePart, SignRows, TableRows
 from separatrix.networks.evaluate import Outputs, evaluate
-from separatrix.networks.exact import ExactMatrix, Integers, Slots, exact, identity
+from separatrix.networks.exact import ExactMatrix, Integers, Slots, exact, identity, zeros
 from separatrix.networks.graph import GraphAttention, GraphHead
 from separatrix.networks.network import Attention, FeedForward, Head, Layer, Network, Readout
 from separatrix.networks.recurrent import AnyNetwork, RecurrentNetwork, ReluMap
@@ -39,4 +39,5 @@ __all__ = [
     "evaluate",
     "exact",
     "identity",
+    "zeros",
 ]

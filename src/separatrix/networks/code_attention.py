@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy
 
 from separatrix.arithmetic import FixedPoint
-from separatrix.networks.embedding import EmbeddingPart, SignRows
+from separatrix.networks.embedding import Bits, EmbeddingPart, SignRows
 from separatrix.networks.exact import ExactMatrix, Integers
 from separatrix.networks.network import Head, Network
 from separatrix.networks.weights import weights_of
@@ -28,13 +28,13 @@ LARGEST_SUM = 1 << 60
 class CodeQueries:
     """Queries and keys of one code: the keys 0 … ``count`` - 1 are its rows in order, all other keys are zero.
 
-    ``asked`` is the row of each query, ``columns`` are the g_c (m,) as numbers, ``query`` and ``key`` the weights of
+    ``asked`` is the row of each query, ``generator`` has the columns g_c, ``query`` and ``key`` the weights of
     the entries (1, m).
     """
 
     asked: Integers
     count: int
-    columns: Integers
+    generator: Bits
     query: ExactMatrix
     key: ExactMatrix
 
@@ -49,20 +49,26 @@ class CodeQueries:
             return None
         limit = arithmetic.largest**2
         scores = numpy.zeros(keys, dtype=numpy.int64)
-        scores[: self.count] = self.scores(equal, opposite).clip(-limit, limit)
+        scores[: self.count] = code_scores(self.generator, equal, opposite).clip(-limit, limit)
         everything = numpy.ones((1, 1, keys), dtype=numpy.bool_)
         return weights_of(head, scores[None, None], everything, arithmetic)[0, 0]
 
-    def scores(self, equal: Integers, opposite: Integers) -> Integers:
-        """The scores of all differences (count,), for the products (m,) of equal and of opposite signs."""
-        table = numpy.zeros(self.count, dtype=numpy.int64)
-        numpy.add.at(table, self.columns, equal - opposite)
-        half = 1
-        while half < self.count:
-            pairs = table.reshape(-1, 2, half)
-            table = numpy.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).reshape(-1)
-            half *= 2
-        return (table + (equal + opposite).sum()) // 2
+
+def code_scores(generator: Bits, equal: Integers, opposite: Integers) -> Integers:
+    """The scores of all differences (2^b,), for the products (m,) of equal and of opposite signs of a code (b, m).
+
+    The sums of |equal| and of |opposite| must stay below 2^62.
+    """
+    count = 1 << generator.shape[0]
+    columns = generator.T.astype(numpy.int64) @ (1 << numpy.arange(generator.shape[0], dtype=numpy.int64))
+    table = numpy.zeros(count, dtype=numpy.int64)
+    numpy.add.at(table, columns, equal - opposite)
+    half = 1
+    while half < count:
+        pairs = table.reshape(-1, 2, half)
+        table = numpy.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).reshape(-1)
+        half *= 2
+    return (table + (equal + opposite).sum()) // 2
 
 
 def code_queries(head: Head, network: Network, positions: Integers, tokens: Integers) -> CodeQueries | None:
@@ -84,8 +90,7 @@ def code_queries(head: Head, network: Network, positions: Integers, tokens: Inte
     weights = _diagonal(network, head.query, query.slot), _diagonal(network, head.key, key.slot)
     if weights[0] is None or weights[1] is None or not bool(inside.all()):
         return None
-    columns = generator.T.astype(numpy.int64) @ (1 << numpy.arange(generator.shape[0], dtype=numpy.int64))
-    return CodeQueries(numpy.asarray(asked), count, columns, weights[0], weights[1])
+    return CodeQueries(numpy.asarray(asked), count, generator, weights[0], weights[1])
 
 
 def _only_part(network: Network, matrix: ExactMatrix) -> EmbeddingPart | None:

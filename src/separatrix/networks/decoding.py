@@ -15,7 +15,8 @@ from math import floor
 
 import numpy
 
-from separatrix.arithmetic import Arithmetic, Balls, RawArray
+from separatrix.arithmetic import Arithmetic, Balls, FixedPoint, RawArray
+from separatrix.arithmetic.distinct import distinct
 from separatrix.arithmetic.interface import UndecidedError
 from separatrix.errors import SeparatrixError
 from separatrix.networks.exact import Integers
@@ -91,6 +92,10 @@ def nearest_whole(raw: RawArray, arithmetic: Arithmetic) -> Integers:
     >>> nearest_whole(arithmetic.encode([Fraction(-3, 2), Fraction(149, 100)]), arithmetic).tolist()
     [-1, 1]
     """
+    if isinstance(arithmetic, FixedPoint):
+        whole = raw // arithmetic.largest
+        above = 2 * (raw - whole * arithmetic.largest) >= arithmetic.largest
+        return numpy.clip(whole + above, -LARGEST_ANSWER, LARGEST_ANSWER).astype(numpy.int64)
     if not isinstance(arithmetic, Balls):
         return _rounded(arithmetic.decode(raw))
     low, high = (_rounded(side) for side in arithmetic.bounds(raw))
@@ -106,7 +111,14 @@ def _rounded(values: RawArray) -> Integers:
 
 
 def triple_in_sums(sums: PowerSums, numbers: Integers) -> Integers:
-    """The answers 0 or 1 for rows (…, 1 + n) of a residue and the power sums."""
+    """The answers 0 or 1 for rows (…, 1 + n) of a residue and the power sums.
+
+    >>> triple_in_sums(PowerSums(7, 7), numpy.array([[3, 6, 3], [3, 2, 2]])).tolist()
+    [0, 0]
+    """
     flat = numbers.reshape(-1, numbers.shape[-1])
-    answers = [sums.matches(int(row[0]), tuple(int(each) % sums.prime for each in row[1:])) for row in flat]
+    # All positions of an input have the same sums.
+    different, which = distinct(flat[:, 1:] % sums.prime)
+    rows = [tuple(int(each) for each in row) for row in different]
+    answers = [sums.matches(int(own), rows[int(place)]) for own, place in zip(flat[:, 0], which, strict=True)]
     return numpy.array(answers, dtype=numpy.int64).reshape(numbers.shape[:-1])

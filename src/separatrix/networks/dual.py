@@ -13,7 +13,8 @@ from typing import TypeAlias
 import numpy
 
 from separatrix.arithmetic import Arithmetic, RawArray
-from separatrix.arithmetic.codes.dual import dual_numerators
+from separatrix.arithmetic.codes.dual import dual_multiples
+from separatrix.arithmetic.distinct import distinct
 from separatrix.errors import SeparatrixError
 from separatrix.networks.embedding import SignRows
 from separatrix.networks.exact import LARGEST_NUMERATOR, ExactMatrix, Integers
@@ -81,7 +82,11 @@ class DualPart:
     def rows(self, cells: Integers, positions: int, arithmetic: Arithmetic) -> RawArray:
         """The vectors in an arithmetic: (batch, positions, slot width)."""
         if isinstance(self.sets, WindowSets):
-            rows = numpy.stack([self.vector(window, arithmetic) for window in self.sets.windows(positions)])
+            windows = self.sets.windows(positions)
+            rows, sizes = arithmetic.zeros((positions, self.rule.width)), numpy.array([len(each) for each in windows])
+            for size in numpy.unique(sizes[sizes > 0]).tolist():
+                places = numpy.flatnonzero(sizes == size)
+                rows[places] = self.vectors(numpy.stack([windows[place] for place in places.tolist()]), arithmetic)
             return numpy.broadcast_to(rows, (cells.shape[0], *rows.shape))
         members = self.sets.members(cells)
         if members.size and not 0 <= int(members.min()) <= int(members.max()) < self.rule.count:
@@ -89,18 +94,28 @@ class DualPart:
         flat = members.reshape(-1, members.shape[-1])
         if not len(flat):
             return arithmetic.zeros((*cells.shape[:2], self.rule.width))
-        different, places = numpy.unique(flat, axis=0, return_inverse=True)
-        vectors = numpy.stack([self.vector(each, arithmetic) for each in different])
-        return vectors[places.reshape(cells.shape[:2])]
+        different, places = distinct(flat)
+        return self.vectors(different, arithmetic)[places.reshape(cells.shape[:2])]
 
-    def vector(self, members: Integers, arithmetic: Arithmetic) -> RawArray:
-        """gain · w_S for one set, each coordinate rounded once."""
-        totals, denominator = dual_numerators(self.rule.signs(members))
-        numerators, denominator = self.gain.numerator * totals, self.gain.denominator * denominator
-        if max(denominator, *map(abs, numerators.tolist())) < LARGEST_NUMERATOR:
-            # The same numbers, rounded all at once.
-            return ExactMatrix(numerators.astype(numpy.int64)[None], denominator).encoded(arithmetic)[0]
-        return arithmetic.encode(numpy.array([Fraction(each, denominator) for each in numerators.tolist()]))
+    def vectors(self, sets: Integers, arithmetic: Arithmetic) -> RawArray:
+        """gain · w_S for sets (n, q) of numbers of sign vectors, each coordinate rounded once: (n, slot width)."""
+        signs = self.rule.signs(sets)
+        grams = numpy.einsum("sik,sjk->sij", signs, signs)
+        # Sets whose sign vectors have the same inner products have the same multiples of them.
+        different, which = distinct(grams.reshape(len(sets), -1))
+        found = [dual_multiples(gram.reshape(grams.shape[1:])) for gram in different]
+        rows = arithmetic.zeros((len(sets), self.rule.width))
+        for number, (multiples, denominator) in enumerate(found):
+            places, below = which == number, self.gain.denominator * denominator
+            above = [self.gain.numerator * each for each in multiples]
+            if max(below, sum(map(abs, above))) < LARGEST_NUMERATOR:
+                totals = numpy.einsum("i,sik->sk", numpy.array(above, dtype=numpy.int64), signs[places])
+                rows[places] = ExactMatrix(totals, below).encoded(arithmetic)
+            else:
+                exact = numpy.array(above, dtype=object) @ signs[places].astype(object)
+                fractions = [Fraction(each, below) for each in exact.reshape(-1).tolist()]
+                rows[places] = arithmetic.encode(numpy.array(fractions)).reshape(exact.shape)
+        return rows
 
     def size_bits(self, precision_bits: int) -> int:
         """The generator, and the gain and the three numbers of the sets at full precision each."""

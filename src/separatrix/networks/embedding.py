@@ -14,10 +14,12 @@ import numpy
 from numpy.typing import NDArray
 
 from separatrix.arithmetic import Arithmetic, RawArray
+from separatrix.bit_counts import bits_for
 from separatrix.errors import SeparatrixError
 from separatrix.networks.exact import LARGEST_NUMERATOR, ExactMatrix, Integers, Slots
 
 Bits: TypeAlias = NDArray[numpy.uint8]
+TABLE_BITS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,21 +72,35 @@ class SignRows:
         """Signs in a row."""
         return self.generator.shape[1]
 
+    def words(self, indices: Integers) -> Bits:
+        """The rows as bits, 1 for -1: indices of any shape give (…, width)."""
+        word = numpy.zeros((*indices.shape, self.width), dtype=numpy.uint8)
+        # A few bits of the row numbers at a time: the words of all their values are a small table.
+        for start in range(0, self.generator.shape[0], TABLE_BITS):
+            table = _all_words(self.generator[start : start + TABLE_BITS])
+            word ^= table[(indices >> start) & (len(table) - 1)]
+        return word
+
     def signs(self, indices: Integers) -> Integers:
         """The rows as ±1 in int64: indices of any shape give (…, width)."""
-        word = numpy.zeros((*indices.shape, self.width), dtype=numpy.uint8)
-        for place, row in enumerate(self.generator):
-            word ^= ((indices >> place) & 1).astype(numpy.uint8)[..., None] & row
-        return 1 - 2 * word.astype(numpy.int64)
+        return (1 - 2 * self.words(indices).view(numpy.int8)).astype(numpy.int64)
 
     def rows(self, indices: Integers, arithmetic: Arithmetic) -> RawArray:
         """The rows in an arithmetic."""
-        return arithmetic.encode([-1, 1])[(self.signs(indices) + 1) // 2]
+        return arithmetic.encode([1, -1])[self.words(indices)]
 
     def size_bits(self, precision_bits: int) -> int:
         """The generator, one bit an entry."""
         del precision_bits
         return self.generator.size
+
+
+def _all_words(generator: Bits) -> Bits:
+    """The bits of all messages (2^b, width) of a generator (b, width)."""
+    words = numpy.zeros((1, generator.shape[1]), dtype=numpy.uint8)
+    for row in generator:
+        words = numpy.concatenate([words, words ^ row])
+    return words
 
 
 RowRule: TypeAlias = TableRows | SignRows
@@ -130,7 +146,7 @@ class EmbeddingPart:
 
     def size_bits(self, precision_bits: int) -> int:
         """Bits of the rule and of the list of indices."""
-        listed = 0 if self.indices is None else self.indices.size * max(1, (self.rule.count - 1).bit_length())
+        listed = 0 if self.indices is None else self.indices.size * max(1, bits_for(self.rule.count))
         return self.rule.size_bits(precision_bits) + listed
 
 
@@ -165,12 +181,21 @@ class FeaturePart:
 def embed(
     parts: tuple[EmbeddingPart, ...], slots: Slots, tokens: Integers, positions: Integers, arithmetic: Arithmetic
 ) -> RawArray:
-    """φ(token, position) for arrays of tokens and positions of one shape: (…, d) in the arithmetic."""
+    """φ(token, position) for arrays of tokens and positions of one shape: (…, d) in the arithmetic.
+
+    >>> from separatrix.arithmetic import FixedPoint
+    >>> from separatrix.networks import exact
+    >>> part = EmbeddingPart("bit", TableRows(exact([[0], [1]])), "token", (0, 2), (0, 3))
+    >>> tokens, numbers = numpy.array([1, 0, 1]), FixedPoint(10, 1)
+    >>> embed((part,), Slots((("bit", 1),)), tokens, numpy.arange(3), numbers).tolist()
+    [[10], [0], [10]]
+    """
     stream = arithmetic.zeros((*tokens.shape, slots.width))
     for part in parts:
         numbers, inside = part.row_numbers(tokens, positions)
         place = slots.columns(part.slot)
         rows = part.rule.rows(numbers, arithmetic)
         added = arithmetic.add(stream[..., place], rows)
-        stream[..., place] = numpy.where(inside[..., None], added, stream[..., place])
+        everywhere = bool(inside.all())
+        stream[..., place] = added if everywhere else numpy.where(inside[..., None], added, stream[..., place])
     return stream

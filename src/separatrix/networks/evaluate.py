@@ -15,16 +15,17 @@ from typing import TypeAlias
 import numpy
 from numpy.typing import NDArray
 
-from separatrix.arithmetic import Arithmetic, RawArray
+from separatrix.arithmetic import Arithmetic, FixedPoint, RawArray
 from separatrix.errors import SeparatrixError
 from separatrix.networks.decoding import nearest_whole, triple_in_sums
 from separatrix.networks.embedding import embed
 from separatrix.networks.exact import ExactMatrix, Integers
+from separatrix.networks.exact_attention import attend_together, projected
 from separatrix.networks.graph import GraphAttention, attend_on_graph, check_graphs
-from separatrix.networks.network import FeedForward, Head, Layer, Network
+from separatrix.networks.network import Attention, FeedForward, Head, Layer, Network
 from separatrix.networks.recurrent import AnyNetwork, RecurrentNetwork, run_recurrent
 from separatrix.networks.third_order import ThirdOrderHead, attend_to_pairs
-from separatrix.networks.weights import LARGEST_SCORES, weights_of
+from separatrix.networks.weights import averaged, weights_of
 
 Observer: TypeAlias = Callable[[int, RawArray], None]
 """Told the number of a head and its weights (batch, queries, keys or pairs), chunk after chunk of queries."""
@@ -42,7 +43,13 @@ class Outputs:
 
 
 def evaluate(network: AnyNetwork, tokens: Integers, arithmetic: Arithmetic, chunk: int | None = None) -> Outputs:
-    """Run the network on a batch of inputs: tokens (batch, positions), or graphs (batch, N, N) for a graph network."""
+    """Run the network on a batch of inputs: tokens (batch, positions), or graphs (batch, N, N) for a graph network.
+
+    >>> from separatrix.constructions import constructions
+    >>> built = constructions()["index-lookup"].build(4)
+    >>> evaluate(built.network, numpy.array([[7, 8, 9, 10, 64 + 2]]), built.arithmetic).answers.tolist()
+    [[9]]
+    """
     check_tokens(network, tokens)
     if isinstance(network, RecurrentNetwork):
         raw = run_recurrent(network, tokens, arithmetic)
@@ -64,7 +71,14 @@ def evaluate(network: AnyNetwork, tokens: Integers, arithmetic: Arithmetic, chun
 
 
 def check_tokens(network: AnyNetwork, tokens: Integers) -> None:
-    """Raise a one-line error unless the tokens fit the network."""
+    """Raise a one-line error unless the tokens fit the network.
+
+    >>> from separatrix.constructions import constructions
+    >>> built = constructions()["index-lookup"].build(4)
+    >>> check_tokens(built.network, numpy.array([[7, 8, 9]]))
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: the network reads 5 tokens, not an array of shape (1, 3)
+    """
     if isinstance(network, Network) and network.reads_graphs:
         check_graphs(tokens, network.positions)
         return
@@ -84,7 +98,13 @@ def check_tokens(network: AnyNetwork, tokens: Integers) -> None:
 
 
 def embedded(network: Network, tokens: Integers, arithmetic: Arithmetic) -> RawArray:
-    """φ of every token at its position: (batch, positions, d). Vertices of a graph and cells have token 0."""
+    """φ of every token at its position: (batch, positions, d). Vertices of a graph and cells have token 0.
+
+    >>> from separatrix.constructions import constructions
+    >>> built = constructions()["index-lookup"].build(4)
+    >>> embedded(built.network, numpy.array([[7, 8, 9, 10, 64 + 2]]), built.arithmetic).shape
+    (1, 5, 10)
+    """
     cells = tokens
     if network.reads_graphs or network.features:
         tokens = numpy.zeros(tokens.shape[:2], dtype=numpy.int64)
@@ -114,13 +134,21 @@ def run_layer(
 
     ``queries`` are the positions whose outputs (batch, queries, d) an attention layer makes, all if not given;
     ``observe`` is told the weights as they are made.
+
+    >>> from separatrix.constructions import constructions
+    >>> built = constructions()["index-lookup"].build(4)
+    >>> stream = embedded(built.network, numpy.array([[7, 8, 9, 10, 64 + 2]]), built.arithmetic)
+    >>> run_layer(built.network.layers[0], stream, built.arithmetic, queries=numpy.array([4])).shape
+    (1, 1, 10)
     """
     if isinstance(layer, FeedForward):
         hidden = arithmetic.relu(affine(layer.inner, layer.inner_bias, stream, arithmetic))
         result = affine(layer.outer, layer.outer_bias, hidden, arithmetic)
         return arithmetic.add(stream, result) if layer.residual else result
-    own = stream if queries is None else stream[:, queries, :]
     asked: Integers = numpy.arange(stream.shape[1], dtype=numpy.int64) if queries is None else queries
+    if isinstance(layer, Attention) and isinstance(arithmetic, FixedPoint) and observe is None:
+        return attend_together(layer, stream, asked, arithmetic, chunk, attention_weights)
+    own = stream if queries is None else stream[:, queries, :]
     total = own if layer.residual else arithmetic.zeros(own.shape)
     if isinstance(layer, GraphAttention) and graphs is None:
         raise SeparatrixError("graph attention needs adjacency matrices; evaluate the whole network on them")
@@ -138,8 +166,18 @@ def run_layer(
 
 
 def affine(matrix: ExactMatrix, bias: ExactMatrix, stream: RawArray, arithmetic: Arithmetic) -> RawArray:
-    """W x + b on the last axis."""
-    product = arithmetic.matmul(stream, matrix.encoded(arithmetic).T)
+    """W x + b on the last axis.
+
+    >>> from separatrix.arithmetic import FixedPoint
+    >>> from separatrix.networks import exact
+    >>> numbers = FixedPoint(10, 1)
+    >>> affine(exact([[2, 1]]), exact([[-1]]), numbers.encode([[1, 3]]), numbers).tolist()
+    [[40]]
+    """
+    exact = isinstance(arithmetic, FixedPoint)
+    product = (
+        projected(matrix, stream, arithmetic) if exact else arithmetic.matmul(stream, matrix.encoded(arithmetic).T)
+    )
     return arithmetic.add(product, bias.encoded(arithmetic)[:, 0])
 
 
@@ -151,33 +189,54 @@ def attend(
     chunk: int | None = None,
     observe: Callable[[RawArray], None] | None = None,
 ) -> RawArray:
-    """The output of one head for some positions: (batch, queries, d)."""
-    batch, positions, _ = stream.shape
+    """The output of one head for some positions: (batch, queries, d).
+
+    >>> from separatrix.constructions import constructions
+    >>> built = constructions()["index-lookup"].build(4)
+    >>> stream = embedded(built.network, numpy.array([[7, 8, 9, 10, 64 + 2]]), built.arithmetic)
+    >>> attend(built.network.layers[0].heads[0], stream, numpy.array([4]), built.arithmetic).shape
+    (1, 1, 10)
+    """
     keys = arithmetic.matmul(stream, head.key.encoded(arithmetic).T)
     values = arithmetic.matmul(stream, head.value.encoded(arithmetic).T)
-    size = chunk or max(1, LARGEST_SCORES // max(1, batch * positions))
-    pieces: list[RawArray] = []
-    for start in range(0, len(queries), size):
-        weights = attention_weights(head, stream, queries[start : start + size], arithmetic, keys)
-        if observe is not None:
-            observe(weights)
-        pieces.append(arithmetic.matmul(arithmetic.matmul(weights, values), head.output.encoded(arithmetic).T))
-    return numpy.concatenate(pieces, axis=1)
+
+    def weigh(some: Integers) -> RawArray:
+        return attention_weights(head, stream, some, arithmetic, keys)
+
+    return averaged(weigh, values, head.output, queries, chunk, arithmetic, observe)
 
 
 def attention_weights(
     head: Head, stream: RawArray, queries: Integers, arithmetic: Arithmetic, keys: RawArray | None = None
 ) -> RawArray:
-    """The weights (batch, queries, positions) that some positions give to all; ``keys`` where they are at hand."""
+    """The weights (batch, queries, positions) that some positions give to all; ``keys`` where they are at hand.
+
+    >>> from separatrix.constructions import constructions
+    >>> built = constructions()["index-lookup"].build(4)
+    >>> stream = embedded(built.network, numpy.array([[7, 8, 9, 10, 64 + 2]]), built.arithmetic)
+    >>> weights = attention_weights(built.network.layers[0].heads[0], stream, numpy.array([4]), built.arithmetic)
+    >>> int(weights.argmax())
+    2
+    """
     if keys is None:
         keys = arithmetic.matmul(stream, head.key.encoded(arithmetic).T)
-    asked = arithmetic.matmul(stream[:, queries, :], head.query.encoded(arithmetic).T)
+    own = stream[:, queries, :]
+    if arithmetic.exact:
+        asked = projected(head.query, own, arithmetic)
+    else:
+        asked = arithmetic.matmul(own, head.query.encoded(arithmetic).T)
     scores = arithmetic.matmul(asked, numpy.swapaxes(keys, -1, -2))
     return weights_of(head, scores, mask_of(head, queries, stream.shape[1]), arithmetic)
 
 
 def mask_of(head: Head, queries: Integers, positions: int) -> NDArray[numpy.bool_]:
-    """Which keys each query may see: (queries, positions)."""
+    """Which keys each query may see: (queries, positions).
+
+    >>> from separatrix.constructions import constructions
+    >>> built = constructions()["index-lookup"].build(4)
+    >>> mask_of(built.network.layers[0].heads[0], numpy.array([2]), 4).tolist()
+    [[True, True, True, True]]
+    """
     key = numpy.arange(positions)[None, :]
     if head.mask == "causal":
         return key <= queries[:, None]
@@ -187,7 +246,14 @@ def mask_of(head: Head, queries: Integers, positions: int) -> NDArray[numpy.bool
 
 
 def decode(network: AnyNetwork, raw: RawArray, arithmetic: Arithmetic) -> Integers:
-    """Answers from readouts (…, outputs)."""
+    """Answers from readouts (…, outputs).
+
+    >>> from separatrix.constructions import constructions
+    >>> built = constructions()["index-lookup"].build(4)
+    >>> bits = built.arithmetic.encode([[0, 0, 1, 0, 0, 1]])
+    >>> decode(built.network, bits, built.arithmetic).tolist()
+    [9]
+    """
     outputs, sums = raw.shape[-1], network.readout.power_sums
     if network.readout.decoding == "round":
         return nearest_whole(raw, arithmetic)

@@ -18,6 +18,9 @@ from separatrix.arithmetic import Arithmetic, FixedPoint, RawArray
 from separatrix.errors import SeparatrixError
 
 Integers: TypeAlias = NDArray[numpy.int64]
+"""Whole numbers: tokens, positions, numerators."""
+Shapes: TypeAlias = dict[str, tuple[int | None, int | None]]
+"""Rows and columns of matrices by name, None where any number will do."""
 LARGEST_NUMERATOR = 2**62
 
 
@@ -58,9 +61,12 @@ class ExactMatrix:
             rounded = arithmetic.encode_ratios(self.numerators, self.denominator)
             if rounded is not None:
                 return rounded
-        values, places = numpy.unique(self.numerators, return_inverse=True)
+        encoded, there = arithmetic.zeros(self.shape), self.numerators != 0
+        values, places = numpy.unique(self.numerators[there], return_inverse=True)
         exact = numpy.array([Fraction(int(value), self.denominator) for value in values], dtype=object)
-        return arithmetic.encode(exact)[places.reshape(self.shape)]
+        if len(exact):
+            encoded[there] = arithmetic.encode(exact)[places]
+        return encoded
 
     def whole(self) -> Integers:
         """The entries as integers; raises when one is not."""
@@ -166,6 +172,19 @@ class Slots:
 
 
 def identity(size: int, scale: Fraction | int = 1) -> ExactMatrix:
-    """``scale`` times the identity."""
+    """``scale`` times the identity.
+
+    >>> identity(2, Fraction(1, 2)).fractions()[0].tolist()
+    [Fraction(1, 2), Fraction(0, 1)]
+    """
     factor = Fraction(scale)
     return ExactMatrix(numpy.eye(size, dtype=numpy.int64) * factor.numerator, factor.denominator)
+
+
+def zeros(rows: int, columns: int) -> ExactMatrix:
+    """A matrix of zeros.
+
+    >>> zeros(2, 1).numerators.tolist()
+    [[0], [0]]
+    """
+    return ExactMatrix(numpy.zeros((rows, columns), dtype=numpy.int64))

@@ -15,7 +15,7 @@ from separatrix.arithmetic import FixedPoint
 from separatrix.arithmetic.real_softmax import UNIT, least_weight, sum_of_powers
 from separatrix.arithmetic.wide_integers import WORD, matmul_of_python_ints
 from separatrix.errors import SeparatrixError
-from separatrix.networks.code_attention import LARGEST_SUM, CodeQueries, code_queries
+from separatrix.networks.code_attention import LARGEST_SUM, CodeQueries, code_queries, code_scores
 from separatrix.networks.embedding import TableRows, embed
 from separatrix.networks.exact import ExactMatrix, Integers, Slots
 from separatrix.networks.network import Head, Network
@@ -23,7 +23,8 @@ from separatrix.networks.weights import Scoring
 
 Whole: TypeAlias = NDArray[Any]
 """Whole numbers: int64, or Python ints where those are too small."""
-LARGEST_SCORES = 1 << 24
+LARGEST_TABLE = 1 << 24
+"""Scores that are computed at most, where no code makes them few."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,10 @@ def exact_scores(
     if code is not None:
         products = code.query.numerators[0].astype(object) * code.key.numerators[0].astype(object)
         if int(abs(products).sum()) < LARGEST_SUM:
-            known = code.scores(products.astype(numpy.int64), -products.astype(numpy.int64))
+            known = code_scores(code.generator, products.astype(numpy.int64), -products.astype(numpy.int64))
             row = numpy.concatenate([known, numpy.zeros(len(place) - code.count, dtype=numpy.int64)])
             return Exact(row[None], code.query.denominator * code.key.denominator), code
-    if len(positions) * len(place) > LARGEST_SCORES:
+    if len(positions) * len(place) > LARGEST_TABLE:
         raise SeparatrixError(
             f"{len(positions)} queries are too many to compare exactly with every key; shorten inputs"
         )

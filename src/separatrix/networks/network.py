@@ -13,13 +13,15 @@ from separatrix.errors import SeparatrixError
 from separatrix.networks.decoding import PowerSums
 from separatrix.networks.dual import CellSets, DualPart
 from separatrix.networks.embedding import EmbeddingPart, FeaturePart
-from separatrix.networks.exact import ExactMatrix, Slots
+from separatrix.networks.exact import ExactMatrix, Shapes, Slots
 from separatrix.networks.graph import GRAPH_MATRICES, GraphAttention
 from separatrix.networks.third_order import THIRD_ORDER_MATRICES, ThirdOrderAttention
 from separatrix.networks.weights import Scoring
 
 Mask: TypeAlias = Literal["none", "causal", "strict"]
 Decoding: TypeAlias = Literal["bits", "argmax", "exact", "round", "power-sums"]
+HEAD_MATRICES = ("query", "key", "value", "output")
+FEED_FORWARD_MATRICES = ("inner", "inner_bias", "outer", "outer_bias")
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,11 @@ class Head:
     output: ExactMatrix
     scoring: Scoring = "softmax"
     mask: Mask = "none"
+
+    def expected_shapes(self, width: int) -> Shapes:
+        """The shapes that fit together, by name, in a residual stream of this width."""
+        inner, value = (self.query.shape[0], width), (None, width)
+        return {"query": (None, width), "key": inner, "value": value, "output": (width, self.value.shape[0])}
 
 
 @dataclass(frozen=True)
@@ -52,8 +59,14 @@ class FeedForward:
     outer_bias: ExactMatrix
     residual: bool = True
 
+    def expected_shapes(self, width: int) -> Shapes:
+        """The shapes that fit together, by name, in a residual stream of this width."""
+        units = self.inner.shape[0]
+        return {"inner": (None, width), "inner_bias": (units, 1), "outer": (width, units), "outer_bias": (width, 1)}
+
 
 Layer: TypeAlias = Attention | FeedForward | ThirdOrderAttention | GraphAttention
+"""Whatever may stand between embedding and readout."""
 
 
 @dataclass(frozen=True)
@@ -113,50 +126,26 @@ class Network:
             if (rows is not None and shape[0] != rows) or (columns is not None and shape[1] != columns):
                 found.append(f"{what} is {shape}, expected ({rows or 'any'}, {columns or 'any'})")
 
-        for part in self.embedding:
-            if part.slot not in {name for name, _ in self.slots.parts}:
+        known = {name for name, _ in self.slots.parts}
+        for part in (*self.embedding, *self.feature_parts, *self.dual_parts):
+            if part.slot not in known:
                 found.append(f"embedding writes the unknown slot {part.slot!r}")
+            elif isinstance(part, FeaturePart):
+                expect(f"feature part for slot {part.slot!r}", part.matrix, self.slots.size(part.slot), self.features)
             elif part.rule.width != self.slots.size(part.slot):
                 found.append(f"embedding rows for slot {part.slot!r} have {part.rule.width} numbers")
-        for part in self.feature_parts:
-            if part.slot not in {name for name, _ in self.slots.parts}:
-                found.append(f"embedding writes the unknown slot {part.slot!r}")
-            else:
-                expect(f"feature part for slot {part.slot!r}", part.matrix, self.slots.size(part.slot), self.features)
-        found += self._problems_of_duals()
+            if isinstance(part, DualPart) and isinstance(part.sets, CellSets) and part.sets.columns[1] > self.features:
+                found.append(f"sets are read from column {part.sets.columns[1]}, cells have {self.features} numbers")
         if self.feature_parts and any(part.source == "token" for part in self.embedding):
             found.append("cells of several numbers are not tokens, but a part of the embedding goes by token")
         for number, layer in enumerate(self.layers):
-            where = f"layer {number}"
-            if isinstance(layer, FeedForward):
-                expect(f"{where} inner", layer.inner, None, width)
-                expect(f"{where} inner bias", layer.inner_bias, layer.inner.shape[0], 1)
-                expect(f"{where} outer", layer.outer, width, layer.inner.shape[0])
-                expect(f"{where} outer bias", layer.outer_bias, width, 1)
-                continue
-            if not isinstance(layer, Attention):
-                for place, head in enumerate(layer.heads):
-                    for name, shape in head.expected_shapes(width).items():
-                        expect(f"{where} head {place} {name}", getattr(head, name), *shape)
-                continue
-            for place, head in enumerate(layer.heads):
-                expect(f"{where} head {place} query", head.query, None, width)
-                expect(f"{where} head {place} key", head.key, head.query.shape[0], width)
-                expect(f"{where} head {place} value", head.value, None, width)
-                expect(f"{where} head {place} output", head.output, width, head.value.shape[0])
+            units = [layer] if isinstance(layer, FeedForward) else layer.heads
+            for place, unit in enumerate(units):
+                where = f"layer {number}" if unit is layer else f"layer {number} head {place}"
+                for name, shape in unit.expected_shapes(width).items():
+                    expect(f"{where} {name}", getattr(unit, name), *shape)
         expect("readout", self.readout.matrix, None, width)
         expect("readout bias", self.readout.bias, self.readout.matrix.shape[0], 1)
-        return found
-
-    def _problems_of_duals(self) -> list[str]:
-        found: list[str] = []
-        for part in self.dual_parts:
-            if part.slot not in {name for name, _ in self.slots.parts}:
-                found.append(f"embedding writes the unknown slot {part.slot!r}")
-            elif part.rule.width != self.slots.size(part.slot):
-                found.append(f"dual certificates for slot {part.slot!r} have {part.rule.width} numbers")
-            if isinstance(part.sets, CellSets) and part.sets.columns[1] > self.features:
-                found.append(f"sets are read from column {part.sets.columns[1]}, cells have {self.features} numbers")
         return found
 
     @property
@@ -195,10 +184,24 @@ class Network:
 
 
 def matrices_of(layer: Layer) -> list[ExactMatrix]:
-    """All matrices of a layer."""
+    """All matrices of a layer.
+
+    >>> from separatrix.constructions import constructions
+    >>> built = constructions()["index-lookup"].build(4)
+    >>> [matrix.shape for matrix in matrices_of(built.network.layers[0])]
+    [(2, 10), (2, 10), (6, 10), (10, 6)]
+    """
     if isinstance(layer, FeedForward):
-        return [layer.inner, layer.inner_bias, layer.outer, layer.outer_bias]
+        return [getattr(layer, name) for name in FEED_FORWARD_MATRICES]
+    return [getattr(head, name) for head in layer.heads for name in head_matrices(layer)]
+
+
+def head_matrices(layer: Attention | ThirdOrderAttention | GraphAttention) -> tuple[str, ...]:
+    """The names of the matrices of each head of a layer.
+
+    >>> head_matrices(Attention(()))
+    ('query', 'key', 'value', 'output')
+    """
     if isinstance(layer, Attention):
-        return [matrix for head in layer.heads for matrix in (head.query, head.key, head.value, head.output)]
-    names = GRAPH_MATRICES if isinstance(layer, GraphAttention) else THIRD_ORDER_MATRICES
-    return [getattr(head, name) for head in layer.heads for name in names]
+        return HEAD_MATRICES
+    return GRAPH_MATRICES if isinstance(layer, GraphAttention) else THIRD_ORDER_MATRICES

@@ -21,15 +21,36 @@ from separatrix.networks.dual import CellSets, DualPart, Sets, WindowSets
 from separatrix.networks.embedding import EmbeddingPart, FeaturePart, SignRows, TableRows
 from separatrix.networks.exact import ExactMatrix, Slots
 from separatrix.networks.graph import GRAPH_MATRICES, GraphAttention, GraphHead
-from separatrix.networks.network import Attention, Decoding, FeedForward, Head, Layer, Network, Readout
+from separatrix.networks.network import (
+    FEED_FORWARD_MATRICES,
+    HEAD_MATRICES,
+    Attention,
+    Decoding,
+    FeedForward,
+    Head,
+    Layer,
+    Network,
+    Readout,
+    head_matrices,
+)
 from separatrix.networks.recurrent import AnyNetwork, RecurrentNetwork, ReluMap
 from separatrix.networks.third_order import THIRD_ORDER_MATRICES, ThirdOrderAttention, ThirdOrderHead
 from separatrix.networks.weights import SCORINGS
+from separatrix.reading import parse_json, read_tensors
 
+NETWORK_FILE = "network.safetensors"
+"""What the file is called in a folder of its own."""
 FORMAT = "separatrix-network-1"
 RECURRENT_FORMAT = "separatrix-recurrent-1"
-MATRICES = ("query", "key", "value", "output")
-FEED_FORWARD = ("inner", "inner_bias", "outer", "outer_bias")
+LARGEST_FILE = 8 << 30
+"""Bytes; more than any network that can be checked in the memory of one machine."""
+HEADS = {
+    "attention": (Attention, Head, HEAD_MATRICES),
+    "third-order-attention": (ThirdOrderAttention, ThirdOrderHead, THIRD_ORDER_MATRICES),
+    "graph-attention": (GraphAttention, GraphHead, GRAPH_MATRICES),
+}
+"""Layers by the name of their kind: what they are, what their heads are, and the heads' matrices in order."""
+KINDS = {made: kind for kind, (made, _, _) in HEADS.items()}
 
 
 class _Writer:
@@ -47,7 +68,13 @@ class _Writer:
 
 
 def to_bytes(network: AnyNetwork) -> bytes:
-    """The file's content; the same network gives the same bytes."""
+    """The file's content; the same network gives the same bytes.
+
+    >>> from separatrix.constructions import constructions
+    >>> built = constructions()["index-lookup"].build(4)
+    >>> to_bytes(built.network) == to_bytes(constructions()["index-lookup"].build(4).network)
+    True
+    """
     writer = _Writer()
     if isinstance(network, RecurrentNetwork):
         return _bytes(writer, _recurrent_structure(network, writer))
@@ -71,24 +98,18 @@ def to_bytes(network: AnyNetwork) -> bytes:
     layers: list[dict[str, Any]] = []
     for number, layer in enumerate(network.layers):
         if isinstance(layer, FeedForward):
-            named = {name: writer.matrix(f"layers.{number}.{name}", getattr(layer, name)) for name in FEED_FORWARD}
+            named = {
+                name: writer.matrix(f"layers.{number}.{name}", getattr(layer, name)) for name in FEED_FORWARD_MATRICES
+            }
             layers.append({"kind": "feed-forward", "residual": layer.residual, **named})
             continue
         heads: list[dict[str, Any]] = []
-        if not isinstance(layer, Attention):
-            graph = isinstance(layer, GraphAttention)
-            for place, head in enumerate(layer.heads):
-                names, where = GRAPH_MATRICES if graph else THIRD_ORDER_MATRICES, f"layers.{number}.heads.{place}"
-                named = {name: writer.matrix(f"{where}.{name}", getattr(head, name)) for name in names}
-                heads.append({"scoring": head.scoring, **named})
-            kind = "graph-attention" if graph else "third-order-attention"
-            layers.append({"kind": kind, "residual": layer.residual, "heads": heads})
-            continue
         for place, head in enumerate(layer.heads):
             where = f"layers.{number}.heads.{place}"
-            named = {name: writer.matrix(f"{where}.{name}", getattr(head, name)) for name in MATRICES}
-            heads.append({"scoring": head.scoring, "mask": head.mask, **named})
-        layers.append({"kind": "attention", "residual": layer.residual, "heads": heads})
+            named = {name: writer.matrix(f"{where}.{name}", getattr(head, name)) for name in head_matrices(layer)}
+            mask = {"mask": head.mask} if isinstance(head, Head) else {}
+            heads.append({"scoring": head.scoring, **mask, **named})
+        layers.append({"kind": KINDS[type(layer)], "residual": layer.residual, "heads": heads})
     structure = {
         "format": FORMAT,
         "slots": network.slots.parts,
@@ -159,27 +180,47 @@ def _recurrent_structure(network: RecurrentNetwork, writer: _Writer) -> dict[str
 
 
 def save_network(network: AnyNetwork, path: Path) -> str:
-    """Write the network; returns the file's SHA-256."""
+    """Write the network; returns the file's SHA-256.
+
+    >>> import tempfile
+    >>> from separatrix.constructions import constructions
+    >>> built = constructions()["index-lookup"].build(4)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     len(save_network(built.network, Path(folder) / "network.safetensors"))
+    64
+    """
     data = to_bytes(network)
     write_atomically(path, data)
     return hashlib.sha256(data).hexdigest()
 
 
 def load_network(path: Path) -> tuple[AnyNetwork, str]:
-    """Read a network and its file's SHA-256."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise SeparatrixError(f"cannot read {path}: {error.strerror or error}; give a network file") from error
+    """Read a network and its file's SHA-256.
+
+    >>> import tempfile
+    >>> from separatrix.constructions import constructions
+    >>> built = constructions()["index-lookup"].build(4)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = save_network(built.network, Path(folder) / "network.safetensors")
+    ...     load_network(Path(folder) / "network.safetensors")[1] == written
+    True
+    """
+    data = read_tensors(path, LARGEST_FILE, "give a network file that separatrix certify wrote")
     return from_bytes(data, str(path)), hashlib.sha256(data).hexdigest()
 
 
 def from_bytes(data: bytes, name: str) -> AnyNetwork:
-    """The network in these bytes; ``name`` stands in messages."""
+    """The network in these bytes; ``name`` stands in messages.
+
+    >>> from separatrix.constructions import constructions
+    >>> built = constructions()["index-lookup"].build(4)
+    >>> from_bytes(to_bytes(built.network), "a file") == built.network
+    False
+    """
     try:
         header = int.from_bytes(data[:8], "little")
-        metadata = json.loads(data[8 : 8 + header])["__metadata__"]
-        structure = json.loads(metadata["separatrix"])
+        metadata = parse_json(data[8 : 8 + header])["__metadata__"]
+        structure = parse_json(metadata["separatrix"])
         if structure["format"] not in (FORMAT, RECURRENT_FORMAT):
             raise SeparatrixError(f"{name} has format {structure['format']!r}; this version reads {FORMAT!r}")
         return (_network if structure["format"] == FORMAT else _recurrent)(structure, load(data))
@@ -261,37 +302,22 @@ def _network(structure: dict[str, Any], tensors: dict[str, Any]) -> Network:
         for part in structure["embedding"]
     )
 
-    def units(layer: dict[str, Any], names: tuple[str, ...]) -> list[list[Any]]:
-        return [
-            [*[reader.matrix(head[name]) for name in names], _choice(head["scoring"], SCORINGS)]
-            for head in layer["heads"]
-        ]
+    def head_of(made: Any, names: tuple[str, ...], head: dict[str, Any]) -> Any:
+        matrices = [reader.matrix(head[name]) for name in names]
+        mask = {"mask": _choice(head["mask"], ("none", "causal", "strict"))} if made is Head else {}
+        return made(*matrices, scoring=_choice(head["scoring"], SCORINGS), **mask)
 
     layers: list[Layer] = []
     for layer in structure["layers"]:
+        residual = bool(layer["residual"])
         if layer["kind"] == "feed-forward":
             layers.append(
-                FeedForward(*[reader.matrix(layer[name]) for name in FEED_FORWARD], residual=bool(layer["residual"]))
+                FeedForward(*[reader.matrix(layer[name]) for name in FEED_FORWARD_MATRICES], residual=residual)
             )
             continue
-        residual = bool(layer["residual"])
-        if layer["kind"] == "third-order-attention":
-            pairs = tuple(ThirdOrderHead(*unit) for unit in units(layer, THIRD_ORDER_MATRICES))
-            layers.append(ThirdOrderAttention(pairs, residual))
-            continue
-        if layer["kind"] == "graph-attention":
-            graph = tuple(GraphHead(*unit) for unit in units(layer, GRAPH_MATRICES))
-            layers.append(GraphAttention(graph, residual))
-            continue
-        heads = tuple(
-            Head(
-                *[reader.matrix(head[name]) for name in MATRICES],
-                scoring=_choice(head["scoring"], SCORINGS),
-                mask=_choice(head["mask"], ("none", "causal", "strict")),
-            )
-            for head in layer["heads"]
-        )
-        layers.append(Attention(heads, residual=residual))
+        made, unit, names = HEADS[layer["kind"]]
+        heads: Any = tuple(head_of(unit, names, head) for head in layer["heads"])
+        layers.append(made(heads, residual))
     return Network(
         Slots(tuple((str(name), int(width)) for name, width in structure["slots"])),
         int(structure["vocabulary"]),

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy
 
+from separatrix.bit_counts import bits_for
 from separatrix.errors import SeparatrixError
 from separatrix.tasks.arrays import Array, namespace_of
 
@@ -38,7 +39,7 @@ class Draws:
         base^t ≤ 2^26 keeps every digit string within a relative 2^-27 of its exact probability (exact for
         powers of two) and costs a fraction of the draws. ``dtype`` names a smaller integer type than int64.
         """
-        together = max(1, _DIGIT_BITS // max(1, (base - 1).bit_length()))
+        together = max(1, _DIGIT_BITS // max(1, bits_for(base)))
         uniform = self.random((rows, -(-width // together)))
         xp = namespace_of(uniform)
         packed = xp.astype(uniform * base**together, xp.int64 if base > 2**_DIGIT_BITS else xp.int32)

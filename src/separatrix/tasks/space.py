@@ -39,12 +39,19 @@ class Space:
             raise SeparatrixError(f"inputs {start} to {stop} are not among the {self.count} inputs")
         if self.count >= 2**62:
             raise SeparatrixError(f"{self.count} inputs are too many to walk through; choose a smaller length")
-        numbers = numpy.arange(start, stop, dtype=numpy.int64)
+        return self.inputs(numpy.arange(start, stop, dtype=numpy.int64))
+
+    def inputs(self, numbers: Table) -> Table:
+        """The inputs with these numbers: an array of shape S gives S and cells.
+
+        >>> Space(cells((0, 1), 2)).inputs(numpy.array([0, 2, 3])).tolist()
+        [[0, 0], [1, 0], [1, 1]]
+        """
         parts: list[Table] = []
         for block in reversed(self.blocks):
             numbers, choice = numpy.divmod(numbers, len(block))
             parts.append(block[choice])
-        return numpy.concatenate(parts[::-1], axis=1) if parts else numpy.zeros((stop - start, 0), numpy.int64)
+        return numpy.concatenate(parts[::-1], axis=-1) if parts else numpy.zeros((*numbers.shape, 0), numpy.int64)
 
     def chunks(self, size: int = 65536) -> Iterator[Table]:
         """All inputs, ``size`` at a time."""
@@ -53,15 +60,27 @@ class Space:
 
 
 def cells(values: Sequence[int], count: int) -> tuple[Table, ...]:
-    """``count`` independent cells that each take any of ``values``."""
+    """``count`` independent cells that each take any of ``values``.
+
+    >>> [table.tolist() for table in cells((0, 1), 2)]
+    [[[0], [1]], [[0], [1]]]
+    """
     return (numpy.asarray(values, dtype=numpy.int64).reshape(-1, 1),) * count
 
 
 def constant(value: int) -> tuple[Table, ...]:
-    """One cell with one value."""
+    """One cell with one value.
+
+    >>> constant(7)[0].tolist()
+    [[7]]
+    """
     return cells([value], 1)
 
 
 def subsets(bound: int, size: int) -> Table:
-    """All sorted ``size``-subsets of ``0 .. bound - 1``."""
+    """All sorted ``size``-subsets of ``0 .. bound - 1``.
+
+    >>> subsets(3, 2).tolist()
+    [[0, 1], [0, 2], [1, 2]]
+    """
     return numpy.array(list(combinations(range(bound), size)), dtype=numpy.int64).reshape(-1, size)

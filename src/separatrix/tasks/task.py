@@ -22,6 +22,7 @@ from separatrix.tasks.space import Space
 from separatrix.tasks.vocabulary import Vocabulary
 
 Split: TypeAlias = Literal["train", "eval"]
+"""Which of the papers' two distributions a batch is drawn from."""
 Row: TypeAlias = Sequence[Any]
 """One input without padding: a sequence of numbers, or of sequences of numbers where cells have features."""
 Answer: TypeAlias = int | tuple[int, ...]
@@ -273,11 +274,11 @@ class Task(ABC):
             "vocabulary": self.vocabulary(length).in_words(),
             "layout": self.layout(length),
             "scoring": self.scoring,
-            "inputs": str(self.space(length).count) if self.small_enough(length) else None,
+            "inputs": str(self.space(length).count) if self.listable(length) else None,
             "communication": {"problem": split.problem, "one_way": split.one_way, "note": split.note},
         }
 
-    def small_enough(self, length: int) -> bool:
+    def listable(self, length: int) -> bool:
         """Whether the blocks of :meth:`space` are small enough to be listed at this length."""
         return length <= 64
 
@@ -287,11 +288,21 @@ LARGEST_ALPHABET = 1 << 31
 
 
 def check_alphabet(name: str, size: int, least: int) -> None:
-    """Raise a one-line error unless an alphabet size is in range; for parameters in ``__post_init__``."""
+    """Raise a one-line error unless an alphabet size is in range; for parameters in ``__post_init__``.
+
+    >>> check_alphabet("alphabet", 1, 2)
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: alphabet=1 is out of range; choose 2 to 2^31
+    """
     require(least <= size <= LARGEST_ALPHABET, f"{name}={size} is out of range; choose {least} to 2^31")
 
 
 def require(condition: bool, message: str) -> None:
-    """Raise a one-line error unless the condition holds; for parameters in ``__post_init__``."""
+    """Raise a one-line error unless the condition holds; for parameters in ``__post_init__``.
+
+    >>> require(1 > 2, "1 is not larger than 2; swap them")
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: 1 is not larger than 2; swap them
+    """
     if not condition:
         raise SeparatrixError(message)

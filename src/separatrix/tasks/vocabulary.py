@@ -46,9 +46,13 @@ class Symbols:
         return offset if 0 <= offset < self.size and self.write(offset) == text else None
 
 
-def letters(meaning: str, size: int, prefix: str = "s") -> Symbols:
-    """An alphabet: single characters up to 64 letters, ``s0``, ``s1``, … beyond."""
-    return Symbols(meaning, size, prefix=prefix, texts=BASE64)
+def alphabet_of(size: int) -> Symbols:
+    """An alphabet: the bits 0 and 1, single characters up to 64 letters, ``s0``, ``s1``, … beyond.
+
+    >>> [alphabet_of(size).write(1) for size in (2, 3, 100)]
+    ['1', 'b', 's1']
+    """
+    return Symbols("bits", 2, texts="01") if size == 2 else Symbols("symbols", size, prefix="s", texts=BASE64)
 
 
 @dataclass(frozen=True)

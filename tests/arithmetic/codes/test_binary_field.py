@@ -53,7 +53,7 @@ def test_the_trace_is_balanced_and_its_mask_agrees(degree):
     field = BinaryField(degree)
     traces = [field.trace(element) for element in range(field.size)]
     assert set(traces) == {0, 1} and sum(traces) == field.size // 2
-    mask = field.trace_mask()
+    mask = field.trace_mask
     assert traces == [(element & mask).bit_count() % 2 for element in range(field.size)]
 
 

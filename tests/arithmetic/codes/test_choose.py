@@ -1,3 +1,4 @@
+import contextlib
 import json
 from fractions import Fraction
 
@@ -7,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from separatrix.arithmetic.codes import code_from_description, families, sign_code
+from separatrix.arithmetic.codes.linear import LinearRule
 from separatrix.errors import SeparatrixError, UnknownNameError
 
 QUARTER = Fraction(1, 4)
@@ -174,3 +176,22 @@ def test_dropping_places_from_a_huge_coset_code_is_refused():
 def test_more_words_than_can_be_weighed_are_refused():
     with pytest.raises(SeparatrixError, match="too many words to weigh"):
         sign_code(1 << 29)
+
+
+@pytest.mark.parametrize("two_sided", [False, True])
+@pytest.mark.parametrize("count", [2, 16, 100, 256])
+def test_the_narrowest_linear_code_is_the_narrowest_of_all_families_with_a_generator(count, two_sided):
+    found = []
+    for family in families():
+        with contextlib.suppress(SeparatrixError):
+            found.append(sign_code(count, two_sided=two_sided, family=family))
+    expected = min(
+        (code for code in found if isinstance(code.rule, LinearRule)),
+        key=lambda code: (code.width, code.description_bits),
+    )
+    assert sign_code(count, two_sided=two_sided, linear=True) == expected
+
+
+def test_a_bound_that_no_linear_code_keeps_is_refused():
+    with pytest.raises(SeparatrixError, match="no known linear sign code holds"):
+        sign_code(2**24, Fraction(1, 128), linear=True)

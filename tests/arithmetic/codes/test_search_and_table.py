@@ -1,9 +1,11 @@
+import runpy
+import sys
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from separatrix.arithmetic.codes import code_table, families, paper_width
+from separatrix.arithmetic.codes import code_table, families, paper_width, search
 from separatrix.arithmetic.codes.families.orbit import FOUND as ORBITS
 from separatrix.arithmetic.codes.families.random_draw import FOUND as DRAWS
 from separatrix.arithmetic.codes.families.random_draw import DrawRule, smallest_draw
@@ -80,6 +82,19 @@ def test_the_search_command_prints_a_row_or_says_nothing(capsys):
     first, second = capsys.readouterr().out.splitlines()
     assert first.startswith("(4, ")
     assert second == "degree 8: nothing below 10"
+
+
+def test_the_search_runs_as_a_module(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["search", "4", "8", "16", "5", "1"])
+    runpy.run_path(search.__file__, run_name="__main__")
+    main(["4", "8", "16", "5", "1"])
+    as_module, as_function = capsys.readouterr().out.splitlines()
+    assert as_module == as_function
+
+
+def test_a_draw_that_would_be_too_wide_is_not_proposed():
+    narrow, wide = (list(families()["random-draw"].proposals(64, bound, False)) for bound in (QUARTER, QUARTER / 64))
+    assert narrow and wide == []
 
 
 def test_smallest_draw_against_a_plain_scan():

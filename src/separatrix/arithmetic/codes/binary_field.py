@@ -8,7 +8,7 @@ elements. The paper does not name a field: it asks only for vectors made on dema
 """
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import final
 
 import numpy as np
@@ -153,12 +153,21 @@ class BinaryField:
             element = self.multiply(element, element)
         return total
 
+    @cached_property
     def trace_mask(self) -> int:
         """The integer whose bits say which powers 1, x, x², … have trace 1.
 
         The trace of an element is then the parity of its bits under this mask.
         """
         return sum(self.trace(1 << place) << place for place in range(self.degree))
+
+    def traces(self, elements: UInt64Array) -> NDArray[np.uint8]:
+        """The trace of every element of an array.
+
+        >>> BinaryField(4).traces(np.array([1, 2, 8, 9], dtype=np.uint64)).tolist()
+        [0, 0, 1, 1]
+        """
+        return (np.bitwise_count(elements & np.uint64(self.trace_mask)) & 1).astype(np.uint8)
 
     def scale(self, elements: UInt64Array, factor: int) -> UInt64Array:
         """Every element of an array multiplied by one factor."""

@@ -15,12 +15,14 @@ certificate.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from math import comb
 from typing import Any, cast, final
 
 import numpy as np
 
-from separatrix.arithmetic.codes.choose import QUARTER, check_request
+from separatrix.arithmetic.codes.choose import check_request
+from separatrix.arithmetic.codes.sign_code import QUARTER
 
 SCALE_BITS = 48
 LARGEST_WIDTH = 160
@@ -140,11 +142,11 @@ def _exclusion(count: int, width: int, max_inner: Fraction, two_sided: bool) -> 
     distances = allowed_distances(width, max_inner, two_sided)
     doubtful = False
     for length, reached in _variants(width, distances):
-        solution = _solve(length, reached)
+        solution = _solve(length, tuple(reached))
         if solution is None or 1 + sum(solution) >= count:
             continue
         multipliers = tuple(max(0, round(Fraction(value) * (1 << SCALE_BITS))) for value in solution)
-        proved = most_words(length, reached, multipliers)
+        proved = _proved(length, tuple(reached), multipliers)
         if proved is not None and proved < count:
             return Exclusion(width, length, multipliers, proved), False
         # A solver that stops a hair below an optimum of exactly ``count`` does not cast doubt on the width.
@@ -158,10 +160,16 @@ def _variants(width: int, distances: list[int]) -> Iterator[tuple[int, list[int]
     yield width + 1, sorted({distance + distance % 2 for distance in distances})
 
 
-def _solve(length: int, distances: Sequence[int]) -> list[float] | None:
+@cache  # most_words itself is for anyone's multipliers; these are asked for again with every larger count
+def _proved(length: int, distances: tuple[int, ...], multipliers: tuple[int, ...]) -> Fraction | None:
+    return most_words(length, distances, multipliers)
+
+
+@cache  # the program does not depend on the number of words, so that all counts share it
+def _solve(length: int, distances: tuple[int, ...]) -> tuple[float, ...] | None:
     """Multipliers that minimise f(0), from the floating-point solver; only a proposal."""
     if not distances:
-        return [0.0] * length
+        return (0.0,) * length
     # scipy takes a good part of a second to import, which users of codes alone should not pay.
     from scipy.optimize import linprog  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 
@@ -174,4 +182,4 @@ def _solve(length: int, distances: Sequence[int]) -> list[float] | None:
         "Any",
         linprog(np.ones(length), A_ub=matrix, b_ub=-np.ones(len(distances)), bounds=(0, None), method="highs"),
     )
-    return [float(value) for value in outcome.x] if outcome.success else None
+    return tuple(float(value) for value in outcome.x) if outcome.success else None

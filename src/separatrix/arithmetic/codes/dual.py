@@ -40,16 +40,24 @@ def dual_certificate(signs: NDArray[np.int64]) -> NDArray[Any]:
 
 def dual_numerators(signs: NDArray[np.int64]) -> tuple[NDArray[Any], int]:
     """The same w_S as Python ints (k,) over a common denominator."""
-    size, width = signs.shape
-    gram = fmpz_mat(size, size, (signs @ signs.T).reshape(-1).tolist())
-    if size == 0 or int(gram.det()) == 0:
-        return np.array([0] * width, dtype=object), 1
-    solution = fmpq_mat(gram).solve(fmpq_mat(fmpz_mat(size, 1, [1] * size)))
+    multiples, denominator = dual_multiples(signs @ signs.T)
+    if sum(map(abs, multiples)) < 1 << 62:
+        return (np.array(multiples, dtype=np.int64) @ signs).astype(object), denominator
+    return np.array(multiples, dtype=object) @ signs.astype(object), denominator
+
+
+def dual_multiples(gram: NDArray[np.int64]) -> tuple[list[int], int]:
+    """x = G⁻¹ 1 over a common denominator, for the inner products G (q, q) of the rows of S; 0 where G has no inverse.
+
+    w_S = Σ x_i u_i depends on the rows through this alone.
+    """
+    size = len(gram)
+    exact = fmpz_mat(size, size, gram.reshape(-1).tolist())
+    if size == 0 or int(exact.det()) == 0:
+        return [0] * size, 1
+    solution = fmpq_mat(exact).solve(fmpq_mat(fmpz_mat(size, 1, [1] * size)))
     numerators, denominator = solution.numer_denom()
-    multiples = np.array([int(each) for each in numerators.entries()], dtype=object)
-    if sum(map(abs, multiples.tolist())) < 1 << 62:
-        return (multiples.astype(np.int64) @ signs).astype(object), int(denominator)
-    return multiples @ signs.astype(object), int(denominator)
+    return [int(each) for each in numerators.entries()], int(denominator)
 
 
 def outside_bound(inner_products: Sequence[Fraction], sparsity: int) -> Fraction | None:

@@ -76,7 +76,7 @@ class OrbitWeights:
 def orbit_weights(group: OrbitGroup) -> OrbitWeights:
     """The table a search works on: rows are message orbits, columns are column orbits."""
     field = BinaryField(group.degree)
-    traces = (np.bitwise_count(field.powers(field.order) & np.uint64(field.trace_mask())) & 1).astype(np.int32)
+    traces = field.traces(field.powers(field.order)).astype(np.int32)
     # Row h of the reshaped table is the shift by h cosets, so a column sum is the weight on one whole coset.
     per_class = traces.reshape(group.order, group.classes).sum(axis=0, dtype=np.int32)
     leaders = np.array([each for each in range(group.classes) if min(group.orbit(each)) == each], dtype=np.int64)

@@ -22,6 +22,8 @@ Int8Array = NDArray[np.int8]
 UInt8Array = NDArray[np.uint8]
 Indices = NDArray[np.int64]
 Parameters = Mapping[str, "int | Sequence[int]"]
+QUARTER = Fraction(1, 4)
+"""The γ that every construction here asks for unless told otherwise."""
 
 
 class WordRule(Protocol):

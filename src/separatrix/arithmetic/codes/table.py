@@ -10,10 +10,10 @@ from fractions import Fraction
 from typing import final
 
 from separatrix.arithmetic.codes.catalog import families
-from separatrix.arithmetic.codes.choose import QUARTER, check_request, narrowest
+from separatrix.arithmetic.codes.choose import check_request, narrowest
 from separatrix.arithmetic.codes.delsarte import DelsarteBound, delsarte_width
 from separatrix.arithmetic.codes.families.random_draw import paper_width
-from separatrix.arithmetic.codes.sign_code import SignCode
+from separatrix.arithmetic.codes.sign_code import QUARTER, SignCode
 from separatrix.errors import SeparatrixError
 
 
@@ -55,7 +55,7 @@ def _row(count: int, max_inner: Fraction, two_sided: bool) -> CodeRow:
     built = [code for code in codes.values() if code is not None]
     if not built:
         raise SeparatrixError(
-            f"no sign code holds {count} vectors within {max_inner}; give a smaller count or a larger max_inner"
+            f"no sign code holds {count} vectors within {max_inner}; give a smaller count or a larger inner product"
         )
     return CodeRow(
         count,

@@ -166,10 +166,10 @@ def _computed(kind: Computation, model: type[replies.Reply]) -> dict[str, Any]:
     }
 
 
-async def _ask(parts: Parts, kind: Computation, request: Request) -> Response:
+async def _ask(parts: Parts, kind: Computation, request: Request, asker: HttpRequest) -> Response:
     if isinstance(request, Look | Decide | Converse):
         parts.limits.check_length(request.setting.length)
-    found = await parts.jobs.ask(kind, request.model_dump_json())
+    found = await parts.jobs.ask(kind, request.model_dump_json(), asker.is_disconnected)
     return _job_response(found, 202) if isinstance(found, Ticket) else _work_response(found)
 
 
@@ -190,34 +190,34 @@ def _add_computations(app: FastAPI, parts: Parts) -> None:
         return parts.catalog
 
     @app.get(**_computed("architectures", listings.Architectures))
-    async def architectures() -> Response:  # pyright: ignore[reportUnusedFunction]
+    async def architectures(asker: HttpRequest) -> Response:  # pyright: ignore[reportUnusedFunction]
         """All architectures that may be trained from the page."""
-        return await _ask(parts, "architectures", Request())
+        return await _ask(parts, "architectures", Request(), asker)
 
     @app.post(**_computed("look", replies.LookReply))
-    async def look(request: Look) -> Response:  # pyright: ignore[reportUnusedFunction]
+    async def look(request: Look, asker: HttpRequest) -> Response:  # pyright: ignore[reportUnusedFunction]
         """Run one input: attention, margin, answers, and one position's slots after every layer."""
-        return await _ask(parts, "look", request)
+        return await _ask(parts, "look", request, asker)
 
     @app.post(**_computed("verdict", replies.VerdictReply))
-    async def verdict(request: Decide) -> Response:  # pyright: ignore[reportUnusedFunction]
+    async def verdict(request: Decide, asker: HttpRequest) -> Response:  # pyright: ignore[reportUnusedFunction]
         """Decide a claim for every input: certified, refuted with the input that breaks it, or undecided."""
-        return await _ask(parts, "verdict", request)
+        return await _ask(parts, "verdict", request, asker)
 
     @app.post(**_computed("threshold", replies.ThresholdReply))
-    async def threshold(request: Decide) -> Response:  # pyright: ignore[reportUnusedFunction]
+    async def threshold(request: Decide, asker: HttpRequest) -> Response:  # pyright: ignore[reportUnusedFunction]
         """Find the smallest η that is certified."""
-        return await _ask(parts, "threshold", request)
+        return await _ask(parts, "threshold", request, asker)
 
     @app.post(**_computed("protocol", replies.ProtocolReply))
-    async def protocol(request: Converse) -> Response:  # pyright: ignore[reportUnusedFunction]
+    async def protocol(request: Converse, asker: HttpRequest) -> Response:  # pyright: ignore[reportUnusedFunction]
         """Let Alice and Bob compute the network by exchanging bits."""
-        return await _ask(parts, "protocol", request)
+        return await _ask(parts, "protocol", request, asker)
 
     @app.post(**_computed("comparison", replies.ComparisonReply))
-    async def comparison(request: Compare) -> Response:  # pyright: ignore[reportUnusedFunction]
+    async def comparison(request: Compare, asker: HttpRequest) -> Response:  # pyright: ignore[reportUnusedFunction]
         """Put a trained model's attention beside a construction's."""
-        return await _ask(parts, "comparison", request)
+        return await _ask(parts, "comparison", request, asker)
 
 
 def _add_jobs(app: FastAPI, parts: Parts) -> None:

@@ -7,14 +7,15 @@ construction tells; it is read off the weights, by building the network once mor
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 import numpy
 
-from separatrix.arithmetic import Arithmetic, Balls, Floating
+from separatrix.arithmetic import Arithmetic, Balls, FixedPoint, Floating
 from separatrix.atlas.explorer.limits import ExplorerError
 from separatrix.atlas.explorer.requests import Input, Setting
 from separatrix.certificates import Claim
+from separatrix.certificates.shown import written_answer
 from separatrix.constructions import Built, Construction, Options, constructions
 from separatrix.errors import SeparatrixError
 from separatrix.networks import (
@@ -51,12 +52,23 @@ def options_of(setting: Setting) -> tuple[Construction, Options]:
     if gain is not None and gain <= 0:
         raise ExplorerError("η = 0 compares nothing; choose a number above 0")
     own = task.parameters()
-    changed = parameters_of(task, setting.parameters).parameters()
+    changed = parameters_of(task, {**chosen_here(setting), **setting.parameters}).parameters()
     return chosen, Options(
         exponent=setting.exponent, rounding=setting.rounding, variant=setting.variant, gain=gain,
         family=setting.family, max_inner=inner, attention=setting.attention,
         parameters={name: value for name, value in changed.items() if value != own[name]},
     )  # fmt: skip
+
+
+def chosen_here(setting: Setting) -> dict[str, str]:
+    """Parameters of the task that the explorer chooses where the page does not: a modulus of N instead of N², where N²
+    takes numbers of more than 62 bits, in which the checker decides nothing, or tables beyond what can be built."""
+    chosen, length = constructions()[setting.construction], setting.length
+    task = tasks()[chosen.task_name]
+    if "modulus" in setting.parameters or task.parameters().get("modulus", 0) is not None:
+        return {}
+    usual = FixedPoint(length, chosen.default_exponent(task, length))
+    return {"modulus": str(length)} if length > 1 and usual.dtype == object else {}
 
 
 def parameters_of(task: Task, given: dict[str, str]) -> Task:
@@ -157,11 +169,7 @@ def symbols_of(cells: Integers, task: Task, length: int) -> list[str]:
 
 def answer_text(made: Built, answer: Any) -> str:
     """The readable form of an answer; a network that is wrong may give what is none."""
-    plain = tuple(cast("list[int]", answer)) if isinstance(answer, list) else cast("int", answer)
-    try:
-        return made.task.write_answer(plain, made.length)
-    except (SeparatrixError, IndexError):
-        return str(plain)
+    return written_answer(made.task, answer, made.length)
 
 
 def command_of(setting: Setting) -> str:
@@ -176,5 +184,5 @@ def command_of(setting: Setting) -> str:
         words.append(f"--max-inner {setting.max_inner}")
     if setting.numbers == "reals":
         words.append("--arithmetic balls")
-    words += [f"--set {name}={value}" for name, value in setting.parameters.items()]
+    words += [f"--set {name}={value}" for name, value in {**chosen_here(setting), **setting.parameters}.items()]
     return " ".join(words)

@@ -20,6 +20,7 @@ from separatrix.networks import Integers
 from separatrix.progress import report
 from separatrix.tasks import Task, tasks
 from separatrix.tasks.arrays import to_numpy
+from separatrix.tasks.problems._matching import Matching
 from separatrix.training.records import Record, Records
 
 LARGEST_LENGTH = 512
@@ -111,6 +112,9 @@ def _constructed(
         raise ExplorerError(f"{request.construction} is not about {task.name}; choose {', '.join(offered) or 'none'}")
     own = tasks()[task.name].parameters()
     changed = {name: str(value) for name, value in task.parameters().items() if value != own[name]}
+    if isinstance(task, Matching):
+        # Said outright, because the explorer may choose another one.
+        changed["modulus"] = str(task.modulus_at(length))
     names = offered if request.construction is None else [request.construction]
     for name in names:
         setting = Setting(construction=name, length=length, parameters=changed)

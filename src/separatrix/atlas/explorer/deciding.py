@@ -5,14 +5,13 @@ import time
 from fractions import Fraction
 from typing import Any
 
-import numpy
-
-from separatrix.atlas.explorer.building import answer_text, built, claim_of, command_of, own_gain
+from separatrix.atlas.explorer.building import built, claim_of, command_of, own_gain
 from separatrix.atlas.explorer.limits import ExplorerError
 from separatrix.atlas.explorer.requests import Decide, Setting
-from separatrix.certificates import Claim, Verdict, check, replay
+from separatrix.certificates import Claim, Verdict, check
 from separatrix.certificates.certificate import size_of
 from separatrix.certificates.memory import check_memory
+from separatrix.certificates.shown import shown_counterexample
 from separatrix.constructions import Built
 from separatrix.progress import listening, report
 
@@ -44,18 +43,8 @@ def _counterexample(made: Built, claim: Claim, verdict: Verdict) -> dict[str, An
     """The input that breaks a claim, run once more."""
     if verdict.counterexample is None:
         return None
-    cells = numpy.array(verdict.counterexample, dtype=numpy.int64)
-    found = replay(made.network, claim, cells)
-    wrong = [place for place, pair in enumerate(zip(found["answers"], found["expected"], strict=True))
-             if pair[0] != pair[1]]  # fmt: skip
-    first = wrong[0] if wrong else 0
-    return {
-        "text": made.task.write(cells.tolist(), made.length),
-        "given": answer_text(made, found["answers"][first]),
-        "expected": answer_text(made, found["expected"][first]),
-        "wrong_answers": len(wrong),
-        "answers": len(found["answers"]),
-    }
+    shown = shown_counterexample(made.network, claim, verdict.counterexample)
+    return {name: shown[name] for name in ("text", "given", "expected", "wrong_answers", "answers")}
 
 
 def smallest_gain(request: Decide, max_memory: int) -> dict[str, Any]:

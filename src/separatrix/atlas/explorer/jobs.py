@@ -10,18 +10,22 @@ import json
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from separatrix.atlas.explorer.computations import Computation
 from separatrix.atlas.explorer.crew import Crew, Work
 from separatrix.atlas.explorer.limits import ExplorerError
 from separatrix.atlas.explorer.streams import event
 
+Gone: TypeAlias = Callable[[], Awaitable[bool]]
+"""Whether whoever asked has given up waiting."""
 PATIENCE = 0.5
 """Seconds after which a request is answered with a ticket."""
+UNWANTED = 1.0
+"""Seconds that work which nobody waits for may still run; most has ended by then."""
 ABANDONED_AFTER = 8.0
 SWEEP_EVERY = 1.0
 LOOK_EVERY = 0.1
@@ -66,12 +70,17 @@ class Jobs:
         self.crew = crew
         self._tickets: OrderedDict[str, Ticket] = OrderedDict()
 
-    async def ask(self, kind: Computation, text: str) -> Work | Ticket:
-        """The finished work if it ends soon, else a ticket for it."""
+    async def ask(self, kind: Computation, text: str, gone: Gone | None = None) -> Work | Ticket:
+        """The finished work if it ends soon, else a ticket for it; ``gone`` tells whether the asker still waits."""
         work = self.crew.submit(kind, text)
         work.followers += 1
-        with suppress(TimeoutError):
-            await asyncio.wait_for(work.finished.wait(), PATIENCE)
+        until = time.monotonic() + PATIENCE
+        while not work.finished.is_set() and time.monotonic() < until:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(work.finished.wait(), min(LOOK_EVERY, PATIENCE))
+            if not work.finished.is_set() and gone is not None and await gone():
+                self._leave(work)
+                raise ExplorerError("nobody waits for this reply any more", "refused")
         if work.finished.is_set():
             work.followers -= 1
             return work
@@ -120,6 +129,21 @@ class Jobs:
             for ticket in list(self._tickets.values()):
                 if ticket.held and ticket.seen < oldest and not ticket.work.finished.is_set():
                     self._release(ticket)
+
+    def _leave(self, work: Work) -> None:
+        """One asker less, as when a slider has moved on: what has not begun never will, what runs has a moment left.
+
+        Ending a process costs more than most replies, and the slider may come back.
+        """
+        work.followers -= 1
+        if work.followers <= 0 and work.state == "waiting":
+            self.crew.cancel(work)
+        elif work.followers <= 0:
+            asyncio.get_running_loop().call_later(UNWANTED, self._end_unwanted, work)
+
+    def _end_unwanted(self, work: Work) -> None:
+        if work.followers <= 0 and not work.finished.is_set():
+            self.crew.cancel(work)
 
     def _release(self, ticket: Ticket) -> None:
         if ticket.held:

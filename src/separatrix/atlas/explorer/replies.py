@@ -140,6 +140,9 @@ class LookReply(Reply):
     question: str
     layout: str
     command: str
+    chosen: dict[str, str] = Field(
+        description="Parameters of the task that the explorer chose: smaller than the task's own, which is not decided."
+    )
     size: Size
     arithmetic: str
     exponent: int

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from separatrix.atlas.explorer.limits import ExplorerError
-from separatrix.training.records import Record, Records
+from separatrix.errors import SeparatrixError
+from separatrix.training.records import Record, Records, kept_file
 
 MOST_RUNS = 500
 
@@ -90,10 +91,11 @@ def snapshot_steps(records: Records, record: Record) -> list[int]:
 
 def snapshot_file(records: Records, record: Record, step: int) -> Path:
     """The file with the weights after a step, inside the folder of the store."""
-    kept = records.snapshots(record.spec.name)
-    if step not in kept and record.weights is not None and step == record.result.step:
-        kept[step] = records.files / record.weights
-    path, folder = kept[step].resolve(), records.files.resolve()
-    if not path.is_relative_to(folder):
-        raise ExplorerError("the store names a file outside its own folder, which is not opened", "refused")
-    return path
+    try:
+        kept = records.snapshots(record.spec.name)
+        if step not in kept and record.weights is not None and step == record.result.step:
+            kept[step] = kept_file(records.files, record.weights)
+    except SeparatrixError as error:
+        message = "the store names a file outside its own folder, which is not opened"
+        raise ExplorerError(message, "refused") from error
+    return kept[step]

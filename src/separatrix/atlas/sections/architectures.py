@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from separatrix.atlas.origin import Origin
-from separatrix.atlas.section import Advance, Figure, Results, Section
+from separatrix.atlas.section import Advance, Results, Section
 from separatrix.communication.bounds import ModelSize, ProtocolBound, protocol_bounds
 from separatrix.communication.capacity import LayerDescription, ModelDescription, StatePart, attention, capacity, plain
 from separatrix.tasks import Task, tasks
@@ -54,16 +54,6 @@ class ArchitecturesSection(Section):
         rows = [_entry(each) for each in architectures().values()]
         advance(f"{len(rows)} architectures")
         return {**common, "missing": None, "rows": rows}
-
-    def figures(self, results: Results) -> list[Figure]:
-        """The numbers stand in tables."""
-        del results
-        return []
-
-    def body(self, results: Results) -> str:
-        """Each architecture has a page of its own."""
-        del results
-        return ""
 
     def table(self, results: Results) -> Table | None:
         """State bits and the first impossible lookup."""

@@ -7,7 +7,7 @@ from typing import Any
 from rich.table import Table
 
 from separatrix.atlas.origin import Origin
-from separatrix.atlas.section import Advance, Figure, Results, Section
+from separatrix.atlas.section import Advance, Results, Section
 from separatrix.atlas.site.components import definitions, index_list, origin_line, sign_list
 from separatrix.communication.bounds import Bound, ProtocolBound, bounds
 
@@ -40,11 +40,6 @@ class BoundsSection(Section):
             entries.append(_entry(bound))
             advance(f"evidence of {bound.name}")
         return {"limit": LIMIT, "rows": entries}
-
-    def figures(self, results: Results) -> list[Figure]:
-        """Bounds are drawn on the pages of the tasks."""
-        del results
-        return []
 
     def body(self, results: Results) -> str:
         """An index, then one article for each bound."""

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from separatrix.atlas.errata import Erratum, errata
 from separatrix.atlas.origin import Origin
-from separatrix.atlas.section import Advance, Figure, Results, Section
+from separatrix.atlas.section import Advance, Results, Section
 from separatrix.atlas.site.components import index_list, origin_line
 
 
@@ -37,11 +37,6 @@ class ErrataSection(Section):
             rows.append(_entry(erratum))
             advance(f"erratum {erratum.name}")
         return {"rows": rows}
-
-    def figures(self, results: Results) -> list[Figure]:
-        """Counterexamples are text."""
-        del results
-        return []
 
     def body(self, results: Results) -> str:
         """An index, then one article for each."""

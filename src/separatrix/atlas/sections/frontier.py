@@ -18,6 +18,7 @@ from separatrix.atlas.recorded import recorded_surveys
 from separatrix.atlas.section import Advance, Figure, RecordedSection, Results, Sources
 from separatrix.atlas.site.components import figure_slot, origin_line
 from separatrix.constructions import constructions
+from separatrix.errors import SeparatrixError
 
 POWERS = tuple(range(4, 11))
 EXPONENT = 2
@@ -50,15 +51,7 @@ class FrontierSection(RecordedSection):
         for name in LARGEST:
             rows.append({"construction": name, "points": _points(name), "command": _command(name)})
             advance(f"narrowest networks of {name}")
-        recorded = [
-            {
-                "construction": found["construction"],
-                "file": file,
-                "points": [_recorded_point(each) for each in found["widths"] if each["point"]],
-                "provenance": found["provenance"],
-            }
-            for file, found in recorded_surveys(sources)
-        ]
+        recorded = [recorded_part(file, found) for file, found in recorded_surveys(sources)]
         return {"exponent": EXPONENT, "rows": rows, "recorded": recorded}
 
     def figures(self, results: Results) -> list[Figure]:
@@ -87,7 +80,7 @@ class FrontierSection(RecordedSection):
         rows = [(row["construction"], *(_at(row["points"], 2**power) for power in POWERS)) for row in results["rows"]]
         caption = f"Width and addresses of the narrowest certified network, Kc = {results['exponent']}; – was not asked"
         here = html_table(("construction", *(f"N = {2**power:,}" for power in POWERS)), rows, caption)
-        recorded = "".join(map(_recorded, results["recorded"]))
+        recorded = "".join(map(recorded_html, results["recorded"]))
         return f"{figure_slot('frontier-widths')}{here}{origin_line(_decided_here(results))}{recorded}"
 
     def table(self, results: Results) -> Table:
@@ -127,6 +120,23 @@ def _command(name: str) -> str:
     return f"separatrix frontier {name} --from {POWERS[0]} --to {min(POWERS[-1], LARGEST[name])}"
 
 
+def recorded_part(file: str, found: Results) -> Results:
+    """What the page shows of one recorded survey; raises a one-line error where it is none."""
+    try:
+        points = [_recorded_point(each) for each in found["widths"] if each["point"]]
+        made = {name: found["provenance"][name] for name in ("command", "arithmetic", "seed", "versions")}
+        numbers = [each[name] for each in points for name in ("length", "width", "precision", "exponent")]
+        texts = [found["construction"], made["command"], made["arithmetic"], *(each["code"] for each in points)]
+        kinds = [*((each, int) for each in numbers), *((each, str) for each in texts), (made["versions"], dict)]
+        if not all(type(value) is kind for value, kind in kinds) or type(made["seed"]) not in (int, type(None)):
+            raise TypeError("a value of another kind")
+    except (KeyError, TypeError, IndexError) as error:
+        raise SeparatrixError(
+            f"{file} is no whole record of a frontier ({error}); remove it or name other --records"
+        ) from error
+    return {"construction": found["construction"], "file": file, "points": points, "provenance": found["provenance"]}
+
+
 def _recorded_point(each: Results) -> dict[str, Any]:
     point = each["point"]
     return {
@@ -135,7 +145,8 @@ def _recorded_point(each: Results) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _recorded(record: Results) -> str:
+def recorded_html(record: Results) -> str:
+    """A recorded survey as a table."""
     made = record["provenance"]
     version = str(made.get("versions", {}).get("separatrix", ""))
     origin = Origin("recorded", record["file"], made["command"], made["arithmetic"], made["seed"], version).plain()

@@ -53,11 +53,6 @@ class NetworksSection(Section):
         """One for each network."""
         return [attention_figure(name, entry) for name, entry in results["networks"].items()]
 
-    def body(self, results: Results) -> str:
-        """Shown on the pages of the tasks."""
-        del results
-        return ""
-
     def table(self, results: Results) -> Table | None:
         """Nothing for the terminal."""
         del results

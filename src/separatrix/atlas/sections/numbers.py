@@ -19,7 +19,7 @@ import numpy
 from rich.table import Table
 
 from separatrix.arithmetic.codes import delsarte_width
-from separatrix.atlas.section import Advance, Figure, Results, Section
+from separatrix.atlas.section import Advance, Results, Section
 from separatrix.atlas.separation import BOUNDED_BY, CONTAINS, INHERITED, SERVED_BY, SMALL, model_of
 from separatrix.atlas.separation_facts import GRAPH_TASKS, facts_about
 from separatrix.communication.bounds import MODELS, Model, ProtocolBound, bounds_for
@@ -81,16 +81,6 @@ class NumbersSection(Section):
             "lengths": list(LENGTHS), "precisions": list(PRECISIONS),
             "shown": {"length": LENGTH, "precision": PRECISION}, "constructions": built, "cells": cells,
         }  # fmt: skip
-
-    def figures(self, results: Results) -> list[Figure]:
-        """Drawn with the certified sizes, on the pages of the tasks."""
-        del results
-        return []
-
-    def body(self, results: Results) -> str:
-        """Shown on the front page."""
-        del results
-        return ""
 
     def table(self, results: Results) -> Table | None:
         """The separation table says it."""

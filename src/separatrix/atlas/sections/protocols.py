@@ -54,11 +54,6 @@ class ProtocolsSection(Section):
         """One message-sequence diagram for each conversation."""
         return [sequence_figure(name, run) for name, run in results["runs"].items()]
 
-    def body(self, results: Results) -> str:
-        """Shown on the pages of the tasks."""
-        del results
-        return ""
-
     def table(self, results: Results) -> Table | None:
         """Counted bits beside the claim."""
         shown = Table(title="Conversations: bits counted beside the claim", title_justify="left")

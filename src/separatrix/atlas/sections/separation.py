@@ -10,7 +10,7 @@ from html import escape
 
 from rich.table import Table
 
-from separatrix.atlas.section import Advance, Figure, Results, Section
+from separatrix.atlas.section import Advance, Results, Section
 from separatrix.atlas.separation import CLASSES, LENGTH, LONG, PRECISION, certify_all, table
 from separatrix.constructions import constructions
 from separatrix.tasks import tasks
@@ -70,11 +70,6 @@ class SeparationSection(Section):
             for task in tasks()
         ]
         return {"length": LENGTH, "long": LONG, "precision": PRECISION, "legend": LEGEND, "rows": rows}
-
-    def figures(self, results: Results) -> list[Figure]:
-        """The table is the figure."""
-        del results
-        return []
 
     def body(self, results: Results) -> str:
         """Legend, table of verdicts, and a fold for each task with all evidence."""

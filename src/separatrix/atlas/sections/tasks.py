@@ -1,6 +1,5 @@
 """The tasks section: every task of the catalog with samples that a person can read."""
 
-from collections import Counter
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -9,12 +8,13 @@ from rich.table import Table
 
 from separatrix.atlas.examples import shown_example
 from separatrix.atlas.html import table as html_table
-from separatrix.atlas.section import Advance, Figure, Results, Section
+from separatrix.atlas.section import Advance, Results, Section
 from separatrix.tasks import Task, draws_from, tasks
+from separatrix.tasks.constant_answer import constant_answer_share
 
 SEED = 0
 SHOWN = 3
-MEASURED = 512
+MEASURED = 1024
 SHOWN_LENGTH = 12
 
 
@@ -38,11 +38,6 @@ class TasksSection(Section):
             entries.append(_entry(task))
             advance(f"task {task.name}")
         return {"seed": SEED, "examples_measured": MEASURED, "tasks": entries}
-
-    def figures(self, results: Results) -> list[Figure]:
-        """The tasks need no figure: their examples are drawn as text."""
-        del results
-        return []
 
     def body(self, results: Results) -> str:
         """A table of all tasks, then a fold for each with its examples."""
@@ -78,17 +73,9 @@ def _entry(task: Task) -> dict[str, Any]:
     described["examples"] = [shown_example(task, examples, number, length) for number in range(SHOWN)]
     split = task.communication(length)
     described["communication"] |= {"alice": list(split.alice), "bob": list(split.bob)}
-    described["commonest_answer_share"] = _commonest_share(task, length)
+    described["commonest_answer_share"] = round(constant_answer_share(task, length, MEASURED, SEED), 3)
     described["command"] = f"separatrix sample {task.name} --length {length} --count {SHOWN} --seed {SEED}"
     return described
-
-
-def _commonest_share(task: Task, length: int) -> float:
-    """How often the commonest answer occurs: what a constant answer would score."""
-    examples = task.sample(draws_from(SEED), MEASURED, length)
-    asked: list[list[int]] = examples.targets[examples.read].reshape(int(examples.read.sum()), -1).tolist()
-    counts = Counter(tuple(answer) for answer in asked)
-    return round(max(counts.values()) / sum(counts.values()), 3)
 
 
 def _share(entry: Results) -> str:

@@ -5,7 +5,7 @@ from html import escape
 from separatrix.atlas.html import table as html_table
 from separatrix.atlas.section import Results
 from separatrix.atlas.site.cells import TITLES
-from separatrix.atlas.site.components import definitions, missing, number, origin_line, part, percent
+from separatrix.atlas.site.components import definitions, missing, number, origin_line, part, percent, task_address
 from separatrix.atlas.site.front import verdict_chip
 from separatrix.atlas.site.shell import Page
 
@@ -68,7 +68,7 @@ def _limits(row: Results, sections: Results) -> str:
     ]  # fmt: skip
     table = html_table(
         ("task", "impossible from N", "bits needed", "claim"), shown, numbers=(1,),
-        links=[f"../tasks/{limit['task']}.html#{row['class']}" for limit in limits],
+        links=[f"../{task_address(limit['task'])}#{row['class']}" for limit in limits],
     )  # fmt: skip
     body = f"{about}{table}" if limits else missing(row["reason"])
     return part("cannot", "What it cannot", body)
@@ -83,7 +83,7 @@ def _can(row: Results, sections: Results) -> str:
         if (cell := each["cells"].get(row["class"])) and cell["verdict"] in ("constant", "logarithmic")
     ]
     items = "".join(
-        f'<li><a href="../tasks/{escape(task)}.html#{row["class"]}">{escape(title)}</a> {verdict_chip(verdict)} '
+        f'<li><a href="../{escape(task_address(task))}#{row["class"]}">{escape(title)}</a> {verdict_chip(verdict)} '
         f'<span class="quiet">{escape(text)}</span></li>'
         for task, title, verdict, text in easy
     )
@@ -122,7 +122,7 @@ def _learned(row: Results, sections: Results) -> str:
     )
     table = html_table(
         headings, shown, caption, numbers=tuple(range(2, len(headings))),
-        links=[f"../tasks/{each['task']}.html#training" for each in rows],
+        links=[f"../{task_address(each['task'])}#training" for each in rows],
     )  # fmt: skip
     return part("learned", "What it learned", f"{table}{origin_line(found['origin'])}")
 

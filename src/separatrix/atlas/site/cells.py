@@ -5,6 +5,7 @@ The texts that the sliders of the front page show are made here, for the whole g
 up and a page without scripts shows the same.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,9 @@ from separatrix.atlas.site.components import number
 
 TITLES: Mapping[str, str] = dict(CLASSES.items())
 """The columns of the table: class of models and its title."""
+WIDTH, BITS = "width", "bits of state"
+"""What both numbers of a cell count: one unit, so that they can be compared."""
+THEOREM = "certified with the theorem's code"
 CERTIFIED, FORMULA, ARGUMENT, NOTHING = "certified", "formula", "argument", "nothing"
 
 
@@ -25,6 +29,7 @@ class Upper:
     text: str
     kind: str
     note: str
+    command: str = ""
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,7 @@ class CellNumbers:
     lower: tuple[tuple[str, ...], ...]
     bits: tuple[int, ...]
     training: Results | None
+    unit: str = WIDTH
 
     def at(self, length: int, precision: int) -> tuple[Upper, str, int | None]:
         """The numbers at one place of the grid, given by its indices."""
@@ -81,14 +87,21 @@ class Grid:
             return CellNumbers(task, model, verdict, (nothing,) * len(self.lengths), (), (), mark)
         upper = tuple(self._upper(found, model, verdict, length) for length in self.lengths)
         lower, bits = _lower(found["bounds"], len(self.precisions), len(self.lengths))
-        return CellNumbers(task, model, verdict, upper, lower, bits, mark)
+        unit = WIDTH
+        if model == "rnn" and not found["constructions"]:
+            # A state that stores the input is counted in bits, so the bound is as well.
+            unit, lower = BITS, tuple(tuple(map(number, bits)) for _ in lower)
+        return CellNumbers(task, model, verdict, upper, lower, bits, mark, unit)
 
     def _upper(self, found: Results, model: str, verdict: str, length: int) -> Upper:
         names = [each["name"] for each in found["constructions"]]
         certified = [(each, name) for name in names for each in self.points(name) if each["length"] == length]
         if certified:
             best, name = min(certified, key=lambda pair: _product(pair[0]))
-            return Upper(_size(best), CERTIFIED, f"{name}, {best['how']}, p = {best['precision']}")
+            own = next((each for each, whose in certified if whose == name and each["how"] == THEOREM), best)
+            other = "" if own is best else f"; the theorem's own network: {_size(own)}"
+            note = f"{name}, {best['how']} and p = {best['precision']} bits{other}"
+            return Upper(_size(best), CERTIFIED, note, best["command"])
         built = [
             (each, name)
             for name in names
@@ -116,7 +129,7 @@ def _certified(sections: Results) -> dict[str, list[dict[str, Any]]]:
             if row["certified"]:
                 found.setdefault(entry["name"], []).append({
                     "length": row["length"], "width": row["width"], "heads": row["heads"],
-                    "precision": row["precision_bits"], "how": "certified with the theorem's code",
+                    "precision": row["precision_bits"], "how": THEOREM, "command": row["command"],
                 })  # fmt: skip
     frontier = sections["frontier"]
     for entry, how in _surveys(frontier):
@@ -124,11 +137,22 @@ def _certified(sections: Results) -> dict[str, list[dict[str, Any]]]:
         found.setdefault(entry["construction"], []).extend(
             {
                 "length": point["length"], "width": point["width"], "heads": heads, "precision": point["precision"],
-                "how": how.format(code=point["code"]),
+                "how": how.format(code=point["code"]), "command": _command(entry["construction"], point),
             }
             for point in entry["points"]
         )  # fmt: skip
     return found
+
+
+def _command(construction: str, point: Results) -> str:
+    """How to get this very network again: with points on circles by name, else by the search that found it."""
+    circles = re.fullmatch(r"(?:(\d+) )?circles?", point["code"])
+    if circles is None:
+        power = point["length"].bit_length() - 1
+        return f"separatrix frontier {construction} --from {power} --to {power}"
+    family = f"circles:{circles[1]}" if circles[1] else "circle"
+    asked = f"--length {point['length']} --family {family} --precision {point['precision']}"
+    return f"separatrix certify {construction} {asked}"
 
 
 def _surveys(frontier: Results) -> Iterator[tuple[Results, str]]:
@@ -156,7 +180,7 @@ def _argument(facts: list[Results], model: str, length: int) -> Upper:
     if size is None:
         return Upper("", ARGUMENT, fact["short"])
     if model == "rnn" and size["state_bits"] is not None:
-        return Upper(f"{number(size['state_bits'])} b", ARGUMENT, f"{fact['short']}: {number(size['state_bits'])} bits")
+        return Upper(number(size["state_bits"]), ARGUMENT, fact["short"])
     return Upper(_size(size), ARGUMENT, f"{fact['short']}, p = {size['precision']}")
 
 

@@ -9,12 +9,11 @@ from typing import Any
 
 from separatrix.atlas.figure import PALETTE, draw
 from separatrix.atlas.section import Figure, Results
-from separatrix.atlas.site.cells import TITLES, Grid
+from separatrix.atlas.site.cells import THEOREM, TITLES, Grid
 
 COLOURS = dict(zip(TITLES, (PALETTE[1], PALETTE[0], PALETTE[2], PALETTE[4], PALETTE[3], PALETTE[5]), strict=True))
 STYLES = {"fnn": "-.", "graph-transformer": "-."}
 """Lines of bounds that would otherwise differ by colour alone."""
-THEOREM = "certified with the theorem's code"
 
 
 def width_figure(task: str, title: str, sections: Results, grid: Grid) -> Figure | None:
@@ -29,9 +28,15 @@ def width_figure(task: str, title: str, sections: Results, grid: Grid) -> Figure
     if not built and not bounds:
         return None
 
+    strongest = _strongest(bounds, grid.precision)
+    excluded = " / ".join(TITLES[model].removeprefix("any ") for model, _ in strongest)
+    excluded = f"any {excluded}" if excluded else ""
+
     def paint(axes: Any) -> None:
+        from matplotlib.patches import Patch
+
         top = _paint_constructions(axes, built, grid)
-        for model, bound in _strongest(bounds, grid.precision):
+        for model, bound in strongest:
             widths = bound["widths"][grid.precision]
             colour = COLOURS[model]
             axes.plot(grid.lengths, widths, STYLES.get(model, "-"), color=colour, linewidth=1.8,
@@ -51,10 +56,15 @@ def width_figure(task: str, title: str, sections: Results, grid: Grid) -> Figure
         axes.set_xlabel("length N")
         axes.set_ylabel("width × heads")
         axes.grid(alpha=0.3)
-        axes.figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", frameon=False, fontsize=8,
+        handles, labels = axes.get_legend_handles_labels()
+        if excluded:
+            handles.append(Patch(color="#555555", alpha=0.25, linewidth=0))
+            labels.append(f"shaded: impossible for {excluded}")
+        axes.figure.legend(handles, labels, loc="outside lower center", frameon=False, fontsize=8,
                            ncols=2)  # fmt: skip
 
-    caption = f"{title}: marks are certified on all inputs, dashed is the theorem's size, shaded is impossible."
+    shade = f" Shaded is impossible for {excluded} at p = {precision}, and for no other class." if excluded else ""
+    caption = f"{title}: marks are certified on all inputs, dashed is the theorem's size.{shade}"
     return draw(f"widths-{task}", caption, paint, 5.8, 4.4)
 
 

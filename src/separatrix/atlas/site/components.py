@@ -28,6 +28,15 @@ def number(value: int) -> str:
     return f"{value:,}"
 
 
+def task_address(name: str) -> str:
+    """The page of a task; a server shows ``index.html`` for the folder itself, so no task may have it.
+
+    >>> task_address("index-lookup"), task_address("index")
+    ('tasks/index-lookup.html', 'tasks/index-task.html')
+    """
+    return f"tasks/{'index-task' if name == 'index' else name}.html"
+
+
 def length_text(value: int) -> str:
     """A length, as a power of two where it is one.
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from separatrix.atlas.section import Results
 from separatrix.atlas.sections.separation import LEGEND, SIGNS
-from separatrix.atlas.site.cells import ARGUMENT, CERTIFIED, FORMULA, TITLES, CellNumbers, Grid, Upper
-from separatrix.atlas.site.components import command_block, length_text
+from separatrix.atlas.site.cells import ARGUMENT, BITS, CERTIFIED, FORMULA, TITLES, CellNumbers, Grid, Upper
+from separatrix.atlas.site.components import command_block, length_text, task_address
 from separatrix.atlas.site.shell import Page
 
 TITLE = "Who can, who cannot, and why"
@@ -37,7 +37,7 @@ PROBLEMS: Mapping[str, str] = {
 QUESTIONS: tuple[tuple[str, str, str], ...] = (
     (
         "Can it, how small?",
-        "Build a network from a theorem and prove it on every input.",
+        "Build the theorem’s own network and prove it on every input; --family circle makes it narrower.",
         "separatrix certify index-lookup --length 1024",
     ),
     (
@@ -60,7 +60,8 @@ def front_page(sections: Results) -> Page:
     grid = Grid(sections)
     main = (
         f"{_stories(sections, grid)}<section aria-labelledby='table-heading'><h2 id='table-heading'>The table</h2>"
-        f"{_controls(grid)}{_table(sections, grid)}</section>{_reading()}{_start()}{_data(sections, grid)}{_dialog()}"
+        f"{reading_line('#reading-heading')}{_controls(grid)}{_table(sections, grid)}</section>"
+        f"{_reading()}{_start()}{_data(sections, grid)}{_dialog()}"
     )
     return Page("index.html", TITLE, LEAD, main)
 
@@ -89,8 +90,10 @@ def _mark(kind: str, text: str, said: str) -> str:
 def cell_inside(cell: CellNumbers, length: int, precision: int) -> str:
     """What stands in a cell: verdict, best size from above, bound from below, training mark."""
     upper, lower, _ = cell.at(length, precision)
+    counted = any(each.text for each in cell.upper) or cell.lower
+    unit = f"<span class='unit'>{cell.unit}</span>" if counted else ""
     return (
-        f"{verdict_chip(cell.verdict)}<span class='numbers'>{_upper(upper)}"
+        f"{verdict_chip(cell.verdict)}<span class='numbers'>{unit}{_upper(upper)}"
         f"<span class='lower' data-lower>{f'≥ {lower}' if lower else ''}</span></span>{training_mark(cell.training)}"
     )
 
@@ -111,14 +114,19 @@ def _stories(sections: Results, grid: Grid) -> str:
             continue
         far = len(grid.lengths) - 1
         upper, _, _ = grid.cell(task, able).at(grid.length, grid.precision)
-        _, lower, _ = grid.cell(task, unable).at(far, grid.precision)
+        note = upper.note.replace(f", {CERTIFIED} ", " ")
+        other = grid.cell(task, unable)
+        _, lower, _ = other.at(far, grid.precision)
+        at = f" at p = {grid.precisions[grid.precision]}"
+        needs = f"{lower} {BITS}" if other.unit == BITS else f"width {lower}{_unbroken(at)}"
         cards.append(
-            f'<li><a class="story" href="tasks/{escape(task)}.html"><h2>{escape(titles[task])}</h2><p>'
+            f'<li><a class="story" href="{escape(task_address(task))}"><h2>{escape(titles[task])}</h2><p>'
             f"{_side(TITLES[able], grid.cell(task, able).verdict)} "
             f"{_side(TITLES[unable], grid.cell(task, unable).verdict)}</p>"
             f'<p class="quiet">Width {escape(upper.text)} is {WORD_OF[upper.kind]} at '
-            f"{_unbroken(f'N = {grid.lengths[grid.length]:,}')}; at {_unbroken(f'N = {grid.lengths[far]:,}')} the "
-            f"other needs width {escape(lower)} {_unbroken(f'at p = {grid.precisions[grid.precision]}')}.</p></a></li>"
+            f"{_unbroken(f'N = {grid.lengths[grid.length]:,}')} ({escape(note)}); at "
+            f"{_unbroken(f'N = {grid.lengths[far]:,}')} the other needs {escape(needs)}.</p></a>"
+            f"{command_block(upper.command) if upper.command else ''}</li>"
         )
     return f'<ul class="stories" aria-label="Three separations">{"".join(cards)}</ul>'
 
@@ -152,8 +160,8 @@ def _table(sections: Results, grid: Grid) -> str:
     head = "".join(f'<th scope="col" role="columnheader">{escape(title)}</th>' for title in TITLES.values())
     groups = "".join(_group(problem, rows, grid) for problem, rows in _grouped(sections).items())
     caption = (
-        "≤ width (× heads) of a network that can; ≥ width that every model must have. Tasks are grouped by the "
-        "communication problem that hides in them. Select a cell for its evidence."
+        "≤ size of a network that can; ≥ size that every model must have; each cell says what it counts. Tasks are "
+        "grouped by the communication problem that hides in them. Select a cell for its evidence."
     )
     return (
         f'<table id="separation" class="separation" role="table"><caption>{caption}</caption><thead role="rowgroup">'
@@ -185,7 +193,7 @@ def _row(row: Results, grid: Grid) -> str:
     task = row["task"]
     cells = "".join(_cell(grid.cell(task, model), title, grid) for model, title in TITLES.items())
     return (
-        f'<tr role="row"><th scope="row" role="rowheader"><a href="tasks/{escape(task)}.html">{escape(row["title"])}'
+        f'<tr role="row"><th scope="row" role="rowheader"><a href="{escape(task_address(task))}">{escape(row["title"])}'
         f"</a></th>{cells}</tr>"
     )
 
@@ -200,8 +208,17 @@ def _cell(cell: CellNumbers, title: str, grid: Grid) -> str:
         )
     return (
         f'<td role="cell" class="v-{name}" {label} data-task="{escape(cell.task)}" data-model="{escape(cell.model)}">'
-        f'<a class="cell" href="tasks/{escape(cell.task)}.html#{escape(cell.model)}">'
+        f'<a class="cell" href="{escape(task_address(cell.task))}#{escape(cell.model)}">'
         f"{cell_inside(cell, grid.length, grid.precision)}</a></td>"
+    )
+
+
+def reading_line(address: str) -> str:
+    """The signs in one line, with a link to what they mean."""
+    return (
+        f'<p class="quiet signs"><a href="{address}">How to read it</a>: ≤ a network can, ≥ every model must; '
+        '<span class="kind">✓</span> certified, <span class="kind">ƒ</span> the theorem’s formula, '
+        '<span class="kind">∴</span> a simple argument; ◆ learned, ◇ not learned, ○ not trained.</p>'
     )
 
 
@@ -216,8 +233,9 @@ def _reading() -> str:
         "length, at its own precision</dd>"
         '<dt>≤ m <span class="kind">ƒ</span></dt><dd>the size that the theorem claims; not certified at this '
         "length here</dd>"
-        '<dt>≤ m <span class="kind">∴</span></dt><dd>a simple argument, such as storing the whole input; “b” for bits '
-        "of state</dd>"
+        '<dt>≤ m <span class="kind">∴</span></dt><dd>a simple argument, such as storing the whole input</dd>'
+        "<dt>width, bits of state</dt><dd>what both numbers of a cell count: the width (× heads), or the bits that a "
+        "recurrent model hands on</dd>"
         "<dt>≥ m</dt><dd>no narrower model is right on every input, whatever its weights, with one head and numbers "
         "of p bits</dd>"
         '<dt><span class="trained yes">◆ N</span></dt><dd>trained to at least 99 % up to this length</dd>'
@@ -250,7 +268,8 @@ def _data(sections: Results, grid: Grid) -> str:
                 continue
             cells[f"{task}/{model}"] = {
                 "verdict": cell["verdict"],
-                "upper": [[each.text, each.kind, each.note] for each in numbers.upper],
+                "unit": numbers.unit,
+                "upper": [[each.text, each.kind, each.note, each.command] for each in numbers.upper],
                 "lower": [list(line) for line in numbers.lower],
                 "bits": list(numbers.bits),
                 "above": [[side["growth"], side["text"], side["source"]] for side in cell["upper"]],

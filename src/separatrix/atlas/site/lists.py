@@ -6,7 +6,7 @@ from separatrix.atlas.origin import MEANINGS
 from separatrix.atlas.section import Results
 from separatrix.atlas.sections.separation import COLUMNS
 from separatrix.atlas.site.cells import TITLES
-from separatrix.atlas.site.components import badge, command_block, missing, number, percent
+from separatrix.atlas.site.components import badge, command_block, link_list, missing, number, percent, task_address
 from separatrix.atlas.site.front import verdict_chip
 from separatrix.atlas.site.shell import Page
 
@@ -19,6 +19,13 @@ def tasks_page(sections: Results) -> Page:
     return Page("tasks.html", "Tasks", lead, f'<ul class="cards">{cards}</ul>')
 
 
+def tasks_folder_page(sections: Results) -> Page:
+    """What a server shows for the folder of the tasks' pages: links to all of them."""
+    names = [(row["title"], f"../{task_address(row['task'])}") for row in sections["separation"]["rows"]]
+    lead = f"The pages of all {len(names)} tasks."
+    return Page("tasks/index.html", "Pages of tasks", lead, f"<p>{link_list(names)}</p>", (("Tasks", "tasks.html"),))
+
+
 def _task_card(task: Results, row: Results) -> str:
     verdicts = "".join(
         f'<li><span title="{escape(TITLES[model])}">{escape(short)}</span> '
@@ -27,7 +34,7 @@ def _task_card(task: Results, row: Results) -> str:
         if row["cells"][model]["verdict"] != "not applicable"
     )
     return (
-        f'<li class="card" id="task-{escape(task["name"])}"><h2><a href="tasks/{escape(task["name"])}.html">'
+        f'<li class="card" id="task-{escape(task["name"])}"><h2><a href="{escape(task_address(task["name"]))}">'
         f"{escape(task['title'])}</a></h2><p>{escape(task['question'])}</p><ul class='chips'>{verdicts}</ul>"
         f'<p class="quiet">{escape(task["source"])}; a constant answer scores {percent(task["commonest_answer_share"])}'
         "</p></li>"

@@ -9,7 +9,7 @@ from separatrix.atlas.site.cells import Grid
 from separatrix.atlas.site.charts import width_figure
 from separatrix.atlas.site.components import figure_slot, files_slot
 from separatrix.atlas.site.front import front_page
-from separatrix.atlas.site.lists import about_page, architectures_page, tasks_page
+from separatrix.atlas.site.lists import about_page, architectures_page, tasks_folder_page, tasks_page
 from separatrix.atlas.site.shell import Frame, Page
 from separatrix.atlas.site.task_page import task_page
 from separatrix.errors import SeparatrixError
@@ -34,6 +34,7 @@ def pages(results: Results, sections: Sequence[Section], figures: Mapping[str, S
     found = results["sections"]
     grid = Grid(found)
     yield tasks_page(found)
+    yield tasks_folder_page(found)
     for row in found["separation"]["rows"]:
         yield task_page(row["task"], found, grid)
     yield architectures_page(found)

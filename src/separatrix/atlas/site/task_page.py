@@ -25,9 +25,10 @@ from separatrix.atlas.site.components import (
     part,
     percent,
     plain_rows,
+    task_address,
 )
 from separatrix.atlas.site.drawing import example_html
-from separatrix.atlas.site.front import cell_inside, training_mark, verdict_chip
+from separatrix.atlas.site.front import cell_inside, reading_line, training_mark, verdict_chip
 from separatrix.atlas.site.shell import Page
 from separatrix.atlas.site.training import experiment_article
 
@@ -44,7 +45,7 @@ def task_page(task: str, sections: Results, grid: Grid) -> Page:
         f"{_networks(names, sections)}{_conversation(names, sections)}{_training(task, sections)}"
         f"{_reproduce(entry, row, names, sections)}"
     )
-    return Page(f"tasks/{task}.html", entry["title"], entry["question"], main, (("Tasks", "tasks.html"),))
+    return Page(task_address(task), entry["title"], entry["question"], main, (("Tasks", "tasks.html"),))
 
 
 def _constructions(task: str, sections: Results) -> Iterator[str]:
@@ -64,7 +65,8 @@ def _strip(row: Results, grid: Grid) -> str:
         if row["cells"][model]["verdict"] != "not applicable"
     )
     at = f"at N = {grid.lengths[grid.length]:,}, p = {grid.precisions[grid.precision]}"
-    return f'<ul class="verdicts" aria-label="Verdicts {at}">{items}</ul><p class="quiet">Numbers {at}.</p>'
+    reading = reading_line("../index.html#reading-heading")
+    return f'<ul class="verdicts" aria-label="Verdicts {at}">{items}</ul><p class="quiet">Numbers {at}.</p>{reading}'
 
 
 def _about(entry: Results) -> str:
@@ -115,6 +117,10 @@ def _class_evidence(task: str, model: str, title: str, cell: Results, sections: 
     listed = [bound["name"] for bound in sections["numbers"]["cells"][task][model]["bounds"]]
     links = link_list([(name, f"../bounds.html#bound-{name}") for name in listed])
     more = f'<p class="quiet">Evidence of the bounds, run: {links}.</p>' if listed else ""
+    upper, _, _ = numbers.at(grid.length, grid.precision)
+    if upper.command:
+        at = f"At N = {grid.lengths[grid.length]:,}: {numbers.unit} {upper.text} ({upper.note})."
+        more += f'<p class="quiet">{escape(at)}</p>{command_block(upper.command)}'
     none = "" if above or below else '<p class="quiet">Nothing is known from either side.</p>'
     return (
         f'<section class="class-evidence" id="{model}"><h3>{escape(title)} {verdict_chip(cell["verdict"])} '

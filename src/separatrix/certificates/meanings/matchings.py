@@ -33,7 +33,7 @@ class MatchingInputs:
 
     def partners(self) -> Tokens:
         """For each number the one that adds up with it to 0, as a place among all numbers."""
-        return numpy.array([self.number(-z) - 1 for z in range(1, self.modulus + 1)], dtype=numpy.int64)
+        return (-self.numbers - 1) % self.modulus
 
 
 def matching_inputs(claim: Claim, names: tuple[str, ...]) -> MatchingInputs:

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, isqrt
 
-from separatrix.certificates.verdict import UnsupportedError
+import numpy
+
+from separatrix.certificates.verdict import Tokens, UnsupportedError
 from separatrix.tasks import Task
 
 
@@ -38,9 +40,9 @@ class Recall:
     contents: SymbolContents | VectorContents
     covered: str
 
-    def pairs_before(self, query: int) -> int:
-        """How many pairs a query can mean."""
-        return min(self.pairs, query // 2)
+    def pairs_before(self, queries: Tokens) -> Tokens:
+        """How many pairs queries at these positions can mean."""
+        return numpy.minimum(self.pairs, queries // 2)
 
 
 def recall_of(task: Task, length: int) -> Recall:

@@ -24,6 +24,7 @@ from typing import Any
 import numpy
 
 from separatrix.arithmetic import FixedPoint
+from separatrix.arithmetic.distinct import distinct
 from separatrix.certificates.methods._boxes import Box, decided, feed_forwards, in_range, product_range
 from separatrix.certificates.methods._numbers import Raw, whole
 from separatrix.certificates.methods._streams import columns, live_slots
@@ -41,6 +42,13 @@ class Group:
     best: Raw
     high: Raw
     values: Raw
+
+
+def alike(groups: Sequence[Group]) -> tuple[list[Group], Raw]:
+    """The groups with each different case once, and which of these every case is."""
+    cases, which = distinct(numpy.stack([side for group in groups for side in (group.best, group.high)], axis=1))
+    sides = zip(groups, cases.T[0::2], cases.T[1::2], strict=True)
+    return [Group(group.count, best, high, group.values) for group, best, high in sides], which
 
 
 def averages(groups: Sequence[Group], arithmetic: FixedPoint, scoring: str, what: str) -> Box:
@@ -92,6 +100,8 @@ def written(groups: Sequence[Group], head: AnyHead, live: Raw, arithmetic: Fixed
 
 def answers(groups: Sequence[Group], head: AnyHead, network: Network, arithmetic: FixedPoint, what: str) -> Raw:
     """The answers of a network that is such a head and feed-forwards, -1 where they are not the same on all inputs."""
-    live = columns(network, live_slots(network))
-    box = written(groups, head, live, arithmetic, what)
-    return decided(network, feed_forwards(network, box, 1, len(network.layers), live, arithmetic), live, arithmetic)
+    live, (groups, which) = columns(network, live_slots(network)), alike(groups)
+    box = feed_forwards(
+        network, written(groups, head, live, arithmetic, what), 1, len(network.layers), live, arithmetic
+    )
+    return decided(network, box, live, arithmetic)[which]

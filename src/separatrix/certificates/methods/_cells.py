@@ -89,8 +89,7 @@ def cells_of(network: Network, recall: Recall, arithmetic: FixedPoint) -> Cells:
             held[:, network.slots.columns(part.slot)] += part.rows(choices, arithmetic)
         points, labels, by_position = held[:1], held[1:], by_position - by_cell
     places = rows(by_position, positions * 0, positions)
-    sources = frozenset(by_position), frozenset(unknown)
-    cells = Cells(network, arithmetic, points, labels, places, is_label, *sources)
+    cells = Cells(network, arithmetic, points, labels, places, is_label, frozenset(by_position), frozenset(unknown))
     for each in (points, labels, places):
         cells.inside(each, "the embedding")
     return cells

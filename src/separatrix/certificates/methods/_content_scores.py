@@ -88,9 +88,8 @@ def _symbols(cells: Cells, recall: Recall, head: Head) -> Matched:
     worst = Matched(arithmetic.largest, -1, last, ())
     for query in tracked(recall.queries, "query positions of layer 1"):
         seen = mask_of(head, numpy.array([query]), cells.network.positions)[0]
-        itself = int(seen[query])
+        itself, labelled = int(seen[query]), int(seen[cells.is_label].sum())
         asked = int(seen[2 * recall.pairs :].sum()) - itself
-        labelled = int(seen[cells.is_label].sum())
         rest = sums[:, recall.pairs - 1] + sums[:, asked] + labelled * labels + itself * arithmetic.largest
         symbol = int(rest.argmax())
         weight, most = _bounds(head, int(rest[symbol]), int(seen.sum()) - 1, arithmetic)
@@ -107,8 +106,7 @@ def _vectors(cells: Cells, recall: Recall, head: Head, contents: VectorContents)
     one, d = arithmetic.largest, contents.dimension
     unit, *factors = compared(cells, head, d)
     g, h = (Fraction(int(arithmetic.encode(factor)), one) for factor in factors)
-    step = Fraction(1, one)
-    whole_points = unit.denominator == 1
+    step, whole_points = Fraction(1, one), unit.denominator == 1
     delta = Fraction(0) if whole_points else step
     alpha = [Fraction(0) if whole_points or scale.denominator == 1 else step for scale in (g, h)]
     beta = Fraction(0) if whole_points and (g.denominator == 1 or h.denominator == 1) else step

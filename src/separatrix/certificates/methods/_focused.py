@@ -34,7 +34,7 @@ LARGEST_SCORES = 1 << 30
 
 
 @dataclass(frozen=True)
-class Cells:
+class Kinds:
     """Kinds of positions: the tokens (ascending) that each may hold and its first member; every position's kind."""
 
     tokens: tuple[Raw, ...]
@@ -59,7 +59,7 @@ class Cells:
         return "*".join(f"{size}^{n}" if n > 1 else str(size) for size, n in sizes.items() if size > 1) or "1"
 
 
-def cells_of(claim: Claim, network: Network) -> Cells:
+def kinds_of(claim: Claim, network: Network) -> Kinds:
     """What every position may hold; raises unless that is one token, whatever the others hold."""
     task, kind = claim.task, type(claim.task)
     blocks = task.space(claim.length).blocks
@@ -72,7 +72,7 @@ def cells_of(claim: Claim, network: Network) -> Cells:
     stretches = numpy.searchsorted(numpy.array(bounds), numpy.arange(network.positions), side="right")
     both = choices * (len(bounds) + 1) + stretches
     _, first, of = numpy.unique(both, return_index=True, return_inverse=True)
-    return Cells(tuple(numpy.sort(blocks[int(place)][:, 0]) for place in first), first, of)
+    return Kinds(tuple(numpy.sort(blocks[int(place)][:, 0]) for place in first), first, of)
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,9 @@ class Attended:
 class Focused:
     """One head of the first layer."""
 
-    def __init__(self, head: Head, network: Network, cells: Cells, arithmetic: FixedPoint, what: str) -> None:
-        self.head, self.network, self.cells, self.arithmetic, self.what = head, network, cells, arithmetic, what
-        if by_token(network, reads(network, head.key), cells.symbols):
+    def __init__(self, head: Head, network: Network, kinds: Kinds, arithmetic: FixedPoint, what: str) -> None:
+        self.head, self.network, self.kinds, self.arithmetic, self.what = head, network, kinds, arithmetic, what
+        if by_token(network, reads(network, head.key), kinds.symbols):
             raise UnsupportedError(f"the keys of {what} depend on tokens; the method covers keys that positions fill")
         if by_position(network, reads(network, head.value)):
             raise UnsupportedError(f"the values of {what} follow positions; the method covers values that tokens fill")
@@ -103,10 +103,10 @@ class Focused:
     def value_ranges(self) -> Box:
         """The smallest and the largest value that each position may have, coordinate by coordinate: (positions, v)."""
         tables = [
-            self.values(t, numpy.full(len(t), p)) for t, p in zip(self.cells.tokens, self.cells.first, strict=True)
+            self.values(t, numpy.full(len(t), p)) for t, p in zip(self.kinds.tokens, self.kinds.first, strict=True)
         ]
         low, high = (numpy.stack([side(each, axis=0) for each in tables]) for side in (numpy.min, numpy.max))
-        return Box(low[self.cells.of], high[self.cells.of])
+        return Box(low[self.kinds.of], high[self.kinds.of])
 
     def attend(self, positions: Raw, tokens: Raw) -> Attended:
         """Examine queries at these positions with these tokens, on all inputs."""

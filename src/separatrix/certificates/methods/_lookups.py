@@ -11,7 +11,8 @@ import numpy
 from numpy.typing import NDArray
 
 from separatrix.arithmetic import FixedPoint
-from separatrix.certificates.methods._prefixes import Evaluation, Raw
+from separatrix.certificates.methods._numbers import Raw
+from separatrix.certificates.methods._prefixes import Evaluation
 from separatrix.certificates.verdict import UnsupportedError
 from separatrix.networks import Head
 

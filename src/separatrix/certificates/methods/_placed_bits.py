@@ -10,11 +10,13 @@ bits exact, so everything is; results that could leave the fixed point's range a
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations_with_replacement
 
 import numpy
 
 from separatrix.arithmetic import FixedPoint
+from separatrix.arithmetic.distinct import distinct
 from separatrix.certificates.methods._numbers import Raw, whole, whole_part
 from separatrix.certificates.methods._streams import columns, filled, reads
 from separatrix.certificates.verdict import UnsupportedError
@@ -22,8 +24,29 @@ from separatrix.networks import ExactMatrix, FeedForward, Network
 from separatrix.networks.evaluate import affine
 from separatrix.progress import tracked
 
-AT_A_TIME = 1 << 17
+AT_A_TIME = 1 << 13
 MOST_POINTS = 1 << 27
+
+
+@dataclass(frozen=True)
+class Units:
+    """The layer at a position: the ``places`` among the columns that it can write, all others staying 0; which of the
+    tokens' own coordinates it reads and what else, the same for all tokens; and its weights and biases for these."""
+
+    places: Raw
+    own: Raw
+    added: Raw
+    inner: tuple[ExactMatrix, ExactMatrix]
+    outer: tuple[ExactMatrix, ExactMatrix]
+
+    @cached_property
+    def key(self) -> tuple[bytes, ...]:
+        """Equal for positions at which all tokens write the same, perhaps to other places."""
+        return (
+            self.own.tobytes(),
+            self.added.tobytes(),
+            *(each.numerators.tobytes() for each in self.inner + self.outer),
+        )
 
 
 @dataclass(frozen=True)
@@ -41,34 +64,58 @@ class Placed:
     members: tuple[int, ...]
     modulus: int
 
-    def own(self, tokens: Raw) -> Raw:
-        """What tokens hold themselves: (tokens, coordinates of the slots)."""
-        rows = filled(self.network, self.slots, tokens, numpy.ones_like(tokens), self.arithmetic)
-        return whole_part(rows, self.arithmetic, "embedded tokens")
+    def held(self, tokens: Raw) -> Raw:
+        """What tokens hold themselves: raw numbers (tokens, coordinates of the slots)."""
+        return filled(self.network, self.slots, tokens, numpy.ones_like(tokens), self.arithmetic)
 
-    def bits(self, tokens: Raw, position: int) -> tuple[Raw, Raw]:
-        """What is written for tokens at a position, by the network's own evaluation: places among ``columns``, and what
-        is written there, (tokens, places); all other coordinates stay 0."""
-        slots, layer = reads(self.network, self.layer.inner), self.layer
-        stream = filled(self.network, slots, tokens, numpy.full(len(tokens), position), self.arithmetic)
-        inner = whole(layer.inner, "the first feed-forward")[:, columns(self.network, slots)].astype(object)
-        most = numpy.maximum(inner, 0) @ stream.max(axis=0) + numpy.minimum(inner, 0) @ stream.min(axis=0)
+    def own(self, held: Raw) -> Raw:
+        """The same as whole numbers."""
+        return whole_part(held, self.arithmetic, "embedded tokens")
+
+    @cached_property
+    def ends(self) -> tuple[Raw, Raw]:
+        """The least and the largest number that tokens hold in each coordinate."""
+        dummy = self.held(numpy.zeros(1, dtype=numpy.int64))
+        spans = [dummy, *(self.held(tokens) for tokens in self.chunks())]
+        return tuple(side([side(each, axis=0) for each in spans], axis=0) for side in (numpy.min, numpy.max))
+
+    def units(self, position: int) -> Units:
+        """What the layer does at a position, whichever token stands there."""
+        layer, fixed = self.layer, reads(self.network, self.layer.inner) - self.slots
+        nothing = numpy.zeros(1, dtype=numpy.int64)
+        there = filled(self.network, fixed, nothing, nothing + position, self.arithmetic)[0]
+        read = numpy.concatenate([columns(self.network, slots) for slots in (self.slots, fixed)])
+        inner = whole(layer.inner, "the first feed-forward")[:, read].astype(object)
+        low, high = (numpy.concatenate([side, there]) for side in self.ends)
+        most = numpy.maximum(inner, 0) @ high + numpy.minimum(inner, 0) @ low
         # Units that no token makes positive add nothing, and a coordinate without any unit or bias has nothing.
         on = numpy.nonzero(most + whole(layer.inner_bias, "a bias", self.arithmetic.largest)[:, 0] > 0)[0]
         outer, bias = layer.outer.numerators[self.columns], layer.outer_bias.numerators[self.columns, 0]
         places = numpy.nonzero(outer[:, on].any(axis=1) | (bias != 0))[0]
+        kept, own = numpy.nonzero(inner[on].any(axis=0))[0], len(self.ends[0])
 
         def part(matrix: ExactMatrix, *which: Raw) -> ExactMatrix:
             return ExactMatrix(matrix.numerators[numpy.ix_(*which)], matrix.denominator)
 
-        first, there = numpy.zeros(1, dtype=numpy.int64), self.columns[places]
-        inside = part(layer.inner, on, columns(self.network, slots)), part(layer.inner_bias, on, first)
-        outside = part(layer.outer, there, on), part(layer.outer_bias, there, first)
-        hidden = self.arithmetic.relu(affine(*inside, stream, self.arithmetic))
-        written = affine(*outside, hidden, self.arithmetic)
-        if ((written != 0) & (written != self.arithmetic.largest)).any():
+        inside = part(layer.inner, on, read[kept]), part(layer.inner_bias, on, nothing)
+        outside = part(layer.outer, self.columns[places], on), part(layer.outer_bias, self.columns[places], nothing)
+        return Units(places, kept[kept < own], there[kept[kept >= own] - own], inside, outside)
+
+    @cached_property
+    def classes(self) -> tuple[Units, ...]:
+        """What the layer does at each class of positions."""
+        return tuple(self.units(position) for position in self.members)
+
+    def bits(self, held: Raw, units: Units) -> Raw:
+        """What is written for tokens, by the network's own evaluation: (tokens, places)."""
+        constant = numpy.broadcast_to(units.added, (len(held), len(units.added)))
+        stream = numpy.concatenate([held[:, units.own], constant], axis=1)
+        hidden = self.arithmetic.relu(affine(*units.inner, stream, self.arithmetic))
+        written = affine(*units.outer, hidden, self.arithmetic)
+        bits = written // self.arithmetic.largest
+        if (bits * self.arithmetic.largest != written).any() or (bits & ~1).any():
             raise UnsupportedError("the values of the attention are not all 0 or 1; the method needs that")
-        return places, written // self.arithmetic.largest
+        return bits
 
     def chunks(self) -> Iterator[Raw]:
         """All numbers, some at a time."""
@@ -78,12 +125,10 @@ class Placed:
         )
 
     def used(self) -> Raw:
-        """Which coordinates some number uses, by class: (classes, columns), zeros and ones."""
+        """Which coordinates numbers may use, by class: (classes, columns), zeros and ones."""
         found = numpy.zeros((len(self.members), len(self.columns)), dtype=numpy.int64)
-        for tokens in self.chunks():
-            for kind, position in enumerate(self.members):
-                places, bits = self.bits(tokens, position)
-                found[kind, places] |= bits.max(axis=0)
+        for kind, units in enumerate(self.classes):
+            found[kind, units.places] = 1
         return found
 
 
@@ -102,7 +147,7 @@ def wrong_search(layer: FeedForward, placed: Placed) -> str | None:
     unknown[:, placed.columns], unknown[:, held] = 0, 0
     if unknown.any():
         raise UnsupportedError("the search reads something that is neither the own number nor the window")
-    largest = max([1, *(int(numpy.abs(placed.own(tokens)).max(initial=0)) for tokens in placed.chunks())])
+    largest = max([1, *(int(numpy.abs(placed.own(side)).max(initial=0)) for side in placed.ends)])
     # Python's integers, so that nothing overflows here either.
     before = [largest * sum(map(abs, row)) + abs(each) for row, each in zip(inner.tolist(), bias.tolist(), strict=True)]
     after = [each * reach for each, reach in zip(numpy.abs(outer).max(axis=0).tolist(), before, strict=True)]
@@ -133,18 +178,22 @@ def wrong_search(layer: FeedForward, placed: Placed) -> str | None:
 def _parts(own: Raw, window: Raw, placed: Placed) -> tuple[Raw, Raw, Raw]:
     """Each form as start + own residue + Σ over classes of (factor · residue + constant): (classes, forms) twice."""
     # Token M has residue 0, token 1 residue 1.
-    ends = numpy.array([placed.modulus, 1])
+    ends = placed.held(numpy.array([placed.modulus, 1]))
     start = placed.own(ends)[0] @ own.T
-    written = [placed.bits(ends, position) for position in placed.members]
-    values = numpy.stack([bits @ window[:, places].T for places, bits in written])
+    values = numpy.stack([placed.bits(ends, each) @ window[:, each.places].T for each in placed.classes])
     constants, factors = values[:, 0], values[:, 1] - values[:, 0]
+    # One of the forms that read the same in the own number, and in the numbers of each class.
+    alike = (distinct(read)[1] for read in (own, *(window[:, each.places] for each in placed.classes)))
+    mine, *others = (numpy.unique(each, return_index=True)[1] for each in alike)
     for tokens in placed.chunks():
-        residues = (tokens % placed.modulus)[:, None]
-        if (placed.own(tokens) @ own.T != residues + start).any():
+        residues, held, known = (tokens % placed.modulus)[:, None], placed.held(tokens), dict[tuple[bytes, ...], Raw]()
+        if (placed.own(held) @ own[mine].T != residues + start[mine]).any():
             raise UnsupportedError("the search does not read the own number as its residue")
-        for kind, position in enumerate(placed.members):
-            places, bits = placed.bits(tokens, position)
-            if (bits @ window[:, places].T != residues * factors[kind] + constants[kind]).any():
+        for kind, (units, some) in enumerate(zip(placed.classes, others, strict=True)):
+            if units.key not in known:
+                known[units.key] = placed.bits(held, units)
+            read = known[units.key] @ window[numpy.ix_(some, units.places)].T
+            if (read != residues * factors[kind, some] + constants[kind, some]).any():
                 raise UnsupportedError("the search does not read numbers of the window as their residues")
     if (factors < 0).any():
         raise UnsupportedError("the search subtracts numbers; the method covers sums")

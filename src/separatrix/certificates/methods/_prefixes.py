@@ -15,16 +15,14 @@ evaluation rounds: a uniform head over whole numbers gives their sum times one w
 from dataclasses import dataclass
 
 import numpy
-from numpy.typing import NDArray
 
 from separatrix.arithmetic import FixedPoint
+from separatrix.certificates.methods._numbers import Raw
 from separatrix.certificates.methods._uniform import uniform_weight
 from separatrix.certificates.verdict import UnsupportedError
 from separatrix.networks import Attention, FeedForward, Head, Network
 from separatrix.networks.embedding import embed
 from separatrix.networks.evaluate import decode
-
-Raw = NDArray[numpy.int64]
 
 
 @dataclass(frozen=True)

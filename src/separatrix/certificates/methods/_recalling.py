@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy
 
 from separatrix.arithmetic import FixedPoint
+from separatrix.arithmetic.distinct import distinct
 from separatrix.certificates.meanings.recalls import recall_of
 from separatrix.certificates.methods._boxes import Box, decided, feed_forwards, in_range, product_range
 from separatrix.certificates.methods._cells import cells_of
@@ -21,6 +22,10 @@ from separatrix.certificates.methods._numbers import Raw, whole, whole_part
 from separatrix.certificates.methods._streams import columns, live_slots, reads
 from separatrix.certificates.verdict import Claim, SuspicionError, UnsupportedError
 from separatrix.networks import Attention, FeedForward, Network
+
+Fetched = tuple[Raw, Raw, Raw, Box]
+"""Cases of the second layer: query positions (n,), the pairs (n,) that they mean, the weights of these at their labels
+(n,), and what all other positions add (n, v)."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +60,8 @@ class Recalling(ABC):
         """What the first head does on all inputs; a suspicion where the right point is not the best."""
 
     @abstractmethod
-    def fetched(self, stream: Raw, rows: Raw, reach: Box) -> Iterator[tuple[int, Raw, Box]]:
-        """For each query position the weights of all pairs at their labels (pairs,), and what other positions add.
+    def fetched(self, stream: Raw, rows: Raw, reach: Box) -> Iterator[Fetched]:
+        """All pairs that each query position can mean, some positions at a time.
 
         Queries are made from ``stream`` (pairs, d), keys from ``rows`` (positions, d); ``reach`` (positions, v) bounds
         the whole values that positions may have.
@@ -76,8 +81,8 @@ class Recalling(ABC):
             mine = cells.is_label == role
             rows[mine] += cases[0]
             reach.low[mine], reach.high[mine] = values[-1].min(axis=0), values[-1].max(axis=0)
-        for query, there, rest in self.fetched(stream, rows, reach):
-            self.check_query(query, there, rest, values[-1])
+        for cases in self.fetched(stream, rows, reach):
+            self.check(cases, values[-1])
         return self.recall.covered
 
     def after_first(self) -> Raw:
@@ -116,17 +121,18 @@ class Recalling(ABC):
         stream[:, live[read]] = box.low[:, read]
         return stream
 
-    def check_query(self, query: int, there: Raw, rest: Box, labels: Raw) -> None:
-        """All pairs and labels at one query position."""
-        number = len(labels)
-        held = (there[:, None, None] * labels[None]).reshape(-1, labels.shape[1])
-        average = Box(numpy.repeat(rest.low, number, axis=0), numpy.repeat(rest.high, number, axis=0)).plus(held)
+    def check(self, cases: Fetched, labels: Raw) -> None:
+        """All labels in some cases, each different one once."""
+        (query, pair, weight, rest), number = cases, len(labels)
+        different, which = distinct(numpy.column_stack([weight, rest.low, rest.high]))
+        held = (different[:, :1, None] * labels[None]).reshape(-1, labels.shape[1])
+        average = Box(*numpy.split(numpy.repeat(different[:, 1:], number, axis=0), 2, axis=1)).plus(held)
         average = in_range(average, self.arithmetic, "the average of labels")
         live = columns(self.network, live_slots(self.network, self.second + 1))
         output = whole(self.fetch.output, "the output matrix of layer 2")[live, :]
         box = product_range(output, average, self.arithmetic, "the output of layer 2")
         box = feed_forwards(self.network, box, self.second + 1, len(self.network.layers), live, self.arithmetic)
-        answers = decided(self.network, box, live, self.arithmetic).reshape(len(there), number)
-        for pair, label in numpy.argwhere(answers != numpy.arange(number)).tolist():
-            reason = f"label {label} of pair {pair + 1} is not recovered on every input at position {query + 1}"
-            raise SuspicionError(reason, query=query, pair=pair, label=label)
+        answers = decided(self.network, box, live, self.arithmetic).reshape(-1, number)[which]
+        for case, label in numpy.argwhere(answers != numpy.arange(number)).tolist():
+            where = f"of pair {pair[case] + 1} is not recovered on every input at position {query[case] + 1}"
+            raise SuspicionError(f"label {label} {where}", query=int(query[case]), pair=int(pair[case]), label=label)

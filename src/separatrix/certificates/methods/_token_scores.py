@@ -2,7 +2,9 @@
 
 There are M² scores. Where queries and keys are sign vectors of one linear code, multiplied entry by entry with weights,
 the score of indices i and j is Σ_c round(±w_c) with the sign of entry c of the word i xor j, and a table of 2^b numbers
-holds them all. That queries and keys have this form is verified on all M vectors.
+holds them all, made by one Walsh–Hadamard transform. That queries and keys have this form is read off the weights: each
+coordinate of the projection reads one coordinate of the stream, in a slot that one part of the embedding fills for all
+numbers, with signs. A whole number ±1 times a weight is rounded nowhere, so the projection is ± that weight.
 """
 
 from collections.abc import Callable
@@ -12,14 +14,15 @@ import numpy
 
 from separatrix.arithmetic import FixedPoint
 from separatrix.certificates.methods._numbers import Raw
+from separatrix.certificates.methods._streams import columns, projected
 from separatrix.certificates.verdict import UnsupportedError
-from separatrix.networks import ExactMatrix, Head, Network, SignRows
+from separatrix.networks import EmbeddingPart, ExactMatrix, Head, Network, SignRows
+from separatrix.networks.code_attention import code_scores
 from separatrix.progress import tracked
 
 LARGEST_TABLE = 1 << 33
 """Score terms M² · m that are computed at most."""
 CHUNK = 1 << 22
-WORDS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -31,53 +34,75 @@ class SignVectors:
     weights: Raw
 
 
-def sign_vectors(matrix: ExactMatrix, network: Network, vectors: Raw, active: Raw) -> SignVectors | None:
-    """The vectors of tokens 1 … M, restricted to the active coordinates, as signs of one code, or None."""
-    tokens, place = numpy.arange(1, len(vectors) + 1), numpy.abs(matrix.numerators[active]).argmax(axis=1)
+@dataclass(frozen=True)
+class CodeTable:
+    """The score of number i at number j is ``table[asked[i] ^ known[j]]``."""
+
+    asked: Raw
+    known: Raw
+    table: Raw
+
+
+@dataclass(frozen=True)
+class TokenScores:
+    """The scores of numbers at numbers: ``rows`` of some queries at all keys, (n, M), of ``width`` terms each."""
+
+    rows: Callable[[Raw], Raw]
+    width: int
+    code: CodeTable | None = None
+
+
+def part_of(matrix: ExactMatrix, rows: Raw) -> ExactMatrix:
+    """Some rows of a matrix."""
+    return ExactMatrix(matrix.numerators[rows], matrix.denominator)
+
+
+def sign_vectors(matrix: ExactMatrix, network: Network, numbers: Raw, arithmetic: FixedPoint) -> SignVectors | None:
+    """W z for the numbers z as signs of one code, or None where the weights do not show that."""
+    used, place = matrix.numerators != 0, numpy.abs(matrix.numerators).argmax(axis=1)
     for part in network.embedding:
         column = place - network.slots.columns(part.slot).start
-        inside = ((column >= 0) & (column < part.rule.width)).all()
-        if isinstance(part.rule, SignRows) and inside and part.tokens[1] > len(vectors):
-            rule = SignRows(part.rule.generator[:, column])
-            indices = part.row_numbers(tokens, numpy.zeros_like(tokens))[0]
-            weights = vectors[0, active] * rule.signs(indices[:1])[0]
-            blocks = [slice(start, start + WORDS) for start in range(0, len(vectors), WORDS)]
-            if all((rule.signs(indices[each]) * weights == vectors[each, active]).all() for each in blocks):
-                return SignVectors(rule, indices, weights)
+        inside = ((column >= 0) & (column < part.rule.width)).all() and (used.sum(axis=1) == 1).all()
+        alone = [each for each in _filling(network, len(numbers)) if each.slot == part.slot] == [part]
+        if isinstance(part.rule, SignRows) and inside and alone:
+            indices, everywhere = part.row_numbers(numbers, numpy.zeros_like(numbers))
+            if everywhere.all():
+                weights = matrix.encoded(arithmetic)[numpy.arange(len(place)), place]
+                return SignVectors(SignRows(part.rule.generator[:, column]), indices, weights)
     return None
 
 
-def match_and_other(
-    head: Head, network: Network, queries: Raw, keys: Raw, partners: Raw, arithmetic: FixedPoint
-) -> tuple[Raw, Raw]:
-    """For each number its score at its partner and an upper bound, mostly exact, of its scores at all others."""
+def _filling(network: Network, count: int) -> list[EmbeddingPart]:
+    """The parts of the embedding that write something for a number 1 … ``count``."""
+    return [part for part in network.embedding if part.tokens[0] <= count and part.tokens[1] > 1]
+
+
+def token_scores(head: Head, network: Network, numbers: Raw, arithmetic: FixedPoint) -> TokenScores:
+    """All scores of numbers at numbers, for a head that reads tokens alone."""
     # Coordinates in which no query or no key has anything add nothing.
-    active = numpy.nonzero(queries.any(axis=0) & keys.any(axis=0))[0]
-    asked, known = sign_vectors(head.query, network, queries, active), sign_vectors(head.key, network, keys, active)
-    count = len(queries)
+    there = columns(network, {part.slot for part in _filling(network, len(numbers))})
+    both = [matrix.numerators[:, there].any(axis=1) for matrix in (head.query, head.key)]
+    active = numpy.nonzero(both[0] & both[1])[0]
+    query, key = part_of(head.query, active), part_of(head.key, active)
+    asked, known = (sign_vectors(matrix, network, numbers, arithmetic) for matrix in (query, key))
     if asked is None or known is None or not numpy.array_equal(asked.rule.generator, known.rule.generator):
-        return _by_rows(lambda rows: arithmetic.matmul(queries[rows], keys.T), partners, len(active))
+        queries, keys = (
+            projected(matrix, network, numbers, numpy.zeros_like(numbers), arithmetic) for matrix in (query, key)
+        )
+        return TokenScores(lambda rows: arithmetic.matmul(queries[rows], keys.T), len(active))
     table = difference_table(asked, known, arithmetic)
-    if len(numpy.unique(known.indices)) == count and (asked.indices == known.indices[partners]).all():
-        return numpy.full(count, table[0]), numpy.full(count, table[1:].max())
-    return _by_rows(lambda rows: table[asked.indices[rows, None] ^ known.indices[None, :]], partners, 1)
+    code = CodeTable(asked.indices, known.indices, table)
+    return TokenScores(lambda rows: table[code.asked[rows, None] ^ code.known], 1, code)
 
 
-def difference_table(asked: SignVectors, known: SignVectors, arithmetic: FixedPoint) -> Raw:
-    """The score of two indices by their xor: (2^b,)."""
-    plus = arithmetic.multiply(asked.weights, known.weights)
-    minus = arithmetic.multiply(-asked.weights, known.weights)
-    if int(numpy.maximum(abs(plus), abs(minus)).sum()) > arithmetic.largest**2:
-        raise UnsupportedError("scores may leave the range; a larger Kc keeps them inside")
-    words, rule = numpy.arange(asked.rule.count), asked.rule
-    spans = tracked([words[start : start + WORDS] for start in range(0, len(words), WORDS)], "words of the code")
-    return numpy.concatenate([numpy.where(rule.signs(span) > 0, plus, minus).sum(axis=1) for span in spans])
-
-
-def _by_rows(scores: Callable[[Raw], Raw], partners: Raw, width: int) -> tuple[Raw, Raw]:
-    """All scores, a chunk of queries at a time."""
-    count = len(partners)
-    if count * count * max(1, width) > LARGEST_TABLE:
+def match_and_other(scores: TokenScores, partners: Raw) -> tuple[Raw, Raw]:
+    """For each number its score at its partner and an upper bound, mostly exact, of its scores at all others."""
+    count, code = len(partners), scores.code
+    different = code is not None and int(numpy.bincount(code.known).max()) == 1
+    if code is not None and different and (code.asked == code.known[partners]).all():
+        # The query's own index is its partner's and nobody else's.
+        return numpy.full(count, code.table[0]), numpy.full(count, code.table[1:].max())
+    if count * count * max(1, scores.width) > LARGEST_TABLE:
         raise UnsupportedError(
             f"{count} numbers have too many pairs to score one by one; only signs of one code do not"
         )
@@ -85,8 +110,17 @@ def _by_rows(scores: Callable[[Raw], Raw], partners: Raw, width: int) -> tuple[R
     size = max(1, CHUNK // count)
     for start in tracked(range(0, count, size), "scores of numbers"):
         rows = numpy.arange(start, min(start + size, count))
-        found = scores(rows)
+        found = scores.rows(rows)
         match[rows] = found[rows - start, partners[rows]]
         found[rows - start, partners[rows]] = numpy.iinfo(numpy.int64).min
         other[rows] = found.max(axis=1)
     return match, other
+
+
+def difference_table(asked: SignVectors, known: SignVectors, arithmetic: FixedPoint) -> Raw:
+    """The score of two indices by their xor: (2^b,)."""
+    plus = arithmetic.multiply(asked.weights, known.weights)
+    minus = arithmetic.multiply(-asked.weights, known.weights)
+    if sum(numpy.maximum(abs(plus), abs(minus)).tolist()) > arithmetic.largest**2:
+        raise UnsupportedError("scores may leave the range; a larger Kc keeps them inside")
+    return code_scores(asked.rule.generator, plus, minus)

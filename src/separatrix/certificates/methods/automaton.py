@@ -2,10 +2,10 @@
 
 In an exact arithmetic a recurrent network whose numbers stay small has finitely many reachable states. They are found
 by breadth-first search with the network's own evaluation, bit for bit, which turns the weights into an automaton. It is
-compared with the automaton of the task, made from the definition of the language alone (``_languages``), by their
-product: a pair (state of the network, state of the language) on which the two answers differ is *bad*. If no reachable
-pair is bad, the network is right on every string of every length. If some are, going back N times from them decides
-whether a string of exactly the claimed length N ends in one, and gives that string.
+compared with the automaton of the task, made from the definition of the language alone (``meanings.languages``), by
+their product: a pair (state of the network, state of the language) on which the two answers differ is *bad*. If no
+reachable pair is bad, the network is right on every string of every length. If some are, going back N times from them
+decides whether a string of exactly the claimed length N ends in one, and gives that string.
 
 The search stops after N steps, so a network whose states grow without end is still decided at small lengths.
 """

@@ -13,14 +13,15 @@ from collections.abc import Iterator
 
 import numpy
 
+from separatrix.arithmetic.distinct import distinct
 from separatrix.certificates.methods._boxes import Box
 from separatrix.certificates.methods._content_scores import matched
 from separatrix.certificates.methods._numbers import Raw, fixed_point
-from separatrix.certificates.methods._recalling import Matched, Recalling
+from separatrix.certificates.methods._recalling import Fetched, Matched, Recalling
 from separatrix.certificates.verdict import Claim, Method
 from separatrix.networks import Network
-from separatrix.networks.evaluate import mask_of, weights_of
-from separatrix.progress import tracked
+from separatrix.networks.key_groups import key_groups
+from separatrix.networks.weights import group_weights
 
 
 class ContentAddressed(Method):
@@ -41,20 +42,21 @@ class FixedRecalling(Recalling):
         """Bounds from the table of scores, or from the promised margin."""
         return matched(self.cells, self.recall, self.seek)
 
-    def fetched(self, stream: Raw, rows: Raw, reach: Box) -> Iterator[tuple[int, Raw, Box]]:
-        """Exact weights: those of the evaluation, bit for bit."""
+    def fetched(self, stream: Raw, rows: Raw, reach: Box) -> Iterator[Fetched]:
+        """Exact weights: those of the evaluation, bit for bit. Keys of one score and one range of values are alike."""
         cells, head, arithmetic = self.cells, self.fetch, self.arithmetic
-        keys, queries = cells.projected(head.key, rows), cells.projected(head.query, stream)
-        scores = cells.inside(arithmetic.matmul(queries, keys.T), "a score of the second layer")
-        for query in tracked(self.recall.queries, "query positions of layer 2"):
-            pairs = numpy.arange(self.recall.pairs_before(query))
-            weights = weights_of(head, scores[None, pairs], mask_of(head, numpy.array([query]), len(rows)), arithmetic)[
-                0
-            ]
-            there = weights[pairs, 2 * pairs + 1]
-            weights[pairs, 2 * pairs + 1] = 0
-            up, down = numpy.maximum(weights, 0), numpy.minimum(weights, 0)
-            yield query, there, Box(up @ reach.low + down @ reach.high, up @ reach.high + down @ reach.low)
+        asked, pairs = numpy.array(self.recall.queries), numpy.arange(len(stream))
+        ranges, kinds = distinct(numpy.concatenate([reach.low, reach.high], axis=1))
+        scores = arithmetic.matmul(cells.projected(head.query, stream), cells.projected(head.key, rows).T)
+        groups = key_groups(cells.inside(scores, "a score of the second layer"), kinds)
+        own, (low, high) = groups.group[pairs, 2 * pairs + 1], numpy.split(ranges[groups.kind], 2, axis=1)
+        for some, counts in groups.prefixes(head, asked):
+            query, pair = numpy.nonzero(pairs < self.recall.pairs_before(asked[some, None]))
+            counts, here = counts[pair, query], (numpy.arange(len(pair)), own[pair])
+            weights = group_weights(head, groups.score[pair], counts, arithmetic)
+            counts[here] -= 1
+            up, down = counts * numpy.maximum(weights, 0), counts * numpy.minimum(weights, 0)
+            yield asked[some][query], pair, weights[here], Box(up @ low + down @ high, up @ high + down @ low)
 
 
 METHOD = ContentAddressed()

@@ -21,7 +21,7 @@ class Enumeration(Method):
     def prove(self, network: AnyNetwork, claim: Claim) -> str:
         """Compare with the task's labels on all inputs that keep its promise."""
         task, length = claim.task, claim.length
-        if not task.small_enough(length) or task.count(length) > LARGEST:
+        if not task.listable(length) or task.count(length) > LARGEST:
             raise UnsupportedError(f"{task.name} has too many inputs of length {length} to try all; at most {LARGEST}")
         chunk = max(1, CHUNK_NUMBERS // (network.positions * max(network.positions, network.width)))
         seen = 0

@@ -14,7 +14,7 @@ import numpy
 
 from separatrix.arithmetic import FixedPoint
 from separatrix.certificates.meanings.matchings import MatchingInputs, matching_inputs
-from separatrix.certificates.methods._bounded_softmax import Group, answers, written
+from separatrix.certificates.methods._bounded_softmax import Group, alike, answers, written
 from separatrix.certificates.methods._boxes import Box, feed_forwards, product_range
 from separatrix.certificates.methods._counting import answers_by_count, counting_head, handed_on
 from separatrix.certificates.methods._numbers import Raw, fixed_point, whole, whole_part
@@ -27,7 +27,7 @@ from separatrix.certificates.methods._streams import (
     projected,
     reads,
 )  # fmt: skip
-from separatrix.certificates.methods._token_scores import match_and_other
+from separatrix.certificates.methods._token_scores import match_and_other, part_of, token_scores
 from separatrix.certificates.verdict import Claim, Method, SuspicionError, UnsupportedError
 from separatrix.networks import Attention, ExactMatrix, Network
 from separatrix.progress import tracked
@@ -78,10 +78,12 @@ class _Examination:
     def rows(self) -> tuple[list[Group], list[Group]]:
         """The row of every number, without a match and with one."""
         head, numbers, nothing = self.head, self.inputs.numbers, numpy.zeros(1, dtype=numpy.int64)
-        queries, keys = self.projected(head.query, numbers), self.projected(head.key, numbers)
-        partners = self.inputs.partners()
-        match, other = match_and_other(head, self.network, queries, keys, partners, self.arithmetic)
-        dummy = self.arithmetic.matmul(queries, self.projected(head.key, nothing).T)[:, 0]
+        scores = token_scores(head, self.network, numbers, self.arithmetic)
+        match, other = match_and_other(scores, self.inputs.partners())
+        # Where the dummy's key is 0, so is its product with any query.
+        dummy_key = self.projected(head.key, nothing)
+        met = numpy.nonzero(dummy_key[0])[0]
+        dummy = self.arithmetic.matmul(self.projected(part_of(head.query, met), numbers), dummy_key[:, met].T)[:, 0]
         constant, values = Group(1, dummy, dummy, self.values(nothing)), self.values(numbers)
         unknown = numpy.full(len(match), -(self.arithmetic.largest**2), dtype=numpy.int64)
 
@@ -113,11 +115,12 @@ class _Examination:
             after = feed_forwards(self.network, box.plus(kept[place]), 1, second, self.live, self.arithmetic)
             return handed_on(counting, self.live, after, self.arithmetic)
 
-        rows = [written(row, self.head, self.live, self.arithmetic, WHAT) for row in self.rows()]
+        cases = [alike(row) for row in self.rows()]
+        rows = [written(row, self.head, self.live, self.arithmetic, WHAT) for row, _ in cases]
         # Each different row of what is kept once, at the first position that has it.
         for place in tracked((1 + numpy.unique(kept[1:last], axis=0, return_index=True)[1]).tolist(), "positions"):
             for right, box in enumerate(rows):
-                bad = numpy.nonzero(bits(box, place) != right)[0]
+                bad = numpy.nonzero((bits(box, place) != right)[cases[right][1]])[0]
                 if len(bad):
                     reason = f"{int(bad[0]) + 1} at position {place + 1} does not always hand on an exact {right}"
                     raise SuspicionError(reason, queries=bad, position=place)
@@ -128,7 +131,7 @@ class _Examination:
         anything = product_range(
             output, Box(ends.min(axis=0)[None, :], ends.max(axis=0)[None, :]), self.arithmetic, WHAT
         )
-        start, end = int(bits(anything, 0)[0]), int(bits(Box(rows[1].low[-1:], rows[1].high[-1:]), last)[0])
+        start, end = int(bits(anything, 0)[0]), int(bits(rows[1], last)[cases[1][1][-1]])
         if start < 0 or end < 0:
             raise SuspicionError("the first or last position hands on no exact 0 or 1", queries=nothing)
         by_count = answers_by_count(self.network, second, last - 1 + start + end, self.arithmetic)

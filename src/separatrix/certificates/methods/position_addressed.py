@@ -20,7 +20,7 @@ from separatrix.arithmetic.distinct import distinct
 from separatrix.certificates.meanings.counts import Count, Lookup, meaning_of
 from separatrix.certificates.methods._boxes import Box, decided, feed_forwards, in_range
 from separatrix.certificates.methods._counting import answers_by_count, counting_head, handed_on
-from separatrix.certificates.methods._focused import Attended, Cells, Focused, cells_of
+from separatrix.certificates.methods._focused import Attended, Focused, Kinds, kinds_of
 from separatrix.certificates.methods._numbers import Raw, fixed_point
 from separatrix.certificates.methods._streams import by_token, columns, filled, live_slots, reads
 from separatrix.certificates.verdict import Claim, Method, SuspicionError, UnsupportedError
@@ -46,31 +46,31 @@ class PositionAddressed(Method):
 
 def examine(network: Network, claim: Claim, arithmetic: FixedPoint, focused: type[Focused]) -> str:
     """The number of inputs, if all are answered correctly; heads of the first layer are examined by ``focused``."""
-    meaning, cells = meaning_of(claim.task, claim.length), cells_of(claim, network)
+    meaning, kinds = meaning_of(claim.task, claim.length), kinds_of(claim, network)
     if network.readout.at != "last":
         raise UnsupportedError("the method covers networks that are read at the last position")
     attention = [place for place, layer in enumerate(network.layers) if not isinstance(layer, FeedForward)]
     if attention[:1] != [0] or len(attention) != (1 if isinstance(meaning, Lookup) else 2):
         raise UnsupportedError("the method covers one attention layer for lookups and two for counts, one at first")
-    examination = _Examination(network, arithmetic, cells, focused)
+    examination = _Examination(network, arithmetic, kinds, focused)
     if isinstance(meaning, Lookup):
         examination.check_lookup(meaning)
     else:
         examination.check_count(meaning, attention[1])
-    return cells.covered()
+    return kinds.covered()
 
 
 class _Examination:
     """One run of the method; attributes are what its steps share."""
 
-    def __init__(self, network: Network, arithmetic: FixedPoint, cells: Cells, focused: type[Focused]) -> None:
-        self.network, self.arithmetic, self.cells = network, arithmetic, cells
+    def __init__(self, network: Network, arithmetic: FixedPoint, kinds: Kinds, focused: type[Focused]) -> None:
+        self.network, self.arithmetic, self.kinds = network, arithmetic, kinds
         layer, self.slots = network.layers[0], live_slots(network)
         if not isinstance(layer, Attention):
             raise UnsupportedError("the method covers plain attention and feed-forwards, not other kinds of layers")
         self.live, self.residual = columns(network, self.slots), layer.residual
         self.heads = [
-            focused(head, network, cells, arithmetic, f"head {number} of layer 1")
+            focused(head, network, kinds, arithmetic, f"head {number} of layer 1")
             for number, head in enumerate(layer.heads)
         ]
 
@@ -86,7 +86,7 @@ class _Examination:
 
     def check_lookup(self, meaning: Lookup) -> None:
         """The last position finds what its token asks for, whatever stands there and elsewhere."""
-        last, asked = self.network.positions - 1, self.cells.tokens[int(self.cells.of[-1])]
+        last, asked = self.network.positions - 1, self.kinds.tokens[int(self.kinds.of[-1])]
         if len(self.heads) != 1:
             raise UnsupportedError("a lookup is covered with one head")
         positions = numpy.full(len(asked), last)
@@ -96,10 +96,10 @@ class _Examination:
             reason = f"the query for position {place + 1} looks elsewhere"
             raise SuspicionError(reason, token=int(asked[wrong]), place=place)
         # Queries with the same weights, at places of one kind, are answered alike unless their own tokens stay.
-        case = numpy.column_stack([self.cells.of[seen.focus], seen.weight, seen.rest.low, seen.rest.high])
+        case = numpy.column_stack([self.kinds.of[seen.focus], seen.weight, seen.rest.low, seen.rest.high])
         one = numpy.arange(len(asked)) if self.residual else numpy.unique(distinct(case)[1], return_index=True)[1]
-        most = max(len(self.cells.tokens[int(kind)]) for kind in numpy.unique(self.cells.of[seen.focus]))
-        held = numpy.concatenate([self.cells.token(seen.focus[one], choice) for choice in range(most)])
+        most = max(len(self.kinds.tokens[int(kind)]) for kind in numpy.unique(self.kinds.of[seen.focus]))
+        held = numpy.concatenate([self.kinds.token(seen.focus[one], choice) for choice in range(most)])
         every = numpy.tile(one, most)
         seen = Attended(seen.focus[every], seen.weight[every], Box(seen.rest.low[every], seen.rest.high[every]))
         box = self.after(len(self.network.layers), positions[every], asked[every], [seen], [held])
@@ -111,16 +111,16 @@ class _Examination:
 
     def check_count(self, meaning: Count, second: int) -> None:
         """The network counts what the task counts, and answers every count as the task does."""
-        cells, positions = self.cells, numpy.arange(self.network.positions)
-        if any(by_token(self.network, reads(self.network, head.head.query), cells.symbols) for head in self.heads):
+        kinds, positions = self.kinds, numpy.arange(self.network.positions)
+        if any(by_token(self.network, reads(self.network, head.head.query), kinds.symbols) for head in self.heads):
             raise UnsupportedError("the first layer's queries depend on tokens; counts are covered when they do not")
         attended = [head.attend(positions, numpy.zeros_like(positions)) for head in self.heads]
         places = numpy.stack([positions, *[seen.focus for seen in attended]], axis=1)
-        sizes = numpy.array([len(tokens) for tokens in cells.tokens])[cells.of]
+        sizes = numpy.array([len(tokens) for tokens in kinds.tokens])[kinds.of]
         most = sizes[places].max(axis=0)
         head, bits = counting_head(self.network, second), numpy.zeros((len(positions), *most), dtype=numpy.int64)
         for choices in tracked(list(product(*[range(size) for size in most])), "choices of tokens"):
-            own, *held = (cells.token(places[:, number], choice) for number, choice in enumerate(choices))
+            own, *held = (kinds.token(places[:, number], choice) for number, choice in enumerate(choices))
             box = self.after(second, positions, own, attended, held)
             bits[(slice(None), *choices)] = handed_on(head, self.live, box, self.arithmetic)
         for wrong in numpy.argwhere(bits < 0).tolist():

@@ -29,6 +29,7 @@ from separatrix.networks.embedding import embed
 from separatrix.progress import tracked
 
 LARGEST_STREAM = 1 << 25
+LARGEST_NUMBER = 1 << 62
 
 
 class PowerSumMatching(Method):
@@ -41,7 +42,7 @@ class PowerSumMatching(Method):
     def prove(self, network: Network, claim: Claim) -> str:
         """Examine what every token contributes to every sum."""
         inputs = matching_inputs(claim, ("match3",))
-        examine(network, inputs, fixed_point(claim, once=True))
+        examine(network, inputs, fixed_point(claim, once=True, wide=True))
         return f"{inputs.modulus}^{inputs.length}"
 
 
@@ -91,7 +92,8 @@ def contributions(
     """What each token adds to its own readout and, times the weight, to everyone's: (tokens, outputs) each."""
     tokens = numpy.arange(inputs.modulus + 1, dtype=numpy.int64)
     raw = embed(network.embedding, network.slots, tokens, numpy.zeros_like(tokens), arithmetic)
-    stream, readout = whole_part(raw, arithmetic, "embedded tokens"), whole(network.readout.matrix, "the readout")
+    stream = whole_part(raw, arithmetic, "embedded tokens").astype(numpy.int64)
+    readout = whole(network.readout.matrix, "the readout")
     if network.readout.bias.parameters:
         raise UnsupportedError("the method covers a readout without a constant")
     bound = int(numpy.abs(stream).max(initial=0))
@@ -101,11 +103,13 @@ def contributions(
     for head in heads:
         value, output = whole(head.value, "a value matrix"), whole(head.output, "an output matrix")
         valued = [2 * bound * sum(map(abs, row)) for row in value.tolist()]
-        added = [sum(abs(w) * each for w, each in zip(row, valued, strict=True)) for row in output.tolist()]
-        reach, largest = [one + more for one, more in zip(reach, added, strict=True)], max([largest, *valued, *added])
-        total += stream @ (readout @ output @ value).T
+        for place in numpy.flatnonzero(output.any(axis=1)).tolist():
+            added = sum(abs(w) * each for w, each in zip(output[place].tolist(), valued, strict=True))
+            reach[place], largest = reach[place] + added, max(largest, added)
+        largest = max([largest, *valued])
+        total += (stream @ value.T) @ (readout @ output).T
     read = [sum(abs(w) * each for w, each in zip(row, reach, strict=True)) for row in readout.tolist()]
-    if max([largest, *reach, *read]) > arithmetic.largest:
+    if max([largest, *reach, *read]) > min(arithmetic.largest, LARGEST_NUMBER):
         raise UnsupportedError(f"sums may leave the range ±{arithmetic.largest}; a larger Kc keeps them inside")
     return stream @ readout.T, total
 

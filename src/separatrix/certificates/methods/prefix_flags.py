@@ -14,8 +14,8 @@ import numpy
 
 from separatrix.certificates.meanings.languages import DyckLanguage, Stack, language_of
 from separatrix.certificates.methods._lookups import Found, Lookup, columns_read
-from separatrix.certificates.methods._numbers import fixed_point
-from separatrix.certificates.methods._prefixes import Evaluation, Raw, cut
+from separatrix.certificates.methods._numbers import Raw, fixed_point
+from separatrix.certificates.methods._prefixes import Evaluation, cut
 from separatrix.certificates.verdict import Claim, Method, SuspicionError, UnsupportedError
 from separatrix.networks import Network
 from separatrix.progress import tracked

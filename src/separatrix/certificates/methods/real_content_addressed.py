@@ -24,7 +24,7 @@ from separatrix.certificates.methods._boxes import Box
 from separatrix.certificates.methods._carrier import carrier
 from separatrix.certificates.methods._cells import compared
 from separatrix.certificates.methods._numbers import Raw, whole
-from separatrix.certificates.methods._recalling import Matched, Recalling
+from separatrix.certificates.methods._recalling import Fetched, Matched, Recalling
 from separatrix.certificates.methods._streams import reads
 from separatrix.certificates.verdict import Claim, Method, SuspicionError, UnsupportedError
 from separatrix.networks import ExactMatrix, Network
@@ -94,20 +94,21 @@ class RealRecalling(Recalling):
         weight = int(least_weight(numpy.array([rest]), self.arithmetic.largest)[0])
         return Matched(weight, self.arithmetic.largest - weight, last)
 
-    def fetched(self, stream: Raw, rows: Raw, reach: Box) -> Iterator[tuple[int, Raw, Box]]:
+    def fetched(self, stream: Raw, rows: Raw, reach: Box) -> Iterator[Fetched]:
         """The least weights of the labels asked for; all else is noise on any value."""
         if self.fetch.scoring not in ("softmax", "hard"):
             raise UnsupportedError("the method covers softmax or hard attention")
         scores = self.scores(self.fetch.query, stream, self.fetch.key, rows)
         for query in tracked(self.recall.queries, "query positions of layer 2"):
-            count = self.recall.pairs_before(query)
+            count = int(self.recall.pairs_before(numpy.array(query)))
             seen = numpy.nonzero(mask_of(self.fetch, numpy.array([query]), len(rows))[0])[0]
             asked = Exact(scores.numerators[:count, seen], scores.denominator)
             best, weight = best_weight(asked, self.fetch.scoring, self.arithmetic.largest)
             for wrong in numpy.nonzero(seen[best] != 2 * numpy.arange(count) + 1)[0].tolist():
                 raise SuspicionError(f"the label of pair {wrong + 1} is not the best", query=query, pair=wrong)
             noise = (self.arithmetic.largest - weight)[:, None]
-            yield query, weight, Box(noise * reach.low[seen].min(axis=0), noise * reach.high[seen].max(axis=0))
+            rest = Box(noise * reach.low[seen].min(axis=0), noise * reach.high[seen].max(axis=0))
+            yield numpy.full(count, query), numpy.arange(count), weight, rest
 
 
 METHOD = RealContentAddressed()

@@ -24,6 +24,7 @@ import numpy
 
 from separatrix.arithmetic import FixedPoint
 from separatrix.arithmetic.codes.dual import outside_bound
+from separatrix.bit_counts import bits_for
 from separatrix.certificates.methods._numbers import Raw, fixed_point, whole
 from separatrix.certificates.verdict import Claim, Method, SuspicionError, UnsupportedError
 from separatrix.networks import Attention, CellSets, DualPart, Head, Network, SignRows
@@ -226,7 +227,7 @@ def inner_products(rule: SignRows, count: int) -> Raw:
 
     For a linear code ⟨u_i, u_j⟩ = ⟨u_0, u_{i xor j}⟩, so that every vector sees a part of these numbers.
     """
-    words = 1 << max(0, count - 1).bit_length()
+    words = 1 << bits_for(count)
     if words > rule.count:
         raise UnsupportedError(f"the sign code has {rule.count} vectors, {count} are needed")
     pieces = [

@@ -138,7 +138,7 @@ class Examination:
         """Why bits may not survive averaging over windows of this reach, or None."""
         if int(placed.used().sum(axis=0).max(initial=0)) > 1:
             raise UnsupportedError("two classes of positions share a coordinate; the method needs them apart")
-        if placed.bits(numpy.zeros(1, dtype=numpy.int64), 0)[1].any():
+        if placed.bits(placed.held(numpy.zeros(1, dtype=numpy.int64)), placed.units(0)).any():
             raise UnsupportedError("the dummy has a value; the method covers dummies without one")
         kinds, one = numpy.arange(len(placed.members)), self.arithmetic.largest
         member = (classes[:, None] == kinds[None, :]).astype(numpy.int64)

@@ -11,13 +11,22 @@ from importlib import import_module
 from itertools import islice
 from typing import Any
 
+import numpy
+from numpy.typing import NDArray
+
 from separatrix.catalog import Catalog, discover
+from separatrix.certificates.refutations._undecided import undecided as undecided
 from separatrix.certificates.verdict import Claim, SuspicionError, Tokens
-from separatrix.networks import AnyNetwork, evaluate
-from separatrix.progress import tracked
+from separatrix.networks import AnyNetwork, Network, ThirdOrderAttention, evaluate
+from separatrix.progress import report
 from separatrix.tasks import draws_from
+from separatrix.tasks.arrays import to_numpy
 
 MOST_TRIED = 64
+MOST_AT_ONCE = 16
+LONGEST_SAMPLE = 128
+"""Of more positions than this only a few random inputs are tried."""
+FEW = 8
 
 
 @dataclass(frozen=True)
@@ -30,46 +39,127 @@ class Search:
 
 @cache
 def searches() -> Catalog[Search]:
-    """All searches by the name of their method."""
+    """All searches by the name of their method.
+
+    >>> searches()["three-cycle"].name
+    'three-cycle'
+    """
     return discover("search", import_module(__name__), "SEARCH", Search)
 
 
-def refutation(method: str, network: AnyNetwork, claim: Claim, suspicion: SuspicionError) -> tuple[Any, ...] | None:
-    """An input that fails, if one is found: first what the method suspects, then its search, then random inputs."""
+def refutation(
+    method: str, network: AnyNetwork, claim: Claim, suspicion: SuspicionError, tried: set[bytes] | None = None
+) -> tuple[Any, ...] | None:
+    """An input that fails, if one is found: first what the method suspects, then its search, then random inputs.
+
+    >>> from separatrix.constructions import Options, constructions
+    >>> built = constructions()["index-lookup"].build(4, Options(gain=0))
+    >>> claim = Claim(built.task, built.length, built.arithmetic)
+    >>> found = refutation("position-addressed", built.network, claim, SuspicionError("no gain"))
+    >>> replay(built.network, claim, numpy.array(found))["right"]
+    False
+    """
 
     def candidates() -> Iterator[Tokens]:
         yield from suspicion.inputs
         if suspicion.clue and method in searches():
             yield from searches()[method].inputs(network, claim, **suspicion.clue)
-        yield from random_inputs(claim)
+        yield from islice(random_inputs(claim), _random_tries(network))
 
-    return first_failure(network, claim, candidates())
+    return first_failure(network, claim, candidates(), tried)
+
+
+def _random_tries(network: AnyNetwork) -> int:
+    """A network too long to be run many times is left undecided rather than waited for."""
+    if network.positions <= LONGEST_SAMPLE:
+        return MOST_TRIED
+    pairs = isinstance(network, Network) and any(isinstance(each, ThirdOrderAttention) for each in network.layers)
+    return 0 if pairs else FEW
 
 
 def random_inputs(claim: Claim) -> Iterator[Tokens]:
-    """Random inputs of the task: they can refute a claim, never prove it."""
+    """Random inputs of the task: they can refute a claim, never prove it.
+
+    >>> from separatrix.constructions import constructions
+    >>> built = constructions()["index-lookup"].build(4)
+    >>> some = list(islice(random_inputs(Claim(built.task, built.length, built.arithmetic)), 20))
+    >>> len(some), some[0].shape
+    (20, (5,))
+    """
     draws = draws_from(0)
     while True:
         yield from claim.task.sample(draws, 8, claim.length).inputs
 
 
-def first_failure(network: AnyNetwork, claim: Claim, candidates: Iterable[Tokens]) -> tuple[Any, ...] | None:
-    """The first of up to 64 candidates that keeps the task's promise and that the network really gets wrong."""
-    for candidate in tracked(islice(candidates, MOST_TRIED), "inputs that may fail", MOST_TRIED):
-        promised = bool(claim.task.admissible(candidate[None, ...], claim.length)[0])
-        if promised and not replay(network, claim, candidate)["right"]:
-            return tuple(candidate.tolist())
-    return None
+def first_failure(
+    network: AnyNetwork, claim: Claim, candidates: Iterable[Tokens], tried: set[bytes] | None = None
+) -> tuple[Any, ...] | None:
+    """The first of up to 64 candidates that keeps the task's promise and that the network really gets wrong.
+
+    Inputs that are in ``tried`` already are left out, others are put there. They are run together, twice as many each
+    time, so that one at the front is found soon and many cost less than one by one.
+
+    >>> from separatrix.constructions import constructions
+    >>> built = constructions()["index-lookup"].build(4)
+    >>> claim = Claim(built.task, built.length, built.arithmetic)
+    >>> first_failure(built.network, claim, [numpy.array([7, 8, 9, 10, 64 + 2])]) is None
+    True
+    """
+    known = set[bytes]() if tried is None else tried
+    source, size, done = islice(candidates, MOST_TRIED), 1, 0
+    while True:
+        report("inputs that may fail", done, MOST_TRIED)
+        batch = list(islice(source, size))
+        if not batch:
+            report("inputs that may fail", MOST_TRIED, MOST_TRIED)
+            return None
+        done, size = done + len(batch), min(2 * size, MOST_AT_ONCE)
+        fresh = [each for each in batch if (name := each.tobytes()) not in known and not known.add(name)]
+        if not fresh:
+            continue
+        inputs = numpy.stack(fresh)
+        promised = inputs[to_numpy(claim.task.admissible(inputs, claim.length)).astype(bool)]
+        if not len(promised):
+            continue
+        answers = evaluate(network, promised, claim.arithmetic).answers
+        for place in numpy.flatnonzero(_seem_wrong(network, claim, promised, answers)).tolist():
+            # What is reported was compared with the slow solution.
+            if not _compared(network, claim, promised[place], answers[place])["right"]:
+                return tuple(promised[place].tolist())
+
+
+def _seem_wrong(network: AnyNetwork, claim: Claim, inputs: Tokens, answers: Tokens) -> NDArray[numpy.bool_]:
+    """Which inputs have other answers than the task's labels, which are quicker than its slow solution: (inputs,)."""
+    targets, read = (to_numpy(each) for each in claim.task.label(inputs, claim.length))
+    several = numpy.zeros(len(inputs), dtype=bool)
+    if network.readout.at == "last":
+        # An input with more than one answer is left to the slow solution.
+        several = read.sum(axis=1) != 1
+        targets, read = targets[numpy.arange(len(read)), read.argmax(axis=1)][:, None], ~several[:, None]
+    different = (answers != targets).reshape(*read.shape, -1).any(axis=-1)
+    return several | (different & read).any(axis=1)
 
 
 def replay(network: AnyNetwork, claim: Claim, tokens: Tokens) -> dict[str, Any]:
-    """Run one input and compare with the task's own slow solution."""
-    outputs = evaluate(network, tokens[None, ...], claim.arithmetic)
+    """Run one input and compare with the task's own slow solution.
+
+    >>> import numpy
+    >>> from separatrix.constructions import constructions
+    >>> built = constructions()["index-lookup"].build(4)
+    >>> claim = Claim(built.task, built.length, built.arithmetic)
+    >>> replay(built.network, claim, numpy.array([7, 8, 9, 10, 64 + 2]))
+    {'answers': [9], 'expected': [9], 'right': True}
+    """
+    return _compared(network, claim, tokens, evaluate(network, tokens[None, ...], claim.arithmetic).answers[0])
+
+
+def _compared(network: AnyNetwork, claim: Claim, tokens: Tokens, answers: Tokens) -> dict[str, Any]:
+    """The answers to one input beside the task's own slow solution."""
     solved = claim.task.solve(tokens.tolist(), claim.length)
     # Vectors are lists here, as in the answers that are given.
     plain = [list(answer) if isinstance(answer, tuple) else answer for answer in solved]
     expected = [answer for answer in plain if answer is not None]
-    given = outputs.answers[0].tolist()
+    given = answers.tolist()
     if network.readout.at == "every":
         given = [answer for answer, asked in zip(given, solved, strict=True) if asked is not None]
     return {"answers": given, "expected": expected, "right": given == expected}

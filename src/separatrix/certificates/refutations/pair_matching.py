@@ -6,11 +6,14 @@ import numpy
 
 from separatrix.arithmetic import FixedPoint
 from separatrix.certificates.meanings.matchings import matching_inputs
+from separatrix.certificates.methods._token_scores import token_scores
 from separatrix.certificates.refutations import Search
 from separatrix.certificates.refutations._matching import around
 from separatrix.certificates.verdict import Claim, Tokens
-from separatrix.networks import Attention, ExactMatrix, Network
-from separatrix.networks.embedding import embed
+from separatrix.networks import Attention, Network
+
+SCORES = 1 << 21
+"""Scores that are looked at, so that of very many suspects some are taken from all over."""
 
 
 def inputs(network: Network, claim: Claim, queries: Tokens, position: int | None = None) -> Iterator[Tokens]:
@@ -18,23 +21,22 @@ def inputs(network: Network, claim: Claim, queries: Tokens, position: int | None
     space = matching_inputs(claim, ("match2", "match3-last"))
     layer, arithmetic = network.layers[0], claim.arithmetic
     assert isinstance(layer, Attention) and isinstance(arithmetic, FixedPoint)
-
-    def project(matrix: ExactMatrix) -> Tokens:
-        stream = embed(network.embedding, network.slots, space.numbers, numpy.zeros_like(space.numbers), arithmetic)
-        return arithmetic.matmul(stream, matrix.encoded(arithmetic).T)
-
-    asked, keys, partners = project(layer.heads[0].query), project(layer.heads[0].key), space.partners()
+    rows, partners = token_scores(layer.heads[0], network, space.numbers, arithmetic).rows, space.partners()
+    most = max(8, SCORES // space.modulus)
+    tried = queries[:: max(1, len(queries) // most)][:most]
+    scores = rows(tried)
     # A query's own number is in its row on every input, and so is the last one of match3-last.
-    own = arithmetic.multiply(asked[queries], keys[queries])
+    always = scores[numpy.arange(len(tried)), tried]
     if claim.task.name == "match3-last":
-        own = arithmetic.add(own, arithmetic.multiply(asked[queries], keys[-1:]))
-    always = arithmetic.sum(own, axis=1)
-    always[partners[queries] == queries] = always.min(initial=0)
+        always = always + scores[:, -1]
+    always[partners[tried] == tried] = always.min(initial=0)
     listed: list[tuple[int, list[int]]] = []
-    for query in queries[numpy.argsort(-always, kind="stable")[:3]].tolist():
-        scores = arithmetic.matmul(asked[query : query + 1], keys.T)[0]
-        scores[int(partners[query])] = scores.min()
-        near = numpy.argsort(-scores, kind="stable")[:2] + 1
+    for place in numpy.argsort(-always, kind="stable")[:3].tolist():
+        query = int(tried[place])
+        scores[place, int(partners[query])] = scores[place].min()
+        # The two best, without sorting all the others.
+        best = numpy.argpartition(-scores[place], min(1, len(partners) - 1))[:2]
+        near = best[numpy.argsort(-scores[place, best], kind="stable")] + 1
         listed.append((query + 1, near.tolist()))
     return around(space, claim, listed, position)
 

@@ -123,7 +123,7 @@ class ProtocolBound(Bound):
         def enough(width: int) -> bool:
             return self.available_bits(length, ModelSize(width, precision, heads, layers), task) >= needed
 
-        return _smallest(enough)
+        return smallest_number(enough)
 
     def smallest_state_bits(self, length: int, task: Task | None = None) -> int:
         """The smallest number of state bits of a recurrent model: what one-way communication must carry."""
@@ -239,8 +239,12 @@ class OpenQuestion(Bound):
         return self.known
 
 
-def _smallest(enough: Callable[[int], bool]) -> int:
-    """The smallest whole number from 1 on with a property that larger numbers keep."""
+def smallest_number(enough: Callable[[int], bool]) -> int:
+    """The smallest whole number from 1 on with a property that larger numbers keep.
+
+    >>> smallest_number(lambda number: number**2 >= 1000)
+    32
+    """
     high = 1
     while not enough(high):
         high *= 2

@@ -12,7 +12,11 @@ from separatrix.tasks import tasks
 
 @cache
 def bounds() -> Catalog[Bound]:
-    """All bounds, barriers and conjectures by name."""
+    """All bounds, barriers and conjectures by name.
+
+    >>> bounds()["index-lookup-rnn"].claim
+    'BHBK24 Theorem 3'
+    """
     return discover("bound", claims, "BOUND", Bound)  # type: ignore[type-abstract]
 
 
@@ -28,7 +32,11 @@ def bounds_for(task: str, model: str) -> tuple[Bound, ...]:
 
 
 def model_named(name: str) -> Model:
-    """The class of models with this name; an unknown one raises."""
+    """The class of models with this name; an unknown one raises.
+
+    >>> model_named("rnn")
+    'rnn'
+    """
     for model in MODELS:
         if model == name:
             return model
@@ -36,7 +44,11 @@ def model_named(name: str) -> Model:
 
 
 def protocol_bounds(task: str | None = None, model: str | None = None) -> tuple[ProtocolBound, ...]:
-    """The bounds with numbers, of one task or class of models or of all."""
+    """The bounds with numbers, of one task or class of models or of all.
+
+    >>> [bound.name for bound in protocol_bounds("dyck")]
+    ['dyck-transformer-1layer', 'first-layer-fnn']
+    """
     return tuple(
         bound
         for bound in bounds().values()

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from separatrix.communication.bounds.evidence import Evidence
 from separatrix.communication.facts import FactReport, verify_fact_1, verify_fact_2, verify_fact_3
-from separatrix.communication.reductions.reduction import Reduction
+from separatrix.communication.reductions import Reduction, reductions
 
 LARGEST = 8
 """Larger limits are cut to this: ranks and crossings of 2^8 rows take a moment."""
@@ -50,6 +50,22 @@ def _fact(what: str, why: str, problem: str, verify: Callable[[int], FactReport]
     to = min(limit, LARGEST)
     holds = all(verify(n).holds for n in range(1, to + 1))
     return Evidence("verified", f"{what}: {why.format(to=to)}", holds, {"problem": problem, "verified_to": to})
+
+
+def hidden_by(
+    name: str, fact: Callable[[int], Evidence], variant: str | None = None
+) -> Callable[[int], tuple[Evidence, ...]]:
+    """The checks of a bound that rests on one reduction and one fact: both, run for instances of up to so many bits.
+
+    >>> [each.kind for each in hidden_by("index-to-match2", index_fact)(3)]
+    ['verified', 'verified']
+    """
+
+    def checks(limit: int) -> tuple[Evidence, ...]:
+        reduction = reductions()[name]
+        return reduction_evidence(reduction.variant(variant or name), limit), fact(limit)
+
+    return checks
 
 
 def reduction_evidence(reduction: Reduction, limit: int) -> Evidence:

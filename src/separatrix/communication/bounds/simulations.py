@@ -46,7 +46,9 @@ from separatrix.communication.bounds.evidence import Evidence
 from separatrix.errors import SeparatrixError
 
 Model: TypeAlias = Literal["rnn", "transformer-1layer", "transformer-2layer", "fnn", "third-order", "graph-transformer"]
+"""The classes of models that bounds speak about."""
 MODELS: tuple[Model, ...] = get_args(Model)
+"""All classes of models."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,8 @@ class Simulation(ABC):
 
     def evidence(self) -> tuple[Evidence, ...]:
         """What supports the count."""
-        run = f"; `{self.executed}` runs it" if self.executed else ""
+        # The network there need not be for the task that was asked about.
+        run = f"; it is the same for every task, and `{self.executed}` runs it" if self.executed else ""
         return (Evidence("proved", f"{self.theorem}: the model gives a protocol, whose bits are counted{run}"),)
 
 

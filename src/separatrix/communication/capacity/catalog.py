@@ -27,7 +27,11 @@ def config_families() -> Catalog[Family[Any]]:
 
 @cache
 def model_types() -> Mapping[str, Family[Any]]:
-    """Which family a ``model_type`` belongs to; two families of one type are an error."""
+    """Which family a ``model_type`` belongs to; two families of one type are an error.
+
+    >>> model_types()["falcon_mamba"].name
+    'mamba'
+    """
     found: dict[str, Family[Any]] = {}
     for family in config_families().values():
         for name in family.model_types:
@@ -76,11 +80,11 @@ def presets() -> Catalog[Preset]:
     700416
     """
     found: list[Preset] = []
-    for table in sorted(files(__package__ or "").joinpath("presets").iterdir(), key=lambda each: each.name):
-        if table.name.endswith(".json"):
-            entries: dict[str, Any] = json.loads(table.read_text(encoding="utf-8"))
-            found += [
-                Preset(name, entry["source"], MappingProxyType(entry["config"]), entry.get("note", ""))
-                for name, entry in entries.items()
-            ]
+    tables = [each for each in files(__package__ or "").joinpath("presets").iterdir() if each.name.endswith(".json")]
+    for table in tables:
+        entries: dict[str, Any] = json.loads(table.read_text(encoding="utf-8"))
+        found += [
+            Preset(name, entry["source"], MappingProxyType(entry["config"]), entry.get("note", ""))
+            for name, entry in entries.items()
+        ]
     return Catalog("preset", found)

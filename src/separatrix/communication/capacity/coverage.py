@@ -5,6 +5,7 @@
   model). Theorems 3, 8, 11, Proposition 9 and SHT23's bound for sparse averaging apply.
 - One layer of attention and nothing else that mixes positions: Theorem 4's protocol applies, and with it Theorems 5
   and 12 and SHT23's bounds for one layer.
+- Nothing but graph self-attention: SHT23's bound for graph Transformers of any depth applies.
 - Anything else (several layers of full attention; attention and recurrence mixed): no bound is known. BHBK24 Corollary
   13.1 shows that a protocol like Theorem 4's cannot exist for two layers.
 """
@@ -20,7 +21,7 @@ def which_bounds(model: ModelDescription) -> tuple[tuple[Model, ...], str]:
     >>> which_bounds(describe("recurrentgemma-2b"))[0], which_bounds(describe("jamba-v0.1"))[0]
     (('rnn',), ())
     """
-    attending = sum(layer.count for layer in model.layers if layer.kind == "attention")
+    attending = sum(layer.count for layer in model.layers if not layer.bounded)
     local = sum(layer.count for layer in model.layers if layer.kind == "local-attention")
     depth = model.depth
     single = depth == 1 and is_softmax(model.layers[0])
@@ -38,6 +39,9 @@ def which_bounds(model: ModelDescription) -> tuple[tuple[Model, ...], str]:
         return ("transformer-1layer",), (
             "The bounds for one-layer Transformers apply: a single attention layer mixes the positions (Theorem 4)."
         )
+    if all(layer.kind == "graph-attention" for layer in model.layers):
+        which = "its one layer is" if depth == 1 else f"all its {depth} layers are"
+        return ("graph-transformer",), f"The bounds for graph Transformers apply: {which} graph self-attention (SHT23)."
     if attending < depth:
         return (), (
             f"No bound applies to the whole model: {attending} of {depth} layers attend over the whole input, so its "
@@ -48,6 +52,11 @@ def which_bounds(model: ModelDescription) -> tuple[tuple[Model, ...], str]:
             (),
             "No bound applies: its one layer reads the whole input, and not by the softmax attention of Theorem 4.",
         )
+    if not all(is_softmax(layer) for layer in model.layers):
+        return (), (
+            f"No bound applies to the whole model: its {depth} layers read the whole input, and not all of them by the "
+            "softmax attention of Theorem 4, which covers one."
+        )
     return (), (
         f"No bound applies to the whole model: it has {depth} attention layers. Theorem 4 covers one; by Corollary "
         "13.1 no such protocol exists for two."
@@ -56,4 +65,4 @@ def which_bounds(model: ModelDescription) -> tuple[tuple[Model, ...], str]:
 
 def is_softmax(layer: LayerDescription) -> bool:
     """Whether a layer is softmax attention of known heads and width, as Theorem 4 has it."""
-    return layer.kind != "recurrent" and layer.heads > 0 and layer.head_width > 0
+    return layer.kind in ("attention", "local-attention") and layer.heads > 0 and layer.head_width > 0

@@ -2,12 +2,13 @@
 
 BHBK24 §2 gives a recurrent model a hidden state of m numbers of p bits and lets the update be any function, so only the
 count of numbers matters for Theorems 2, 3, 8 and 11. A :class:`LayerDescription` says how many numbers a layer hands
-from one token to the next, and how wide its attention is. Three kinds of memory occur:
+from one token to the next, and how wide its attention is. These kinds of memory occur:
 
 - ``recurrent``: a fixed count of numbers (LSTM, state-space models, linear attention, retention).
 - ``local-attention``: softmax attention over at most ``window`` earlier positions. Its keys and values are all it
   remembers, 2 × window × key/value heads × head width numbers, so its memory is bounded as well.
 - ``attention``: softmax attention over all positions; its memory grows with the input and no bound on a state applies.
+- ``graph-attention``: the same between the vertices of a graph, as SHT23's graph Transformers have it.
 
 The count of tokens read so far is not part of the state: in BHBK24 §2 the update may depend on the time step, so both
 parties of Theorem 2 know it. Config files, presets and this package's own architectures all end in a
@@ -19,7 +20,7 @@ from typing import Literal, TypeAlias
 
 from separatrix.errors import SeparatrixError
 
-Kind: TypeAlias = Literal["recurrent", "local-attention", "attention"]
+Kind: TypeAlias = Literal["recurrent", "local-attention", "attention", "graph-attention"]
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class LayerDescription:
     @property
     def bounded(self) -> bool:
         """Whether the memory of the layer stays the same for all lengths."""
-        return self.kind != "attention"
+        return self.kind in ("recurrent", "local-attention")
 
     @property
     def state_numbers(self) -> int | None:
@@ -117,7 +118,11 @@ class ModelDescription:
 def attention(
     width: int, heads: int, head_width: int, *, key_value_heads: int | None = None, count: int = 1
 ) -> LayerDescription:
-    """Softmax attention over all positions."""
+    """Softmax attention over all positions.
+
+    >>> attention(768, 12, 64, count=12).state_numbers is None
+    True
+    """
     return LayerDescription(
         kind="attention", name="attention", width=width, heads=heads, head_width=head_width,
         key_value_heads=heads if key_value_heads is None else key_value_heads, count=count,

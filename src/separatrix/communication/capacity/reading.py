@@ -4,7 +4,7 @@ A file that is not a config ends in one line: a folder, a file of several megaby
 not an object, a missing or unknown model_type, missing fields, sizes that are not whole numbers above 0.
 """
 
-import json
+from codecs import BOM_UTF8
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -12,6 +12,7 @@ from typing import Any, cast
 from separatrix.communication.capacity.catalog import family_of, presets
 from separatrix.communication.capacity.layers import ModelDescription
 from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.reading import parse_json, read_file
 
 LARGEST_FILE = 4 << 20
 """Bytes; a config file has a few thousand, with long label tables some hundred thousand."""
@@ -30,6 +31,8 @@ def describe(config: str | Path | Mapping[str, Any]) -> ModelDescription:
     if isinstance(config, Mapping):
         return family_of(config, "the config").describe(config, "the config")
     path = Path(config)
+    if config == "":
+        raise SeparatrixError("no model was named; give the name of a preset or the path of a config.json")
     if isinstance(config, str):
         if config in presets():
             return presets()[config].describe()
@@ -42,28 +45,21 @@ def describe(config: str | Path | Mapping[str, Any]) -> ModelDescription:
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """The fields of a config file."""
+    """The fields of a config file.
+
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+    ...     _ = file.write('{"model_type": "gru", "hidden_size": 64}')
+    ...     file.flush()
+    ...     read_config(Path(file.name))
+    {'model_type': 'gru', 'hidden_size': 64}
+    """
+    data = read_file(path, LARGEST_FILE, "give the name of a preset or the path of a config.json")
     try:
-        if path.is_dir():
-            raise SeparatrixError(f"{path} is a folder; give the file, such as {path / 'config.json'}")
-        if path.exists() and not path.is_file():
-            raise SeparatrixError(f"{path} is not a file; give a config.json")
-        with path.open("rb") as stream:
-            data = stream.read(LARGEST_FILE + 1)
-    except (OSError, ValueError) as error:
-        if isinstance(error, SeparatrixError):
-            raise
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise SeparatrixError(
-            f"cannot read {str(path)[:200]!r}: {reason}; give the name of a preset or the path of a config.json"
-        ) from None
-    if len(data) > LARGEST_FILE:
-        raise SeparatrixError(f"{path} is larger than {LARGEST_FILE >> 20} MiB; that is no config.json")
-    try:
-        value: object = json.loads(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise SeparatrixError(f"{path} is not JSON: {reason[:120]}; give a config.json") from None
+        # Some programs write a mark of byte order first, and some configs have infinite bounds.
+        value: object = parse_json(data.removeprefix(BOM_UTF8), infinite=True)
+    except ValueError as error:
+        raise SeparatrixError(f"{path} is not JSON: {str(error)[:120]}; give a config.json") from None
     if not isinstance(value, dict):
         kind = {list: "a list", str: "a text", type(None): "null"}.get(cast("type[Any]", type(value)), "a number")
         raise SeparatrixError(f"{path} holds {kind}; a config.json holds one object with the fields of a model")

@@ -6,7 +6,12 @@ from separatrix.communication.capacity.report import Capacity
 
 
 def plain(found: Capacity) -> dict[str, Any]:
-    """Everything about a model's capacity, ready for JSON."""
+    """Everything about a model's capacity, ready for JSON.
+
+    >>> from separatrix.communication.capacity import capacity, describe
+    >>> plain(capacity(describe("lstm-3-256"), precision=32))["state_bits"]
+    49152
+    """
     model = found.model
     return {
         "model": model.name,

@@ -123,6 +123,11 @@ def capacity(
         limits += _limits("rnn", size, "model", asked, length)
         if "index-lookup" in asked:
             limits += _reach(model, asked["index-lookup"], length)
+    if "graph-transformer" in applies:
+        shapes = {(layer.head_width, layer.heads) for layer in model.layers}
+        # Layers of different shapes are no wider, in sum over heads, than so many of the largest.
+        size = ModelSize(max(m for m, _ in shapes), precision, max(heads for _, heads in shapes), model.depth)
+        limits += _limits("graph-transformer", size, "model", asked, length)
     if "transformer-1layer" in applies:
         limits += _limits("transformer-1layer", _layer_size(model.layers[0], precision), "model", asked, length)
     elif all(layer.kind == "attention" and is_softmax(layer) for layer in model.layers):

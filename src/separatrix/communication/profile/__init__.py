@@ -8,8 +8,9 @@
 
 from separatrix.communication.profile.alphabet import Alphabet, parse_alphabet
 from separatrix.communication.profile.engine import Profile, ProfileOptions, profile
-from separatrix.communication.profile.function import FunctionError, load_function
+from separatrix.communication.profile.function import FunctionError
 from separatrix.communication.profile.limits import Limits
+from separatrix.communication.profile.loading import load_function
 from separatrix.communication.profile.record import as_record
 
 __all__ = [

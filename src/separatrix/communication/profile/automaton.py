@@ -18,6 +18,9 @@ import numpy
 from separatrix.communication.problem import Integers
 from separatrix.communication.profile.residuals import WholeNumbers, renumbered
 
+MOST_MAPS = 4096
+"""Maps of an automaton's states that are listed."""
+
 
 @dataclass(frozen=True, eq=False)
 class SmallestAutomaton:
@@ -70,6 +73,31 @@ def smallest_automaton(values: Sequence[WholeNumbers | None], symbols: int) -> S
         ids, count = keys, bound
     nothing = numpy.zeros(0, dtype=numpy.int64)
     return SmallestAutomaton(best, False, 0, nothing.reshape(0, symbols), nothing, 0)
+
+
+def commuting_transformations(found: SmallestAutomaton) -> int | None:
+    """How many maps of the states the strings give, where the order of symbols does not matter; None if it does.
+
+    Then a party's symbols act on the state as one of these maps, wherever they stand, so that no partition of the
+    positions has more different rows. None also where there are more than ``MOST_MAPS``.
+
+    >>> lengths = [numpy.bitwise_count(numpy.arange(2**n)).astype(int) % 2 for n in range(5)]
+    >>> commuting_transformations(smallest_automaton(lengths, 2))
+    2
+    """
+    maps = found.transitions.T
+    if not found.exact or any((one[other] != other[one]).any() for one in maps for other in maps):
+        return None
+    fresh = [numpy.arange(found.states)]
+    reached = {fresh[0].tobytes()}
+    while fresh and len(reached) <= MOST_MAPS:
+        each = fresh.pop()
+        for one in maps:
+            after = one[each]
+            if after.tobytes() not in reached:
+                reached.add(after.tobytes())
+                fresh.append(after)
+    return len(reached) if len(reached) <= MOST_MAPS else None
 
 
 def _nodes(symbols: int, longest: int) -> int:

@@ -14,9 +14,14 @@ import numpy
 
 from separatrix.communication.partition import Partition, parse_partition
 from separatrix.communication.profile.alphabet import Alphabet
-from separatrix.communication.profile.automaton import SmallestAutomaton, smallest_automaton
+from separatrix.communication.profile.automaton import (
+    SmallestAutomaton,
+    commuting_transformations,
+    smallest_automaton,
+)
 from separatrix.communication.profile.function import FunctionError, Mode, NotDeterministicError, UserFunction, probe
 from separatrix.communication.profile.growth import Growth, fit_growth
+from separatrix.communication.profile.guard import Allowance
 from separatrix.communication.profile.limits import Estimate, Limits, check_limits, seconds_for_one_input
 from separatrix.communication.profile.partitions import PartitionProfile, best_of, examine_all
 from separatrix.communication.profile.residuals import Residuals, WholeNumbers, residual_classes
@@ -110,12 +115,16 @@ def profile(
         raise SeparatrixError(f"--precision {options.precision} is too small; give at least 1 bit")
     wanted = [parse_partition(text, length) for text in options.partitions]
     check_limits(alphabet, length, options.limits)
-    user = probe(name, function, alphabet, length, options.mode, options.seed)
-    cost = check_limits(alphabet, length, options.limits, seconds_for_one_input(user, length))
+    allowance = Allowance(options.limits.seconds)
+    with allowance.spending():
+        user = probe(name, function, alphabet, length, options.mode, options.seed)
+        each_takes = seconds_for_one_input(user, length)
+    cost = check_limits(alphabet, length, options.limits, each_takes)
 
     numbering = Numbering()
-    shorter, kept, skipped = _shorter_lengths(user, alphabet, length, options, numbering)
-    table = tabulate(user, length, numbering, options.seed)
+    shorter, kept, skipped = _shorter_lengths(user, alphabet, length, options, numbering, allowance)
+    with allowance.spending():
+        table = tabulate(user, length, numbering, options.seed)
     report("counting residual classes", 0, None)
     residuals = residual_classes(table)
     report("examining partitions", 0, None)
@@ -124,14 +133,23 @@ def profile(
     report("looking for the smallest automaton", 0, None)
     automaton = None
     if not alphabet.grows and table.causal:
-        automaton = smallest_automaton([_empty(user, numbering), *kept, table.last], alphabet.size)
+        with allowance.spending():
+            empty = _empty(user, numbering)
+        automaton = smallest_automaton([empty, *kept, table.last], alphabet.size)
     report("looking for a threshold of sparse features", 0, None)
     sparse = sparse_form(table)
-    state_growth = fit_growth([each.length for each in lengths], [each.classes for each in lengths])
+    # An automaton of s states leaves at most s classes at every cut of every length that it is right at.
+    most = automaton.states if automaton is not None and automaton.exact else None
+    state_growth = fit_growth([each.length for each in lengths], [each.classes for each in lengths], most)
     talked = [each for each in lengths if each.rectangles is not None]
-    communication_growth = fit_growth([each.length for each in talked], [each.rectangles or 1 for each in talked])
-    best = best_of(partitions)
     symbols, values = alphabet.at(length).size, len(numpy.unique(table.last))
+    rows = None if automaton is None else commuting_transformations(automaton)
+    # The columns at which one row has one value are a rectangle, so a matrix has at most rows times values of them.
+    rectangles = None if rows is None else rows * values
+    communication_growth = fit_growth(
+        [each.length for each in talked], [each.rectangles or 1 for each in talked], rectangles
+    )
+    best = best_of(partitions)
     return Profile(
         name=name,
         length=length,
@@ -162,6 +180,7 @@ def _shorter_lengths(
     length: int,
     options: ProfileOptions,
     numbering: Numbering,
+    allowance: Allowance,
 ) -> tuple[list[LengthProfile], list[WholeNumbers | None], list[tuple[int, str]]]:
     """All lengths below N: profiles, values for the automaton, and the lengths that the function refuses."""
     found: list[LengthProfile] = []
@@ -170,10 +189,11 @@ def _shorter_lengths(
     for each in range(1, length):
         mine = replace(user, alphabet=alphabet.at(each))
         try:
-            probed = probe(user.name, user.function, alphabet, each, user.mode, options.seed)
-            if probed.kind != user.kind:
-                raise FunctionError(f"{user.name} returns a {probed.kind} at length {each}")
-            table = tabulate(mine, each, numbering, options.seed)
+            with allowance.spending():
+                probed = probe(user.name, user.function, alphabet, each, user.mode, options.seed)
+                if probed.kind != user.kind:
+                    raise FunctionError(f"{user.name} returns a {probed.kind} at length {each}")
+                table = tabulate(mine, each, numbering, options.seed)
         except NotDeterministicError:
             raise
         except FunctionError as error:

@@ -1,21 +1,16 @@
-"""A user's function: loaded from a file, called on batches or on single inputs, and never trusted.
+"""A user's function: called on batches or on single inputs, and never trusted.
 
 A function takes one input (a tuple or string, or a one-dimensional array) or, if it accepts arrays, a batch (count, N).
 It returns a decision (True/False, a whole number or a string) for each input, or a labelling: one of these for each
 position. Which way to call is found by probing: a batch call is used when its result has the right shape, does not
-depend on the order or the size of the batch, and agrees with single calls where those work. Everything a function can
-do wrong ends in one line that names the input.
+depend on the order or the size of the batch, and agrees with single calls where those work. Where a tuple or string
+works for some inputs and raises for others, that is the function's own error and no reason to call it with arrays,
+unless what it raises says that an array was meant (a tuple has no ``.sum``). Everything a function can do wrong ends in
+one line that names the input.
 """
 
-import importlib
-import importlib.util
-import sys
-import warnings
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from types import ModuleType
 from typing import Any, Literal, cast
 
 import numpy
@@ -23,6 +18,7 @@ from numpy.typing import NDArray
 
 from separatrix.communication.problem import Integers
 from separatrix.communication.profile.alphabet import Alphabet
+from separatrix.communication.profile.guard import TimeUp, guarded, raised
 from separatrix.errors import SeparatrixError
 
 Mode = Literal["arrays", "inputs", "rows"]
@@ -30,6 +26,8 @@ Mode = Literal["arrays", "inputs", "rows"]
 Kind = Literal["decision", "labelling"]
 PROBES = 12
 PARTS = (1, 2, 3, 7)
+OF_THE_FORM = (AttributeError, TypeError)
+"""What a function raises that wants an array and is given a tuple."""
 RETURNS = "return True or False, a whole number, a string, or a list of these with one entry for each position"
 
 
@@ -66,52 +64,6 @@ class UserFunction:
         return raw
 
 
-def load_function(target: str) -> tuple[str, Callable[[Any], Any]]:
-    """The function of ``FILE.py:function`` or ``package.module:function``, and its short name.
-
-    >>> load_function("separatrix.communication.profile.examples:parity")[0]
-    'examples:parity'
-    """
-    where, colon, name = target.rpartition(":")
-    if not colon or not name.isidentifier():
-        raise SeparatrixError(f"{target!r} does not name a function; write it as path/to/file.py:function")
-    parts = where.split(".")
-    as_module = parts[-1] != "py" and all(part.isidentifier() for part in parts) and not Path(where).exists()
-    module = _imported(where) if as_module else _executed(where)
-    found = getattr(module, name, None)
-    if not callable(found):
-        known = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
-        raise SeparatrixError(f"{where} has no function {name!r}; it has {', '.join(known[:8]) if known else 'none'}")
-    return f"{where.rpartition('.')[2] if as_module else Path(where).name}:{name}", found
-
-
-def _imported(where: str) -> ModuleType:
-    try:
-        with _quiet():
-            return importlib.import_module(where)
-    except (Exception, SystemExit) as error:
-        raise SeparatrixError(
-            f"{where} could not be imported: {_raised(error)}; give path/to/file.py:function or a module's name"
-        ) from error
-
-
-def _executed(where: str) -> ModuleType:
-    """The module of a file; its folder is importable while it is loaded."""
-    path = Path(where)
-    if not path.is_file():
-        raise SeparatrixError(f"{where} is not a file; give the path of a Python file before the colon")
-    specification = importlib.util.spec_from_file_location(f"_separatrix_profile_{path.stem}", path)
-    if specification is None or specification.loader is None or path.suffix != ".py":
-        raise SeparatrixError(f"{where} is not a Python file; its name must end in .py")
-    module = importlib.util.module_from_spec(specification)
-    try:
-        with _importable(path.resolve().parent), _quiet():
-            specification.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        raise SeparatrixError(f"{where} could not be loaded: {_raised(error)}") from error
-    return module
-
-
 def probe(
     name: str, function: Callable[[Any], Any], alphabet: Alphabet, length: int, mode: Mode | None = None, seed: int = 0
 ) -> UserFunction:
@@ -127,16 +79,21 @@ def probe(
             raise only
         return only
     single = _attempt(name, function, mine, "inputs", inputs)
+    if isinstance(single, FunctionError) and _own_error(
+        UserFunction(name, function, mine, "inputs", "decision"), inputs
+    ):
+        raise single
     arrays = _attempt(name, function, mine, "arrays", inputs)
     if isinstance(arrays, UserFunction) and isinstance(single, UserFunction):
         same = arrays.kind == single.kind and bool((arrays.values(inputs) == single.values(inputs)).all())
         return arrays if same else single
-    for found in (arrays, single, _attempt(name, function, mine, "rows", inputs)):
-        if isinstance(found, UserFunction):
-            return found
-    # The message of single calls says which input went wrong.
-    assert isinstance(single, FunctionError)
-    raise single
+    found = (arrays, single, _attempt(name, function, mine, "rows", inputs))
+    for each in found:
+        if isinstance(each, UserFunction):
+            return each
+    # A division by zero in arrays says that those were the right form; else single calls say which input went wrong.
+    errors = [each for each in found if isinstance(each, FunctionError)]
+    raise next((error for error in errors if isinstance(error.__cause__, FloatingPointError)), errors[1])
 
 
 def check_deterministic(function: UserFunction, inputs: Integers, expected: NDArray[Any]) -> None:
@@ -181,16 +138,36 @@ def _attempt(
     return found
 
 
+def _own_error(function: UserFunction, inputs: Integers) -> bool:
+    """Whether tuples or strings are the function's form and some of them raise, for a reason that is not the form."""
+    causes: list[BaseException | None] = []
+    for each in inputs:
+        try:
+            with guarded():
+                _call(function, each.tolist())
+            causes.append(None)
+        except FunctionError as error:
+            causes.append(error.__cause__)
+    return None in causes and any(cause is not None and not isinstance(cause, OF_THE_FORM) for cause in causes)
+
+
 def _batch(function: UserFunction, inputs: Integers) -> NDArray[Any]:
     try:
-        with _quiet():
+        with guarded():
             result: Any = function.function(function.alphabet.batch(inputs))
         raw: NDArray[Any] = numpy.asarray(result)
     except MemoryError:
         raise
+    except TimeUp:
+        raise _too_slow(function, f"an array of {len(inputs)} inputs of length {inputs.shape[1]}") from None
     except (Exception, SystemExit) as error:
+        if len(inputs) > 1:
+            # Halves are tried until one input is left, which the message can name.
+            for half in (inputs[: len(inputs) // 2], inputs[len(inputs) // 2 :]):
+                _batch(function, half.copy())
+        what = function.alphabet.written(inputs[0].tolist()) if len(inputs) == 1 else f"{len(inputs)} inputs"
         raise FunctionError(
-            f"{function.name} raised {_raised(error)} on an array of {len(inputs)} inputs of length {inputs.shape[1]}"
+            f"{function.name} raised {raised(error)} on an array of {what} of length {inputs.shape[1]}"
         ) from error
     if raw.shape not in (inputs.shape[:1], inputs.shape):
         raise FunctionError(
@@ -202,16 +179,9 @@ def _batch(function: UserFunction, inputs: Integers) -> NDArray[Any]:
 def _singles(function: UserFunction, inputs: Integers) -> NDArray[Any]:
     results: list[Any] = []
     length = inputs.shape[1]
-    with _quiet():
+    with guarded():
         for numbers in inputs.tolist():
-            try:
-                result: Any = function.function(_one(function, numbers))
-            except MemoryError:
-                raise
-            except (Exception, SystemExit) as error:
-                raise FunctionError(
-                    f"{function.name} raised {_raised(error)} on {function.alphabet.written(numbers)}"
-                ) from error
+            result = _call(function, numbers)
             if isinstance(result, numpy.ndarray):
                 result = cast("NDArray[Any]", result).tolist()
             if isinstance(result, list | tuple):
@@ -227,6 +197,28 @@ def _singles(function: UserFunction, inputs: Integers) -> NDArray[Any]:
         raise FunctionError(f"{function.name} returns a list for some inputs and a single value for others; {RETURNS}")
     raw = _array(results)
     return _checked(function, raw, function.alphabet.written(inputs[0].tolist()) if len(inputs) else "no input")
+
+
+def _call(function: UserFunction, numbers: list[int]) -> Any:
+    """One call for one input, with whatever it raises in one line."""
+    try:
+        return function.function(_one(function, numbers))
+    except MemoryError:
+        raise
+    except TimeUp:
+        raise _too_slow(function, function.alphabet.written(numbers)) from None
+    except (Exception, SystemExit) as error:
+        raise FunctionError(
+            f"{function.name} raised {raised(error)} on {function.alphabet.written(numbers)}"
+        ) from error
+
+
+def _too_slow(function: UserFunction, given: str) -> SeparatrixError:
+    """Not a FunctionError: no other way of calling is tried, and no length is skipped."""
+    return SeparatrixError(
+        f"{function.name} was still running when --max-time was over, on {given}; end the loop in it, raise --max-time "
+        "or lower --length"
+    )
 
 
 def _one(function: UserFunction, numbers: list[int]) -> Any:
@@ -264,26 +256,3 @@ def _checked(function: UserFunction, raw: NDArray[Any], given: str) -> NDArray[A
                 raise FunctionError(f"{function.name} returned {type(entry).__name__} for {given}; {RETURNS}")
         return raw
     raise FunctionError(f"{function.name} returned {raw.dtype} values for {given}; {RETURNS}")
-
-
-def _raised(error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__
-
-
-@contextmanager
-def _quiet() -> Generator[None]:
-    """What a function prints belongs to standard error, and its warnings are its own affair."""
-    with redirect_stdout(sys.stderr), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
-@contextmanager
-def _importable(folder: Path) -> Generator[None]:
-    sys.path.insert(0, str(folder))
-    try:
-        yield
-    finally:
-        if str(folder) in sys.path:
-            sys.path.remove(str(folder))

@@ -1,18 +1,22 @@
 """How a quantity grows with N: constant, logarithmic or linear, whichever fits best, with the numbers.
 
-What is fitted is the logarithm of a count (classes, rectangles) at the lengths that need more than all shorter ones: a
-model for all lengths up to N needs the most that any of them needs. A constant is named when this maximum does not
-change over the upper half of the lengths. Otherwise least-squares fits over the lengths from N/3 on compete:
-a + b·log2 N and log2(a + b·N), both logarithmic, and a + b·N. The second is there because a count such as (N + 3)/2
-looks linear in its logarithm at small N.
+What counts is the most that any length so far needs, as the logarithm of a count (classes, rectangles): a model for all
+lengths up to N needs that much. A constant is named when this maximum does not change over the last third of the
+lengths, at least three of them, and has stood for longer than any step of the rise to it: a count such as (N + 3)/2
+rises by steps of two lengths. It is also named where the caller knows an automaton that is right at all of these
+lengths (``most``): its states are enough at every length, whatever the rise to them looks like. Otherwise fits over the
+lengths from N/3 on compete: a + b·log2 N and log2(a + b·N), both logarithmic, and a + b·N. The second is there because
+a count such as (N + 3)/2 looks linear in its logarithm at small N. They go by least squares through the lengths at
+which a step begins, and through N itself where the last step is longer than those before; their error is that at every
+length from N/3 on that needs no less than a shorter one.
 
 This describes the lengths that were run; what it says about others is extrapolation.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import accumulate
+from dataclasses import dataclass, replace
+from itertools import accumulate, groupby
 from typing import Literal, TypeAlias
 
 import numpy
@@ -35,12 +39,13 @@ CLEARLY = 1.5
 
 @dataclass(frozen=True)
 class Fit:
-    """One form with its numbers; ``error``: root mean square over the fitted lengths."""
+    """One form with its numbers; root mean square errors over all lengths from N/3 on, and where steps begin."""
 
     form: Form
     a: float
     b: float
     error: float
+    error_at_steps: float = 0.0
 
     @property
     def law(self) -> Law:
@@ -83,35 +88,63 @@ class Growth:
         """A fit of another law that is nearly as good, if there is one."""
         if not self.fits or self.law == "constant":
             return None
-        near = [fit for fit in self.fits if fit.law != self.law and fit.error < CLEARLY * self.fits[0].error + 1e-9]
+        most = CLEARLY * self.fits[0].error_at_steps + 1e-9
+        near = [fit for fit in self.fits if fit.law != self.law and fit.error_at_steps < most]
         return near[0] if near else None
 
 
-def fit_growth(lengths: Sequence[int], counts: Sequence[int]) -> Growth:
-    """Fit the laws to the logarithms of counts (at least 1) at ascending lengths.
+def fit_growth(lengths: Sequence[int], counts: Sequence[int], most: int | None = None) -> Growth:
+    """Fit the laws to the logarithms of counts (at least 1) at ascending lengths; no count ever passes ``most``.
 
     >>> fit_growth(range(2, 17, 2), [2 ** (n // 2) for n in range(2, 17, 2)]).best.formula()
     '0.00 + 0.500·N'
     >>> fit_growth(range(1, 10), [(n + 3) // 2 for n in range(1, 10)]).law
     'logarithmic'
-    >>> fit_growth(range(1, 17), [2] * 16).law
+    >>> fit_growth(range(1, 13), [2, 2, 2, 2, 3, 4, 5, 5, 5, 5, 5, 5]).law
     'constant'
     """
     values = tuple(math.log2(count) for count in counts)
     running = list(accumulate(counts, max))
-    # Lengths that need more than all before them: ties are the steps of a staircase, and would look like noise.
-    records = [place for place in range(len(lengths)) if place == 0 or counts[place] > running[place - 1]]
-    upper = [running[place] for place in range(len(lengths)) if 2 * lengths[place] >= lengths[-1]]
-    if len(upper) >= FEWEST and min(upper) == max(upper):
-        return Growth(tuple(lengths), values, (Fit("a", math.log2(upper[0]), 0.0, 0.0),))
-    used = [place for place in records if 3 * lengths[place] >= lengths[-1]]
-    if len(used) < FEWEST:
+    steps = [len(list(step)) for _, step in groupby(running)]
+    # A length that needs less than a shorter one says nothing about the most.
+    seen = [i for i in range(len(lengths)) if 3 * lengths[i] >= lengths[-1] and counts[i] == running[i]]
+    x, y = numpy.array([float(lengths[i]) for i in seen]), numpy.log2([float(running[i]) for i in seen])
+    if running and _levelled(lengths, steps):
+        return Growth(tuple(lengths), values, (Fit("a", math.log2(running[-1]), 0.0, 0.0),))
+    if most is not None and seen and len(lengths) >= FEWEST:
+        return Growth(tuple(lengths), values, (_constant(math.log2(most), y),))
+    begins = [place for place in seen if place == 0 or running[place] > running[place - 1]]
+    if len(begins) < FEWEST:
         return Growth(tuple(lengths), values, ())
-    x = numpy.array([lengths[place] for place in used], dtype=numpy.float64)
-    y = numpy.array([values[place] for place in used])
-    flat = Fit("a", round(float(y.mean()), 9), 0.0, float(numpy.sqrt(((y - y.mean()) ** 2).mean())))
-    fits = [flat, _line("a + b·log2 N", numpy.log2(x), y), _line("a + b·N", x, y), _logarithm(x, y)]
-    return Growth(tuple(lengths), values, tuple(sorted(fits, key=lambda fit: fit.error)))
+    # Ties are the treads of a staircase and would bend the fit; a tread that is longer than the others is no such tie.
+    if steps[-1] > max(steps[1:-1], default=1):
+        begins.append(len(lengths) - 1)
+    u, v = numpy.array([float(lengths[i]) for i in begins]), numpy.log2([float(running[i]) for i in begins])
+    fits = [
+        _constant(round(float(v.mean()), 9), v),
+        _line("a + b·log2 N", numpy.log2(u), v),
+        _line("a + b·N", u, v),
+        _logarithm(u, v),
+    ]
+    ranked = sorted(fits, key=lambda fit: fit.error)
+    whole = tuple(replace(fit, error=_error(fit, x, y), error_at_steps=fit.error) for fit in ranked)
+    return Growth(tuple(lengths), values, whole)
+
+
+def _levelled(lengths: Sequence[int], steps: Sequence[int]) -> bool:
+    """Whether a maximum so far has come to rest: over the last third, and for longer than any step before."""
+    third = sum(3 * length > 2 * lengths[-1] for length in lengths)
+    # The first step is where the lengths are too short to show anything.
+    return steps[-1] >= max(FEWEST, third, *(step + 1 for step in steps[1:-1]))
+
+
+def _constant(level: float, y: Numbers) -> Fit:
+    return Fit("a", level, 0.0, float(numpy.sqrt(((y - level) ** 2).mean())))
+
+
+def _error(fit: Fit, x: Numbers, y: Numbers) -> float:
+    fitted = numpy.array([fit.at(int(length)) for length in x.tolist()])
+    return float(numpy.sqrt(((y - fitted) ** 2).mean()))
 
 
 def _line(form: Form, x: Numbers, y: Numbers) -> Fit:

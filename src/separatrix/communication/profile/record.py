@@ -10,7 +10,12 @@ from separatrix.communication.profile.words import PROTOCOL_CONSTANT
 
 
 def as_record(found: Profile) -> dict[str, Any]:
-    """Every number of a profile, with the evidence for it."""
+    """Every number of a profile, with the evidence for it.
+
+    >>> from separatrix.communication.profile import profile
+    >>> as_record(profile("parity", lambda x: sum(x) % 2, 6))["minimum_state_bits"]
+    1
+    """
     return {
         "function": found.name,
         "length": found.length,

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from separatrix.communication.problem import Integers
 from separatrix.communication.profile.table import Table
 from separatrix.tasks.problems.sparse_threshold import SparseFunction
+from separatrix.wording import counted
 
 Bits = NDArray[numpy.bool_]
 LARGEST_SPARSITY = 3
@@ -52,7 +53,7 @@ class SparseForm:
 
     def in_words(self) -> str:
         """The form for people."""
-        features = _count(self.features, "feature") + f" of {_count(self.sparsity, 'bit')}"
+        features = counted(self.features, "feature") + f" of {counted(self.sparsity, 'bit')}"
         if self.features == 1:
             return f"{features} decides"
         if self.form == "any":
@@ -60,10 +61,6 @@ class SparseForm:
         if self.form == "all":
             return f"all of {features} hold"
         return f"more than {self.function.threshold} of {features} hold"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def sparse_form(table: Table) -> SparseForm | None:

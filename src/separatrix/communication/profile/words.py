@@ -16,6 +16,7 @@ from separatrix.bit_counts import bits_for
 from separatrix.communication.bounds.simulations import ONE_LAYER, ModelSize, Setting
 from separatrix.communication.profile.alphabet import Alphabet
 from separatrix.communication.profile.growth import Growth
+from separatrix.wording import counted
 
 EXTRAPOLATED = (1024, 8192, 131072)
 PROTOCOL_CONSTANT = 3
@@ -88,7 +89,7 @@ def extrapolate(
 def _recurrent(bits: int | None, each: int, what: str) -> str:
     if bits is None:
         return "too few lengths to extrapolate"
-    return f"about {bits} state bit{'' if bits == 1 else 's'}, so {what} ≥ {max(1, -(-bits // each))}"
+    return f"about {counted(bits, 'state bit')}, so {what} ≥ {max(1, -(-bits // each))}"
 
 
 def _transformer(length: int, bits: int | None, precision: int, symbols: int, values: int, two_layers: bool) -> str:
@@ -97,4 +98,4 @@ def _transformer(length: int, bits: int | None, precision: int, symbols: int, va
         return f"too few lengths to extrapolate{more}"
     need = one_layer_need(length, bits, precision, symbols, values)
     limit = "no width is excluded" if need.width == 1 else f"one head needs width ≥ {need.width}"
-    return f"one layer: about {bits} bits, {limit}{more}"
+    return f"one layer: about {counted(bits, 'bit')}, {limit}{more}"

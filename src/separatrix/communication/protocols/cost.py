@@ -100,7 +100,16 @@ class Comparison:
 
 
 def compare(plan: Plan, bits: int | None = None) -> Comparison:
-    """The bits of a plan, or those counted in a run of it, beside the claim."""
+    """The bits of a plan, or those counted in a run of it, beside the claim.
+
+    >>> from separatrix.communication.partition import odd_even
+    >>> from separatrix.communication.protocols import make_plan
+    >>> from separatrix.constructions import constructions
+    >>> built = constructions()["index-lookup"].build(16)
+    >>> found = compare(make_plan(built.network, built.arithmetic, odd_even(17)))
+    >>> found.bits, found.claimed(), found.holds()
+    (514, 1060, True)
+    """
     heads = plan.attention.heads
     rows = max(max(head.query.shape[0], head.value.shape[0]) for head in heads) if heads else 0
     counted = plan.formula_bits if bits is None else bits
@@ -122,6 +131,13 @@ def condition(plan: Plan) -> Condition:
 
     Where the condition is met, ``compare(plan).holds(constant, rows=True)``. It is sufficient, not necessary: the
     comparison is what counts.
+
+    >>> from separatrix.communication.partition import odd_even
+    >>> from separatrix.communication.protocols import make_plan
+    >>> from separatrix.constructions import constructions
+    >>> built = constructions()["index-lookup"].build(16)
+    >>> condition(make_plan(built.network, built.arithmetic, odd_even(17))).constant
+    3
     """
     sizes = compare(plan)
     m, d, heads = sizes.projection_rows, sizes.stream_width, sizes.heads

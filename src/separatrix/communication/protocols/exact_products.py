@@ -121,7 +121,11 @@ class ExactProducts(Arithmetic):
 
 
 def reading_of(arithmetic: FixedPoint, products: Products) -> FixedPoint | ExactProducts:
-    """The arithmetic in which a network is evaluated under one of the two readings of products."""
+    """The arithmetic in which a network is evaluated under one of the two readings of products.
+
+    >>> str(reading_of(FixedPoint(10, 1), "exact"))
+    'fixed:N=10,Kc=1,down,exact products'
+    """
     return arithmetic if products == "rounded" else ExactProducts(arithmetic)
 
 

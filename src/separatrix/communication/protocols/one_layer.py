@@ -34,12 +34,12 @@ from separatrix.communication.protocols.transcript import (
     Transcript,
     Wire,
     converse,
-    counted,
     faithful,
 )
 from separatrix.networks import AnyNetwork
 from separatrix.networks.evaluate import affine, check_tokens, decode, embedded, run_layer
 from separatrix.networks.exact import Integers
+from separatrix.wording import counted
 
 
 @dataclass(frozen=True)
@@ -181,16 +181,16 @@ class OneLayerParty:
         d, p = plan.network.slots.width, plan.arithmetic.precision_bits
         if plan.version.opening == "vector":
             writer.write_numbers(self._own_query, plan.arithmetic)
-            what = f"x at position {plan.position}: {counted(d, 'number')} of {p} bits"
+            what = f"x at position {plan.position + 1}: {counted(d, 'number')} of {p} bits"
         elif plan.version.opening == "queries":
             for each in self._projected_queries(self._own_query):
                 writer.write_numbers(each, plan.arithmetic)
             count = sum(head.query.shape[0] for head in plan.attention.heads)
-            what = f"queries of position {plan.position}: {counted(count, 'number')} of {p} bits"
+            what = f"queries of position {plan.position + 1}: {counted(count, 'number')} of {p} bits"
         else:
             token = int(self.cells[self.positions.index(plan.position)])
             writer.write(token, plan.vocabulary_code)
-            what = f"the token at position {plan.position}, one of {plan.network.vocabulary}"
+            what = f"the token at position {plan.position + 1}, one of {plan.network.vocabulary}"
         return Outgoing("query", what, writer.bits)
 
     def _queries(self, opening: str | None) -> tuple[RawArray | None, list[RawArray]]:

@@ -48,6 +48,7 @@ REPAIRED = Version("repaired", "vector", False, "U one way to the holder of x_N,
 QUERIES = Version("queries", "queries", False, "repaired, and the queries are sent instead of x_N")
 TOKEN = Version("token", "token", False, "repaired, and the token is sent instead of x_N")
 VERSIONS = {version.name: version for version in (AS_WRITTEN, REPAIRED, QUERIES, TOKEN)}
+"""All versions by name."""
 
 
 def version_named(name: str) -> Version:
@@ -187,7 +188,15 @@ def make_plan(
     products: Products = "rounded",
     position: int | None = None,
 ) -> Plan:
-    """Agree on a run, or say in one line why this network has no such protocol."""
+    """Agree on a run, or say in one line why this network has no such protocol.
+
+    >>> from separatrix.communication.partition import odd_even
+    >>> from separatrix.constructions import constructions
+    >>> built = constructions()["index-lookup"].build(16)
+    >>> plan = make_plan(built.network, built.arithmetic, odd_even(17), version="token")
+    >>> plan.holder, plan.step_bits()["query"]
+    ('Alice', 7)
+    """
     attention, before, after = _one_layer(network)
     assert isinstance(network, Network)
     if isinstance(arithmetic, ExactProducts):

@@ -25,7 +25,6 @@ from separatrix.communication.protocols.transcript import (
     Transcript,
     Wire,
     converse,
-    counted,
     faithful,
 )
 from separatrix.errors import SeparatrixError
@@ -33,6 +32,7 @@ from separatrix.networks import RecurrentNetwork
 from separatrix.networks.evaluate import check_tokens, decode
 from separatrix.networks.exact import Integers
 from separatrix.networks.recurrent import RecurrentCell
+from separatrix.wording import counted
 
 Reals = NDArray[numpy.float64]
 State = TypeVar("State")
@@ -216,7 +216,14 @@ class RecurrentRun:
 def run_recurrent_model(
     model: RecurrentModel, tokens: Sequence[Any], after: int, *, every: bool = False, wire: Wire = faithful
 ) -> RecurrentRun:
-    """Run the protocol on one input of any model, Alice holding the first ``after`` tokens (0 ≤ after < N)."""
+    """Run the protocol on one input of any model, Alice holding the first ``after`` tokens (0 ≤ after < N).
+
+    >>> from separatrix.constructions import constructions
+    >>> built = constructions()["dyck-rnn"].build(4)
+    >>> run = run_recurrent_model(NetworkModel(built.network, built.arithmetic), [0, 1, 3, 2], after=2)
+    >>> run.transcript.total_bits == run.formula_bits
+    True
+    """
     if not 0 <= after < len(tokens):
         raise SeparatrixError(
             f"cut:{after} leaves Bob nothing to read of {len(tokens)} tokens; Theorem 2 needs a cut from 0 to "
@@ -259,7 +266,13 @@ def run_recurrent(
 
 
 def run_directly(model: RecurrentModel, tokens: Sequence[Any]) -> RawArray:
-    """The outputs (positions, outputs) of a model on a whole input, without a protocol: what a run must agree with."""
+    """The outputs (positions, outputs) of a model on a whole input, without a protocol: what a run must agree with.
+
+    >>> from separatrix.constructions import constructions
+    >>> built = constructions()["dyck-rnn"].build(4)
+    >>> run_directly(NetworkModel(built.network, built.arithmetic), [0, 1, 3, 2]).shape
+    (4, 1)
+    """
     state = model.initial_state()
     outputs: list[RawArray] = []
     for position, token in enumerate(tokens):

@@ -13,7 +13,9 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 from separatrix.errors import SeparatrixError
 
 ALICE = "Alice"
+"""The party that begins."""
 BOB = "Bob"
+"""The other party."""
 
 Result = TypeVar("Result")
 Result_co = TypeVar("Result_co", covariant=True)
@@ -137,22 +139,26 @@ class Conversation(Generic[Result]):
     bob: Result
 
 
-def counted(count: int, thing: str) -> str:
-    """A number of things in words.
-
-    >>> counted(1, "bit"), counted(3, "bit")
-    ('1 bit', '3 bits')
-    """
-    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
-
-
 def faithful(message: Message) -> str:
     """The wire that changes nothing."""
     return message.bits
 
 
 def converse(alice: Party[Result], bob: Party[Result], wire: Wire = faithful) -> Conversation[Result]:
-    """Let two parties talk until both are done; nothing but recorded bits passes between them."""
+    """Let two parties talk until both are done; nothing but recorded bits passes between them.
+
+    >>> class Greeter:
+    ...     def __init__(self, *words):
+    ...         self.words = words
+    ...     def speech(self):
+    ...         heard = []
+    ...         for word in self.words:
+    ...             heard.append((yield Outgoing("greeting", "a word", word)))
+    ...         return heard
+    >>> talk = converse(Greeter("01"), Greeter("1"))
+    >>> talk.alice, talk.bob, talk.transcript.total_bits
+    (['1'], ['01'], 3)
+    """
     messages: list[Message] = []
     sides = {ALICE: alice.speech(), BOB: bob.speech()}
     heard: dict[str, str | None] = {ALICE: None, BOB: None}

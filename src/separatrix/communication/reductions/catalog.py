@@ -10,5 +10,9 @@ from separatrix.communication.reductions.reduction import Reduction
 
 @cache
 def reductions() -> Catalog[Reduction]:
-    """All reductions by name."""
+    """All reductions by name.
+
+    >>> reductions()["index-to-match2"].problem
+    'INDEX'
+    """
     return discover("reduction", encodings, "REDUCTION", Reduction)

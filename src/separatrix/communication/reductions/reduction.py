@@ -256,11 +256,38 @@ def bits_of_numbers(numbers: Integers, bits: int) -> Integers:
 
 
 def only_answer(answers: Integers, own: Integers, size: int) -> Integers:
-    """Decode by reading the last of the decoder's positions."""
+    """Decode by reading the last of the decoder's positions.
+
+    >>> only_answer(numpy.array([[0, 1], [1, 0]]), numpy.zeros((2, 1)), 1).tolist()
+    [1, 0]
+    """
     del own, size
     return answers[:, -1]
 
 
+def complement(answers: Integers, own: Integers, size: int) -> Integers:
+    """Decode by the opposite of the last answer.
+
+    >>> complement(numpy.array([[0, 1], [1, 0]]), numpy.zeros((2, 1)), 1).tolist()
+    [0, 1]
+    """
+    return 1 - only_answer(answers, own, size)
+
+
+def as_given(bits: Integers, size: int) -> Integers:
+    """A party's bits as the tokens of its positions.
+
+    >>> as_given(numpy.array([[1, 0]]), 2).tolist()
+    [[1, 0]]
+    """
+    del size
+    return bits
+
+
 def same_rows(row: Integers, count: int) -> Integers:
-    """The same cells for every input: (cells, …) gives (count, cells, …)."""
+    """The same cells for every input: (cells, …) gives (count, cells, …).
+
+    >>> same_rows(numpy.arange(3), 2).tolist()
+    [[0, 1, 2], [0, 1, 2]]
+    """
     return numpy.broadcast_to(row, (count, *row.shape))

@@ -56,11 +56,3 @@ def set_gain(codes: SetCodes, ratio: int, options: Options) -> Fraction:
     if options.gain is not None:
         return options.gain
     return Fraction(math.ceil(16 * Fraction(7 * ratio.bit_length(), 10) / (1 - codes.outside)), 16)
-
-
-def least_exponent(length: int, reach: int) -> int:
-    """The smallest Kc from 2 on whose range N^Kc is at least ``reach``."""
-    exponent = 2
-    while length**exponent < reach:
-        exponent += 1
-    return exponent

@@ -11,6 +11,7 @@ from math import comb
 
 import numpy
 
+from separatrix.constructions.exponents import least_exponent
 from separatrix.errors import SeparatrixError
 from separatrix.networks import Integers
 from separatrix.tasks import Task
@@ -51,18 +52,10 @@ def brackets_of(task: Task) -> Brackets:
     return Brackets(types, depth, code, weight)
 
 
-def sufficient_exponent(length: int, largest: int) -> int:
-    """The smallest Kc from 2 on for which the range ±N^Kc of BHBK24 B.2 holds ``largest``."""
-    exponent = 2
-    while length**exponent < largest:
-        exponent += 1
-    return exponent
-
-
 def check_range(name: str, length: int, exponent: int, largest: int) -> None:
     """Raise a one-line error if numbers up to ``largest`` do not fit into ±N^Kc."""
     if length**exponent < largest:
-        enough = sufficient_exponent(length, largest)
+        enough = least_exponent(length, largest)
         raise SeparatrixError(
             f"{name} computes with whole numbers up to {largest}, and N^Kc is {length**exponent}; choose Kc >= {enough}"
         )

@@ -32,6 +32,7 @@ from typing import Literal
 import numpy
 
 from separatrix.constructions.construction import Construction, Options
+from separatrix.constructions.exponents import least_exponent
 from separatrix.constructions.pieces import Addresses, Unit, addresses, feed_forward, step_units
 from separatrix.networks import (
     Attention,
@@ -46,6 +47,7 @@ from separatrix.networks import (
     Slots,
     exact,
     identity,
+    zeros,
 )
 from separatrix.tasks import Task
 
@@ -110,7 +112,7 @@ class ContentRecallConstruction(Construction):
             ),
             Readout(
                 slots.reading(bits, {"label": identity(bits)}),
-                ExactMatrix(numpy.zeros((bits, 1), dtype=numpy.int64)),
+                zeros(bits, 1),
                 "exact" if options.variant in ("clamped-labels", "exact-labels") else "bits",
                 contents.at,
             ),
@@ -123,10 +125,7 @@ class ContentRecallConstruction(Construction):
         gap = sufficient_gap(task.positions(length))
         # The feed-forwards stay below 16, the second layer's scores below 3/2 · gap/(1 - 1/4).
         reach = max(Fraction(16), 2 * gap, self.contents(task, length, gap).reach)
-        exponent = 2
-        while length**exponent < reach:
-            exponent += 1
-        return exponent
+        return least_exponent(length, reach)
 
     def pair_addresses(self, positions: int, options: Options) -> Addresses:
         """One address for each pair of neighbouring positions."""
@@ -158,9 +157,12 @@ def _matching(slots: Slots, contents: Contents, options: Options) -> Head:
 def _side_by_side(slots: Slots, slot: str, scale: Fraction, kind_scale: Fraction) -> ExactMatrix:
     """A matrix whose rows are the scaled coordinates of a slot and, as the last one, the scaled kind."""
     size = slots.size(slot)
-    last = [[Fraction(0)]] * size + [[kind_scale]]
-    scaled = [[scale if row == column else Fraction(0) for column in range(size)] for row in range(size + 1)]
-    return slots.reading(size + 1, {slot: exact(scaled), "kind": exact(last)})
+    one, kind = exact([[scale]]), exact([[kind_scale]])
+    places = numpy.eye(size + 1, dtype=numpy.int64)
+    scaled = ExactMatrix(places[:, :size] * one.numerators, one.denominator)
+    return slots.reading(
+        size + 1, {slot: scaled, "kind": ExactMatrix(places[:, size:] * kind.numerators, kind.denominator)}
+    )
 
 
 def _signs(slots: Slots) -> FeedForward:

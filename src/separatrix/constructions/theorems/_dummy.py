@@ -16,6 +16,7 @@ from typing import TypeAlias
 import numpy
 from flint import arb, ctx, fmpq
 
+from separatrix.bit_counts import bits_for
 from separatrix.constructions.pieces import feed_forward, step_units
 from separatrix.errors import SeparatrixError
 from separatrix.networks import (
@@ -31,6 +32,7 @@ from separatrix.networks import (
     TableRows,
     ThirdOrderAttention,
     identity,
+    zeros,
 )
 from separatrix.tasks.problems._matching import Matching
 
@@ -77,14 +79,6 @@ def circle_scale(entries: int, modulus: int, gain: Fraction | None) -> Scale:
     return Scale(match, match - round(found.match - found.dummy))
 
 
-def exponent_for(length: int, scale: int) -> int:
-    """The smallest Kc ≥ 2 for which the fixed point's steps N^-Kc are at most 1/scale."""
-    exponent = 2
-    while length**exponent < scale:
-        exponent += 1
-    return exponent
-
-
 def partners(modulus: int) -> Integers:
     """For z = 1 … M the number in 1 … M that adds up with it to 0 modulo M, less 1: its row among all numbers."""
     numbers = numpy.arange(1, modulus + 1, dtype=numpy.int64)
@@ -93,30 +87,41 @@ def partners(modulus: int) -> Integers:
 
 def ones(count: int) -> SignRows:
     """The number 1 for each of ``count`` rows, in log(count) bits: a sign code whose generator is zero."""
-    return SignRows(numpy.zeros((max(1, (count - 1).bit_length()), 1), dtype=numpy.uint8))
+    return SignRows(numpy.zeros((max(1, bits_for(count)), 1), dtype=numpy.uint8))
 
 
 @lru_cache(maxsize=8)
 def cosines(modulus: int, turns: Fraction) -> ExactMatrix:
-    """A column of cos(2π(z/M - turns)) for z = 1 … M, each the nearest multiple of 2^-60."""
-    back = fmpq(2 * turns.numerator, turns.denominator)
-    numerators = _nearest([fmpq(2 * number, modulus) - back for number in range(1, modulus + 1)])
-    return ExactMatrix(numpy.array(numerators, dtype=numpy.int64)[:, None], 1 << TABLE_BITS)
+    """A column of cos(2π(z/M - turns)) for z = 1 … M, each the nearest multiple of 2^-60.
+
+    Only a quarter of a turn is computed, the rest is that with signs; tables whose angles have one step share it.
+    """
+    # Half turns, as whole multiples of 1/parts; cosines are even, and change their sign half a turn on.
+    parts = modulus * turns.denominator
+    places = 2 * turns.denominator * numpy.arange(1, modulus + 1, dtype=numpy.int64) - 2 * turns.numerator * modulus
+    places %= 2 * parts
+    places = numpy.minimum(places, 2 * parts - places)
+    behind = 2 * places > parts
+    places = numpy.where(behind, parts - places, places)
+    step = int(numpy.gcd.reduce(places, initial=parts))
+    numerators = _quarter(parts // step)[places // step]
+    return ExactMatrix(numpy.where(behind, -numerators, numerators)[:, None], 1 << TABLE_BITS)
 
 
-def _nearest(turns: list[fmpq]) -> list[int]:
-    """2^60 · cos(π · turn) to the nearest integer for each turn, from balls of growing precision."""
+@lru_cache(maxsize=4)
+def _quarter(parts: int) -> Integers:
+    """2^60 · cos(π k/parts) to the nearest integer for k from 0 to parts/2, from balls of growing precision."""
     found: dict[int, int] = {}
-    precision = TABLE_BITS + 16
-    while len(found) < len(turns):
+    count, precision = parts // 2 + 1, TABLE_BITS + 16
+    while len(found) < count:
         with ctx.workprec(precision):
             scale, half = arb(1 << TABLE_BITS), arb(0.5)
-            for place in [place for place in range(len(turns)) if place not in found]:
-                nearest = (arb(turns[place]).cos_pi() * scale + half).floor().unique_fmpz()
+            for place in [place for place in range(count) if place not in found]:
+                nearest = (arb(fmpq(place, parts)).cos_pi() * scale + half).floor().unique_fmpz()
                 if nearest is not None:
                     found[place] = int(nearest)
         precision *= 2
-    return [found[place] for place in range(len(turns))]
+    return numpy.array([found[place] for place in range(count)], dtype=numpy.int64)
 
 
 def beside(*columns: ExactMatrix) -> ExactMatrix:
@@ -148,7 +153,7 @@ def rounding(slots: Slots, slot: str) -> FeedForward:
 
 def every_position(slots: Slots, slot: str) -> Readout:
     """The slot's number at every position, as a bit."""
-    return Readout(slots.reading(1, {slot: identity(1)}), ExactMatrix(numpy.array([[0]])), "bits", at="every")
+    return Readout(slots.reading(1, {slot: identity(1)}), zeros(1, 1), "bits", at="every")
 
 
 def angle_network(task: Matching, length: int, turn: Fraction, layer: AngleLayer, about: str) -> Network:
@@ -162,7 +167,7 @@ def angle_network(task: Matching, length: int, turn: Fraction, layer: AngleLayer
     table = beside(cosines(modulus, Fraction(0)), cosines(modulus, turn))
     embedding = (
         EmbeddingPart("number", ones(modulus), "token", numbers, everywhere),
-        EmbeddingPart("dummy", TableRows(ExactMatrix(numpy.array([[1]]))), "token", (0, 1), everywhere),
+        EmbeddingPart("dummy", TableRows(identity(1)), "token", (0, 1), everywhere),
         EmbeddingPart("angle", TableRows(table), "token", numbers, everywhere),
     )
     return Network(

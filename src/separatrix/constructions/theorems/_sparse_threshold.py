@@ -16,7 +16,15 @@ from dataclasses import dataclass
 import numpy
 
 from separatrix.constructions.construction import Construction, Options
-from separatrix.constructions.pieces import Unit, addresses, feed_forward, step_units, sufficient_gain
+from separatrix.constructions.pieces import (
+    Unit,
+    addresses,
+    feed_forward,
+    more_than,
+    step_units,
+    sufficient_gain,
+    uniform_head,
+)
 from separatrix.networks import (
     Attention,
     EmbeddingPart,
@@ -29,6 +37,7 @@ from separatrix.networks import (
     Slots,
     TableRows,
     identity,
+    zeros,
 )
 from separatrix.tasks import Task
 from separatrix.tasks.problems.sparse_threshold import SparseFunction, SparseThreshold
@@ -80,12 +89,6 @@ class SparseThresholdConstruction(Construction):
             )
             for head in range(k)
         )
-        averaging = Head(
-            query=ExactMatrix(numpy.zeros((1, slots.width), dtype=numpy.int64)),
-            key=ExactMatrix(numpy.zeros((1, slots.width), dtype=numpy.int64)),
-            value=slots.reading(1, {"feature": identity(1)}),
-            output=slots.writing(1, {"feature": identity(1)}),
-        )
         return Network(
             slots,
             task.vocabulary(length).size,
@@ -95,10 +98,10 @@ class SparseThresholdConstruction(Construction):
                 Attention(heads),
                 _rounding(slots, k),
                 _evaluation(slots, k),
-                Attention((averaging,), residual=False),
-                _comparison(slots, length, function.threshold),
+                Attention((uniform_head(slots, "feature"),), residual=False),
+                more_than(slots, "feature", length + 1, function.threshold),
             ),
-            Readout(slots.reading(1, {"feature": identity(1)}), ExactMatrix(numpy.array([[0]])), "bits"),
+            Readout(slots.reading(1, {"feature": identity(1)}), zeros(1, 1), "bits"),
             about=f"{self.theorem} for {task.name}, length {length}",
         )
 
@@ -137,13 +140,3 @@ def _evaluation(slots: Slots, k: int) -> FeedForward:
         agreeing = bits.count(0) - k
         units.append(Unit((*reads, ("table", combination, 1)), agreeing, (("feature", 0, 1),)))
     return feed_forward(slots, units)
-
-
-def _comparison(slots: Slots, length: int, threshold: int) -> FeedForward:
-    """1 when (N+1) · average - b is at least 1/2, 0 when it is at most 0; rounding loses at most 1/N of the count."""
-    scaled = (("feature", 0, 2 * (length + 1)),)
-    units = [
-        Unit(scaled, -2 * threshold, (("feature", 0, 1),)),
-        Unit(scaled, -2 * threshold - 1, (("feature", 0, -1),)),
-    ]
-    return feed_forward(slots, units, kept=False)

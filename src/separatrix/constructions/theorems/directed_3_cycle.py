@@ -9,13 +9,11 @@ the graph or on the vertex.
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy
-
 from separatrix.constructions.construction import Construction, Options
-from separatrix.constructions.theorems._dummy import constant, every_position, exponent_for, ones, rounding, scale_of
+from separatrix.constructions.exponents import least_exponent
+from separatrix.constructions.theorems._dummy import constant, every_position, ones, rounding, scale_of
 from separatrix.networks import (
     EmbeddingPart,
-    ExactMatrix,
     GraphAttention,
     GraphHead,
     Network,
@@ -44,12 +42,12 @@ class ThreeCycle(Construction):
 
     def default_exponent(self, task: Task, length: int) -> int:
         del task
-        return exponent_for(length, 16 * (length * length + 1))
+        return least_exponent(length, 16 * (length * length + 1))
 
     def network(self, task: Task, length: int, options: Options) -> Network:
         scores = scale_of(length * length, Fraction(1), options.gain)
         slots = Slots((("one", 1),))
-        value = ExactMatrix(numpy.array([[1]]))
+        value = identity(1)
         head = GraphHead(
             scores=exact([[Fraction(0)] * (EDGES - 1) + [scores.match]]),
             dummy=constant(scores.dummy),

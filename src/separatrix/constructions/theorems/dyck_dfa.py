@@ -16,10 +16,13 @@ from dataclasses import dataclass
 
 import numpy
 
+from separatrix.bit_counts import bits_for
 from separatrix.constructions.construction import Construction, Options
-from separatrix.constructions.theorems._brackets import check_range, sufficient_exponent
+from separatrix.constructions.exponents import least_exponent
+from separatrix.constructions.pieces import binary_rows
+from separatrix.constructions.theorems._brackets import check_range
 from separatrix.errors import SeparatrixError
-from separatrix.networks import ExactMatrix, Integers, Readout, RecurrentNetwork, ReluMap
+from separatrix.networks import ExactMatrix, Integers, Readout, RecurrentNetwork, ReluMap, zeros
 from separatrix.tasks import Task
 
 LARGEST_STATES = 4096
@@ -81,7 +84,7 @@ class DyckAutomaton(Construction):
         exponent = self.default_exponent(task, length) if options.exponent is None else options.exponent
         check_range(self.name, length, exponent, largest_number(len(table)))
         one_hot = options.variant == "one-hot"
-        codes = numpy.eye(len(table), dtype=numpy.int64) if one_hot else binary_codes(len(table))
+        codes = numpy.eye(len(table), dtype=numpy.int64) if one_hot else binary_rows(len(table))
         return RecurrentNetwork(
             2 * types,
             length,
@@ -91,7 +94,7 @@ class DyckAutomaton(Construction):
             Readout(
                 ExactMatrix((codes[[EMPTY]] if one_hot else 2 * codes[[EMPTY]] - 1).copy()),
                 # The empty stack has the number 1, so its code has a single one and matches with a sum of exactly 1.
-                ExactMatrix(numpy.zeros((1, 1), dtype=numpy.int64)),
+                zeros(1, 1),
                 "bits",
             ),
             about=f"{self.theorem} ({options.variant}), Dyck-({types},{depth}), {len(table)} states, length {length}",
@@ -99,24 +102,18 @@ class DyckAutomaton(Construction):
 
     def default_exponent(self, task: Task, length: int) -> int:
         states = state_count(int(task.parameters()["types"]), int(task.parameters()["depth"]))
-        return sufficient_exponent(length, largest_number(states))
+        return least_exponent(length, largest_number(states))
 
     def claimed_width(self, task: Task, length: int, code_width: int) -> int:
         """⌈log2(Σ_{i≤k} n^i + 1)⌉."""
         del length, code_width
         states = state_count(int(task.parameters()["types"]), int(task.parameters()["depth"]))
-        return (states - 1).bit_length()
+        return bits_for(states)
 
 
 def largest_number(states: int) -> int:
     """The largest sum in the cell: all bits of a state and the token's one."""
-    return (states - 1).bit_length() + 1
-
-
-def binary_codes(states: int) -> Integers:
-    """The numbers 0 … states - 1 in binary, one row each, most significant bit first."""
-    bits = (states - 1).bit_length()
-    return numpy.arange(states)[:, None] >> numpy.arange(bits - 1, -1, -1)[None, :] & 1
+    return bits_for(states) + 1
 
 
 def automaton_cell(table: Integers, codes: Integers, constant_weight: bool) -> tuple[ReluMap, ReluMap]:
@@ -138,7 +135,7 @@ def automaton_cell(table: Integers, codes: Integers, constant_weight: bool) -> t
     outer = codes[table[from_state, token]].T.copy()
     return (
         ReluMap(ExactMatrix(inner), ExactMatrix(-codes[from_state].sum(axis=1)[:, None])),
-        ReluMap(ExactMatrix(outer), ExactMatrix(numpy.zeros((codes.shape[1], 1), dtype=numpy.int64))),
+        ReluMap(ExactMatrix(outer), zeros(codes.shape[1], 1)),
     )
 
 

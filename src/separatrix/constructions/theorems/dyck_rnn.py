@@ -22,9 +22,10 @@ from itertools import product
 import numpy
 
 from separatrix.constructions.construction import Construction, Options
-from separatrix.constructions.theorems._brackets import Brackets, brackets_of, check_range, sufficient_exponent
+from separatrix.constructions.exponents import least_exponent
+from separatrix.constructions.theorems._brackets import Brackets, brackets_of, check_range
 from separatrix.errors import SeparatrixError
-from separatrix.networks import ExactMatrix, Integers, Readout, RecurrentNetwork, ReluMap, Slots
+from separatrix.networks import ExactMatrix, Integers, Readout, RecurrentNetwork, ReluMap, Slots, zeros
 from separatrix.tasks import Task
 
 LARGEST_WIDTH = 2048
@@ -70,7 +71,7 @@ class DyckRecurrent(Construction):
         initial[stack.columns("alive")] = 1
         for (slot, place), weight in readout.items():
             matrix[0, stack.columns(slot).start + place] = weight
-        nothing = ExactMatrix(numpy.zeros((1, 1), dtype=numpy.int64))
+        nothing = zeros(1, 1)
         return RecurrentNetwork(
             2 * brackets.types, length, token_table(brackets), ExactMatrix(initial), cell,
             Readout(ExactMatrix(matrix), nothing, "bits"), about=about,
@@ -78,7 +79,7 @@ class DyckRecurrent(Construction):
 
     def default_exponent(self, task: Task, length: int) -> int:
         # The largest sum is the overflow unit's: w for the lowest level, w for the token, w for alive.
-        return sufficient_exponent(length, 3 * brackets_of(task).weight)
+        return least_exponent(length, 3 * brackets_of(task).weight)
 
     def claimed_width(self, task: Task, length: int, code_width: int) -> int:
         """2kL + 2."""

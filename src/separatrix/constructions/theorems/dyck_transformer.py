@@ -26,9 +26,11 @@ from dataclasses import dataclass
 
 import numpy
 
+from separatrix.bit_counts import bits_for
 from separatrix.constructions.construction import Construction, Options
+from separatrix.constructions.exponents import least_exponent
 from separatrix.constructions.pieces import Unit, feed_forward
-from separatrix.constructions.theorems._brackets import Brackets, brackets_of, check_range, sufficient_exponent
+from separatrix.constructions.theorems._brackets import Brackets, brackets_of, check_range
 from separatrix.networks import (
     Attention,
     EmbeddingPart,
@@ -43,6 +45,7 @@ from separatrix.networks import (
     TableRows,
     exact,
     identity,
+    zeros,
 )
 from separatrix.tasks import Task
 
@@ -78,7 +81,7 @@ class DyckTransformer(Construction):
         return _by_lookup(brackets, length, about, collected=options.variant != "paper")
 
     def default_exponent(self, task: Task, length: int) -> int:
-        return sufficient_exponent(length, largest_number(brackets_of(task), length))
+        return least_exponent(length, largest_number(brackets_of(task), length))
 
     def claimed_width(self, task: Task, length: int, code_width: int) -> int:
         """4L + 5 for depth 1 and 2, 3L + 9 beyond."""
@@ -107,7 +110,7 @@ def _marks(tokens: int, length: int) -> tuple[EmbeddingPart, EmbeddingPart]:
 
 def _averaging(slots: Slots, values: ExactMatrix, output: ExactMatrix) -> Head:
     """A head that averages over the past uniformly."""
-    nothing = ExactMatrix(numpy.zeros((1, slots.width), dtype=numpy.int64))
+    nothing = zeros(1, slots.width)
     return Head(nothing, nothing, values, output, mask="causal")
 
 
@@ -137,7 +140,7 @@ def _by_parity(brackets: Brackets, length: int, about: str) -> Network:
     )  # fmt: skip
     signed = numpy.concatenate([brackets.code, -brackets.code])
     # (-1)^(lowest bit of the position, counted from 0): +1 at odd positions as the text counts them, from 1.
-    alternating = numpy.zeros((max(1, (length - 1).bit_length()), 1), dtype=numpy.uint8)
+    alternating = numpy.zeros((max(1, bits_for(length)), 1), dtype=numpy.uint8)
     alternating[0] = 1
     embedding = (
         EmbeddingPart("bracket", _column(signed), "token", (0, tokens), (0, length)),

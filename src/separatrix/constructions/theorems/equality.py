@@ -22,8 +22,18 @@ from typing import Literal
 
 import numpy
 
-from separatrix.constructions.construction import Construction, Options, exponent_in_words
-from separatrix.constructions.pieces import Unit, addresses, feed_forward, step_units, sufficient_gain
+from separatrix.bit_counts import bits_for
+from separatrix.constructions.construction import Construction, Options
+from separatrix.constructions.exponents import exponent_in_words
+from separatrix.constructions.pieces import (
+    Unit,
+    addresses,
+    feed_forward,
+    more_than,
+    step_units,
+    sufficient_gain,
+    uniform_head,
+)
 from separatrix.errors import SeparatrixError
 from separatrix.networks import (
     Attention,
@@ -102,12 +112,6 @@ class EqualityConstruction(Construction):
             value=slots.reading(bits, {"bit": identity(bits)}),
             output=slots.writing(bits, {"found": identity(bits)}),
         )
-        averaging = Head(
-            query=ExactMatrix(numpy.zeros((1, slots.width), dtype=numpy.int64)),
-            key=ExactMatrix(numpy.zeros((1, slots.width), dtype=numpy.int64)),
-            value=slots.reading(1, {"mismatch": identity(1)}),
-            output=slots.writing(1, {"mismatch": identity(1)}),
-        )
         equal_is_one = task.parameters()["answer_one"] == "equal"
         sign = -1 if equal_is_one else 1
         return Network(
@@ -118,8 +122,9 @@ class EqualityConstruction(Construction):
             (
                 Attention((comparing,)),
                 *((self._difference(slots),) if written else self._comparisons(slots)),
-                Attention((averaging,), residual=False),
-                self._at_least(slots, length, exponent) if written else self._at_least_one(slots, length),
+                Attention((uniform_head(slots, "mismatch"),), residual=False),
+                # N · average is the number of mismatches, up to rounding: 0 for none, at least 1/2 for one or more.
+                self._at_least(slots, length, exponent) if written else more_than(slots, "mismatch", length, 0),
             ),
             Readout(
                 slots.reading(1, {"mismatch": identity(1, sign)}),
@@ -158,12 +163,6 @@ class EqualityConstruction(Construction):
         units = [Unit(scaled, 1 - below, (("mismatch", 0, 1),)), Unit(scaled, -below, (("mismatch", 0, -1),))]
         return feed_forward(slots, units, kept=False)
 
-    def _at_least_one(self, slots: Slots, length: int) -> FeedForward:
-        # N · average is the number of mismatches, up to rounding: 0 for none, at least 1/2 for one or more.
-        scaled = (("mismatch", 0, 2 * length),)
-        units = [Unit(scaled, 0, (("mismatch", 0, 1),)), Unit(scaled, -1, (("mismatch", 0, -1),))]
-        return feed_forward(slots, units, kept=False)
-
     def claimed_width(self, task: Task, length: int, code_width: int) -> int:
         """1 + 2b + 2k."""
         del length
@@ -172,7 +171,7 @@ class EqualityConstruction(Construction):
 
 def bits_of(task: Task) -> int:
     """How many bits tell the symbols apart."""
-    return (int(task.parameters()["alphabet"]) - 1).bit_length()
+    return bits_for(int(task.parameters()["alphabet"]))
 
 
 def papers_gain(length: int, exponent: int) -> Fraction:

@@ -10,10 +10,10 @@ because ⟨T(i), T(i)⟩ is exactly 1, where the paper takes 2 ln 3N; thresholds
 
 from dataclasses import dataclass
 
-import numpy
-
-from separatrix.constructions.construction import Construction, Options, exponent_in_words
-from separatrix.constructions.pieces import addresses, feed_forward, step_units, sufficient_gain
+from separatrix.bit_counts import bits_for
+from separatrix.constructions.construction import Construction, Options
+from separatrix.constructions.exponents import exponent_in_words
+from separatrix.constructions.pieces import addresses, binary_rows, feed_forward, step_units, sufficient_gain
 from separatrix.networks import (
     Attention,
     EmbeddingPart,
@@ -24,6 +24,7 @@ from separatrix.networks import (
     Slots,
     TableRows,
     identity,
+    zeros,
 )
 from separatrix.tasks import Task
 
@@ -46,15 +47,15 @@ class IndexLookupConstruction(Construction):
 
     def network(self, task: Task, length: int, options: Options) -> Network:
         alphabet: int = task.parameters()["alphabet"]
-        bits = max(1, (alphabet - 1).bit_length())
+        symbols = binary_rows(alphabet)
+        bits = symbols.shape[1]
         places = addresses(length, options.max_inner, options.family)
         k = places.width
         gain = options.gain if options.gain is not None else sufficient_gain(length + 1, places.max_inner)
         slots = Slots((("symbol", bits), ("asked", k), ("address", k)))
-        binary = numpy.arange(alphabet)[:, None] >> numpy.arange(bits - 1, -1, -1)[None, :] & 1
         end = length + 1
         embedding = (
-            EmbeddingPart("symbol", TableRows(ExactMatrix(binary)), "token", (0, alphabet), (0, length)),
+            EmbeddingPart("symbol", TableRows(ExactMatrix(symbols)), "token", (0, alphabet), (0, length)),
             EmbeddingPart("asked", places.rule, "token", (alphabet, alphabet + length), (length, end)),
             EmbeddingPart("address", places.rule, "position", (0, alphabet + length), (0, length)),
         )
@@ -74,7 +75,7 @@ class IndexLookupConstruction(Construction):
             (Attention((head,), residual=False), feed_forward(slots, units, kept=False)),
             Readout(
                 slots.reading(bits, {"symbol": identity(bits)}),
-                ExactMatrix(numpy.zeros((bits, 1), dtype=numpy.int64)),
+                zeros(bits, 1),
                 "bits",
             ),
             about=f"{self.theorem}, {alphabet} symbols, length {length}",
@@ -83,7 +84,7 @@ class IndexLookupConstruction(Construction):
     def claimed_width(self, task: Task, length: int, code_width: int) -> int:
         """log|Σ| + 2k."""
         del length
-        return max(1, (task.parameters()["alphabet"] - 1).bit_length()) + 2 * code_width
+        return max(1, bits_for(task.parameters()["alphabet"])) + 2 * code_width
 
 
 CONSTRUCTION = IndexLookupConstruction()

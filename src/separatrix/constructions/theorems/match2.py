@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from separatrix.constructions.construction import Construction, Options
+from separatrix.constructions.exponents import least_exponent
 from separatrix.constructions.theorems._dummy import (
     angle_network,
     circle_scale,
     constant,
-    exponent_for,
     reading_rows,
 )
 from separatrix.networks import (
@@ -53,7 +53,7 @@ class PairMatchingByCosines(Construction):
     def default_exponent(self, task: Task, length: int) -> int:
         assert isinstance(task, Matching)
         alpha = int(circle_scale(length, task.modulus_at(length), None).match)
-        return exponent_for(length, max(16 * alpha, 16 * (length + 1)))
+        return least_exponent(length, max(16 * alpha, 16 * (length + 1)))
 
     def network(self, task: Task, length: int, options: Options) -> Network:
         assert isinstance(task, Matching)

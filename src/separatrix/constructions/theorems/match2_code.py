@@ -11,21 +11,19 @@ M² log N and any M; the price is m = k + 1 = O(log M) instead of 3, still O(d_i
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy
-
 from separatrix.constructions.construction import Construction, Options
+from separatrix.constructions.exponents import least_exponent
 from separatrix.constructions.pieces import addresses
 from separatrix.constructions.theorems._dummy import (
     constant,
     every_position,
-    exponent_for,
     ones,
     partners,
     reading_rows,
     rounding,
     scale_of,
 )
-from separatrix.networks import Attention, EmbeddingPart, ExactMatrix, Head, Network, Slots, TableRows, identity
+from separatrix.networks import Attention, EmbeddingPart, Head, Network, Slots, TableRows, identity
 from separatrix.tasks import Task
 from separatrix.tasks.problems._matching import Matching
 
@@ -43,7 +41,7 @@ class PairMatchingByCodes(Construction):
 
     def default_exponent(self, task: Task, length: int) -> int:
         del task
-        return exponent_for(length, max(256, 16 * (length + 1)))
+        return least_exponent(length, max(256, 16 * (length + 1)))
 
     def network(self, task: Task, length: int, options: Options) -> Network:
         assert isinstance(task, Matching)
@@ -77,7 +75,7 @@ def matching_unit(
     numbers, everywhere = (1, modulus + 1), (0, length + 1)
     embedding = (
         EmbeddingPart("number", ones(modulus), "token", numbers, everywhere),
-        EmbeddingPart("dummy", TableRows(ExactMatrix(numpy.array([[1]]))), "token", (0, 1), everywhere),
+        EmbeddingPart("dummy", TableRows(identity(1)), "token", (0, 1), everywhere),
         EmbeddingPart("asked", codes.rule, "token", numbers, everywhere, indices=partners(modulus)),
         EmbeddingPart("key", codes.rule, "token", numbers, everywhere),
     )

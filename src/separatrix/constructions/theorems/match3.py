@@ -20,12 +20,12 @@ from fractions import Fraction
 import numpy
 
 from separatrix.constructions.construction import Construction, Options
+from separatrix.constructions.exponents import least_exponent
 from separatrix.constructions.theorems._dummy import (
     Scale,
     angle_network,
     circle_scale,
     constant,
-    exponent_for,
     reading_rows,
 )
 from separatrix.networks import (
@@ -60,7 +60,7 @@ class TripleMatching(Construction):
     def default_exponent(self, task: Task, length: int) -> int:
         assert isinstance(task, Matching)
         alpha = int(self._scores(task, length, None).match)
-        return exponent_for(length, max(32 * alpha, 16 * (length + 1) ** 2))
+        return least_exponent(length, max(32 * alpha, 16 * (length + 1) ** 2))
 
     def _scores(self, task: Matching, length: int, gain: Fraction | None) -> Scale:
         """The scores, with α a multiple of 3 so that 4/3 · α is a whole number."""

@@ -32,6 +32,7 @@ from separatrix.networks import (
     Slots,
     TableRows,
     identity,
+    zeros,
 )
 from separatrix.networks.decoding import is_prime
 from separatrix.tasks import Task
@@ -85,7 +86,7 @@ class TripleMatchingByHeads(Construction):
         for _ in range(length - 1):
             powers.append(powers[-1] * residues[:, 0] % prime)
         numbers, everywhere = (1, modulus + 1), (0, positions)
-        nothing = ExactMatrix(numpy.zeros((1, slots.width), dtype=numpy.int64))
+        nothing = zeros(1, slots.width)
         heads: list[Head] = []
         for place in range(length):
             unit = numpy.zeros((1, length), dtype=numpy.int64)
@@ -112,7 +113,7 @@ class TripleMatchingByHeads(Construction):
             (Attention(tuple(heads)),),
             Readout(
                 ExactMatrix(read),
-                ExactMatrix(numpy.zeros((1 + length, 1), dtype=numpy.int64)),
+                zeros(1 + length, 1),
                 "power-sums",
                 "every",
                 PowerSums(modulus, prime),

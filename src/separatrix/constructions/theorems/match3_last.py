@@ -15,14 +15,13 @@ Deviation (E10): sign codes instead of cosines, as in ``match2-code``.
 
 from dataclasses import dataclass
 
-import numpy
-
 from separatrix.constructions.construction import Construction, Options
-from separatrix.constructions.pieces import Unit, feed_forward, step_units
-from separatrix.constructions.theorems._dummy import exponent_for, ones
+from separatrix.constructions.exponents import least_exponent
+from separatrix.constructions.pieces import feed_forward, more_than, step_units, uniform_head
+from separatrix.constructions.theorems._dummy import ones
 from separatrix.constructions.theorems.match2_code import matching_unit
 from separatrix.errors import SeparatrixError
-from separatrix.networks import Attention, EmbeddingPart, ExactMatrix, Head, Network, Readout, identity
+from separatrix.networks import Attention, EmbeddingPart, Network, Readout, identity, zeros
 from separatrix.tasks import Task
 from separatrix.tasks.problems.match3_last import Match3Last
 
@@ -44,7 +43,7 @@ class TripleMatchingAtTheEnd(Construction):
 
     def default_exponent(self, task: Task, length: int) -> int:
         del task
-        return exponent_for(length, max(256, 16 * (length + 1)))
+        return least_exponent(length, max(256, 16 * (length + 1)))
 
     def network(self, task: Task, length: int, options: Options) -> Network:
         assert isinstance(task, Match3Last)
@@ -57,17 +56,8 @@ class TripleMatchingAtTheEnd(Construction):
         slots, embedding, unit = matching_unit(modulus, length, options, found="found", extra=extra)
         counted = (1, length + 1 if options.variant == "original" else length)
         tokens = (0, modulus + 1)
-        averaging = Head(
-            query=ExactMatrix(numpy.zeros((1, slots.width), dtype=numpy.int64)),
-            key=ExactMatrix(numpy.zeros((1, slots.width), dtype=numpy.int64)),
-            value=slots.reading(1, {"match": identity(1)}),
-            output=slots.writing(1, {"match": identity(1)}),
-        )
         # step(found + counted - 1): the step of what was found where it counts, 0 elsewhere.
         gate = step_units([("found", 0, 1), ("counted", 0, 1)], -1, ("match", 0))
-        # (N + 1) · average is the number of matches, up to rounding: 0 for none, at least 1/2 for one or more.
-        scaled = (("match", 0, 2 * (length + 1)),)
-        at_least_one = [Unit(scaled, 0, (("match", 0, 1),)), Unit(scaled, -1, (("match", 0, -1),))]
         return Network(
             slots,
             task.vocabulary(length).size,
@@ -76,10 +66,10 @@ class TripleMatchingAtTheEnd(Construction):
             (
                 Attention((unit,)),
                 feed_forward(slots, gate),
-                Attention((averaging,), residual=False),
-                feed_forward(slots, at_least_one, kept=False),
+                Attention((uniform_head(slots, "match"),), residual=False),
+                more_than(slots, "match", length + 1, 0),
             ),
-            Readout(slots.reading(1, {"match": identity(1)}), ExactMatrix(numpy.array([[0]])), "bits"),
+            Readout(slots.reading(1, {"match": identity(1)}), zeros(1, 1), "bits"),
             about=f"{self.theorem} ({options.variant}), modulus {modulus}, length {length}",
         )
 

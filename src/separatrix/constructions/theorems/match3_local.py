@@ -19,9 +19,11 @@ from dataclasses import dataclass
 
 import numpy
 
+from separatrix.bit_counts import bits_for
 from separatrix.constructions.construction import Construction, Options
+from separatrix.constructions.exponents import least_exponent
 from separatrix.constructions.pieces import Unit, feed_forward, step_units
-from separatrix.constructions.theorems._averaging import SetCodes, least_exponent, set_codes, set_gain
+from separatrix.constructions.theorems._averaging import SetCodes, set_codes, set_gain
 from separatrix.errors import SeparatrixError
 from separatrix.networks import (
     Attention,
@@ -36,6 +38,7 @@ from separatrix.networks import (
     TableRows,
     WindowSets,
     identity,
+    zeros,
 )
 from separatrix.tasks import Task
 from separatrix.tasks.problems.match3_local import Match3Local
@@ -77,7 +80,7 @@ class LocalTripleMatching(Construction):
         """Modulus, bits and q at this length."""
         assert isinstance(task, Match3Local)
         modulus = task.modulus_at(length)
-        return Sizes(modulus, max(1, (modulus - 1).bit_length()), min(2 * task.window + 1, length))
+        return Sizes(modulus, max(1, bits_for(modulus)), min(2 * task.window + 1, length))
 
     def default_exponent(self, task: Task, length: int) -> int:
         """What a unit of the search may add up is below 12M, and 24M with its weight of 2."""
@@ -130,7 +133,7 @@ class LocalTripleMatching(Construction):
             # The residual adds a position's own bits to its own block once more, which the threshold takes back.
             (_placing(slots, sizes), Attention((head,)), _restoring(slots, sizes), _searching(slots, sizes)),
             Readout(
-                slots.reading(1, {"found": identity(1)}), ExactMatrix(numpy.zeros((1, 1), dtype=numpy.int64)), "bits",
+                slots.reading(1, {"found": identity(1)}), zeros(1, 1), "bits",
                 "every",
             ),
             about=f"{self.theorem}, window {task.window}, modulus {size}, length {length}",

@@ -12,6 +12,8 @@ from typing import Literal
 
 import numpy
 
+from separatrix.bit_counts import bits_for
+from separatrix.constructions.pieces import binary_rows
 from separatrix.constructions.theorems._content_recall import ContentRecallConstruction, Contents
 from separatrix.networks import EmbeddingPart, ExactMatrix, SignRows, TableRows
 from separatrix.tasks import Task
@@ -32,13 +34,12 @@ class RecallConstruction(ContentRecallConstruction):
     def contents(self, task: Task, length: int, gap: Fraction) -> Contents:
         assert isinstance(task, Recall)
         keys, labels, positions = task.key_symbols(length), task.labels, task.positions(length)
-        d, bits = max(1, (keys - 1).bit_length()), max(1, (labels - 1).bit_length())
+        d, written = max(1, bits_for(keys)), binary_rows(labels)
         everywhere = (0, positions)
-        binary = numpy.arange(labels)[:, None] >> numpy.arange(bits - 1, -1, -1)[None, :] & 1
         kinds = numpy.repeat(numpy.array([0, 1]), [keys, labels])
         parts = (
             EmbeddingPart("point", SignRows(numpy.eye(d, dtype=numpy.uint8)), "token", (0, keys), everywhere),
-            EmbeddingPart("label", TableRows(ExactMatrix(binary)), "token", (keys, keys + labels), everywhere),
+            EmbeddingPart("label", TableRows(ExactMatrix(written)), "token", (keys, keys + labels), everywhere),
             EmbeddingPart(
                 "kind",
                 TableRows(ExactMatrix(numpy.array([[1], [-1]]))),
@@ -47,7 +48,7 @@ class RecallConstruction(ContentRecallConstruction):
         )  # fmt: skip
         # A match is ahead by 2 of another key and by d' of a label.
         scale = gap / min(2, d)
-        return Contents(d, bits, scale, Fraction(0), scale * d + 1, parts, self.at)
+        return Contents(d, written.shape[1], scale, Fraction(0), scale * d + 1, parts, self.at)
 
 
 CONSTRUCTION = RecallConstruction()

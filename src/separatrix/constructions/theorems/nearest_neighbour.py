@@ -18,12 +18,10 @@ import numpy
 
 from separatrix.constructions.theorems._content_recall import ContentRecallConstruction, Contents
 from separatrix.errors import SeparatrixError
-from separatrix.networks import EmbeddingPart, ExactMatrix, FeaturePart, TableRows
+from separatrix.networks import EmbeddingPart, ExactMatrix, FeaturePart, TableRows, identity
 from separatrix.tasks import Task
+from separatrix.tasks.problems._points import GRID
 from separatrix.tasks.problems.nearest_neighbour import NearestNeighbour
-
-GRID = 1 << 20
-"""The unit in which the task gives the coordinates of points on the sphere."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +59,7 @@ class NearestNeighbourConstruction(ContentRecallConstruction):
         )
         ones = EmbeddingPart(
             "kind",
-            TableRows(ExactMatrix(numpy.array([[1]]))),
+            TableRows(identity(1)),
             "position",
             (0, task.vocabulary(length).size),
             (0, positions),

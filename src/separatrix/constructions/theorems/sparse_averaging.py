@@ -24,7 +24,8 @@ from fractions import Fraction
 import numpy
 
 from separatrix.constructions.construction import Construction, Options
-from separatrix.constructions.theorems._averaging import SetCodes, least_exponent, set_codes, set_gain
+from separatrix.constructions.exponents import least_exponent
+from separatrix.constructions.theorems._averaging import SetCodes, set_codes, set_gain
 from separatrix.networks import (
     Attention,
     CellSets,
@@ -37,6 +38,7 @@ from separatrix.networks import (
     Readout,
     Slots,
     identity,
+    zeros,
 )
 from separatrix.tasks import Task
 from separatrix.tasks.problems.sparse_averaging import SparseAveraging
@@ -95,7 +97,7 @@ class SparseAveragingConstruction(Construction):
             (Attention((head,), residual=False),),
             Readout(
                 slots.reading(d, {"value": identity(d, q)}),
-                ExactMatrix(numpy.zeros((d, 1), dtype=numpy.int64)),
+                zeros(d, 1),
                 "round",
                 "every",
             ),

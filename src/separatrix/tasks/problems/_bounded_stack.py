@@ -19,6 +19,7 @@ costs an order of magnitude more than the arithmetic.
 
 from typing import Any
 
+from separatrix.bit_counts import bits_for
 from separatrix.tasks.arrays import Array, namespace_of, small_integers
 
 
@@ -133,7 +134,7 @@ def types_match(types: Array, closes: Array, after: Array, kinds: int, depth: in
     exactly when it is in range. Levels are taken in groups that fit the integer type.
     """
     xp = namespace_of(types)
-    bits = max(1, (kinds - 1).bit_length())
+    bits = max(1, bits_for(kinds))
     wide = xp.int32 if bits * depth <= 30 else xp.int64
     together = max(1, (30 if wide == xp.int32 else 62) // bits)
     signed = xp.astype(types * (1 - closes * 2), wide)

@@ -34,7 +34,7 @@ def asked_at_the_end(inputs: Array, answers: Array) -> Examples:
     return Examples(inputs, targets, read)
 
 
-def split_in_halves(problem: str, first: int, positions: int, note: str) -> CommunicationSplit:
+def split_at(problem: str, first: int, positions: int, note: str) -> CommunicationSplit:
     """Alice holds the first ``first`` positions, Bob the rest; both may speak."""
     return CommunicationSplit(
         problem=problem,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from separatrix.tasks.arrays import Array, columns, full_like, integers, namespace_of, random_order, take_rows
 from separatrix.tasks.draws import Draws
-from separatrix.tasks.problems._decision import split_in_halves
+from separatrix.tasks.problems._decision import split_at
 from separatrix.tasks.problems._rows import LARGEST_LISTING, check_listing, contained_in_rows, slices
 from separatrix.tasks.space import Space, cells, constant
 from separatrix.tasks.task import Answers, CommunicationSplit, Row, Split, Task, require
@@ -85,8 +85,8 @@ class Matching(Task):
         self.check_length(length)
         return self.modulus_at(length) ** length
 
-    def small_enough(self, length: int) -> bool:
-        return super().small_enough(length) and self.modulus_at(length) <= LARGEST_LISTING
+    def listable(self, length: int) -> bool:
+        return super().listable(length) and self.modulus_at(length) <= LARGEST_LISTING
 
     def admissible(self, inputs: Array, length: int) -> Array:
         xp = namespace_of(inputs)
@@ -187,10 +187,12 @@ def triple_matches(residues: Array, modulus: int) -> Array:
 
 def first_triple(residues: Sequence[int], place: int, modulus: int, partners: range) -> tuple[int, int] | None:
     """The first j ≤ k among ``partners`` with z_place + z_j + z_k ≡ 0, or None."""
+    present = set(residues[partners.start : partners.stop])
     for second in partners:
-        for third in range(second, partners.stop):
-            if (residues[place] + residues[second] + residues[third]) % modulus == 0:
-                return second, third
+        wanted = -(residues[place] + residues[second]) % modulus
+        # Most often it is nowhere, which is known at once.
+        if wanted in present and wanted in residues[second : partners.stop]:
+            return second, residues.index(wanted, second)
     return None
 
 
@@ -205,4 +207,4 @@ def disjointness_split(length: int) -> CommunicationSplit:
         f"Alice holds z_1 … z_{bits}, Bob the rest; z_{length} is known to both. The slides' encoding needs "
         "the query index excluded, or another constant there, because (N,N,N) always matches (E15)"
     )
-    return split_in_halves("DISJ", bits + 1, length + 1, note)
+    return split_at("DISJ", bits + 1, length + 1, note)

@@ -75,8 +75,8 @@ class Recall(Task):
         targets[:, end:] = look_up(inputs[:, 0:end:2], inputs[:, 1:end:2] - keys, inputs[:, end:], keys)
         return targets, read
 
-    def small_enough(self, length: int) -> bool:
-        return super().small_enough(length) and self.listed(length) <= LARGEST_LISTING
+    def listable(self, length: int) -> bool:
+        return super().listable(length) and self.listed(length) <= LARGEST_LISTING
 
     def listed(self, length: int) -> int:
         """How many choices of keys the space lists, over all places."""

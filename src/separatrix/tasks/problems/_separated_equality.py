@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from separatrix.tasks.arrays import Array, columns, integers, namespace_of
 from separatrix.tasks.draws import Draws
-from separatrix.tasks.problems._decision import split_in_halves
+from separatrix.tasks.problems._decision import split_at
 from separatrix.tasks.problems._halves import draw_halves, half_lengths, halves_of, lay_out
 from separatrix.tasks.space import Space, cells, constant
 from separatrix.tasks.task import Answers, CommunicationSplit, Row, Split, Task, check_alphabet
@@ -78,7 +78,7 @@ class SeparatedEquality(Task):
 
     def communication(self, length: int) -> CommunicationSplit:
         note = "Alice holds the first half and [SEP], Bob the second half (BHBK24 Fact 2)"
-        return split_in_halves("EQ", length // 2 + 1, length + 1, note)
+        return split_at("EQ", length // 2 + 1, length + 1, note)
 
     @property
     def joiner(self) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from separatrix.tasks.arrays import Array, namespace_of
+from separatrix.tasks.problems._decision import split_at
 from separatrix.tasks.problems._graphs import CycleTask
 from separatrix.tasks.task import CommunicationSplit
 
@@ -54,16 +55,13 @@ class Directed3Cycle(CycleTask):
 
     def communication(self, length: int) -> CommunicationSplit:
         third = length // 3
-        return CommunicationSplit(
-            problem="DISJ",
-            alice=tuple(range(third)),
-            bob=tuple(range(third, length)),
-            one_way=False,
-            note="the slides state LHm = Ω̃(N) for graph Transformers without the reduction; this one serves: with "
+        note = (
+            "the slides state LHm = Ω̃(N) for graph Transformers without the reduction; this one serves: with "
             f"n = ⌊N/3⌋ = {third}, Alice's rows say s → n+t for her bit (s,t), Bob's rows n+t → 2n+s for his bit "
             "(s,t), and 2n+s → s is always an edge: vertex s is on a cycle exactly when some t has both bits, so "
-            "that the outputs decide DISJ on n² bits",
+            "that the outputs decide DISJ on n² bits"
         )
+        return split_at("DISJ", third, length, note)
 
 
 TASK = Directed3Cycle()

@@ -13,7 +13,7 @@ from typing import Literal
 
 from separatrix.tasks.arrays import Array, columns, integers, namespace_of
 from separatrix.tasks.draws import Draws
-from separatrix.tasks.problems._decision import Decision, split_in_halves
+from separatrix.tasks.problems._decision import Decision, split_at
 from separatrix.tasks.problems._halves import draw_halves
 from separatrix.tasks.space import Space, cells
 from separatrix.tasks.task import Answers, CommunicationSplit, Row, Split, require
@@ -86,7 +86,7 @@ class Disjointness(Decision):
         return Space(cells((0, 1), length))
 
     def communication(self, length: int) -> CommunicationSplit:
-        return split_in_halves("DISJ", length // 2, length, "Alice holds a, Bob holds b (BHBK24 Fact 1)")
+        return split_at("DISJ", length // 2, length, "Alice holds a, Bob holds b (BHBK24 Fact 1)")
 
     def picture(self, row: Row, length: int) -> str:
         words = self.vocabulary(length).texts(row)

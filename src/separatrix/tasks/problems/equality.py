@@ -13,12 +13,12 @@ from typing import Literal
 
 from separatrix.tasks.arrays import Array, integers, namespace_of, random_order
 from separatrix.tasks.draws import Draws
-from separatrix.tasks.problems._decision import Decision, split_in_halves
+from separatrix.tasks.problems._decision import Decision, split_at
 from separatrix.tasks.problems._halves import draw_halves
 from separatrix.tasks.problems._rows import whole_numbers
 from separatrix.tasks.space import Space, cells
 from separatrix.tasks.task import Answers, CommunicationSplit, Row, Split, check_alphabet, require
-from separatrix.tasks.vocabulary import Symbols, Vocabulary, letters
+from separatrix.tasks.vocabulary import BASE64, Vocabulary, alphabet_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,9 +72,7 @@ class Equality(Decision):
 
     def vocabulary(self, length: int) -> Vocabulary:
         del length
-        return Vocabulary(
-            (Symbols("bits", 2, texts="01") if self.alphabet == 2 else letters("symbols", self.alphabet),)
-        )
+        return Vocabulary((alphabet_of(self.alphabet),))
 
     def layout(self, length: int) -> str:
         if self.alice is not None:
@@ -123,7 +121,7 @@ class Equality(Decision):
     def communication(self, length: int) -> CommunicationSplit:
         note = "each party holds one half (BHBK24 Fact 2, Theorems 11 and 12)"
         if self.alice is None:
-            return split_in_halves("EQ", length // 2, length, note)
+            return split_at("EQ", length // 2, length, note)
         first, second = self.halves(length)
         return CommunicationSplit("EQ", tuple(first), tuple(second), one_way=False, note=f"{note}; Lemma 5")
 
@@ -136,7 +134,7 @@ class Equality(Decision):
     @property
     def joiner(self) -> str:
         """Single characters need nothing between them."""
-        return "" if self.alphabet <= 64 else " "
+        return "" if self.alphabet <= len(BASE64) else " "
 
 
 TASK = Equality()

@@ -12,7 +12,7 @@ from separatrix.tasks.arrays import Array, columns, first_true, integers, namesp
 from separatrix.tasks.draws import Draws
 from separatrix.tasks.space import Space, cells
 from separatrix.tasks.task import Answer, Answers, CommunicationSplit, Row, Split, Task, check_alphabet
-from separatrix.tasks.vocabulary import Symbols, Vocabulary, letters
+from separatrix.tasks.vocabulary import Symbols, Vocabulary, alphabet_of
 
 SHORTEST_TRAINING_LENGTH = 10
 
@@ -33,7 +33,7 @@ class IndexLookup(Task):
     def vocabulary(self, length: int) -> Vocabulary:
         return Vocabulary(
             (
-                Symbols("bits", 2, texts="01") if self.alphabet == 2 else letters("symbols", self.alphabet),
+                alphabet_of(self.alphabet),
                 Symbols("positions", length, prefix="@", first=1),
                 Symbols("padding", 1, texts="·"),
             )
@@ -94,7 +94,7 @@ class IndexLookup(Task):
         position: int = row[-1] - self.alphabet
         before = sum(len(word) + 1 for word in words[:position])
         marker = "^" * len(words[position])
-        return f"{' '.join(words)}\n{' ' * before}{marker} symbol {position + 1} is {words[position]}"
+        return f"{' '.join(words)}\n{' ' * before}{marker}\nsymbol {position + 1} is {words[position]}"
 
 
 TASK = IndexLookup()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from separatrix.tasks.arrays import Array
 from separatrix.tasks.draws import Draws
-from separatrix.tasks.problems._decision import split_in_halves
+from separatrix.tasks.problems._decision import split_at
 from separatrix.tasks.problems._matching import GroupedMatching, pair_matches, shuffled
 from separatrix.tasks.task import CommunicationSplit
 
@@ -40,7 +40,7 @@ class Match2(GroupedMatching):
             "the papers carry no lower bound for pair matching: one self-attention unit of width O(d_in) "
             "solves it (SHT23); the split into halves is only a convention"
         )
-        return split_in_halves("none", length // 2 + 1, length + 1, note)
+        return split_at("none", length // 2 + 1, length + 1, note)
 
 
 TASK = Match2()

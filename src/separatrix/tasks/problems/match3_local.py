@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from separatrix.tasks.arrays import Array, columns, full_like, integers, namespace_of
 from separatrix.tasks.draws import Draws
-from separatrix.tasks.problems._decision import split_in_halves
+from separatrix.tasks.problems._decision import split_at
 from separatrix.tasks.problems._matching import GroupedMatching, first_triple, triple_matches
 from separatrix.tasks.task import CommunicationSplit, check_alphabet
 
@@ -76,7 +76,7 @@ class Match3Local(GroupedMatching):
             "the papers carry no lower bound: local triple matching reduces to sparse averaging with "
             "q = O(T) (SHT23); the split into halves is only a convention"
         )
-        return split_in_halves("none", length // 2 + 1, length + 1, note)
+        return split_at("none", length // 2 + 1, length + 1, note)
 
 
 TASK = Match3Local()

@@ -13,6 +13,7 @@ uniform, those of the second half too. Inputs whose margin is too small are draw
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import mul
 from typing import Literal
 
 from separatrix.errors import SeparatrixError
@@ -173,8 +174,8 @@ class NearestNeighbour(Task):
         )
         return Space(cells((-1, 1), length * self.dimension) + cells(range(self.labels), length - 1))
 
-    def small_enough(self, length: int) -> bool:
-        return self.points == "hypercube" and super().small_enough(length)
+    def listable(self, length: int) -> bool:
+        return self.points == "hypercube" and super().listable(length)
 
     def assemble(self, values: Array, length: int) -> Array:
         xp = namespace_of(values)
@@ -243,7 +244,7 @@ class NearestNeighbour(Task):
 
 
 def _inner_product(first: Row, second: Row) -> int:
-    return sum(a * b for a, b in zip(first, second, strict=True))
+    return sum(map(mul, first, second))
 
 
 TASK = NearestNeighbour()

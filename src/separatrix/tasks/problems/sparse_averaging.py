@@ -119,8 +119,8 @@ class SparseAveraging(Task):
         self.check_length(length)
         return (math.comb(length, self.sparsity) * len(ball(self.dimension, self.resolution))) ** length
 
-    def small_enough(self, length: int) -> bool:
-        return super().small_enough(length) and math.comb(length, self.sparsity) <= LARGEST_LISTING
+    def listable(self, length: int) -> bool:
+        return super().listable(length) and math.comb(length, self.sparsity) <= LARGEST_LISTING
 
     def assemble(self, values: Array, length: int) -> Array:
         xp = namespace_of(values)

@@ -4,8 +4,8 @@ BHBK24 Appendix F.3: f(x) = I[Σ_j g_j(x) > b] with every g_j depending on at mo
 bits is constantly 0. Disjointness, inequality, k-DNF, k-CNF and majority are instances. As in the proof of Theorem
 13 the input starts with [BOS]. F.3 writes V(x_i) = g_{I_1}; g_{I_i} is meant.
 
-Which function is asked is fixed by the parameters: ``instance``, ``sparsity`` k, ``features`` (None: as many as make
-a uniform input true about half the time, at most N) and ``function_seed``. Inputs are uniform bits, except for
+Which function is asked is fixed by the parameters: ``instance``, ``sparsity`` k, ``features_used`` (None: as many as
+make a uniform input true about half the time, at most N) and ``function_seed``. Inputs are uniform bits, except for
 disjointness and inequality, where uniform bits would almost always give the same answer.
 """
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from separatrix.tasks.arrays import Array, columns, distinct_integers, full_like, integers, namespace_of
 from separatrix.tasks.draws import Draws
-from separatrix.tasks.problems._decision import Decision, split_in_halves
+from separatrix.tasks.problems._decision import Decision, split_at
 from separatrix.tasks.problems.disjointness import barely_intersecting_halves
 from separatrix.tasks.space import Space, cells, constant
 from separatrix.tasks.task import Answers, CommunicationSplit, Row, Split, require
@@ -176,7 +176,7 @@ class SparseThreshold(Decision):
             if problem != "none"
             else "the class contains DISJ and EQ, so no bound holds for each member alone (BHBK24 F.3)"
         )
-        return split_in_halves(problem, half + 1, length + 1, note)
+        return split_at(problem, half + 1, length + 1, note)
 
     def picture(self, row: Row, length: int) -> str:
         function = self.function(length)

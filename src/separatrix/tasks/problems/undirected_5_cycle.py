@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from separatrix.tasks.arrays import Array, namespace_of
+from separatrix.tasks.problems._decision import split_at
 from separatrix.tasks.problems._graphs import CycleTask
 from separatrix.tasks.task import CommunicationSplit
 
@@ -82,15 +83,11 @@ class Undirected5Cycle(CycleTask):
         return None
 
     def communication(self, length: int) -> CommunicationSplit:
-        half = length // 2
-        return CommunicationSplit(
-            problem="none",
-            alice=tuple(range(half)),
-            bob=tuple(range(half, length)),
-            one_way=False,
-            note="the slides define the problem and state a bound for directed 3-cycles only; the split into halves "
-            "of the rows is only a convention",
+        note = (
+            "the slides define the problem and state a bound for directed 3-cycles only; the split into halves "
+            "of the rows is only a convention"
         )
+        return split_at("none", length // 2, length, note)
 
 
 TASK = Undirected5Cycle()

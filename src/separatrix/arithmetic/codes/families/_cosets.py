@@ -82,12 +82,11 @@ def linear_rows(degree: int, cubes: int) -> UInt8Array:
     """
     field = BinaryField(degree)
     powers = field.powers(field.order)
-    mask = np.uint64(field.trace_mask())
     doubled = [(ring_powers(degree) & 1).astype(np.uint8)]
     for exponent in (1 + (1 << j) for j in range(1, cubes + 1)):
         arguments = powers[np.arange(field.order) * exponent % field.order]
         for place in range(degree):
-            traces = (np.bitwise_count(field.scale(arguments, 1 << place) & mask) & 1).astype(np.uint8)
+            traces = field.traces(field.scale(arguments, 1 << place))
             doubled.append(np.append(traces, np.uint8(0))[None, :])
     half = np.concatenate(doubled)
     second = np.repeat(np.array([0, 1], dtype=np.uint8), 1 << degree)

@@ -19,13 +19,12 @@ import numpy as np
 
 from separatrix.arithmetic.codes.families._random_bits import random_words
 from separatrix.arithmetic.codes.family import CodeFamily, Proposal, integer
-from separatrix.arithmetic.codes.sign_code import Indices, Parameters, SignCode, UInt8Array
+from separatrix.arithmetic.codes.sign_code import QUARTER, Indices, Parameters, SignCode, UInt8Array
 from separatrix.arithmetic.codes.weights import pairwise_distances, unpack_words
 from separatrix.errors import SeparatrixError
 
 LARGEST_COUNT = 1 << 14
 LARGEST_WIDTH = 1 << 16
-QUARTER = Fraction(1, 4)
 
 # Count, width, seed at max_inner 1/4, one-sided, from smallest_draw over a few seeds.
 FOUND: tuple[tuple[int, int, int], ...] = (

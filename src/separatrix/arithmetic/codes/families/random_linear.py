@@ -15,12 +15,11 @@ import numpy as np
 from separatrix.arithmetic.codes.families._random_bits import random_words
 from separatrix.arithmetic.codes.family import CodeFamily, Proposal, integer
 from separatrix.arithmetic.codes.linear import LinearRule
-from separatrix.arithmetic.codes.sign_code import Parameters, SignCode
+from separatrix.arithmetic.codes.sign_code import QUARTER, Parameters, SignCode
 from separatrix.arithmetic.codes.weights import LARGEST_DIMENSION, linear_distances
 from separatrix.bit_counts import bits_for
 
 LARGEST_WIDTH = 1 << 14
-QUARTER = Fraction(1, 4)
 
 # Dimension, width, seed at max_inner 1/4, one-sided, from smallest_linear_draw.
 FOUND: tuple[tuple[int, int, int], ...] = (

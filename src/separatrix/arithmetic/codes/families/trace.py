@@ -73,19 +73,17 @@ class TraceCodes(LinearFamily):
         degree = integer(parameters, "degree", 2, LARGEST_DEGREE)
         field = BinaryField(degree)
         powers = field.powers(field.order)
-        mask = np.uint64(field.trace_mask())
         rows: list[int] = [(1 << field.size) - 1]
         for exponent in integers(parameters, "exponents", 1, field.order - 1):
             arguments = powers[np.arange(field.order) * exponent % field.order]
-            coefficients = [_parities(field.scale(arguments, 1 << place) & mask) << 1 for place in range(degree)]
+            coefficients = [_as_row(field.traces(field.scale(arguments, 1 << place))) << 1 for place in range(degree)]
             # An exponent in a short coset takes coefficients from a subfield: the other rows repeat those.
             rows.extend(independent_rows(coefficients))
         return without_constant(rows, field.size, parameters)
 
 
-def _parities(values: NDArray[np.uint64]) -> int:
-    """The parity of every value, as one integer whose bit p belongs to value p."""
-    bits = (np.bitwise_count(values) & 1).astype(np.uint8)
+def _as_row(bits: NDArray[np.uint8]) -> int:
+    """Bits as one integer whose bit p is the p-th of them."""
     return int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
 
 

@@ -1,4 +1,4 @@
-// The map of one head, and the weights of one query.
+// The map of one head, and the weights of one query. Positions are counted from 0 inside and from 1 where they are shown.
 
 import { fill, get, h, number } from "./dom.js";
 import { bytes, draw, mark, placeOf, valueAt } from "./map.js";
@@ -23,9 +23,9 @@ export function setUp() {
     const { map, kind } = look.attention;
     const [row, column] = placeOf(canvas, map, event);
     const value = number(valueAt(map, data, row, column));
-    const first = row * map.block;
-    const second = column * map.block;
-    canvas.title = kind === "state" ? `number ${row} after position ${second}: about ${value}`
+    const first = row * map.block + 1;
+    const second = column * map.block + 1;
+    canvas.title = kind === "state" ? `number ${row + 1} after position ${second}: about ${value}`
       : kind === "pairs" ? `pair (${first}, ${second}): about ${value}` : `position ${first} looks at ${second}: about ${value}`;
   });
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
@@ -49,8 +49,8 @@ export function heard(found) {
   const symbols = found.input.symbols;
   get("position").max = symbols.length - 1;
   get("position").value = found.position;
-  get("position").setAttribute("aria-valuetext", `position ${found.position}, symbol ${symbols[found.position]}`);
-  get("position-value").textContent = `${found.position} · ${symbols[found.position]}`;
+  get("position").setAttribute("aria-valuetext", `position ${found.position + 1}, symbol ${symbols[found.position]}`);
+  get("position-value").textContent = `${found.position + 1} · ${symbols[found.position]}`;
   redraw();
   mark(get("map-marker"), map, kind === "pairs" ? null : found.position, kind === "state");
   get("map-caption").textContent = caption(found);
@@ -62,7 +62,7 @@ function caption(found) {
   const { kind, layers, layer, map } = found.attention;
   const blocks = map.block > 1 ? ` Each point is the largest of ${map.block} × ${map.block} weights.` : "";
   if (kind === "state") return "This network is recurrent and has no attention: the numbers of its state (down) after each position (across).";
-  if (kind === "pairs") return `Weights that position ${found.position} gives to pairs: first element down, second across.${found.attention.dummy === null ? "" : ` The dummy pair has ${number(found.attention.dummy)}.`}`;
+  if (kind === "pairs") return `Weights that position ${found.position + 1} gives to pairs: first element down, second across.${found.attention.dummy === null ? "" : ` The dummy pair has ${number(found.attention.dummy)}.`}`;
   const { scoring, mask } = layers[layer];
   return `Layer ${layer + 1}, ${scoring} attention${mask === "none" ? "" : `, ${mask} mask`}: position that looks (down), position looked at (across); a stronger colour is more weight.${blocks} Click a row to choose it.`;
 }
@@ -74,12 +74,12 @@ function showWeights(found) {
     get("weights").replaceChildren();
     return;
   }
-  get("weights-heading").textContent = `Where position ${found.position} (${found.input.symbols[found.position]}) looks`;
+  get("weights-heading").textContent = `Where position ${found.position + 1} (${found.input.symbols[found.position]}) looks`;
   const most = Math.max(...top.map((each) => Math.abs(each.weight)), 1e-12);
   const rows = top.map((each) => {
     const bar = h("span", { class: "bar", "aria-hidden": "true" });
     bar.style.width = `${(100 * Math.abs(each.weight)) / most}%`;
-    const keys = each.keys.map((key) => `${key}\u00a0·\u00a0${found.input.symbols[key]}`).join(" and ");
+    const keys = each.keys.map((key) => `${key + 1}\u00a0·\u00a0${found.input.symbols[key]}`).join(" and ");
     return h("tr", {}, h("td", {}, keys), h("td", { class: "number" }, number(each.weight)), h("td", {}, bar));
   });
   get("weights").replaceChildren(h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, kind === "pairs" ? "pair" : "position"), h("th", { scope: "col", class: "number" }, "weight"), h("th", { scope: "col" }, "share"))), h("tbody", {}, ...rows)));

@@ -124,6 +124,9 @@ export function heard(look) {
   showOwn(look.size.precision_bits);
   if (!typing) get("text").value = look.input.text;
   get("layout").textContent = look.layout;
+  const chosen = Object.entries(look.chosen).map(([name, value]) => `${name} ${value}`).join(", ");
+  get("chosen").textContent = chosen && `Chosen here: ${chosen}. The task’s own N² takes numbers or tables so large that nothing is decided at this length; set it below.`;
+  get("chosen").hidden = chosen === "";
   get("typed").textContent = look.input.promised ? "" : "This input breaks the promise of the task: the claim says nothing about it.";
 }
 

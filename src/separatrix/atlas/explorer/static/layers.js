@@ -33,7 +33,7 @@ export function heard(found) {
   const read = new Set(found.answers.map((each) => each.position));
   get("symbols").replaceChildren(...found.input.symbols.map((symbol, place) => h("button", {
     type: "button", "data-position": place, "aria-pressed": place === found.position, class: read.has(place) ? "read" : null,
-    title: `position ${place}: ${symbol}${read.has(place) ? ", read" : ""}`, "aria-label": `position ${place}: ${symbol}`,
+    title: `position ${place + 1}: ${symbol}${read.has(place) ? ", read" : ""}`, "aria-label": `position ${place + 1}: ${symbol}`,
   }, symbol)));
   // Keep the keyboard where it was.
   if (focused) get("symbols").querySelector(`[data-position="${focused}"]`)?.focus();
@@ -71,7 +71,7 @@ function showStages() {
 
 function told(stage) {
   const symbol = look.input.symbols[look.position];
-  if (stage.kind === "embedding") return `the symbol ${symbol} at position ${look.position} becomes numbers`;
+  if (stage.kind === "embedding") return `the symbol ${symbol} at position ${look.position + 1} becomes numbers`;
   if (stage.kind === "attention") return `${stage.title}: the position gathers values from where it looks`;
   if (stage.kind === "feed-forward") return `${stage.title}: ReLU units at this position alone`;
   if (stage.kind === "state") return "the state after this position";
@@ -80,7 +80,7 @@ function told(stage) {
 
 function showAnswers() {
   const rows = look.answers.slice(0, 200).map((each) => h("tr", {},
-    h("td", { class: "number" }, String(each.position)), h("td", {}, look.input.symbols[each.position]), h("td", {}, each.given),
+    h("td", { class: "number" }, String(each.position + 1)), h("td", {}, look.input.symbols[each.position]), h("td", {}, each.given),
     h("td", {}, each.expected ?? "unknown"), h("td", { class: each.right === false ? "wrong" : "right" }, each.right === null ? "" : each.right ? "✓ right" : "✗ wrong")));
   const titles = ["position", "symbol", "network", "right answer", ""].map((title, place) => h("th", { scope: "col", class: place === 0 ? "number" : null }, title || h("span", {}, "verdict")));
   const rest = look.not_run ? [h("p", { class: "hint" }, `${look.not_run} more positions were not run: each attends to all pairs of positions. Choose one above to run it.`)] : [];

@@ -75,13 +75,13 @@ function show() {
   const focused = document.activeElement?.closest("#parties") && document.activeElement.dataset.position;
   get("parties").replaceChildren(...run.input.symbols.map((symbol, place) => {
     const party = alice.has(place) ? "Alice" : "Bob";
-    return h("button", { type: "button", "data-position": place, "data-party": party, "aria-pressed": party === "Alice", title: `position ${place}: ${symbol}, held by ${party}`, "aria-label": `position ${place}: ${symbol}, held by ${party}` }, symbol);
+    return h("button", { type: "button", "data-position": place, "data-party": party, "aria-pressed": party === "Alice", title: `position ${place + 1}: ${symbol}, held by ${party}`, "aria-label": `position ${place + 1}: ${symbol}, held by ${party}` }, symbol);
   }));
   if (focused) get("parties").querySelector(`[data-position="${focused}"]`)?.focus();
   if (document.activeElement !== get("partition")) get("partition").value = state().partition || run.partition.name;
   get("partition-hint").textContent = run.needs_cut
     ? "A recurrent network needs a prefix and a suffix: cut:5 gives Alice the first five; click a position to cut before it."
-    : "odd-even, halves, cut:5, or positions such as 0,2,5; or click positions below to hand them over.";
+    : "odd-even, halves, cut:5, or positions counted from 0, such as 0,2,5; or click positions below to hand them over.";
   for (const id of ["version", "products"]) get(id).disabled = run.needs_cut;
   get("protocol-summary").replaceChildren(`${run.theorem}: `, person("Alice"), ` holds ${alice.size} positions, `, person("Bob"), ` ${run.input.symbols.length - alice.size}; numbers have ${bits(run.precision_bits)}. ${run.about_version}.`);
   const said = run.messages.slice(0, shown);

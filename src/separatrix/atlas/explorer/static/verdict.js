@@ -75,9 +75,9 @@ function show(found) {
 
 /** What one input showed. */
 export function heard(look) {
-  get("margin").textContent = look.margin === null ? "–" : `${number(look.margin.readout)} at position ${look.margin.position}`;
+  get("margin").textContent = look.margin === null ? "–" : `${number(look.margin.readout)} at position ${look.margin.position + 1}`;
   const lead = look.attention.lead;
-  get("lead").textContent = lead === null ? "–" : `${number(lead.weight)} at position ${lead.position}`;
+  get("lead").textContent = lead === null ? "–" : `${number(lead.weight)} at position ${lead.position + 1}`;
   const size = look.size;
   get("size").textContent = `${size.layers} layer${size.layers === 1 ? "" : "s"}, ${size.heads} head${size.heads === 1 ? "" : "s"}, width ${size.width}, ${number(size.size_bits)} bits`;
   const known = look.answers.filter((each) => each.right !== null);

@@ -104,16 +104,22 @@
     const data = grid.cells[`${task}/${model}`];
     const n = Number(length.value);
     const p = Number(precision.value);
-    const [text, kind, note] = data.upper[n];
+    const [text, kind, note, command] = data.upper[n];
     document.getElementById("evidence-title").textContent = `${grid.titles[task]} for ${grid.classes[model]}`;
     const numbers = element("dl");
     const add = (term, said) => numbers.append(element("dt", term), element("dd", said));
     add("grows", data.verdict);
     const at = `at N = ${commas(grid.lengths[n])}`;
-    add("from above", text ? `${text}, ${grid.words[kind]} ${at} (${note})` : note || `nothing ${at}`);
+    add("from above", text ? `${data.unit} ${text}, ${grid.words[kind]} ${at} (${note})` : note || `nothing ${at}`);
     add("from below", data.lower.length
-      ? `width ${data.lower[p][n]} ${at} with numbers of ${grid.precisions[p]} bits (${commas(data.bits[n])} bits must be exchanged; ${data.claims.join("; ")})`
+      ? `${data.unit} ${data.lower[p][n]} ${at}${data.unit === "width" ? ` with numbers of ${grid.precisions[p]} bits` : ""} (${commas(data.bits[n])} bits must be exchanged; ${data.claims.join("; ")})`
       : "no bound is known");
+    if (command) {
+      numbers.append(element("dt", "this network"));
+      const shown = element("dd");
+      shown.append(element("code", command));
+      numbers.append(shown);
+    }
     const list = element("ul", undefined, "evidence");
     list.append(...data.above.map((side) => line("≤", side)), ...data.below.map((side) => line("≥", side)));
     for (const remark of data.remarks) list.append(element("li", remark, "remark"));

@@ -1,6 +1,7 @@
 """What several bounds share: settings of the simulations, the papers' formulas, standing assumptions."""
 
 from separatrix.bit_counts import bits_for
+from separatrix.communication.bounds.bound import smallest_number
 from separatrix.communication.bounds.simulations import Setting
 from separatrix.communication.protocols.cost import claimed_bits
 from separatrix.tasks import Task
@@ -35,11 +36,4 @@ def width_by_state(bits: int, precision: int) -> int:
 
 def width_by_claim(bits: int, precision: int, length: int, heads: int) -> int:
     """The smallest m with 3m(p + log2 N)H ≥ bits, exactly: BHBK24 Theorem 4 as claimed."""
-    width = 1
-    while claimed_bits(width, precision, length, heads) < bits:
-        width *= 2
-    low = width // 2
-    while width - low > 1:
-        middle = (low + width) // 2
-        low, width = (low, middle) if claimed_bits(middle, precision, length, heads) >= bits else (middle, width)
-    return width
+    return smallest_number(lambda width: claimed_bits(width, precision, length, heads) >= bits)

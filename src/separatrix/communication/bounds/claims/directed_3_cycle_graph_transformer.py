@@ -8,15 +8,8 @@ keys and values of all N rows, while an entry X_ij is needed only where row i is
 
 from separatrix.communication.bounds.bound import ProtocolBound
 from separatrix.communication.bounds.claims._settings import plain_setting
-from separatrix.communication.bounds.evidence import Evidence
-from separatrix.communication.bounds.problem_facts import disjointness_fact, reduction_evidence
+from separatrix.communication.bounds.problem_facts import disjointness_fact, hidden_by
 from separatrix.communication.bounds.simulations import GRAPH_LAYERS
-from separatrix.communication.reductions import reductions
-
-
-def _checks(limit: int) -> tuple[Evidence, ...]:
-    return reduction_evidence(reductions()["disjointness-to-directed-3-cycle"], limit), disjointness_fact(limit)
-
 
 BOUND = ProtocolBound(
     name="directed-3-cycle-graph-transformer",
@@ -36,5 +29,5 @@ BOUND = ProtocolBound(
     hidden_bits=lambda task, length: (length // 3) ** 2,
     setting=plain_setting,
     in_words="⌊N/3⌋²",
-    checks=_checks,
+    checks=hidden_by("disjointness-to-directed-3-cycle", disjointness_fact),
 )

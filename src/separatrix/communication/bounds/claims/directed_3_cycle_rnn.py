@@ -7,15 +7,8 @@ Derivation: INDEX on ⌊(N - 1)/2⌋² bits hides in directed 3-cycle, read at t
 
 from separatrix.communication.bounds.bound import ProtocolBound
 from separatrix.communication.bounds.claims._settings import RECURRENT_ASSUMPTIONS, plain_setting
-from separatrix.communication.bounds.evidence import Evidence
-from separatrix.communication.bounds.problem_facts import index_fact, reduction_evidence
+from separatrix.communication.bounds.problem_facts import hidden_by, index_fact
 from separatrix.communication.bounds.simulations import RECURRENT
-from separatrix.communication.reductions import reductions
-
-
-def _checks(limit: int) -> tuple[Evidence, ...]:
-    return reduction_evidence(reductions()["index-to-directed-3-cycle"], limit), index_fact(limit)
-
 
 BOUND = ProtocolBound(
     name="directed-3-cycle-rnn",
@@ -32,5 +25,5 @@ BOUND = ProtocolBound(
     hidden_bits=lambda task, length: ((length - 1) // 2) ** 2,
     setting=plain_setting,
     in_words="⌊(N - 1)/2⌋²",
-    checks=_checks,
+    checks=hidden_by("index-to-directed-3-cycle", index_fact),
 )

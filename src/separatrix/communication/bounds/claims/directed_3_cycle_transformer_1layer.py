@@ -8,17 +8,8 @@ layers; this one is for ordinary attention over rows.
 
 from separatrix.communication.bounds.bound import ProtocolBound
 from separatrix.communication.bounds.claims._settings import ONE_LAYER_ASSUMPTIONS, plain_setting
-from separatrix.communication.bounds.evidence import Evidence
-from separatrix.communication.bounds.problem_facts import disjointness_fact, reduction_evidence
+from separatrix.communication.bounds.problem_facts import disjointness_fact, hidden_by
 from separatrix.communication.bounds.simulations import ONE_LAYER_QUERY
-from separatrix.communication.reductions import reductions
-
-
-def _checks(limit: int) -> tuple[Evidence, ...]:
-    reduction = reductions()["disjointness-to-directed-3-cycle"]
-    one_vertex = reduction.variant("disjointness-to-directed-3-cycle-one-vertex")
-    return reduction_evidence(one_vertex, limit), disjointness_fact(limit)
-
 
 BOUND = ProtocolBound(
     name="directed-3-cycle-transformer-1layer",
@@ -34,5 +25,7 @@ BOUND = ProtocolBound(
     hidden_bits=lambda task, length: length - 2,
     setting=plain_setting,
     in_words="N - 2",
-    checks=_checks,
+    checks=hidden_by(
+        "disjointness-to-directed-3-cycle", disjointness_fact, "disjointness-to-directed-3-cycle-one-vertex"
+    ),
 )

@@ -6,17 +6,11 @@ state carries m·p (Theorem 2). The paper says "width Ω(N)" and gives no consta
 
 from separatrix.communication.bounds.bound import ProtocolBound
 from separatrix.communication.bounds.claims._settings import RECURRENT_ASSUMPTIONS, plain_setting
-from separatrix.communication.bounds.evidence import Evidence
-from separatrix.communication.bounds.problem_facts import disjointness_fact, reduction_evidence
+from separatrix.communication.bounds.problem_facts import disjointness_fact, hidden_by
 from separatrix.communication.bounds.simulations import RECURRENT
-from separatrix.communication.reductions import reductions
 
-
-def checks(limit: int) -> tuple[Evidence, ...]:
-    """DISJ inside itself, and what it needs."""
-    reduction = reductions()["disjointness-to-sparse-threshold"].variant("disjointness-to-disjointness")
-    return reduction_evidence(reduction, limit), disjointness_fact(limit)
-
+checks = hidden_by("disjointness-to-sparse-threshold", disjointness_fact, "disjointness-to-disjointness")
+"""DISJ inside itself, and what it needs; one layer is bounded by the same."""
 
 BOUND = ProtocolBound(
     name="disjointness-rnn",

@@ -6,20 +6,13 @@ place and reads his bit off it. So INDEX on N·k bits hides in index lookup, and
 
 from separatrix.communication.bounds.bound import ProtocolBound
 from separatrix.communication.bounds.claims._settings import RECURRENT_ASSUMPTIONS, plain_setting
-from separatrix.communication.bounds.evidence import Evidence
-from separatrix.communication.bounds.problem_facts import index_fact, reduction_evidence
+from separatrix.communication.bounds.problem_facts import hidden_by, index_fact
 from separatrix.communication.bounds.simulations import RECURRENT
-from separatrix.communication.reductions import reductions
 from separatrix.tasks import Task
 
 
 def _hidden_bits(task: Task, length: int) -> int:
     return length * (int(task.parameters()["alphabet"]).bit_length() - 1)
-
-
-def _checks(limit: int) -> tuple[Evidence, ...]:
-    packed = reductions()["index-to-index-lookup"].variant("index-to-index-lookup-packed")
-    return reduction_evidence(packed, limit), index_fact(limit)
 
 
 BOUND = ProtocolBound(
@@ -36,5 +29,5 @@ BOUND = ProtocolBound(
     hidden_bits=_hidden_bits,
     setting=plain_setting,
     in_words="N·⌊log2 |Σ|⌋",
-    checks=_checks,
+    checks=hidden_by("index-to-index-lookup", index_fact, "index-to-index-lookup-packed"),
 )

@@ -7,15 +7,8 @@ what larger ones add is in ``index_lookup_alphabet_rnn.py``.
 
 from separatrix.communication.bounds.bound import ProtocolBound
 from separatrix.communication.bounds.claims._settings import RECURRENT_ASSUMPTIONS, plain_setting, width_by_state
-from separatrix.communication.bounds.evidence import Evidence
-from separatrix.communication.bounds.problem_facts import index_fact, reduction_evidence
+from separatrix.communication.bounds.problem_facts import hidden_by, index_fact
 from separatrix.communication.bounds.simulations import RECURRENT
-from separatrix.communication.reductions import reductions
-
-
-def _checks(limit: int) -> tuple[Evidence, ...]:
-    return reduction_evidence(reductions()["index-to-index-lookup"], limit), index_fact(limit)
-
 
 BOUND = ProtocolBound(
     name="index-lookup-rnn",
@@ -30,7 +23,7 @@ BOUND = ProtocolBound(
     hidden_bits=lambda task, length: length,
     setting=plain_setting,
     in_words="N",
-    checks=_checks,
+    checks=hidden_by("index-to-index-lookup", index_fact),
     paper=lambda task, length, precision, heads: width_by_state(length, precision),
     paper_in_words="N/p",
 )

@@ -7,20 +7,14 @@ recurrent models.
 
 from separatrix.communication.bounds.bound import ProtocolBound
 from separatrix.communication.bounds.claims._settings import RECURRENT_ASSUMPTIONS, plain_setting
-from separatrix.communication.bounds.evidence import Evidence
-from separatrix.communication.bounds.problem_facts import index_fact, reduction_evidence
+from separatrix.communication.bounds.problem_facts import hidden_by, index_fact
 from separatrix.communication.bounds.simulations import RECURRENT
-from separatrix.communication.reductions import reductions
 from separatrix.tasks import Task
 
 
 def _hidden_bits(task: Task, length: int) -> int:
     modulus = task.parameters()["modulus"]
     return length - 1 if modulus is None else min(length - 1, max(0, (int(modulus) - 1) // 2))
-
-
-def _checks(limit: int) -> tuple[Evidence, ...]:
-    return reduction_evidence(reductions()["index-to-match2"], limit), index_fact(limit)
 
 
 BOUND = ProtocolBound(
@@ -37,5 +31,5 @@ BOUND = ProtocolBound(
     hidden_bits=_hidden_bits,
     setting=plain_setting,
     in_words="N - 1 (M ≥ 2N - 1)",
-    checks=_checks,
+    checks=hidden_by("index-to-match2", index_fact),
 )

@@ -8,10 +8,8 @@ q. So H·m·(2p + max(p, λ)) ≥ q - H(4p + 2λ). For N ≤ 2q the reduction do
 
 from separatrix.communication.bounds.bound import ProtocolBound
 from separatrix.communication.bounds.claims._settings import ONE_LAYER_ASSUMPTIONS, plain_setting
-from separatrix.communication.bounds.evidence import Evidence
-from separatrix.communication.bounds.problem_facts import disjointness_fact, reduction_evidence
+from separatrix.communication.bounds.problem_facts import disjointness_fact, hidden_by
 from separatrix.communication.bounds.simulations import ONE_LAYER_QUERY
-from separatrix.communication.reductions import reductions
 from separatrix.tasks import Task
 
 
@@ -19,10 +17,6 @@ def _hidden_bits(task: Task, length: int) -> int:
     sparsity = int(task.parameters()["sparsity"])
     # Below 2q + 1 cells the reduction does not fit; nothing is claimed there.
     return sparsity if length >= 2 * sparsity + 1 else 0
-
-
-def _checks(limit: int) -> tuple[Evidence, ...]:
-    return reduction_evidence(reductions()["disjointness-to-sparse-averaging"], limit), disjointness_fact(limit)
 
 
 BOUND = ProtocolBound(
@@ -40,5 +34,5 @@ BOUND = ProtocolBound(
     hidden_bits=_hidden_bits,
     setting=plain_setting,
     in_words="q (for N ≥ 2q + 1)",
-    checks=_checks,
+    checks=hidden_by("disjointness-to-sparse-averaging", disjointness_fact),
 )

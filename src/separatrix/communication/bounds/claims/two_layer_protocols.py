@@ -43,7 +43,7 @@ def _checks(limit: int) -> tuple[Evidence, ...]:
         Evidence(
             "cited",
             "the two-layer network is the construction equality-partition, certified for all inputs of its length by "
-            "`separatrix certify equality-partition`",
+            "`separatrix certify equality-partition --length 16`",
         ),
     )
 

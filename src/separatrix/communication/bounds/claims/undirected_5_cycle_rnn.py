@@ -6,10 +6,8 @@ at the last vertex (reduction ``index-to-undirected-5-cycle``).
 
 from separatrix.communication.bounds.bound import ProtocolBound
 from separatrix.communication.bounds.claims._settings import RECURRENT_ASSUMPTIONS, plain_setting
-from separatrix.communication.bounds.evidence import Evidence
-from separatrix.communication.bounds.problem_facts import index_fact, reduction_evidence
+from separatrix.communication.bounds.problem_facts import hidden_by, index_fact
 from separatrix.communication.bounds.simulations import RECURRENT
-from separatrix.communication.reductions import reductions
 from separatrix.tasks import Task
 
 
@@ -17,10 +15,6 @@ def _hidden_bits(task: Task, length: int) -> int:
     del task
     half = (length - 1) // 2
     return half * (half - 1) // 2
-
-
-def _checks(limit: int) -> tuple[Evidence, ...]:
-    return reduction_evidence(reductions()["index-to-undirected-5-cycle"], limit), index_fact(limit)
 
 
 BOUND = ProtocolBound(
@@ -39,5 +33,5 @@ BOUND = ProtocolBound(
     hidden_bits=_hidden_bits,
     setting=plain_setting,
     in_words="n(n - 1)/2, n = ⌊(N - 1)/2⌋",
-    checks=_checks,
+    checks=hidden_by("index-to-undirected-5-cycle", index_fact),
 )

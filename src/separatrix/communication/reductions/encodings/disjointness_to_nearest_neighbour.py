@@ -12,7 +12,7 @@ import numpy
 
 from separatrix.bit_counts import bits_for
 from separatrix.communication.problem import Integers
-from separatrix.communication.reductions.reduction import Reduction, same_rows
+from separatrix.communication.reductions.reduction import Reduction, bits_of_numbers, same_rows
 from separatrix.tasks import Task, tasks
 
 
@@ -27,8 +27,7 @@ def _task(size: int) -> Task:
 
 
 def _corners(size: int) -> Integers:
-    digits = numpy.arange(size)[:, None] >> numpy.arange(dimension(size) - 1, -1, -1)
-    return 2 * (digits & 1) - 1
+    return 2 * bits_of_numbers(numpy.arange(size), dimension(size)) - 1
 
 
 def _alice(bits: Integers, size: int) -> Integers:

@@ -8,23 +8,14 @@ alone.
 import numpy
 
 from separatrix.communication.problem import Integers
-from separatrix.communication.reductions.reduction import Reduction, only_answer
+from separatrix.communication.reductions.reduction import Reduction, as_given, complement, only_answer
 from separatrix.tasks import tasks
 from separatrix.tasks.problems.sparse_threshold import BEGINNING
-
-
-def _half(bits: Integers, size: int) -> Integers:
-    del size
-    return bits
 
 
 def _beginning(bits: Integers, size: int) -> Integers:
     del size
     return numpy.concatenate([numpy.full((len(bits), 1), BEGINNING), bits], axis=1)
-
-
-def _complement(answers: Integers, own: Integers, size: int) -> Integers:
-    return 1 - only_answer(answers, own, size)
 
 
 REDUCTION = Reduction(
@@ -35,7 +26,7 @@ REDUCTION = Reduction(
     task=lambda size: tasks()["sparse-threshold"].with_parameters(instance="disjointness"),
     length=lambda size: 2 * size,
     alice=_beginning,
-    bob=_half,
+    bob=as_given,
     decode=only_answer,
     smallest=2,
     variants=(
@@ -47,8 +38,8 @@ REDUCTION = Reduction(
             task=lambda size: tasks()["sparse-threshold"].with_parameters(instance="inequality"),
             length=lambda size: 2 * size,
             alice=_beginning,
-            bob=_half,
-            decode=_complement,
+            bob=as_given,
+            decode=complement,
             smallest=2,
         ),
         Reduction(
@@ -58,8 +49,8 @@ REDUCTION = Reduction(
             problem="DISJ",
             task=lambda size: tasks()["disjointness"],
             length=lambda size: 2 * size,
-            alice=_half,
-            bob=_half,
+            alice=as_given,
+            bob=as_given,
             decode=only_answer,
         ),
     ),

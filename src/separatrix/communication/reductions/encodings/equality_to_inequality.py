@@ -8,18 +8,8 @@ halves.
 import numpy
 
 from separatrix.communication.problem import Integers
-from separatrix.communication.reductions.reduction import Reduction, only_answer
+from separatrix.communication.reductions.reduction import Reduction, as_given, complement, only_answer
 from separatrix.tasks import tasks
-
-
-def _half(bits: Integers, size: int) -> Integers:
-    del size
-    return bits
-
-
-def _complement(answers: Integers, own: Integers, size: int) -> Integers:
-    del own, size
-    return 1 - answers[:, -1]
 
 
 def _separated(task: str) -> Reduction:
@@ -35,7 +25,7 @@ def _separated(task: str) -> Reduction:
         task=lambda size: tasks()[task],
         length=lambda size: 2 * size,
         alice=first,
-        bob=_half,
+        bob=as_given,
         decode=only_answer,
     )
 
@@ -47,9 +37,9 @@ REDUCTION = Reduction(
     problem="EQ",
     task=lambda size: tasks()["inequality"],
     length=lambda size: 2 * size,
-    alice=_half,
-    bob=_half,
-    decode=_complement,
+    alice=as_given,
+    bob=as_given,
+    decode=complement,
     variants=(
         Reduction(
             name="equality-to-equality",
@@ -58,8 +48,8 @@ REDUCTION = Reduction(
             problem="EQ",
             task=lambda size: tasks()["equality"],
             length=lambda size: 2 * size,
-            alice=_half,
-            bob=_half,
+            alice=as_given,
+            bob=as_given,
             decode=only_answer,
         ),
         _separated("eq-random"),

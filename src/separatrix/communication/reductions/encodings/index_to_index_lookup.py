@@ -10,13 +10,8 @@ Bob looks up the symbol that holds his place and reads his bit off it.
 import numpy
 
 from separatrix.communication.problem import Integers
-from separatrix.communication.reductions.reduction import Reduction, only_answer
+from separatrix.communication.reductions.reduction import Reduction, as_given, only_answer
 from separatrix.tasks import tasks
-
-
-def _alice(bits: Integers, size: int) -> Integers:
-    del size
-    return bits
 
 
 def _bob(places: Integers, size: int) -> Integers:
@@ -51,7 +46,7 @@ REDUCTION = Reduction(
     problem="INDEX",
     task=lambda size: tasks()["index-lookup"],
     length=lambda size: size,
-    alice=_alice,
+    alice=as_given,
     bob=_bob,
     decode=only_answer,
     variants=(

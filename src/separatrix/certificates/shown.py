@@ -1,0 +1,97 @@
+"""A counterexample as a person reads it: in the task's own symbols, with what the network says and what is right.
+
+Nothing here decides anything: the input is run once more and compared with the task's slow solution
+(:func:`separatrix.certificates.replay`), and the result is put in words.
+"""
+
+from itertools import groupby
+from typing import Any, cast
+
+import numpy
+
+from separatrix.certificates.refutations import replay
+from separatrix.certificates.verdict import Claim
+from separatrix.errors import SeparatrixError
+from separatrix.networks import AnyNetwork
+from separatrix.tasks import Task
+
+LONGEST_RUN = 3
+"""Equal symbols in a row that are written out in a shortened input; more are counted."""
+LONGEST_TEXT = 160
+"""Characters of an input that is not shortened."""
+FIRST_RUNS, LAST_RUNS = 20, 8
+"""What is kept of an input that has many runs."""
+
+
+def shown_counterexample(network: AnyNetwork, claim: Claim, cells: tuple[Any, ...]) -> dict[str, Any]:
+    """An input that is answered wrongly, run again and put in words; positions count from 1.
+
+    >>> from separatrix.certificates import check
+    >>> from separatrix.constructions import Options, constructions
+    >>> built = constructions()["index-lookup"].build(8, Options(gain=0))
+    >>> claim = Claim(built.task, built.length, built.arithmetic)
+    >>> shown = shown_counterexample(built.network, claim, check(built.network, claim).counterexample)
+    >>> shown["shortened"], shown["in_words"]
+    ('a b ×7 @1', 'the network says b, right is a, at position 9 (@1)')
+    """
+    task, length = claim.task, claim.length
+    row = numpy.array(cells, dtype=numpy.int64)
+    found = replay(network, claim, row)
+    given, expected = found["answers"], found["expected"]
+    wrong = [place for place, pair in enumerate(zip(given, expected, strict=True)) if pair[0] != pair[1]]
+    first = wrong[0] if wrong else 0
+    asked = [place for place, answer in enumerate(task.solve(row.tolist(), length)) if answer is not None][first]
+    at = f"position {asked + 1}"
+    if row.ndim == 1:
+        at += f" ({task.vocabulary(length).texts([int(row[asked])])[0]})"
+    says, right = (written_answer(task, answers[first], length) for answers in (given, expected))
+    words = f"the network says {says}, right is {right}, at {at}"
+    if len(given) > 1:
+        words += f"; {len(wrong)} of {len(given)} answers are wrong"
+    return {
+        "text": task.write(row.tolist(), length),
+        "shortened": shortened(task, row.tolist(), length),
+        "position": asked + 1,
+        "given": says,
+        "expected": right,
+        "wrong_answers": len(wrong),
+        "answers": len(given),
+        "in_words": words,
+    }
+
+
+def written_answer(task: Task, answer: Any, length: int) -> str:
+    """The readable form of an answer; a network that is wrong may give what is none.
+
+    >>> from separatrix.tasks import tasks
+    >>> written_answer(tasks()["index-lookup"], 1, 8), written_answer(tasks()["index-lookup"], 1000, 8)
+    ('b', '1000')
+    """
+    plain = tuple(cast("list[int]", answer)) if isinstance(answer, list) else cast("int", answer)
+    try:
+        return task.write_answer(plain, length)
+    except (SeparatrixError, IndexError):
+        return str(plain)
+
+
+def shortened(task: Task, row: list[Any], length: int) -> str:
+    """An input in the task's symbols; equal ones in a row are counted, and the middle of a long one is left out.
+
+    >>> from separatrix.tasks import tasks
+    >>> shortened(tasks()["index-lookup"], [1] * 255 + [0, 64], 256)
+    'b ×255 a @1'
+    """
+    text = task.write(row, length)
+    if row and isinstance(row[0], list):
+        if len(text) <= LONGEST_TEXT:
+            return text
+        left_out = len(text) - LONGEST_TEXT
+        return f"{text[: 2 * LONGEST_TEXT // 3]} … {left_out} characters … {text[-LONGEST_TEXT // 3 :]}"
+    runs = [(word, len(list(run))) for word, run in groupby(task.vocabulary(length).texts(row))]
+    if all(count <= LONGEST_RUN for _, count in runs) and len(text) <= LONGEST_TEXT:
+        return text
+    words = [f"{word} ×{count}" if count > LONGEST_RUN else " ".join([word] * count) for word, count in runs]
+    if len(words) <= FIRST_RUNS + LAST_RUNS:
+        return " ".join(words)
+    left_out = sum(count for _, count in runs[FIRST_RUNS:-LAST_RUNS])
+    return " ".join([*words[:FIRST_RUNS], f"… {left_out} symbols …", *words[-LAST_RUNS:]])

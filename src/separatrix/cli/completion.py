@@ -1,0 +1,67 @@
+"""What the shell offers when Tab is pressed: names from the catalogs that begin so. Catalogs load only then."""
+
+
+def complete_task(incomplete: str) -> list[tuple[str, str]]:
+    """Names of tasks, with their titles.
+
+    >>> complete_task("dy")
+    [('dyck', 'Bounded Dyck languages')]
+    """
+    from separatrix.tasks import tasks
+
+    return [(name, task.title) for name, task in tasks().items() if name.startswith(incomplete)]
+
+
+def complete_construction(incomplete: str) -> list[tuple[str, str]]:
+    """Names of constructions, with their titles.
+
+    >>> complete_construction("index")
+    [('index-lookup', 'Index lookup, one layer')]
+    """
+    from separatrix.constructions import constructions
+
+    return [(name, each.title) for name, each in constructions().items() if name.startswith(incomplete)]
+
+
+def complete_experiment(incomplete: str) -> list[str]:
+    """Names of experiments.
+
+    >>> complete_experiment("figure2-l")
+    ['figure2-left']
+    """
+    from separatrix.training.experiments.catalog import experiments
+
+    return [name for name in experiments() if name.startswith(incomplete)]
+
+
+def complete_family(incomplete: str) -> list[str]:
+    """Names of families of sign codes.
+
+    >>> complete_family("ker")
+    ['kerdock']
+    """
+    from separatrix.arithmetic.codes import families
+
+    return [name for name in families() if name.startswith(incomplete)]
+
+
+def complete_model(incomplete: str) -> list[str]:
+    """Classes of models that bounds speak about.
+
+    >>> complete_model("tr")
+    ['transformer-1layer', 'transformer-2layer']
+    """
+    from separatrix.communication.bounds import MODELS
+
+    return [model for model in MODELS if model.startswith(incomplete)]
+
+
+def complete_preset(incomplete: str) -> list[str]:
+    """Names of published models.
+
+    >>> complete_preset("mamba-130")
+    ['mamba-130m']
+    """
+    from separatrix.communication.capacity import presets
+
+    return [name for name in presets() if name.startswith(incomplete)]

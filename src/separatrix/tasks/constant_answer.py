@@ -1,0 +1,31 @@
+"""What a constant answer scores: below this an accuracy says nothing.
+
+Measured on random examples, since few tasks have a closed form for it. The commonest answer is chosen on one half of
+the examples and scored on the other, so that the luck of choosing it does not count.
+"""
+
+from collections import Counter
+
+from separatrix.tasks.draws import draws_from
+from separatrix.tasks.task import Task
+
+MOST_EXAMPLES, FEWEST_EXAMPLES, SYMBOLS = 4096, 512, 1 << 21
+"""As many examples as have this many symbols, between two limits."""
+
+
+def constant_answer_share(task: Task, length: int, examples: int | None = None, seed: int = 0) -> float:
+    """The share of questions that one and the same answer gets right. Time and memory grow with examples times length.
+
+    >>> from separatrix.tasks import tasks
+    >>> constant_answer_share(tasks()["index-lookup"], 6) < 0.03  # 64 symbols
+    True
+    >>> 0.4 < constant_answer_share(tasks()["index"], 6) < 0.6  # 2 symbols
+    True
+    """
+    count = examples or min(MOST_EXAMPLES, max(FEWEST_EXAMPLES, SYMBOLS // length))
+    drawn = task.sample(draws_from(seed), count, length)
+    asked: list[list[int]] = drawn.targets[drawn.read].reshape(int(drawn.read.sum()), -1).tolist()
+    answers = [tuple(answer) for answer in asked]
+    half = len(answers) // 2
+    commonest = Counter(answers[:half]).most_common(1)[0][0]
+    return answers[half:].count(commonest) / (len(answers) - half)

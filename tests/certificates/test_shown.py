@@ -1,0 +1,50 @@
+"""Counterexamples in words: every construction's inputs can be shown, and long ones are shortened."""
+
+import pytest
+
+from separatrix.certificates import Claim
+from separatrix.certificates.certificate import write_refutation
+from separatrix.certificates.checker import check
+from separatrix.certificates.shown import FIRST_RUNS, LAST_RUNS, shortened, shown_counterexample
+from separatrix.constructions import constructions
+from separatrix.errors import SeparatrixError
+from separatrix.tasks import draws_from, tasks
+from tests.constructions.test_contract import small_length
+
+
+@pytest.mark.parametrize("name", list(constructions()))
+def test_every_input_of_every_construction_can_be_shown(name):
+    built = constructions()[name].build(small_length(name))
+    row = built.task.sample(draws_from(3), 1, built.length).inputs[0]
+    shown = shown_counterexample(built.network, Claim(built.task, built.length, built.arithmetic), tuple(row.tolist()))
+    assert shown["wrong_answers"] == 0
+    assert shown["given"] == shown["expected"]
+    assert 1 <= shown["position"] <= built.network.positions
+    assert "\n" not in shown["in_words"]
+    assert shown["in_words"].startswith(f"the network says {shown['given']}, right is {shown['expected']}, at position")
+
+
+def test_runs_are_counted_and_the_middle_is_left_out():
+    lookup = tasks()["index-lookup"]
+    assert shortened(lookup, [0, 0, 0, 1, 64], 4) == "a a a b @1"
+    assert shortened(lookup, [0, 0, 0, 0, 64], 4) == "a ×4 @1"
+    row = [place % 2 for place in range(300)]
+    assert shortened(lookup, [*row, 64], 300) == " ".join(
+        ["a b"] * (FIRST_RUNS // 2) + [f"… {301 - FIRST_RUNS - LAST_RUNS} symbols …"] + ["b a"] * 3 + ["b @1"]
+    )
+
+
+def test_large_graphs_are_shortened_too():
+    graphs = next(task for task in tasks().values() if task.features(24))
+    row = graphs.sample(draws_from(0), 1, 24).inputs[0].tolist()
+    text = shortened(graphs, row, 24)
+    assert "\n" not in text
+    assert "characters …" in text
+
+
+def test_only_a_false_claim_is_written_as_a_refutation(tmp_path):
+    built = constructions()["index-lookup"].build(8)
+    claim = Claim(built.task, built.length, built.arithmetic)
+    with pytest.raises(SeparatrixError, match="not found false"):
+        write_refutation(built.network, claim, check(built.network, claim), tmp_path, {})
+    assert not list(tmp_path.iterdir())
