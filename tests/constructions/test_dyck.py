@@ -214,7 +214,7 @@ def test_all_weights_are_exact_integers(name, variant):
     ("name", "length", "options", "says"),
     [
         ("dyck-dfa", 7, {}, "divisible by 2"),
-        ("dyck-rnn", 0, {}, "starts at"),
+        ("dyck-rnn", 0, {}, "choose 2 to"),
         ("dyck-transformer", 401, {}, "divisible by 2"),
         ("dyck-dfa", 10, {"types": 10, "depth": 9}, "4096 states"),
         ("dyck-dfa", 10, {"types": 2, "depth": 10, "variant": "one-hot"}, "too many"),

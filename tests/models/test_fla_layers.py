@@ -16,8 +16,9 @@ from tests.models.standing_in import FOLDER, forget, packages
 
 @pytest.fixture
 def installed(monkeypatch):
-    """The package, and Triton's interpreter in the place of a GPU."""
+    """The package, and Triton's interpreter in the place of a GPU; our own kernels are not asked for."""
     monkeypatch.setenv("TRITON_INTERPRET", "1")
+    monkeypatch.setenv("SEPARATRIX_KERNELS", "plain")
     with packages():
         yield
 
