@@ -129,3 +129,10 @@ def test_layers_run_together_are_the_heads_one_by_one(name, exponent):
                     total = arithmetic.add(total, attend(head, stream, queries, arithmetic))
                 assert numpy.array_equal(run_layer(several, stream, arithmetic), total)
         stream = run_layer(layer, stream, arithmetic)
+
+
+def test_a_layer_without_heads_adds_nothing():
+    built = constructions()["equality"].build(4)
+    layer = replace(next(each for each in built.network.layers if isinstance(each, Attention)), heads=())
+    stream = built.arithmetic.encode(numpy.arange(6).reshape(1, 3, 2))
+    assert (run_layer(layer, stream, built.arithmetic) == (stream if layer.residual else 0 * stream)).all()

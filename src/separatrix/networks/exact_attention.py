@@ -31,6 +31,8 @@ def attend_together(
     """The layer's output at some positions: (batch, queries, d)."""
     own = stream[:, queries, :]
     total = own.copy() if layer.residual else arithmetic.zeros(own.shape)
+    if not layer.heads:
+        return total
     averages: dict[int, RawArray] = {}
     for numbers in _alike(layer.heads):
         heads = [layer.heads[number] for number in numbers]
