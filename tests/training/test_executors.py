@@ -6,9 +6,9 @@ import signal
 import socket
 import struct
 import sys
-import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from separatrix.training.executors.local import LocalExecutor
 from separatrix.training.executors.opening import open_executor
 from separatrix.training.executors.processes import ProcessExecutor, _Worker
 from separatrix.training.executors.ray import check_address
-from separatrix.training.executors.turns import TurnsExecutor
+from separatrix.training.executors.turns import SharedClock, TurnsExecutor
 from separatrix.training.group import Group
 from separatrix.training.records import Records
 from tests.training.cases import CPU, ENVIRONMENT, Listener, drive, grid, small_sweep, tiny
@@ -251,13 +251,14 @@ def test_groups_that_take_turns_end_as_those_that_train_alone(tmp_path: Path, mo
 
 
 def test_seconds_of_groups_that_share_a_device_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a clock that goes on by one whenever it is read."""
+    readings = count()
     monkeypatch.setattr(group_module, "TICK_SECONDS", 0.0)
-    began = time.monotonic()
+    monkeypatch.setattr(turns_module, "SharedClock", lambda: SharedClock(lambda: float(next(readings))))
     heard = drive(tmp_path / "turns.sqlite", [Group((tiny(seed=seed),)) for seed in range(3)], TurnsExecutor(CPU, 3))
-    wall = time.monotonic() - began
     seconds = [finished.results[0].seconds for finished in heard.of(Finished)]
     assert len(seconds) == 3 and all(each > 0 for each in seconds)
-    assert sum(seconds) <= wall
+    assert sum(seconds) <= next(readings)
 
 
 def test_groups_that_take_turns_are_saved_when_stopped_and_go_on(

@@ -33,19 +33,21 @@ CHANNELS_OF_A_PROGRAM = 32
 @cache
 def mamba_ssm() -> Any | None:
     """The module of mamba-ssm's selective scan, None where it is not installed or was built without its CUDA part."""
-    try:
-        found = importlib.import_module("mamba_ssm.ops.selective_scan_interface")
-    except Exception:  # a build for another version of torch fails in many ways
-        return None
+    found = _imported("mamba_ssm.ops.selective_scan_interface")
     return found if getattr(found, "selective_scan_cuda", None) is not None else None
 
 
 @cache
 def causal_conv1d() -> Any | None:
     """The package causal-conv1d, None where it is not installed."""
+    return _imported("causal_conv1d")
+
+
+def _imported(module: str) -> Any | None:
+    """A module of an optional package, None where it is missing or was built for another version of torch."""
     try:
-        return importlib.import_module("causal_conv1d")
-    except Exception:
+        return importlib.import_module(module)
+    except (ImportError, OSError, RuntimeError):
         return None
 
 
