@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.training.executors import EXECUTORS
 
 if TYPE_CHECKING:
     from separatrix.training.executors.executor import Executor
 
-EXECUTORS = ("local", "turns", "processes", "ray")
 SHOWN_DIGITS = 8
 """So much of a run's name stands in tables; ``runs show`` takes it."""
 

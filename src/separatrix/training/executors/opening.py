@@ -5,9 +5,8 @@ from typing import Any
 
 from separatrix.errors import UnknownNameError
 from separatrix.training.devices import device_named, environment, prepare_process
+from separatrix.training.executors import EXECUTORS
 from separatrix.training.executors.executor import Executor
-
-EXECUTORS = ("local", "turns", "processes", "ray")
 
 
 def open_executor(
