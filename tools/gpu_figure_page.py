@@ -9,6 +9,7 @@ it. Nothing is typed in: the tests make the page again from the records and comp
 import re
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from separatrix.files import write_atomically
 from separatrix.training.experiments.catalog import experiments
 from separatrix.training.experiments.figure_data import FigureCell, FigureData, gather, paper_figures
 from separatrix.training.records import Record, Records
+from separatrix.training.spec import RunSpec
 
 PAGE = "docs/gpu-figures.md"
 STORE = ROOT / "results" / "reduced.sqlite"
@@ -90,6 +92,33 @@ def cost() -> str:
     )
 
 
+def longer_runs() -> Iterable[str]:
+    """Every run that was done twice and to the end, with fewer and with more steps: what the additional ones did."""
+    budgets: dict[RunSpec, dict[int, float]] = {}
+    for record in everything():
+        if record.result.ending != "pruned":
+            same = replace(record.spec, steps=1, snapshots=())
+            budgets.setdefault(same, {})[record.result.step] = 100 * record.result.accuracy
+    several = {spec: found for spec, found in budgets.items() if len(found) > 1}
+    if not several:
+        return
+    yield "## What more steps change\n"
+    yield (
+        "Runs that were done twice, with nothing else different. Where accuracy rises like this, the distance to the "
+        "paper is for want of steps; where it falls, the loss still jumps up from time to time, as it does with a "
+        "learning rate that is too large.\n"
+    )
+    rows = [
+        (
+            f"{spec.architecture} on {spec.task}", str(spec.length), f"{spec.learning_rate:g}",
+            *(f"{found[steps]:.1f} after {steps:,}" for steps in (min(found), max(found))),
+        )
+        for spec, found in sorted(several.items(), key=lambda one: (one[0].task, one[0].length, one[0].architecture))
+    ]  # fmt: skip
+    yield markdown_table(("model", "N", "learning rate", "fewest steps, %", "most steps, %"), rows)
+    yield ""
+
+
 def steps() -> list[int]:
     """The steps that each run was allowed."""
     return [record.spec.steps for record in everything()]
@@ -110,6 +139,7 @@ def text() -> str:
     ]
     for data in figures():
         lines += section(data)
+    lines += longer_runs()
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from separatrix.models.ensemble import linear
 from separatrix.models.kernels.attention import feature_attention, plain_feature_attention, plain_retention, retention
 from separatrix.models.kernels.available import kernel_takes
 from separatrix.models.kernels.convolution import convolve_silu
@@ -25,8 +26,9 @@ from separatrix.models.kernels.gated_norm import gated_group_norm, plain_gated_g
 from separatrix.models.kernels.long_convolution import causal_convolution
 from separatrix.models.kernels.lstm import lstm_states
 from separatrix.models.kernels.selective import gated_selective_scan, plain_gated_scan
+from separatrix.models.kernels.vendor import Layer, vendor_states
 from separatrix.models.naming import parse_spec
-from separatrix.models.recurrences import lstm_scan
+from separatrix.models.recurrences import gru_scan, lstm_scan, rnn_scan
 from separatrix.models.scans.convolution import long_convolution, short_convolution
 from separatrix.models.sequence_model import build_model
 
@@ -35,7 +37,10 @@ DEVICE = "cuda" if ON_GPU else "cpu"
 TYPES = (torch.float32, torch.bfloat16) if ON_GPU else (torch.float32,)
 HALVES = (torch.bfloat16, torch.float16) if ON_GPU else (torch.float32,)
 """The LSTM's kernel takes float32 only in the interpreter."""
-CAPTURED = ("LinTF", "RetNet", "DSS", "Mamba", "Mamba2", "GLA", "GDN", "LSTM")
+CAPTURED = ("LinTF", "RetNet", "DSS", "Mamba", "Mamba2", "GLA", "GDN", "LSTM", "GRU", "RNN")
+
+
+LAYERS: tuple[Layer, ...] = ("lstm", "gru", "rnn_tanh")
 
 
 @dataclass(frozen=True)
@@ -176,12 +181,37 @@ def lstm_read_once(kind: torch.dtype) -> None:
     assert torch.equal(lstm_states(other.detach(), weight)[:, :, : read + 1], states[:, :, : read + 1])
 
 
+def vendor(layer: Layer, members: int, batch: int, length: int, width: int) -> None:
+    """torch's own layer, one member after the other, against our scan of all members."""
+    gates = {"lstm": 4, "gru": 3, "rnn_tanh": 1}[layer] * width
+
+    def plain(x: Tensor, *weights: Tensor) -> Tensor:
+        inputs, states, first, second = weights
+        if layer != "gru":
+            entering = linear(x, inputs.transpose(1, 2), first + second)
+            return (lstm_scan if layer == "lstm" else rnn_scan)(entering, states.transpose(1, 2))
+        kept = torch.arange(gates, device=x.device) < 2 * width
+        entering = linear(x, inputs.transpose(1, 2), first + second * kept)
+        return gru_scan(entering, states.transpose(1, 2), second[:, 2 * width :])
+
+    shapes = ((members, gates, width), (members, gates, width), (members, gates), (members, gates))
+    weights = [((2 * torch.rand(shape) - 1) / width**0.5).to(DEVICE) for shape in shapes]
+    with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
+        held_against(
+            lambda x, *weights: vendor_states(layer, x, weights),
+            plain,
+            (normal(members, batch, length, width), *weights),
+            torch.float32,
+        )
+
+
 def whole_model(name: str) -> None:
     """A whole model in float32 against itself in float64, which no kernel takes; also where one position is read."""
     model = build_model(parse_spec(name), vocabulary=7, classes=3, length=9, seeds=[1, 2], device=DEVICE)
     tokens = torch.randint(0, 7, (2, 2, 9), device=DEVICE)
     read = torch.tensor([[[3], [8]]] * 2, device=DEVICE)
-    outputs = model(tokens), model(tokens, read=read)
+    with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
+        outputs = model(tokens), model(tokens, read=read)
     exact = model.double()
     for ours, theirs in zip(outputs, (exact(tokens), exact(tokens, read=read)), strict=True):
         torch.testing.assert_close(ours.double(), theirs, rtol=1e-4, atol=1e-5)
@@ -207,8 +237,8 @@ def compiled(name: str) -> None:
         torch.testing.assert_close(ours, theirs, rtol=1e-2, atol=1e-3)
 
 
-def captured(short: str) -> None:
-    """A step in bfloat16 is captured in a CUDA graph, and replayed gives what it gave."""
+def captured(short: str, half: bool = True) -> None:
+    """A step, in bfloat16 or float32, is captured in a CUDA graph, and replayed gives what it gave."""
     model = build_model(parse_spec(f"{short}-(2,64)"), vocabulary=7, classes=3, length=101, seeds=[1, 2], device=DEVICE)
     tokens = torch.randint(0, 7, (2, 4, 101), device=DEVICE)
     read = torch.full((2, 4, 1), 100, device=DEVICE)
@@ -216,7 +246,7 @@ def captured(short: str) -> None:
     def step() -> Tensor:
         for parameter in model.parameters():
             parameter.grad = None
-        with torch.autocast("cuda", dtype=torch.bfloat16, cache_enabled=False):
+        with torch.autocast("cuda", dtype=torch.bfloat16, enabled=half, cache_enabled=False):
             loss = model(tokens, read=read).float().square().sum()
         loss.backward()
         return loss.detach()
@@ -272,8 +302,13 @@ def cases() -> Iterator[Case]:
         yield Case(f"model {name}", lambda name=name: whole_model(name))
     for name in models[:5] if ON_GPU else models[1:2]:  # the others take the same way to their kernels
         yield Case(f"compiled {name}", lambda name=name: compiled(name))
+    for layer in LAYERS:
+        for size in [(2, 3, 7, 16), (1, 2, 1, 5)]:
+            yield Case(f"vendor {layer} {size}", lambda layer=layer, size=size: vendor(layer, *size))
     for short in CAPTURED if ON_GPU else ():
         yield Case(f"captured {short}", lambda short=short: captured(short))
+    for short in ("LSTM", "GRU", "RNN") if ON_GPU else ():
+        yield Case(f"captured float32 {short}", lambda short=short: captured(short, half=False))
 
 
 def run_all(chosen: Iterable[Case], words: Sequence[str]) -> int:

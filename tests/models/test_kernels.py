@@ -22,7 +22,7 @@ from tests.models.kernel_cases import Case, cases, held_against, normal, run_all
 
 ROOT = Path(__file__).parents[2]
 PARTS = (
-    ("lstm", "selective", "convolution", "norm"),
+    ("lstm", "vendor", "selective", "convolution", "norm"),
     ("attention", "retention", "direct-sum", "model", "compiled", "captured"),
 )
 

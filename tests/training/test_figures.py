@@ -89,6 +89,25 @@ def test_a_cell_is_the_best_of_its_grid_beside_the_papers_number(store):
     assert json.loads(json.dumps(data.as_dict()))["scale"] == "reduced"
 
 
+def test_models_that_score_what_a_constant_answer_does_are_named(store):
+    """Index lookup has 64 symbols: 1.6 %; equality 50 %; and nobody gets whole strings right by one symbol."""
+
+    def telling(name: str, accuracy: float) -> str:
+        file = store.with_name(f"{name}-{accuracy}.sqlite")
+        experiment = recorded(file, name, "reduced", lambda row, *_: 0.9 if row.startswith("TF") else accuracy)
+        with Records(file) as records:
+            return " ".join(gather(experiment, "reduced", records).remarks)
+
+    for name, nothing, something in (
+        ("figure2-left", 0.02, 0.05), ("figure4-random", 0.51, 0.6), ("figure4-ncp", 0.0, 0.01),
+    ):  # fmt: skip
+        said = telling(name, nothing).partition("No better than always giving the commonest answer: ")[2]
+        assert said.startswith("LSTM"), name
+        assert "TF-(1" not in said.partition(". ")[0], name
+        assert "TF-(2,64,heads" not in said.partition(". ")[0], name
+        assert "commonest answer" not in telling(name, something), name
+
+
 def test_runs_of_other_settings_count_within_the_budget_of_the_scale(store):
     """Fewer steps, more heads: shown at the paper's scale and said; more steps than the scale allows: not shown."""
     experiment = recorded(store, "figure4-random", "reduced", lambda *_: 0.999, changes={"seed": 5})

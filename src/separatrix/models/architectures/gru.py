@@ -1,7 +1,8 @@
 """The gated recurrent unit of Cho et al. 2014, as ``torch.nn.GRU`` has it (reset gate behind the recurrent product).
 
 Named on the slides of SHT23 among the recurrent networks. Layers are stacked bare; all weights start uniform within
-1/√width. All members run at once by the scan of ``recurrences``; the step form is the plain formula.
+1/√width. A few members on a GPU run by torch's own layer, else all at once by the scan
+of ``recurrences``; the step form is the plain formula.
 """
 
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from torch import Tensor
 
 from separatrix.models.architecture import Architecture, Block, Options, Place
 from separatrix.models.ensemble import Generators, Initialiser, Normal, linear, torch_default, unset
+from separatrix.models.kernels.vendor import vendor_states, vendor_takes
 from separatrix.models.mixer import Mixer, RecurrentMixer, State, at_positions
 from separatrix.models.recurrences import gru_scan
 
@@ -36,6 +38,9 @@ class GRUMixer(RecurrentMixer):
     def forward(self, x: Tensor, *, read: Tensor | None = None, lengths: Tensor | None = None) -> Tensor:
         """Hidden states at the positions read."""
         del lengths
+        if vendor_takes(x, "gru"):
+            weights = (self.input_weight, self.state_weight, self.input_bias, self.state_bias)
+            return at_positions(vendor_states("gru", x, weights), read)
         # The recurrent biases of r and z are added at once; that of the candidate stands inside the reset gate.
         gates = 2 * self.width
         bias = torch.cat([self.input_bias[:, :gates] + self.state_bias[:, :gates], self.input_bias[:, gates:]], dim=1)

@@ -4,7 +4,7 @@ BHBK24 Appendix H: "We use PyTorch's standard or in-built implementation for exp
 layers. Layers are stacked bare, without norm or residual; both biases are kept, as torch does, because Adam moves the
 sum of two biases twice as fast as one. All weights start uniform within 1/√width.
 
-On a CPU in float32 torch's own fused LSTM runs for each member, being faster than any loop of ours; on a GPU in half
+In float32 torch's own LSTM runs for each member, on a GPU up to a few members (``kernels.vendor``); on a GPU in half
 precision one Triton kernel each way takes all members through all positions (``kernels.lstm``); elsewhere the scan of
 ``recurrences`` runs all members at once. The step form is the plain formula and the oracle of all three.
 """
@@ -16,8 +16,8 @@ from torch import Tensor
 
 from separatrix.models.architecture import Architecture, Block, Options, Place
 from separatrix.models.ensemble import Generators, Initialiser, Normal, linear, torch_default, unset
-from separatrix.models.kernels.available import interpreted
-from separatrix.models.kernels.lstm import lstm_states
+from separatrix.models.kernels.lstm import lstm_fits, lstm_states
+from separatrix.models.kernels.vendor import vendor_states, vendor_takes
 from separatrix.models.mixer import Mixer, RecurrentMixer, State, at_positions
 
 
@@ -42,20 +42,11 @@ class LSTMMixer(RecurrentMixer):
     def forward(self, x: Tensor, *, read: Tensor | None = None, lengths: Tensor | None = None) -> Tensor:
         """Hidden states at the positions read."""
         del lengths
-        plain_float = x.device.type == "cpu" and x.dtype == torch.float32 and not torch.is_autocast_enabled("cpu")
-        if plain_float and not interpreted():
-            return at_positions(self._by_torch(x), read)
+        if not lstm_fits(x, self.width) and vendor_takes(x, "lstm"):
+            weights = (self.input_weight, self.state_weight, self.input_bias, self.state_bias)
+            return at_positions(vendor_states("lstm", x, weights), read)
         entering = linear(x, self.input_weight.transpose(1, 2), self.input_bias + self.state_bias)
         return at_positions(lstm_states(entering, self.state_weight), read)
-
-    def _by_torch(self, x: Tensor) -> Tensor:
-        start = x.new_zeros(1, x.shape[1], self.width)
-        weights = (self.input_weight, self.state_weight, self.input_bias, self.state_bias)
-        outputs: list[Tensor] = []
-        # Taken apart all at once: the gradient of one row alone would be a whole tensor of zeros around it.
-        for cells, *own in zip(x.unbind(), *(each.unbind() for each in weights), strict=True):
-            outputs.append(torch.lstm(cells, (start, start), own, True, 1, 0.0, self.training, False, True)[0])
-        return outputs[0].unsqueeze(0) if len(outputs) == 1 else torch.stack(outputs)
 
     def initial_state(self, batch: int) -> State:
         """Hidden state and cell at zero."""

@@ -1,7 +1,8 @@
 """The plain recurrent network of Elman 1990, as ``torch.nn.RNN`` with tanh has it.
 
 BHBK24 Theorem 2 and the slides of SHT23 speak of any recurrent network; this is the simplest trainable one. Layers are
-stacked bare; all weights start uniform within 1/√width. The step form is the plain formula.
+stacked bare; all weights start uniform within 1/√width. A few members on a GPU run by torch's own layer, else all
+at once by the scan of ``recurrences``; the step form is the plain formula.
 """
 
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from torch import Tensor
 
 from separatrix.models.architecture import Architecture, Block, Options, Place
 from separatrix.models.ensemble import Generators, Initialiser, Normal, linear, torch_default, unset
+from separatrix.models.kernels.vendor import vendor_states, vendor_takes
 from separatrix.models.mixer import Mixer, RecurrentMixer, State, at_positions
 from separatrix.models.recurrences import rnn_scan
 
@@ -36,6 +38,9 @@ class RNNMixer(RecurrentMixer):
     def forward(self, x: Tensor, *, read: Tensor | None = None, lengths: Tensor | None = None) -> Tensor:
         """Hidden states at the positions read."""
         del lengths
+        if vendor_takes(x, "rnn_tanh"):
+            weights = (self.input_weight, self.state_weight, self.input_bias, self.state_bias)
+            return at_positions(vendor_states("rnn_tanh", x, weights), read)
         entering = linear(x, self.input_weight.transpose(1, 2), self.input_bias + self.state_bias)
         return at_positions(rnn_scan(entering, self.state_weight.transpose(1, 2)), read)
 

@@ -1,4 +1,7 @@
-"""An LSTM over all positions: one Triton kernel each way on a GPU, the scan of ``recurrences`` elsewhere."""
+"""An LSTM over all positions: one Triton kernel each way on a GPU, the scan of ``recurrences`` elsewhere.
+
+Where the kernel does not fit and there are few members, torch's own layer (``vendor``) is asked before either.
+"""
 
 import torch
 from torch import Tensor
@@ -17,7 +20,7 @@ def lstm_states(entering: Tensor, weight: Tensor) -> Tensor:
 
     entering (members, batch, length, 4m): W x + b for the gates i, f, g, o; weight (members, 4m, m), as torch has it.
     """
-    if not _fits(entering):
+    if not lstm_fits(entering, weight.shape[-1]):
         return lstm_scan(entering, weight.transpose(1, 2))
     from separatrix.models.kernels.gpu.launch import launched
     from separatrix.models.kernels.gpu.lstm_function import LSTMStates
@@ -26,9 +29,12 @@ def lstm_states(entering: Tensor, weight: Tensor) -> Tensor:
         return launched(LSTMStates, entering, weight.to(entering.dtype), None)
 
 
-def _fits(entering: Tensor) -> bool:
-    """Whether the kernel takes it; products in full float32 are faster step by step with the vendor's library."""
-    _, batch, length, gates = entering.shape
-    half = entering.dtype in (torch.bfloat16, torch.float16)
-    small = gates <= 4 * LARGEST and batch * length * gates < MOST_NUMBERS and min(entering.shape) > 0
-    return kernel_takes(entering) and small and (half or interpreted())
+def lstm_fits(x: Tensor, width: int) -> bool:
+    """Whether the kernel takes an LSTM of this width over x (members, batch, length, …).
+
+    Products in full float32 are faster step by step with the vendor's library.
+    """
+    _, batch, length, _ = x.shape
+    half = x.dtype in (torch.bfloat16, torch.float16) or torch.is_autocast_enabled(x.device.type)
+    small = width <= LARGEST and batch * length * 4 * width < MOST_NUMBERS and min(x.shape) > 0
+    return kernel_takes(x) and small and (half or interpreted())

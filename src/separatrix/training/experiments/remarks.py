@@ -1,8 +1,13 @@
-"""What a figure must say about itself: missing cells, fewer steps than the paper's, large differences, the cost."""
+"""What a figure must say about itself: missing cells, fewer steps than the paper's, large differences, models that have
+learned nothing, the cost."""
 
+import math
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from separatrix.tasks.constant_answer import constant_answer_share
+from separatrix.tasks.task import Task
 from separatrix.training.experiments.experiment import Experiment
 from separatrix.training.records import Record
 
@@ -11,6 +16,9 @@ if TYPE_CHECKING:
 
 NOTABLE = 10.0
 """Cells that differ from the paper by more points than this are named one by one."""
+EXAMPLES, ERRORS = 4096, 3.0
+"""A model has learned something if it beats a constant answer, measured on half of so many examples, by more than so
+many standard errors of the two."""
 
 
 def remarks(
@@ -38,6 +46,9 @@ def remarks(
         yield from _reasons(far, most)
     elif any(cell.deviation is not None for cell in recorded):
         yield f"No cell differs from the paper by more than {NOTABLE:g} points."
+    idle = [cell for cell in recorded if learned_nothing(cell)]
+    if idle:
+        yield f"No better than always giving the commonest answer: {_listed(idle, cells)}."
     if recorded:
         yield _cost([cell.record for cell in recorded if cell.record])
     if experiment.note:
@@ -59,6 +70,22 @@ def _reasons(far: "Sequence[FigureCell]", most: int) -> Iterable[str]:
     other = [cell for cell in far if cell not in short]
     if other:
         yield f"Of these, not for want of steps: {_named(other)}."
+
+
+def learned_nothing(cell: "FigureCell") -> bool:
+    """Whether the best run of a cell scores what a constant answer does."""
+    if cell.record is None:
+        return False
+    spec = cell.record.spec
+    score = _constant_score(spec.the_task(), spec.length)
+    error = math.sqrt(score * (1 - score) * (1 / spec.evaluation_examples + 2 / EXAMPLES))
+    return cell.record.result.accuracy <= score + ERRORS * error
+
+
+@lru_cache(maxsize=256)
+def _constant_score(task: Task, length: int) -> float:
+    """What a constant answer scores; nothing where a whole string of different answers must be right."""
+    return 0.0 if task.scoring == "every position of a string" else constant_answer_share(task, length, EXAMPLES)
 
 
 def _steps(cell: "FigureCell") -> int:
