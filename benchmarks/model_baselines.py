@@ -15,7 +15,8 @@ from torch import Tensor, nn
 
 from separatrix.models.architecture import ModelSpec
 from separatrix.models.architectures.third_order import ThirdOrderAttention
-from separatrix.models.sequence_model import Block, SequenceModel, build_model
+from separatrix.models.block import Block
+from separatrix.models.sequence_model import SequenceModel, build_model
 
 RECURRENT = {"lstm": nn.LSTM, "gru": nn.GRU, "rnn": nn.RNN}
 Baseline = tuple[str, nn.Module, Callable[[Tensor], Tensor]]

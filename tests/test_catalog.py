@@ -82,3 +82,13 @@ def test_a_broken_entry_of_another_package_is_left_out_with_one_line(tmp_path, m
     )
     assert "math" in lines[1]
     assert "two tasks are named 'dyck'" in lines[2]
+
+
+def test_a_catalog_keeps_the_promises_of_a_mapping():
+    catalog = Catalog("thing", [Thing("apple")])
+    assert catalog.get("pear") is None
+    assert catalog.get("pear", Thing("other")).name == "other"
+    assert catalog.get("apple") == Thing("apple")
+    with pytest.raises(KeyError) as missed:
+        catalog["pear"]
+    assert str(missed.value) == "unknown thing 'pear'; known: apple"

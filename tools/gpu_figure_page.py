@@ -43,12 +43,11 @@ def everything() -> tuple[Record, ...]:
 
 
 def shown(cell: FigureCell) -> str:
-    """Ours; where the paper has a number, its own and the difference."""
-    if cell.accuracy is None:
+    """Ours; where the paper has a number, its own and the difference; then what was spent on it."""
+    if cell.accuracy is None or cell.record is None:
         return "–" if cell.paper is None else f"– / {cell.paper:.1f}"
-    if cell.paper is None:
-        return f"{cell.accuracy:.1f}"
-    return f"{cell.accuracy:.1f} / {cell.paper:.1f} ({cell.deviation:+.1f})"
+    beside = "" if cell.paper is None else f" / {cell.paper:.1f} ({cell.deviation:+.1f})"
+    return f"{cell.accuracy:.1f}{beside} · {cell.record.spec.steps / 1000:g}k × {cell.runs}"
 
 
 def section(data: FigureData) -> Iterable[str]:
@@ -56,7 +55,7 @@ def section(data: FigureData) -> Iterable[str]:
     yield f"## {data.experiment.title}\n"
     yield f"{data.experiment.source}. `separatrix figure {data.experiment.name} --scale {SCALE} --records results`\n"
     yield f"![{data.experiment.title}](figures/{picture(data)})\n"
-    beside = "ours / paper's (difference), %" if data.paper else "%"
+    beside = "ours / paper's (difference), %; steps × runs" if data.paper else "%; steps × runs"
     yield markdown_table(
         (f"{data.experiment.rows} \\ {data.experiment.columns}; {beside}", *data.columns),
         [(row, *(shown(data.cells[row, column]) for column in data.columns)) for row in data.rows],
@@ -132,9 +131,13 @@ def text() -> str:
         "# Figures trained on a GPU\n",
         "The papers' figures and what goes beyond them, trained on one GPU by "
         "`python -m tools.gpu_figures --plan tools/one_hour_on_a_gpu.toml --at-once 8` (how: [GPU notes](gpu-notes.md))"
-        f". {recorded} of {len(cells)} cells of these figures have a record. Every run had far fewer steps than the "
-        "papers allow, which is why most recurrent models stand below the paper's numbers here; what shows all the "
-        "same is the order of the models and how fast each falls with the length. Cells without a record are `–`.\n",
+        f". {recorded} of {len(cells)} cells of these figures have a record; the others are `–`. Behind each accuracy "
+        "stand the steps that the best run was allowed and how many runs (learning rates) it is the best of.\n",
+        "**How to read them.** Every run had far fewer steps than the papers allow, and models whose steps are cheap "
+        "were given more of them, and more learning rates, than models whose steps are expensive. So the tables show "
+        "what a model reaches on a small budget. They do not show the paper's order of the models, and a low number "
+        "says nothing about what the model could learn; the remarks below each table say which cells were still "
+        "rising, which have not begun to learn, and which differ from the paper by more than ten points.\n",
         f"{cost()}\n",
     ]
     for data in figures():

@@ -43,7 +43,8 @@ from separatrix.training.sweep import Cell, Sweep
 
 PIECES = (
     "figure2-left", "figure2-curves", "figure2-dyck", "figure3", "figure4-random", "figure4-ncp", "eq-one",
-    "qsa-attention", "beyond-lengths", "beyond-widths", "newer-models", "match3-order", "state-bits",
+    "qsa-attention", "beyond-lengths", "beyond-widths", "other-attention", "newer-models", "match3-order",
+    "state-bits",
 )  # fmt: skip
 """The papers' figures first, then what goes beyond them."""
 LONGEST = 480.0

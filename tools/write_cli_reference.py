@@ -20,7 +20,8 @@ HEAD = """# Command line
 
 `separatrix VERB`. Exit codes: 0 done, 1 a claim is false, 2 bad input (one line that says what to do), 130 interrupted.
 Results go to standard output, all else to standard error; `--json` prints one object and nothing more.
-`separatrix --install-completion` sets up the shell.
+`separatrix --install-completion` sets up the shell. `separatrix --with FILE.py VERB` uses the `TASK`, `CONSTRUCTION`,
+`BOUND` or `REDUCTION` of a [file of your own](../how-to/own-theorem.md#on-the-command-line) as if it was installed.
 """
 
 

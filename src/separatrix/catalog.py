@@ -3,19 +3,22 @@
 Adding a task, a theorem, a bound or an architecture is adding one file. Files whose name starts with an
 underscore hold code that several entries share and are not entries. Other packages add entries through Python
 entry points of the group given to :func:`discover`; one that cannot be loaded is left out with a line on standard
-error, since a broken package must not break every command. Two entries of one name are an error, and a catalog never
-changes after it was made.
+error, since a broken package must not break every command. A file named on the command line adds its own
+(``own_files.py``), and one that is wrong is an error. Two entries of one name are an error, and a catalog never changes
+after it was made.
 """
 
 import importlib
 import pkgutil
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType, ModuleType
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.own_files import CONSTANTS, own_modules
 
 
 class Named(Protocol):
@@ -59,15 +62,23 @@ class Catalog(Mapping[str, Entry], Generic[Entry]):
 
 
 def discover(kind: str, folder: ModuleType, constant: str, expected: type[Entry]) -> Catalog[Entry]:
-    """Collect ``constant`` from every module of ``folder`` and from entry points ``separatrix.<kind>s``.
+    """Collect ``constant`` from the modules of ``folder``, entry points ``separatrix.<kind>s`` and anyone's own files.
 
-    Raises :class:`SeparatrixError` when a module lacks the constant or it is not an ``expected``.
+    Collected once for the files in use. Raises :class:`SeparatrixError` when a module lacks the constant or it is not
+    an ``expected``.
 
     >>> from separatrix.tasks import Task, problems
     >>> discover("task", problems, "TASK", Task)["dyck"].name
     'dyck'
     """
-    found: list[Entry] = []
+    return cast("Catalog[Entry]", _collected(kind, folder, constant, expected, own_modules()))
+
+
+@cache
+def _collected(
+    kind: str, folder: ModuleType, constant: str, expected: type[Any], own: tuple[ModuleType, ...]
+) -> Catalog[Any]:
+    found: list[Any] = []
     for info in pkgutil.iter_modules(folder.__path__):
         if not info.name.startswith("_"):
             module = importlib.import_module(f"{folder.__name__}.{info.name}")
@@ -81,6 +92,9 @@ def discover(kind: str, folder: ModuleType, constant: str, expected: type[Entry]
             _leave_out(point, error)
         else:
             found.append(value)
+    if constant in CONSTANTS:
+        given = [(f"{module.__file__}: {constant}", getattr(module, constant, None)) for module in own]
+        found += [_checked(value, expected, where) for where, value in given if value is not None]
     return Catalog(kind, found)
 
 

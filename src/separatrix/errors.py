@@ -22,16 +22,23 @@ class SeparatrixError(ValueError):
         super().__init__(shown)
 
 
-class UnknownNameError(SeparatrixError):
-    """A name that a catalog does not hold; the message gives the nearest ones."""
+class UnknownNameError(SeparatrixError, KeyError):
+    """A name that a catalog does not hold; the message gives the nearest ones.
+
+    A KeyError too, as mappings promise: ``get`` answers with its default.
+    """
 
     def __init__(self, kind: str, given: str, known: Iterable[str]) -> None:
         names = sorted(known)
-        near = difflib.get_close_matches(given, names, n=3, cutoff=0.4)
+        near = difflib.get_close_matches(given, names, n=3, cutoff=0.5)
         hint = f"nearest: {', '.join(near)}" if near else f"known: {', '.join(names)}"
         super().__init__(f"unknown {kind} {given!r}; {hint}")
         self.given = given
         self.nearest = tuple(near)
+
+    def __str__(self) -> str:
+        # KeyError would put the message in quotes.
+        return str(self.args[0])
 
 
 class StoppedError(SeparatrixError):

@@ -1,4 +1,4 @@
-"""Code that is not of this package: where it stands, and what it said when it was used.
+"""Code that is not of this package: how it is run, where it stands, and what it said when it was used.
 
 A run of anyone's own module or task is known by the name of the code, which does not change when the code does. So a
 digest of the source goes into records and checkpoints, and what was trained with other code is not taken for this
@@ -8,8 +8,12 @@ files import.
 
 import hashlib
 import sys
-from collections.abc import Mapping
+import traceback
+import warnings
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
+from types import ModuleType
 from typing import Any, cast
 
 from separatrix.errors import SeparatrixError
@@ -28,15 +32,35 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-def is_outside(kind: type) -> bool:
-    """Whether a class stands neither in this package nor in Python itself.
+def is_outside(kind: type | Callable[..., object]) -> bool:
+    """Whether a class or function stands neither in this package nor in Python itself.
 
     >>> from separatrix.errors import SeparatrixError
     >>> is_outside(SeparatrixError), is_outside(dict)
     (False, False)
     """
-    package = kind.__module__.partition(".")[0]
+    return _is_outside_module(kind.__module__)
+
+
+def _is_outside_module(name: str) -> bool:
+    package = name.partition(".")[0]
     return package not in _KNOWN and package not in sys.stdlib_module_names
+
+
+def line_outside(error: BaseException) -> str:
+    """Where an error arose in code that is not of this package, as ``file:line``; empty where it did not.
+
+    >>> try:
+    ...     int("x")
+    ... except ValueError as error:
+    ...     line_outside(error)  # of this example, which stands in this package
+    ''
+    """
+    found = ""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        if _is_outside_module(frame.f_globals.get("__name__", "")):
+            found = f"{frame.f_code.co_filename}:{line}"
+    return found
 
 
 def outside_sources(kind: type) -> dict[str, str]:
@@ -71,3 +95,76 @@ or under another name
             raise SeparatrixError(
                 f"{name} has changed since {what} was recorded; train again with --fresh, or under another name"
             )
+
+
+def run_file(path: Path, name: str, remedy: str) -> ModuleType:
+    """The module of a Python file, run anew; its folder is importable meanwhile, and ``name`` is known to Python.
+
+    What it prints goes to standard error, and what it raises ends in one line.
+
+    >>> run_file(Path("gone.py"), "gone", "give another")
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: gone.py is not a file; give another
+    """
+    if not path.is_file():
+        raise SeparatrixError(f"{path} is not a file; {remedy}")
+    content = read_file(path, LARGEST_SOURCE, remedy)
+    if path.suffix != ".py":
+        raise SeparatrixError(f"{path} is not a Python file; its name must end in .py")
+    module = ModuleType(name)
+    module.__file__ = str(path)
+    # Dataclasses look their module up by name.
+    sys.modules[name] = module
+    try:
+        with importable(path.resolve().parent), quiet():
+            # Not by a loader: its cache takes an edit of the same size in the same second for no edit.
+            exec(compile(content, str(path), "exec"), module.__dict__)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        del sys.modules[name]
+        raise SeparatrixError(f"{path} could not be loaded: {raised(error)}") from error
+    return module
+
+
+@contextmanager
+def importable(folder: Path, last: bool = False) -> Generator[None]:
+    """Let Python look for modules in a folder, before all others or after them.
+
+    >>> with importable(Path("mine")):
+    ...     sys.path[0]
+    'mine'
+    """
+    sys.path.insert(len(sys.path) if last else 0, str(folder))
+    try:
+        yield
+    finally:
+        if str(folder) in sys.path:
+            sys.path.remove(str(folder))
+
+
+@contextmanager
+def quiet() -> Generator[None]:
+    """Send what is printed to standard error and drop warnings.
+
+    >>> with quiet():
+    ...     print("not to be seen among results")
+    """
+    with redirect_stdout(sys.stderr), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def raised(error: BaseException) -> str:
+    """What was raised, in one line.
+
+    >>> raised(ValueError("no\\nway"))
+    'ValueError: no way'
+    """
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # an exception of anyone's own may fail to say what it is
+        text = ""
+    if isinstance(error, FloatingPointError):
+        text += " (numpy.errstate in the function allows it)"
+    return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from separatrix.atlas import Atlas, Figure, Section, Sources, build, collect, ordered_sections, render, units, write
 from separatrix.atlas import build as whole_build
-from separatrix.atlas.figure import draw, themed
+from separatrix.atlas.figure import draw, look, plot_named, themed
 from separatrix.atlas.html import page, table
 from separatrix.atlas.site.shell import Page
 from separatrix.atlas.site.site import rendered
@@ -107,6 +107,11 @@ def test_two_pages_of_one_name_are_refused(results):
         rendered(results, [section], {})
 
 
+def test_no_section_writes_a_body_that_no_page_shows():
+    writing = {section.name for section in ordered_sections() if type(section).body is not Section.body}
+    assert writing == {section.name for section in ordered_sections() if section.page}
+
+
 def test_terminal_tables_have_a_row_for_each_entry(results):
     for section in ordered_sections():
         found = results["sections"][section.name]
@@ -160,6 +165,22 @@ def test_the_same_drawing_gives_the_same_bytes():
     one, two = (draw("name", "caption", lambda axes: axes.plot([1, 2, 3])) for _ in range(2))
     assert one == two
     assert one.png.startswith(b"\x89PNG")
+
+
+def test_series_differ_without_colours_and_those_that_coincide_are_one():
+    looks = [look(number) for number in range(20)]
+    assert len({(each["marker"], each["linestyle"]) for each in looks}) == len(looks)
+    lines = [("first", [(1.0, 2.0), (2.0, 4.0)]), ("empty", []), ("other", [(1.0, 3.0)]),
+             ("second", [(1.0, 2.0), (2.0, 4.0)])]  # fmt: skip
+    found = []
+
+    def paint(axes):
+        plot_named(axes, lines, fontsize=8)
+        found.extend(line.get_label() for line in axes.get_lines())
+
+    drawn = draw("named", "Named", paint)
+    assert found == ["first, second", "other"]
+    assert "first, second" in drawn.inline and "empty" not in drawn.inline
 
 
 def test_figures_on_pages_keep_their_text_and_follow_the_page():

@@ -177,6 +177,45 @@ def test_typing_an_input_runs_it_and_a_wrong_one_is_explained(browser: Browser, 
         expect(page.locator("#look-error")).to_contain_text("has 2 symbols")
 
 
+def test_a_length_that_is_not_offered_is_replaced_and_the_page_says_why(browser: Browser, address: str) -> None:
+    with explorer(browser, address, "construction=index-lookup&length=100000") as page:
+        typed, note = page.locator("#length-number"), page.locator("#length-note")
+        for _ in ("from the address", "typed"):
+            expect(typed).to_have_value("512")
+            expect(note).to_contain_text("N = 100,000 is beyond this server’s limit of 512: N = 512 is used instead.")
+            expect(note).to_contain_text("separatrix certify index-lookup --length 100000")
+            assert "length=512" in page.url
+            accessible(page)
+            typed.fill("16")
+            typed.press("Enter")
+            expect(note).to_be_hidden()
+            typed.fill("100000")
+            typed.press("Enter")
+        # What is chosen next takes the note away, and it does not come back.
+        page.locator("#length").fill("0")
+        expect(note).to_be_hidden()
+        page.locator("#length").fill(page.locator("#length").get_attribute("max") or "")
+        expect(typed).to_have_value("512")
+        expect(note).to_be_hidden()
+        for wanted, used, why in (
+            ("0", "2", "N = 0 is too short, the shortest is 2"),
+            ("2000000", "512", "the task ends at 1,048,576 and this server at 512"),
+            ("2.5", "3", "“2.5” is no length"),
+            ("", "2", "“” is no length"),
+        ):
+            typed.fill(wanted)
+            typed.press("Enter")
+            expect(note).to_contain_text(why)
+            expect(typed).to_have_value(used)
+        # An address that is changed by hand is treated alike, and so is a construction that does not exist.
+        page.evaluate("location.hash = 'construction=equality&length=7'")
+        expect(note).to_contain_text("N has to be a multiple of 2, which 7 is not: N = 6 is used instead.")
+        page.evaluate("location.hash = 'construction=nothing&length=9&tab=nowhere'")
+        expect(page.locator("#construction-note")).to_contain_text("There is no construction “nothing”")
+        expect(page.locator("#panel-attention")).to_be_visible()
+        expect(page.locator("#verdict")).to_have_attribute("data-state", "certified")
+
+
 def test_the_protocol_is_stepped_through_with_ones_own_partition(browser: Browser, address: str) -> None:
     with explorer(browser, address, "construction=index-lookup&length=8&tab=protocol") as page:
         parties = page.locator("#parties button")
@@ -208,6 +247,11 @@ def test_long_work_shows_its_progress_and_is_cancelled(browser: Browser, address
         expect(page.locator("#verdict")).to_have_attribute("data-state", "certified")
         page.locator("#threshold").click()
         expect(page.locator("#threshold-result")).to_contain_text("Certified down to")
+        # It is about this network: another parameter of the task makes another one.
+        page.locator("#parameters summary").click()
+        page.locator("[id='p.alphabet']").fill("4")
+        page.locator("[id='p.alphabet']").press("Enter")
+        expect(page.locator("#threshold-result")).to_be_empty()
 
 
 def test_a_run_is_trained_watched_and_compared(browser: Browser, address: str, tmp_path: Path) -> None:
@@ -373,6 +417,34 @@ def test_the_front_pages_sliders_change_numbers(browser: Browser, site: Path) ->
     with opened(browser, place) as other:
         assert other.locator("#length").input_value() == "0"
         assert other.locator("#precision").input_value() == "0"
+
+
+BROKEN_WORDS = """all => all.flatMap(code => {
+  const broken = [], texts = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
+  for (let node = texts.nextNode(); node; node = texts.nextNode()) {
+    for (const word of node.data.matchAll(/\\S+/g)) {
+      const range = document.createRange();
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      if (new Set([...range.getClientRects()].map(line => Math.round(line.top))).size > 1) broken.push(word[0]);
+    }
+  }
+  return broken;
+})"""
+"""Words of commands that take more than one line."""
+
+
+def test_commands_break_between_words_and_are_copied_whole(browser: Browser, site: Path) -> None:
+    with opened(browser, (site / "index.html").as_uri()) as page:
+        commands = page.locator("pre.command code")
+        written = [text for text in commands.all_text_contents() if " --" in text]
+        assert len(written) >= 4
+        for width in (1280, 1000, 768, 390):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert commands.evaluate_all(BROKEN_WORDS) == [], width
+        command = page.locator(".stories pre.command code").first
+        command.evaluate("each => getSelection().selectAllChildren(each)")
+        assert page.evaluate("getSelection().toString()") == command.text_content()
 
 
 def test_the_site_is_readable_without_javascript(browser: Browser, site: Path) -> None:

@@ -319,6 +319,9 @@ def test_a_run_is_watched_recorded_and_compared(client: httpx.Client) -> None:
     assert maps[0] != maps[1]
     refused = client.post("/api/comparison", json={"run": run, "step": 3})
     assert refused.status_code == 422 and "kept no weights after 3 steps" in refused.json()["error"]
+    # A whole name that no run has is missing; so it is when the store is there.
+    for unknown in (client.get("/api/runs/0123456789abcdef"), client.post("/api/comparison", json={"run": "0" * 16})):
+        assert unknown.status_code == 404 and "no run of the store is named" in unknown.json()["error"]
 
 
 def test_a_run_is_stopped_and_its_state_saved(client: httpx.Client, store: Path) -> None:

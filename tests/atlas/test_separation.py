@@ -216,18 +216,11 @@ def test_the_section_shows_every_cell_without_colour(monkeypatch, cells, certifi
     monkeypatch.setattr(module, "LENGTH", LENGTH)
     results = json.loads(json.dumps(SECTION.collect(lambda what: None)))
     assert [row["task"] for row in results["rows"]] == list(tasks())
-    page = SECTION.body(results)
-    for task in tasks():
-        assert f'id="separation-{task}"' in page
     for each in cells.values():
         assert results["rows"][list(tasks()).index(each.task)]["cells"][each.model]["verdict"] == each.verdict
-        assert each.verdict in page
     shown = SECTION.table(results)
     assert shown.row_count == len(tasks())
     assert all(word in str(shown.caption) for word in ("constant", "logarithmic", "linear", "open"))
     terminal = Console(width=80, file=io.StringIO())
     terminal.print(shown)
     assert "…" not in terminal.file.getvalue(), "it fits 80 columns"
-    broken = json.loads(json.dumps(results))
-    broken["rows"][0]["cells"]["rnn"]["upper"][0]["text"] = "<b>&"
-    assert "&lt;b&gt;&amp;" in SECTION.body(broken)

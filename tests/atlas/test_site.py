@@ -9,18 +9,21 @@ from pathlib import Path
 
 import numpy
 import pytest
+from PIL import Image
 
 from separatrix.atlas import Sources, ordered_sections
 from separatrix.atlas.attention import attention_maps
 from separatrix.atlas.errata import Erratum, Finding, errata
+from separatrix.atlas.html import asset
 from separatrix.atlas.origin import MEANINGS, Origin
+from separatrix.atlas.own_function_figure import profile_figure
 from separatrix.atlas.recorded import opened_runs, recorded_surveys
-from separatrix.atlas.sections import architectures, training
+from separatrix.atlas.sections import architectures, profiles, training
 from separatrix.atlas.sections import errata as errata_section
 from separatrix.atlas.separation import CLASSES
 from separatrix.atlas.site.cells import ARGUMENT, BITS, CERTIFIED, THEOREM, Grid
-from separatrix.atlas.site.components import length_text, origin_line, task_address
-from separatrix.atlas.site.site import ASSETS, asset, rendered
+from separatrix.atlas.site.components import command_block, length_text, origin_line, task_address, with_code
+from separatrix.atlas.site.site import ASSETS, rendered
 from separatrix.cli.app import run
 from separatrix.communication.bounds import ProtocolBound, bounds_for
 from separatrix.constructions import constructions
@@ -137,7 +140,7 @@ def test_task_pages_have_all_their_parts(site):
         text = (site / task_address(name)).read_text(encoding="utf-8")
         for part in parts:
             assert f'id="{part}"' in text or (part == "sizes" and "figure-widths" not in text), (name, part)
-        assert f"separatrix sample {name}" in text
+        assert command_block(f"separatrix sample {name} --length ").removesuffix("</code></pre>") in text
         assert 'class="origin" data-origin="' in text
 
 
@@ -147,7 +150,7 @@ def test_a_page_without_records_says_so(site):
     results["sections"]["training"] = json.loads(json.dumps(without))
     pages = rendered(results, ordered_sections(), {})
     assert "No run of this experiment is recorded yet" in pages["tasks/index-lookup.html"]
-    assert "separatrix sweep figure2-left" in pages["tasks/index-lookup.html"]
+    assert "separatrix sweep <span>figure2-left</span>" in pages["tasks/index-lookup.html"]
     assert "no run recorded" in pages["index.html"]
     assert "No run of this architecture is recorded" in pages["architectures/transformer.html"]
 
@@ -253,8 +256,9 @@ def test_a_narrower_network_is_told_beside_the_theorems_own(site, sections):
     assert upper.note.endswith(f"circle addresses and p = 42 bits; the theorem's own network: {own['width']}")
     assert (lower, bits) == ("", None)
     front, page = ((site / name).read_text(encoding="utf-8") for name in ("index.html", "tasks/index-lookup.html"))
-    assert front.count(upper.command) >= 2, "in the card and in the grid"
-    assert upper.command in page
+    assert upper.command in front, "in the grid"
+    assert command_block(upper.command) in front, "in the card"
+    assert command_block(upper.command) in page
 
 
 def test_signs_are_told_above_the_table_and_on_the_pages_of_tasks(site):
@@ -274,6 +278,38 @@ def test_both_numbers_of_a_cell_have_one_unit(site):
 def test_shades_say_whom_they_concern(site):
     page = (site / "tasks" / "index-lookup.html").read_text(encoding="utf-8")
     assert "Shaded is impossible for any RNN / FNN at p = 16, and for no other class." in page
+
+
+def test_no_legend_is_wider_than_its_figure(site):
+    names = [*(f"widths-{name}" for name in tasks()), "construction-widths", "frontier-widths"]
+    drawn = [path for name in names if (path := site / "figures" / f"{name}.png").exists()]
+    assert len(drawn) > 20
+    for path in drawn:
+        with Image.open(path) as picture:
+            ink = numpy.asarray(picture.convert("L")) < 250
+        assert not ink[:, :2].any() and not ink[:, -2:].any(), path.name
+
+
+def test_words_of_commands_are_kept_whole_and_text_is_escaped_once():
+    assert command_block("separatrix train 'TF-(1,64)' --length 50") == (
+        '<pre class="command"><code>separatrix train <span>&#x27;TF-(1,64)&#x27;</span> <span>--length</span> 50'
+        "</code></pre>"
+    )
+    assert with_code("see `a --b <c>` & more") == "see <code>a <span>--b</span> &lt;c&gt;</code> &amp; more"
+
+
+def test_a_growth_is_told_as_far_as_it_was_seen(sections):
+    found = json.loads(json.dumps(sections["profiles"]))
+    body = profiles.SECTION.body(found)
+    assert "at least 1 bit of state at N = 14; grows: constant as far as seen, about 1.00" in body
+    assert not re.search(r"grows: constant(?! as far as seen)", body)
+    drawn = [profile_figure(profiles.drawable(row)).inline for row in found["rows"]]
+    assert [inline.count("constant as far as seen") for inline in drawn] == [2, 0, 0, 1, 0]
+    growth = found["rows"][0]["growth"]["state_bits"]
+    growth |= {"law": "logarithmic", "nearly_as_good": "linear"}
+    assert "grows: logarithmic, about 1.00; linear fits nearly as well" in profiles.SECTION.body(found)
+    growth |= {"law": "unknown", "formula": None, "nearly_as_good": None}
+    assert "at N = 14; how it grows cannot be told from these lengths" in profiles.SECTION.body(found)
 
 
 def test_the_page_without_scripts_shows_the_grid_at_its_start(site, sections, embedded_grid):
@@ -382,7 +418,7 @@ def test_every_origin_names_its_command(site, read):
     for path in read:
         text = (site / path).read_text(encoding="utf-8")
         for line in re.findall(r'<p class="origin".*?</p>', text, flags=re.DOTALL):
-            assert re.search(r"<code>(separatrix|python) [^<]+</code>", line), (path, line)
+            assert re.search(r"<code>(separatrix|python) .+</code>", line), (path, line)
             assert "separatrix 0." in line
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -156,6 +157,41 @@ class TestCertificateFiles:
         assert record["counterexample"] is not None
         assert record["replay"]["right"] is False
         assert record["replay"]["answers"] != record["replay"]["expected"]
+
+    def test_a_weight_set_to_zero_is_told_by_the_field_and_by_an_input(self, folder, capsys):
+        """With the hash put right the size differs first; the input that fails is shown all the same."""
+        path, certified = folder / "network.safetensors", folder / "certificate.json"
+        files = Files.of(path.read_bytes(), certified.read_text())
+        bias = files.tensors[files.structure["layers"][1]["inner_bias"]["numerators"]]
+        bias[bias != 0] = 0
+        path.write_bytes(files.network())
+        digest = hashlib.sha256(files.network()).hexdigest()
+        assert run(["check", str(folder), "--json"]) == 1
+        record = json.loads(capsys.readouterr().out)
+        assert record["reason"].endswith(f"put {digest} as sha256 into the certificate and check again")
+        assert (record["state"], record["method"]) == ("undecided", "hash")
+        files.certificate["sha256"] = digest
+        certified.write_text(json.dumps(files.certificate))
+        assert run(["check", str(folder), "--json"]) == 1
+        record = json.loads(capsys.readouterr().out)
+        stated = files.certificate["size"]["size_bits"]
+        assert re.search(rf"stated size: size_bits is \d+, stated is {stated}; ", record["reason"])
+        assert "layers" not in record["reason"]
+        assert record["counterexample"] is not None
+        assert record["state"] == "refuted"
+
+    @pytest.mark.parametrize("size", [None, [], 3, {}, {"size_bits": None, "more": 1}])
+    def test_a_right_network_of_a_wrong_size_stays_invalid(self, folder, size):
+        path = folder / "certificate.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), "size": size}))
+        verdict = check_certificate(path).verdict
+        assert (verdict.valid, verdict.refuted, verdict.method) == (False, False, "size")
+        assert "stated is nothing" in verdict.reason
+        assert verdict.reason.endswith("; even so every input is answered correctly")
+
+    def test_a_network_is_not_taken_for_a_certificate(self, folder):
+        with pytest.raises(SeparatrixError, match=r"is a network, not a certificate.*load_network and check"):
+            check_certificate(folder / "network.safetensors")
 
     def test_a_certificate_that_is_not_there(self, tmp_path):
         with pytest.raises(SeparatrixError, match="cannot read"):

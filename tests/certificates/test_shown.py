@@ -1,12 +1,12 @@
-"""Counterexamples in words: every construction's inputs can be shown, and long ones are shortened."""
+"""Reasons and counterexamples in words: in the task's own symbols, and long inputs are shortened."""
 
 import pytest
 
 from separatrix.certificates import Claim
 from separatrix.certificates.certificate import write_refutation
 from separatrix.certificates.checker import check
-from separatrix.certificates.shown import FIRST_RUNS, LAST_RUNS, shortened, shown_counterexample
-from separatrix.constructions import constructions
+from separatrix.certificates.shown import FIRST_RUNS, LAST_RUNS, shortened, shown_counterexample, shown_reason
+from separatrix.constructions import Options, constructions
 from separatrix.errors import SeparatrixError
 from separatrix.tasks import draws_from, tasks
 from tests.constructions.test_contract import small_length
@@ -48,3 +48,32 @@ def test_only_a_false_claim_is_written_as_a_refutation(tmp_path):
     with pytest.raises(SeparatrixError, match="not found false"):
         write_refutation(built.network, claim, check(built.network, claim), tmp_path, {})
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "gain", "said", "shown"),
+    [
+        (
+            "index-lookup",
+            1,
+            "token 0 at position 1 is not",
+            "the symbol a at position 1 is not recovered on every input",
+        ),
+        ("mqar", -1, "token 0 scores higher at token 7", "the query for the symbol k0 scores higher at the symbol k7"),
+    ],
+)
+def test_reasons_are_shown_in_the_symbols_of_the_task(name, gain, said, shown):
+    built = constructions()[name].build(8, Options(gain=gain))
+    claim = Claim(built.task, built.length, built.arithmetic)
+    reason = check(built.network, claim).reason
+    assert said in reason
+    assert shown_reason(reason, claim) == shown
+
+
+def test_the_dummy_and_tokens_beyond_the_vocabulary_are_shown_too():
+    built = constructions()["match3-heads"].build(4)
+    claim = Claim(built.task, built.length, built.arithmetic)
+    reason = "not proved; power-sums: token 0 does not add its power 1 modulo 5; token 17000 neither"
+    assert shown_reason(reason, claim) == (
+        "not proved; power-sums: the symbol ⊥ does not add its power 1 modulo 5; token 17000 neither"
+    )

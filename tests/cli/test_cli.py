@@ -90,6 +90,9 @@ def test_training_split_and_parameters(call):
         (("sample", "index-lookup", "--length", "99999999"), ("99999999",)),
         (("sample", "index-lookup", "--length", "many"), ("many", "--length")),
         (("sample", "dyck", "--count", "-1"), ("-1",)),
+        (("sample", "dyck", "--count", "0"), ("--count 0", "choose 1 or more")),
+        (("explore",), ("nearest: serve",)),
+        (("verify", "certificates"), ("nearest: check",)),
         (("sample", "dyck", "--count", "99999999999"), ("99999999999", "lower --count")),
         (("sample", "match3", "--length", "100000"), ("100000", "lower --count or --length")),
         (("sample", "dyck", "--set", "types=99999999999999999999"), ("types=99999999999999999999",)),
@@ -115,6 +118,8 @@ def test_training_split_and_parameters(call):
         (("frontier", "equality", "--from", "9", "--to", "3"), ("--from 9",)),
         (("frontier", "equality", "--figure", "x.pdf"), ("x.pdf",)),
         (("frontier", "dyck-dfa"), ("dyck-dfa",)),
+        (("frontier", "index-lookup", "--lengths", "16"), ("--lengths 16", "--learned", "--from and --to")),
+        (("frontier", "index-lookup", "--executor", "ray"), ("--executor ray", "--learned")),
         (("certify", "equality", "--length", "8", "--rounding", "up"), ("up",)),
         (("check", "/nonexistent/certificate.json"), ("/nonexistent/certificate.json",)),
         (("sample", "dyck", "--seed", "-1"), ("seed -1",)),
@@ -182,11 +187,12 @@ def test_certify_writes_what_check_accepts(call, tmp_path):
     ended = call("certify", "index-lookup", "--length", "32", "--out", folder, "--json")
     assert ended.code == 0, ended.err
     record = json.loads(ended.out)
-    assert record["certified"] is True
+    assert (record["certified"], record["state"]) == (True, "certified")
     assert record["inputs_covered"] == "64^32*32"
     checked = call("check", record["certificate"], "--json")
     assert checked.code == 0
     assert json.loads(checked.out)["valid"] is True
+    assert json.loads(checked.out)["state"] == "certified"
     assert call("check", folder).code == 0
 
 
@@ -197,7 +203,7 @@ def test_a_false_claim_ends_with_one_and_can_be_replayed(call, tmp_path, monkeyp
     ended = call(*arguments, "--out", str(folder), "--json")
     assert ended.code == 1
     record = json.loads(ended.out)
-    assert record["certified"] is False
+    assert (record["certified"], record["state"]) == (False, "refuted")
     assert record["certificate"] is None
     assert sorted(path.name for path in folder.iterdir()) == ["refuted.json", "refuted.safetensors"]
     shown = record["counterexample_shown"]

@@ -45,7 +45,7 @@ def test_bars_show_accuracy_loss_and_speed_and_leave_when_a_run_ends(clock, term
         assert "5.0 steps/s" in terminal()
         clock.now += 2.0
         points = tuple(Point(name, 20, 1.25, 0.4, 0.625) for name in (first, second))
-        bars.happened(group, Progress(20, points, 4.0))
+        bars.happened(group, Progress(20, points))
         drawn = terminal()
         assert "accuracy 0.625 loss 1.250" in drawn
         assert "lr 0.02" in drawn

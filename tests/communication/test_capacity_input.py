@@ -7,7 +7,7 @@ import pytest
 
 from separatrix.atlas.sections.capacity import SECTION
 from separatrix.cli.app import run
-from separatrix.communication.capacity import describe, presets
+from separatrix.communication.capacity import describe, model_types, presets
 from separatrix.errors import SeparatrixError
 
 MAMBA_130M = 24 * (1536 * 16 + 1536 * 3)
@@ -26,9 +26,9 @@ GOOD = {"model_type": "mamba", "hidden_size": 8, "num_hidden_layers": 2}
         ({"num_hidden_layers": 10**30}, ["num_hidden_layers", "less than"]),
         ({"expand": 0.3}, ["expand × hidden_size is 2.4", "whole"]),
         ({"expand": float("inf")}, ["expand is inf"]),
-        ({"model_type": "mabma"}, ["unknown model_type 'mabma'", "nearest: mamba", "known: ", "by hand"]),
+        ({"model_type": "mabma"}, ["unknown model_type 'mabma'", "nearest: mamba", "lists all", "by hand"]),
         ({"model_type": 7}, ["unknown model_type '7'"]),
-        ({"model_type": None}, ["model_type is missing", "known: bert"]),
+        ({"model_type": None}, ["model_type is missing", "lists all"]),
         ({"model_type": "llama"}, ["missing num_attention_heads"]),
         ({"model_type": "jamba"}, ["missing num_attention_heads, attn_layer_period, attn_layer_offset"]),
         ({"model_type": "retnet", "num_heads": 3}, ["keys / heads is 8/3"]),
@@ -109,6 +109,26 @@ def test_other_bad_arguments(tmp_path, capsys):
     refused(capsys, ["gpt2", "--alphabet", "1"], "alphabet")
     refused(capsys, ["gpt2", "--task", "index-lookpu"], "unknown task", "nearest: index-lookup")
     refused(capsys, ["Nothing-(1,2)"], "unknown architecture")
+
+
+def test_unknown_names_are_told_with_the_nearest_few(tmp_path, capsys):
+    """Not with all of them, which fill the screen."""
+    path = tmp_path / "config.json"
+    for content in ({"model_type": "zamba9"}, {"model_type": "quite-another"}, {}):
+        path.write_text(json.dumps(content))
+        refused(capsys, [str(path)], "separatrix capacity, with nothing after it, lists all", "described by hand")
+        assert run(["capacity", str(path)]) == 2
+        assert sum(name in capsys.readouterr().err for name in model_types()) <= 5
+    refused(capsys, ["nothingatall"], "unknown preset", "lists all", "config.json")
+    assert run(["capacity", "nothingatall"]) == 2
+    assert not any(name in capsys.readouterr().err for name in presets())
+
+
+def test_the_task_that_was_asked_for_is_answered(capsys):
+    for model in ("gpt2", "jamba-v0.1"):
+        assert run(["capacity", model, "--task", "index-lookup"]) == 0
+        assert "index-lookup: no bound is known" in capsys.readouterr().out
+    refused(capsys, ["gpt2", "--task", "mine.py:inner"], "separatrix profile mine.py:inner --length 12")
 
 
 def test_verb_on_a_file(tmp_path, capsys):

@@ -7,6 +7,7 @@ import warnings
 import pytest
 
 from separatrix.communication.capacity import describe, which_bounds
+from separatrix.errors import SeparatrixError
 
 
 def cache_numbers(values) -> int:
@@ -129,6 +130,64 @@ def test_jamba_cache():
     held = sum(cache_numbers([layer.conv_states, layer.recurrent_states]) for layer in recurrent_layers)
     assert held == described.bounded_state_numbers + 32 * mamba.count
     assert described.state_numbers is None
+
+
+HYBRIDS = {
+    "Bamba": {
+        "num_hidden_layers": 4, "attn_layer_indices": [1, 3], "mamba_n_heads": 4, "mamba_d_state": 4,
+        "mamba_n_groups": 2, "mamba_d_conv": 3, "mamba_chunk_size": 8,
+    },
+    "Qwen3Next": {
+        "num_hidden_layers": 5, "head_dim": 8, "linear_key_head_dim": 4, "linear_value_head_dim": 6,
+        "linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_conv_kernel_dim": 3, "num_experts": 2,
+        "num_experts_per_tok": 1, "moe_intermediate_size": 8, "shared_expert_intermediate_size": 8,
+    },
+    "Zamba2": {
+        "num_hidden_layers": 4, "layers_block_type": ["mamba", "hybrid", "mamba", "hybrid"], "n_mamba_heads": 4,
+        "mamba_d_state": 4, "mamba_ngroups": 2, "mamba_d_conv": 3, "chunk_size": 8,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", HYBRIDS)
+def test_caches_of_hybrids(kind):
+    """What is kept at two lengths: what both have is the states, what is more at the longer one keys and values."""
+    sizes = {"hidden_size": 16, "intermediate_size": 16, "num_attention_heads": 4, "num_key_value_heads": 2}
+    torch, _, model, fields = tiny(kind, **sizes, **HYBRIDS[kind])
+    described = describe(fields)
+    recurrent_part, attending = described.layers
+    # The cache holds one input of each convolution more than is read again.
+    channels = next(part.numbers for part in recurrent_part.state if part.name == "convolution") // 2
+    for length in (12, 17):
+        layers = run_on(torch, model, length).past_key_values.layers
+        kept = [layer for layer in layers if hasattr(layer, "recurrent_states")]
+        assert len(kept) == recurrent_part.count
+        held = sum(cache_numbers([layer.conv_states, layer.recurrent_states]) for layer in kept)
+        assert held == described.bounded_state_numbers + channels * recurrent_part.count
+        both = [layer for layer in layers if getattr(layer, "keys", None) is not None and layer.keys.numel()]
+        assert len(both) == attending.count
+        keys = 2 * length * attending.key_value_heads * attending.head_width
+        assert all(cache_numbers([layer.keys, layer.values]) == keys for layer in both)
+    assert described.state_numbers is None
+    assert which_bounds(described)[0] == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "said"),
+    [
+        ("bamba", {"attn_layer_indices": [4]}, "names layer 4 of 4"),
+        ("bamba", {"mamba_d_head": 9}, "mamba_d_head is 9"),
+        ("qwen3_next", {"layer_types": ["full_attention"]}, "layer_types lists 1 layers"),
+        ("zamba2", {"layers_block_type": ["hybrid"]}, "layers_block_type lists 1 layers"),
+        ("zamba2", {"n_mamba_heads": 5}, "not whole"),
+    ],
+)
+def test_hybrids_that_do_not_fit_together_are_refused(kind, change, said):
+    sizes = {"model_type": kind, "hidden_size": 16, "num_attention_heads": 4}
+    good = {**sizes, **next(each for name, each in HYBRIDS.items() if name.lower() == kind.replace("_", ""))}
+    describe(good)
+    with pytest.raises(SeparatrixError, match=said):
+        describe({**good, **change})
 
 
 def test_recurrent_gemma_state():

@@ -354,7 +354,7 @@ def test_symbols_that_commute_bound_every_partition():
 
 
 def test_close_fits_are_admitted():
-    close = fit_growth([4, 5, 6], [7, 9, 10])
+    close = fit_growth([4, 5, 6, 7], [7, 9, 10, 12])
     assert close.rival is not None
     clear = fit_growth(range(1, 20), [2**n for n in range(1, 20)])
     assert clear.rival is None

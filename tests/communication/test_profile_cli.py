@@ -178,3 +178,30 @@ def test_progress_is_drawn_and_ctrl_c_ends_it(tmp_path):
     assert (process.returncode, out) == (130, b"")
     assert "━".encode() in shown or b"-" in shown, "a bar is drawn"
     assert not (tmp_path / "figure.svg").exists()
+
+
+def test_a_model_is_held_against_the_function(tmp_path, capsys):
+    """Equality of two halves needs N/2 bits of state; one attention layer as many of communication."""
+    pytest.importorskip("torch")
+    path = tmp_path / "mine.py"
+    path.write_text("def same(x):\n    return x[: len(x) // 2] == x[len(x) // 2 :]\n")
+
+    def asked(model, *more):
+        assert run(["profile", f"{path}:same", "--length", "10", "--model", model, "--json", *more]) == 0
+        return json.loads(capsys.readouterr().out)["model"]
+
+    exact = asked("RNN-(1,1)", "--precision", "4")
+    assert (exact["first"], exact["exact"], exact["needs"], exact["has"]) == (10, True, 5, 4)
+    assert run(["capacity", "LSTM-(1,2)", "--json"]) == 0
+    bits = json.loads(capsys.readouterr().out)["state_bits"]
+    further = asked("LSTM-(1,2)")
+    assert (further["first"], further["exact"], further["has"]) == (2 * bits + 1, False, bits)
+    assert asked("TF-(1,64)")["quantity"] == "bits of communication"
+    assert asked("gpt2")["quantity"] == ""
+    assert "12 attention layers" in asked("gpt2")["reason"]
+    assert run(["profile", f"{path}:same", "--length", "8", "--model", "LSTM-(1,2)"]) == 0
+    assert "LSTM-(1,2): excluded from about N = 257 on" in capsys.readouterr().out
+    assert run(["profile", f"{path}:same", "--length", "3", "--model", "LSTM-(1,2)"]) == 0
+    assert "not excluded up to N = 3, and how it goes on cannot be told" in capsys.readouterr().out
+    assert run(["profile", f"{path}:same", "--length", "8", "--model", "mamba-131m"]) == 2
+    assert "nearest: mamba-130m" in capsys.readouterr().err

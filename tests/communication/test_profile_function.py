@@ -117,7 +117,7 @@ def late(x):
         (lambda x: 1 / (x.sum(axis=1) - 9) > 0, ["divide by zero", "(1, 1, 1, 1, 1, 1, 1, 1, 1)", "numpy.errstate"]),
         (lambda x: 1 / (x.sum() - 9) > 0, ["divide by zero", "(1, 1, 1, 1, 1, 1, 1, 1, 1)", "numpy.errstate"]),
         (lambda x: numpy.exp(500 * x.sum(axis=1)) > 1, ["overflow", "numpy.errstate"]),
-        (lambda x: (x.sum(axis=1) % 2) * 0.5, ["AttributeError"]),
+        (lambda x: (x.sum(axis=1) % 2) * 0.5, ["float64 values for an array"]),
     ],
 )
 def test_functions_that_go_wrong_end_in_one_line(function, words):

@@ -28,8 +28,8 @@ from separatrix.models.kernels.lstm import lstm_states
 from separatrix.models.kernels.selective import gated_selective_scan, plain_gated_scan
 from separatrix.models.kernels.vendor import Layer, vendor_states
 from separatrix.models.naming import parse_spec
-from separatrix.models.recurrences import gru_scan, lstm_scan, rnn_scan
 from separatrix.models.scans.convolution import long_convolution, short_convolution
+from separatrix.models.scans.gated import gru_scan, lstm_scan, rnn_scan
 from separatrix.models.sequence_model import build_model
 
 ON_GPU = torch.cuda.is_available()

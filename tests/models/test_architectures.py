@@ -9,9 +9,11 @@ from torch.func import functional_call
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from separatrix.errors import SeparatrixError
 from separatrix.models.architecture import ModelSpec, Place, architectures
 from separatrix.models.ensemble import initialise
-from separatrix.models.mixer import RecurrentMixer, step_by_step
+from separatrix.models.mixer import RecurrentMixer
+from separatrix.models.naming import parse_spec
 from tests.models.architecture_cases import (
     NAMES,
     RECURRENT,
@@ -91,6 +93,15 @@ def test_the_parallel_form_is_the_recurrent_form(name):
     assert numbers == spec.state_numbers(LENGTH) == spec.state_numbers(10 * LENGTH)
 
 
+def step_by_step(mixer, x):
+    """The outputs of all positions by the step form: (members, batch, length, width) both."""
+    state, outputs = mixer.initial_state(x.shape[1]), []
+    for position in range(x.shape[2]):
+        output, state = mixer.step(x[:, :, position], state)
+        outputs.append(output)
+    return torch.stack(outputs, dim=2)
+
+
 @pytest.mark.parametrize("name", RECURRENT)
 def test_gradients_of_the_parallel_form_are_those_of_the_recurrent_form(name):
     entry = architectures()[name]
@@ -109,6 +120,44 @@ def test_gradients_of_the_parallel_form_are_those_of_the_recurrent_form(name):
         assert (parallel is None) == (stepped is None)
         if parallel is not None:
             torch.testing.assert_close(parallel, stepped, rtol=1e-8, atol=1e-10)
+
+
+@every_spec
+def test_second_derivatives_are_right_or_refused(spec):
+    """A derivative that is written out by hand must not be taken for a constant when it is differentiated again."""
+    if "HardTF" in str(spec):
+        return  # its gradient is not the derivative of anything
+    length = 6
+    model = model_of(spec, length)
+    inputs, parameter = inputs_of(spec, 1, 2, length), next(model.parameters())
+    direction = torch.randn(parameter.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    for read in (None, torch.tensor([[[4], [5]]])):
+
+        def slope(offset=0.0, *, graph=False, read=read):
+            with torch.no_grad():
+                parameter.add_(direction, alpha=offset)
+            loss = model(inputs, read=read).square().sum()
+            (found,) = torch.autograd.grad(loss, parameter, create_graph=graph)
+            with torch.no_grad():
+                parameter.sub_(direction, alpha=offset)
+            return found
+
+        try:
+            (found,) = torch.autograd.grad((slope(graph=True) * direction).sum(), parameter)
+        except (SeparatrixError, RuntimeError) as error:
+            # Ours, and those of torch's own functions.
+            assert "has no second derivative" in str(error) or "is not implemented" in str(error)
+            continue
+        change = (slope(1e-6) - slope(-1e-6)) / 2e-6
+        torch.testing.assert_close(found, change, rtol=1e-4, atol=1e-5 * float(change.abs().max()))
+
+
+@every_spec
+def test_nothing_to_read_is_refused_in_one_line(spec):
+    model, inputs = model_of(spec, 5), inputs_of(spec, 1, 2, 5)
+    for nothing in (inputs[:, :0], inputs[:, :, :0]):
+        with pytest.raises(SeparatrixError, match="at least one input of at least one cell"):
+            model(nothing)
 
 
 @every_spec
@@ -318,6 +367,11 @@ def test_state_and_attention_bits(name):
         # ⌈log₂ 100⌉ = 7.
         assert bits == shape.heads * shape.dimension * (8 + 7)
         assert two.attention_bits(100, 8) == 2 * bits
+
+
+def test_a_convolution_that_looks_back_too_far_is_refused():
+    with pytest.raises(SeparatrixError, match="layer 4 of CNN with kernel=9 and dilation=64 would look back more than"):
+        model_of(parse_spec("CNN-(5,4,kernel=9,dilation=64)"), 9)
 
 
 def test_a_mixture_counts_each_layer_by_itself():

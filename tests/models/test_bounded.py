@@ -59,7 +59,30 @@ def test_anyones_own_module_is_recurrent_where_it_says_so(capsys):
     assert own["state_numbers"] == 128 and own["layers"][0]["kind"] == "recurrent"
     silent = told(capsys, "capacity", "tests.models.user_modules:Average-(2,64)")
     assert silent["state_numbers"] is None
-    assert "its 2 layers read the whole input, and not all of them by the softmax attention" in silent["reason"]
+    assert "does not say what it carries" in silent["reason"]
+    assert "state_numbers(width, length)" in silent["reason"]
+    assert "reads the whole input" not in silent["reason"]
+    assert run(["capacity", "tests.models.user_modules:Average-(1,64)"]) == 0
+    shown = capsys.readouterr().out
+    assert "it does not say" in shown
+    assert "grows" not in shown
+    assert run(["bound", "index-lookup", "--length", "9", "--model", "tests.models.user_modules:Average-(1,64)"]) == 2
+    assert "state_numbers(width, length)" in capsys.readouterr().err
+
+
+def test_capacity_and_bound_take_numbers_of_the_same_bits(capsys):
+    """Unless told otherwise: this package's models compute in float32, published ones in floats of 16 bits."""
+    name = "Mamba-(2,64)"
+    one, other = told(capsys, "capacity", name), told(capsys, "bound", "index-lookup", "--length", "400", "-m", name)
+    assert one["precision_bits"] == other["precision_bits"] == 32
+    assert one["state_bits"] == other["architecture"]["state_bits"] == 32 * one["state_numbers"]
+    assert other["quantity"] == "state numbers"
+    assert told(capsys, "capacity", "mamba-130m")["precision_bits"] == 16
+    assert run(["bound", "index-lookup", "--length", "400", "-m", name]) == 0
+    shown = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "smallest state 13 numbers of 32 bits" in shown
+    assert "as in 4,864 numbers" in shown
+    assert "width" not in shown
 
 
 MODULES = "tests.models.user_modules"
@@ -101,6 +124,10 @@ def test_a_module_without_state_is_excluded_at_every_length(capsys):
         (["capacity", "fla:GatedLinearAttention-(1,64)"], "pip install 'flash-linear-attention[cuda]'"),
         (["capacity", "LSTM-(1,64)", "--precision", "0"], "precision 0 is out of range"),
         (["bound", "index-lookup", "--model", "Mamba,TF-(2,64)", "--length", "9"], "no class of models"),
+        (["bound", "index-lookup", "--model", "Mamba,TF-(2,64)", "--length", "9"], "1 of 2 layers attends over"),
+        ([*ASKED, f"{MODULES}:Window,TF-(2,16)"], "1 of 2 layers attends over"),
+        ([*ASKED, "mamba"], "such as 'Mamba-(2,64)'; published models are asked about by separatrix capacity"),
+        ([*ASKED, "mamba-130m"], "ask separatrix capacity mamba-130m --task index-lookup"),
         ([*ASKED, f"{MODULES}:Vague-(1,16)"], "is 'many'; expected a whole number from 0 on"),
         ([*ASKED, f"{MODULES}:Forgetful-(1,16)"], "is 0, and its outputs depend on earlier positions"),
         (["train", "index-lookup", "tests.models.user_modules:Narrow-(1,16)", "--length", "4"], "returned (2, 5, 3)"),

@@ -8,8 +8,10 @@ import torch
 from separatrix.errors import SeparatrixError
 from separatrix.models import load_exported, save_exported
 from separatrix.models.assemble import assemble
+from separatrix.models.decoding import ReadoutModule
 from separatrix.models.exported import CONFIG, WEIGHTS, write_folder
 from separatrix.models.from_network import module_from_network
+from separatrix.models.tensors import Tensors
 from separatrix.tasks import draws_from
 from tests.models.cases import NAMES, small
 
@@ -89,6 +91,35 @@ def test_tensors_that_do_not_belong():
     ):
         with pytest.raises(SeparatrixError, match=words):
             assemble(module.description, changed)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "words"),
+    [
+        (("readout", "decoding"), "bitz", "a readout of 'bitz' at 'last' is unknown; there are bits, argmax"),
+        (("readout", "at"), "first", "a readout of 'bits' at 'first' is unknown"),
+        (("layers", 0, "heads", 0, "scoring"), "sofmax", "unknown scoring of a head 'sofmax'; nearest: softmax"),
+        (("layers", 0, "heads", 0, "mask"), ["none"], "unknown mask of a head"),
+        (("layers", 0, "kind"), "atention", "does not describe a model"),
+    ],
+)
+def test_descriptions_that_say_something_unknown(folder, place, value, words):
+    config = json.loads((folder / CONFIG).read_text())
+    part = config
+    for step in place[:-1]:
+        part = part[step]
+    part[place[-1]] = value
+    (folder / CONFIG).write_text(json.dumps(config))
+    assert words in refused(folder)
+
+
+def test_readouts_of_too_many_bits_and_inputs_of_another_type():
+    wide = Tensors({"matrix": torch.zeros(63, 2), "bias": torch.zeros(63)})
+    with pytest.raises(SeparatrixError, match="63 bits do not fit an answer of 64; there may be 62"):
+        ReadoutModule(wide, {"decoding": "bits", "at": "last"}, 2)
+    module = module_from_network(small("equality").network)
+    with pytest.raises(SeparatrixError, match=r"the model reads tokens as torch\.int64, not torch\.int32"):
+        module(torch.zeros(1, *module.input_shape, dtype=torch.int32))
 
 
 def test_a_file_in_the_place_of_the_folder(tmp_path):

@@ -2,7 +2,7 @@
 
 The cases are in ``kernel_cases``, small ones without a GPU. They run in processes of their own, because Triton must be
 told to interpret before it is first imported. Where it is not installed they are skipped; the plain versions that then
-run are held against loops in ``test_scans`` and ``test_recurrences``.
+run are held against loops in ``test_scans`` and ``test_gated_scans``.
 """
 
 import subprocess
@@ -17,7 +17,7 @@ from torch.nn import functional
 from separatrix.models.kernels.available import kernel_takes
 from separatrix.models.kernels.convolution import convolve_silu
 from separatrix.models.kernels.lstm import LARGEST, lstm_states
-from separatrix.models.recurrences import lstm_scan
+from separatrix.models.scans.gated import lstm_scan
 from tests.models.kernel_cases import Case, cases, held_against, normal, run_all
 
 ROOT = Path(__file__).parents[2]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from separatrix.errors import SeparatrixError, UnknownNameError
-from separatrix.models.architecture import ModelSpec, architecture_named, architectures
+from separatrix.models.architecture import ModelSpec, Option, architecture_named, architectures
 from separatrix.models.naming import parse_spec
 
 
@@ -74,6 +74,13 @@ def test_every_specification_comes_back(data):
         ("TF-(1,64,heads=0)", "out of range"),
         ("TF-(1,64,heads=2.5)", "is not a whole number"),
         ("TF-(1,10,heads=2,positions=rotary)", "a head of TF has 5"),
+        (
+            "GDN-(1,18)",
+            "does not fit GDN, whose keys are 3/4 as wide; make the width a multiple of 16",
+        ),
+        ("GLA-(1,20,heads=4)", "heads=4 does not divide half the width, 10 of GLA; choose 1, 2, 5, 10"),
+        ("RetNet-(1,20,heads=4)", "RetNet turns pairs of numbers, but a head has 5"),
+        ("Mamba2-(1,50,head=64)", "head=64 does not divide the inner width 100 of Mamba2"),
         ("LSTM-(1,64,heads=2)", "unknown option of LSTM 'heads'"),
         ("TF-(1,64,positions=rotari)", "nearest: rotary"),
         ("TF-(1,64,head=2)", "nearest: heads"),
@@ -86,6 +93,23 @@ def test_bad_names_are_explained_in_one_line(text, words):
         parse_spec(text)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_options_of_every_type_are_checked():
+    """Also of types that no architecture of ours has."""
+    number, size = Option("rate", 0.5, "a rate", minimum=0.0, maximum=1.0), Option("size", 2, "a size", choices=(2, 4))
+    assert number.checked(1, "X") == 1.0 and type(number.checked(1, "X")) is float
+    assert size.checked(4, "X") == 4 and Option("on", True, "a switch").checked(False, "X") is False
+    for option, value, words in (
+        (number, True, "option rate=True of X is not a number; its default is 0.5"),
+        (number, 1.5, "option rate=1.5 of X is out of range; at least 0 and at most 1"),
+        (size, 3, "option size=3 of X is not offered; choose 2, 4"),
+    ):
+        with pytest.raises(SeparatrixError) as caught:
+            option.checked(value, "X")
+        assert str(caught.value) == words
+    with pytest.raises(SeparatrixError, match="a model of 0 layers is out of range"):
+        ModelSpec((), 64)
 
 
 def test_an_unknown_architecture_names_the_nearest():

@@ -1,5 +1,8 @@
 """Theorem 2's protocol on trainable models: what is sent, what arrives, and what rounding does to the answers."""
 
+from dataclasses import replace
+
+import numpy
 import pytest
 import torch
 from hypothesis import given, settings
@@ -10,9 +13,16 @@ from separatrix.errors import SeparatrixError
 from separatrix.models.architecture import ModelSpec
 from separatrix.models.naming import parse_spec
 from separatrix.models.protocol import run_state_protocol
-from separatrix.models.state_precision import Quantiser, from_numbers, prefix_cut, state_precision, to_numbers
+from separatrix.models.state_precision import (
+    PrecisionPoint,
+    Quantiser,
+    from_numbers,
+    prefix_cut,
+    state_precision,
+    to_numbers,
+)
 from separatrix.models.task_model import model_for_task
-from separatrix.tasks import tasks
+from separatrix.tasks import draws_from, tasks
 from tests.models.architecture_cases import RECURRENT, WIDTH
 
 LOOKUP = tasks()["index-lookup"]
@@ -110,8 +120,35 @@ def test_bits_used_needs_all_finer_points_too():
     report = state_precision(model, task, 7, bits=(1, 8), examples=50)
     data = report.as_data()
     assert data["state_numbers"] == 4 and len(data["points"]) == 2
-    worst = state_precision(model, task, 7, bits=(0,), examples=50, cut=6)
-    assert worst.bits_used() is None or worst.points[0].accuracy[0] >= worst.unrounded[0] - 0.01
+    for accuracy, used in (
+        ({2: 0.9, 4: 0.995, 8: 1.0}, 4),
+        ({2: 1.0, 4: 0.9, 8: 1.0}, 8),
+        ({8: 1.0, 2: 0.9, 4: 1.0}, 4),
+        ({2: 1.0}, 2),
+        ({2: 1.0, 8: 0.9}, None),
+    ):
+        points = tuple(PrecisionPoint(bits, 4 * bits, (each,)) for bits, each in accuracy.items())
+        assert replace(report, points=points, unrounded=(1.0,)).bits_used() == used
+
+
+def test_where_whole_strings_count_one_wrong_answer_makes_a_string_wrong():
+    task = tasks()["eq-ncp"]
+    model = model_for_task(parse_spec("RNN-(1,8)"), task, 8, seeds=[0, 1])
+    report = state_precision(model, task, 8, bits=(24,), examples=40)
+    fresh = task.sample(draws_from(1), 40, 8)
+    with torch.no_grad():
+        found = model(torch.from_numpy(fresh.inputs).expand(2, -1, -1)).argmax(dim=-1).numpy()
+    asked = fresh.read & (numpy.arange(fresh.read.shape[1]) >= report.cut)
+    right = ((found == fresh.targets) | ~asked).all(axis=-1).mean(axis=-1)
+    assert report.unrounded == tuple(right)
+
+
+def test_complex_numbers_are_sent_as_two():
+    state = ((torch.randn(2, 3, 4), torch.randn(2, 3, 2, 2, dtype=torch.complex64)), (torch.randn(2, 3, 1),))
+    numbers = to_numbers(state)
+    assert numbers.shape == (2, 3, 4 + 2 * 4 + 1)
+    for before, after in zip(state, from_numbers(numbers, state), strict=True):
+        assert all(torch.equal(one, other) for one, other in zip(before, after, strict=True))
 
 
 def test_members_are_measured_side_by_side():
@@ -156,3 +193,9 @@ def test_bad_input():
         state_precision(model_for_task(parse_spec("LSTM-(1,16)"), averaging, 10, seeds=[0]), averaging, 10)
     with pytest.raises(SeparatrixError, match="no member 3 of 1"):
         model.member(3)
+    quantiser = Quantiser(torch.full((1, 32), -1.0), torch.full((1, 32), 1.0), 8)
+    with pytest.raises(SeparatrixError, match="a cut after 11 of 11 positions leaves one side nothing"):
+        run_state_protocol(model, quantiser, torch.zeros(11, dtype=torch.int64), 11)
+    both = model_for_task(parse_spec("LSTM-(1,16)"), LOOKUP, 10, seeds=[0, 1])
+    with pytest.raises(SeparatrixError, match="runs on one model, not on an ensemble of 2"):
+        run_state_protocol(both, quantiser, torch.zeros(11, dtype=torch.int64), 5)

@@ -14,6 +14,7 @@ from separatrix.errors import SeparatrixError
 from separatrix.models.architecture import architectures
 from separatrix.tasks import Examples, Task, draws_from, tasks
 from separatrix.training.batches import CHUNK_STEPS, Batch, DataSource, asked_once, data_source, derived_seed, draw
+from separatrix.training.captured import CapturedStep
 from separatrix.training.ensemble import Ensemble
 from separatrix.training.objective import losses, scores
 from separatrix.training.spec import RunSpec
@@ -162,6 +163,23 @@ def test_metrics_are_means_since_the_last_reading() -> None:
     assert loss[0] == pytest.approx(expected, rel=1e-12)
     assert accuracy[0] == right / 40
     assert ensemble.training_metrics() == ([0.0], [0.0])
+
+
+@pytest.mark.parametrize("changes", [{}, {"task": "dyck", "length": 8}])
+def test_the_step_that_a_gpu_captures_computes_what_an_eager_one_does(changes: dict[str, Any]) -> None:
+    """Its batch is taken by a counter from buffers that are filled again; run here without a graph."""
+    specs = [tiny(**changes), tiny(seed=1, **changes)]
+    eager, captured = Ensemble(specs, CPU), Ensemble(specs, CPU)
+    step = object.__new__(CapturedStep)
+    step.ensemble, step.place = captured, torch.zeros(1, dtype=torch.int64)
+    step.buffers = captured.data.training_chunk(captured.seeds, 5).mapped(torch.Tensor.clone)
+    eager.advance(CHUNK_STEPS + 3)
+    for chunk in range(2):
+        step.load(captured.data.training_chunk(captured.seeds, chunk), 0)
+        for _ in range(CHUNK_STEPS if chunk == 0 else 3):
+            step._step()
+    for ours, theirs in zip(captured.state_tensors(), eager.state_tensors(), strict=True):
+        assert torch.equal(ours, theirs)
 
 
 def test_half_precision_keeps_float32_weights() -> None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from separatrix.atlas.training_figures import attention_figure, curve_figure, experiment_figure, table_panels
-from separatrix.atlas.training_page import figure_page
+from separatrix.atlas.training_page import figure_page, headings
 from separatrix.errors import SeparatrixError
 from separatrix.models.attention_maps import attention_weights
 from separatrix.models.naming import parse_spec
@@ -16,10 +16,18 @@ from separatrix.models.sequence_model import build_model
 from separatrix.training.events import Point, Result
 from separatrix.training.experiments.attention_data import attention_maps, best_run
 from separatrix.training.experiments.catalog import experiments
-from separatrix.training.experiments.figure_data import best_scale, gather, paper_figures, paper_table, plain_model
+from separatrix.training.experiments.figure_data import (
+    best_scale,
+    experiment_of,
+    gather,
+    paper_figures,
+    paper_table,
+    plain_model,
+)
 from separatrix.training.group import Group
 from separatrix.training.records import Records
 from separatrix.training.sweep import Cell
+from separatrix.training.sweep_file import read_sweep
 from tests.cli.conftest import call  # noqa: F401 - the fixture
 from tests.training.cases import drive, tiny
 
@@ -82,7 +90,7 @@ def test_a_cell_is_the_best_of_its_grid_beside_the_papers_number(store):
     text = " ".join(data.remarks)
     assert "29 of 30 cells" in text
     assert "No record: TF-(1,64) at 50. Train with: separatrix sweep figure2-left --scale reduced" in text
-    assert "29 cells below the goal had at most 20,000 steps; the paper allows 250,000" in text
+    assert "29 cells did not reach the goal and had 20,000 steps; the paper allows 250,000" in text
     assert "Mamba-(6,256) at 200 (+61.1)" in text
     # 29 groups of 30 s each, not 145 runs of 30 s.
     assert "870 s on a processor" in text
@@ -255,6 +263,29 @@ def test_a_sweep_of_ones_own_is_a_figure_too(call, tmp_path, monkeypatch):  # no
     assert "says its own sizes" in call("figure", "mine.toml", "--scale", "quick").err
 
 
+def test_a_sweep_over_tasks_says_task_and_not_length(call, store, tmp_path):  # noqa: F811
+    file = tmp_path / "three.toml"
+    file.write_text(
+        "[base]\nlength = 8\nsteps = 20\nlearning_rate = 0.001\narchitecture = 'TF-(1,16)'\n"
+        "[axes]\ntask = ['index-lookup', 'equality', 'dyck']\n"
+    )
+    sweep = read_sweep(file)
+    with Records(store) as records:
+        for run in [cell.runs[0] for cell in sweep.cells()][1:]:
+            records.add_results([run], [Result(run.name, "steps", 20, 0.1, 1.0, 1.0, 1)], WHERE, None)
+            records.add_points([Point(run.name, 20, 1.0, 0.1, 0.1)])
+        data = gather(experiment_of(sweep, "three.toml"), None, records, sweep)
+    svg, page = experiment_figure(data).svg, figure_page(data, None, "made by a test")
+    assert "validation curves on dyck" in svg
+    assert "validation curves on dyck" in page
+    assert "TF-(1,16) on equality" in page
+    assert "No record: TF-(1,16) on index-lookup." in " ".join(data.remarks)
+    assert headings(data)[:2] == ("model", "task")
+    printed = call("figure", str(file), "--store", str(store), "--out", str(tmp_path / "out")).out
+    assert "length" not in svg + printed
+    assert "length</th>" not in page
+
+
 # -- attention -------------------------------------------------------------------------------------------------
 
 
@@ -378,6 +409,7 @@ def test_an_empty_store_says_what_to_train(call, store):  # noqa: F811
     ended = call("figure", "figure2-left", "--store", str(store))
     assert ended.code == 2
     assert "separatrix sweep figure2-left --scale quick" in ended.err
+    assert f"in {store}; name another store with --store" in ended.err
 
 
 def test_without_plotly_it_ends_in_one_line(call, store, tmp_path, monkeypatch):  # noqa: F811

@@ -16,6 +16,7 @@ from separatrix.training.checkpoints import Checkpoint, part_of, read_checkpoint
 from separatrix.training.ensemble import Ensemble
 from separatrix.training.events import Saved
 from separatrix.training.executors.local import LocalExecutor
+from separatrix.training.executors.processes import ProcessExecutor
 from separatrix.training.group import Group
 from separatrix.training.own_code import own_code
 from separatrix.training.records import Records
@@ -55,13 +56,14 @@ def test_an_edited_module_is_refused_and_trains_again_when_told(capsys, monkeypa
     assert run(train) == 0  # the same code: the record is shown
     assert json.loads(capsys.readouterr().out)["runs"] == [first]
     write(Path("edit.py"), gain=2)
-    for arguments in (train, ["runs", "bits", first["name"]]):
-        assert run(arguments) == 2
-        told = capsys.readouterr()
-        assert told.out == "" and told.err == (
-            "separatrix: edit.py has changed since this run was recorded; train again with --fresh, or under "
-            "another name\n"
-        )
+    assert run(train) == 2
+    told = capsys.readouterr()
+    assert told.out == "" and told.err == (
+        "separatrix: edit.py has changed since this run was recorded; train again with --fresh, or under another name\n"
+    )
+    changed = pytest.raises(SeparatrixError, match=r"edit.py has changed since this run was recorded")
+    with Records(Path("runs.sqlite"), create=False) as records, changed:
+        trained_model(records.get(first["name"]), records.files, ["edit.py:M"])
     assert run([*train, "--fresh"]) == 0
     (second,) = json.loads(capsys.readouterr().out)["runs"]
     assert second["name"] == first["name"] and second["environment"]["code"] != first["environment"]["code"]
@@ -91,7 +93,67 @@ def test_a_checkpoint_of_other_code_is_refused(edit, tmp_path):
     with Records(tmp_path / "runs.sqlite", create=False) as records:
         (record,) = records.all()
         assert record.environment["code"] == own_code(group.specs[0])
-        trained_model(record, records.files)
+        trained_model(record, records.files, [f"{file}:M"])
+
+
+FAILING = """
+import torch
+from torch import nn
+
+class Own(Exception):
+    def __init__(self, one, two):  # does not survive the journey between two processes
+        super().__init__(f"{one} {two}")
+
+class Late(torch.autograd.Function):
+    @staticmethod
+    def forward(context, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(context, gradient):
+        raise Own("going", "back")
+
+class M(nn.Module):
+    causal = True
+    calls = 0
+
+    def __init__(self, width):
+        super().__init__()
+        self.linear = nn.Linear(width, width)
+
+    def forward(self, x):
+        type(self).calls += 1
+        if type(self).calls > 40:
+            RAISE
+        return self.linear(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("failing", "line"),
+    [('raise Own("no", "more")', r":29: Own: no more"), ("x = Late.apply(x)", r":16: Own: going back")],
+)
+def test_a_module_that_fails_only_in_training_is_one_line_that_says_where(failing, line, tmp_path):
+    file = tmp_path / "late.py"
+    file.write_text(FAILING.replace("RAISE", failing))
+    group = Group((tiny(architecture=f"{file}:M-(1,8)", steps=200),))
+    executors = [LocalExecutor(CPU), ProcessExecutor(CPU, 1)] if "raise" in failing else [LocalExecutor(CPU)]
+    for executor in executors:
+        with pytest.raises(
+            SeparatrixError, match=rf"late\.py:M-\(1,8\) .* failed after \d+ steps at .*late\.py{line};"
+        ):
+            drive(tmp_path / "runs.sqlite", [group], executor)
+
+
+def test_other_errors_are_left_as_they_are(monkeypatch, tmp_path):
+    """An error of this package is a defect: hiding where it arose would not help anybody."""
+
+    def fail(self: Ensemble, steps: int) -> None:
+        raise ValueError("a defect")
+
+    monkeypatch.setattr(Ensemble, "advance", fail)
+    with pytest.raises(ValueError, match=r"^a defect$"):
+        drive(tmp_path / "runs.sqlite", [Group((tiny(),))])
 
 
 def test_a_checkpoint_that_does_not_fit_is_one_line():

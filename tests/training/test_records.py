@@ -93,6 +93,38 @@ def test_a_changed_description_is_noticed(records, tmp_path):
         ExportedRecords([path])
 
 
+def test_a_run_of_a_task_that_is_not_here_is_not_called_damaged(records, store, tmp_path):
+    records._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    other = tmp_path / "other.sqlite"
+    other.write_bytes(store.read_bytes())
+    connection = sqlite3.connect(other)
+    connection.execute("UPDATE runs SET spec = json_set(spec, '$.task', 'their-task')")
+    connection.commit()
+    connection.close()
+    told = (
+        r"of the task 'their-task', which is not here; bring it with separatrix --with FILE\.py or install its package$"
+    )
+    with Records(other, create=False) as opened, pytest.raises(SeparatrixError, match=told):
+        opened.all()
+
+
+@pytest.mark.parametrize("members", ['"two"', "0", "-1", "1.5", "null", "[2]"])
+def test_a_number_of_members_that_is_none_is_noticed_before_times_are_taken_from_it(records, store, tmp_path, members):
+    records._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    forged, exported = tmp_path / "forged.sqlite", tmp_path / "forged.json"
+    forged.write_bytes(store.read_bytes())
+    connection = sqlite3.connect(forged)
+    connection.execute("UPDATE runs SET environment = json_set(environment, '$.members', json(?))", (members,))
+    connection.commit()
+    connection.close()
+    with Records(forged, create=False) as opened, pytest.raises(SeparatrixError, match="is damaged: it trained as one"):
+        opened.all()
+    export(records, records.all(), exported)
+    exported.write_text(exported.read_text().replace('"members":2', f'"members":{members}', 1))
+    with pytest.raises(SeparatrixError, match=r"forged\.json: the record of run .* it trained as one of"):
+        ExportedRecords([exported])
+
+
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": "other"}', '{"format": "separatrix-runs-1"}'])
 def test_what_is_no_export_is_refused_in_one_line(tmp_path, content):
     path = tmp_path / "runs.json"

@@ -13,8 +13,10 @@ from separatrix.cli.verb_runs import sparks
 from separatrix.errors import SeparatrixError
 from separatrix.training.checkpoints import weights_of
 from separatrix.training.group import Group
+from separatrix.training.group_files import GroupFiles
+from separatrix.training.observers import Observers
 from separatrix.training.records import Records
-from separatrix.training.sinks import Observers, label, sink_from
+from separatrix.training.sinks import label, sink_from
 from separatrix.training.trained import trained_model
 from tests.cli.conftest import call  # noqa: F401 - the fixture
 from tests.training.cases import Listener, drive, grid, tiny
@@ -71,6 +73,44 @@ def test_tables_for_people(call, store):  # noqa: F811
     assert "batch" not in compared  # the same for all
 
 
+def test_filters_that_leave_nothing_say_what_there_is(call, store, tmp_path):  # noqa: F811
+    lines = call("runs", "list", "--store", str(store), "--task", "dyck").out.splitlines()
+    assert lines == [
+        f"0 runs: none of the 3 runs in {store} is such a run; there are",
+        "  --task index-lookup", "  --architecture LSTM-(1,8), TF-(1,8)", "  --length 6, 8",
+    ]  # fmt: skip
+    empty = tmp_path / "empty.sqlite"
+    Records(empty).close()
+    assert f"0 runs: nothing is recorded in {empty}" in call("runs", "list", "--store", str(empty)).out
+
+
+def test_groups_that_were_interrupted_are_told_of(call, tmp_path):  # noqa: F811
+    path = tmp_path / "runs.sqlite"
+    Records(path).close()
+    with Records(path, create=False) as records:
+        GroupFiles(records.files, print).save("0123456789abcdef", b"a state")
+    said = call("runs", "list", "--store", str(path)).out
+    assert "saved besides: 1 unfinished group; the command that was training goes on from there" in said
+
+
+def test_two_runs_compared_are_a_table_at_80_columns(call, store, monkeypatch):  # noqa: F811
+    monkeypatch.setenv("COLUMNS", "80")
+    first, second, _ = names(store)
+    compared = call("runs", "compare", first, second, "--store", str(store)).out
+    head, _, rest = compared.partition("the same for all: ")
+    lines = head.splitlines()
+    assert lines[1].startswith("┏")
+    assert max(map(len, lines)) <= 80
+    assert first[:8] in head
+    assert first not in head
+    assert "weights" not in compared
+    assert "learning_rate" in head
+    assert "accuracy" in head
+    for field in ("step 40", "ending steps", "parameters", "device", "trained with 1 other run"):
+        assert field in " ".join(rest.split())
+        assert field.split()[0] not in head.replace("accuracy over steps", "")
+
+
 def test_show_and_compare_for_machines_and_as_a_picture(call, store, tmp_path):  # noqa: F811
     first, second, _ = names(store)
     ended = call("runs", "compare", first, second, "--store", str(store), "--json", "--plot", str(tmp_path / "c.svg"))
@@ -78,7 +118,9 @@ def test_show_and_compare_for_machines_and_as_a_picture(call, store, tmp_path): 
     assert [run["name"] for run in found["runs"]] == [first, second]
     assert [point["step"] for point in found["runs"][0]["curve"]] == [20, 40]
     assert found["provenance"]["command"].startswith("separatrix runs compare")
-    assert (tmp_path / "c.svg").read_text().startswith("<svg")
+    drawn = (tmp_path / "c.svg").read_text()
+    assert drawn.startswith("<svg")
+    assert "the marked end is the full evaluation" in drawn
 
 
 def test_exports_and_reads_back(call, store, tmp_path):  # noqa: F811

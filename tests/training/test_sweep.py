@@ -1,15 +1,18 @@
 """Sweeps: cells, files with all their mistakes, plans, tables, and the verb from start to resumed end."""
 
 import json
+import re
 from itertools import product
 
 import pytest
 import torch
 
+from separatrix.cli.verb_sweep import heat_map_table
 from separatrix.errors import SeparatrixError
 from separatrix.training.devices import environment
 from separatrix.training.experiments.catalog import experiments
 from separatrix.training.experiments.experiment import SCALES
+from separatrix.training.experiments.figure_data import experiment_of
 from separatrix.training.group import Group
 from separatrix.training.heatmap import heat_maps
 from separatrix.training.planning import Timing, cost_key, counted, known_timings, measure, phases, plan
@@ -40,6 +43,37 @@ def sweep_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "small.toml").write_text(FILE)
     return tmp_path / "small.toml"
+
+
+OWN = """
+from torch import nn
+
+
+class Mine(nn.Linear):
+    def __init__(self, width: int) -> None:
+        super().__init__(width, width)
+"""
+
+
+def test_a_module_is_found_beside_the_sweep_file_too(tmp_path, monkeypatch):
+    folder, here = tmp_path / "sub", tmp_path / "here"
+    folder.mkdir()
+    here.mkdir()
+    monkeypatch.chdir(here)
+    (folder / "mine_beside.py").write_text(OWN)
+    models = '["mine_beside.py:Mine-(1,8)", "mine_beside.py:Mine,TF-(2,8)"]'
+    text = re.sub(r"architecture = .*", f"architecture = {models}", FILE)
+    (folder / "own.toml").write_text(text)
+    found = read_sweep(folder / "own.toml")
+    near = folder / "mine_beside.py"
+    assert found.axes["architecture"] == [f"{near}:Mine-(1,8)", f"{near}:Mine,TF-(2,8)"]
+    (here / "mine_beside.py").write_text(OWN)
+    assert read_sweep(folder / "own.toml").axes["architecture"][0] == "mine_beside.py:Mine-(1,8)", "this folder first"
+    near.unlink()
+    (here / "mine_beside.py").unlink()
+    with pytest.raises(SeparatrixError) as caught:
+        read_sweep(folder / "own.toml")
+    assert str(caught.value).count("there is no file mine_beside.py") == 1
 
 
 def example(**changes):
@@ -240,9 +274,27 @@ def test_heat_maps_show_the_best_of_each_cell(tmp_path):
     best = max(found[run.name].result.accuracy for run in cells[0].runs)
     assert maps[0].accuracy("TF-(1,8)", "6") == best
     assert maps[1].accuracy("tf-(1, 16)", "8") is None
-    assert heat_maps(cells, found, "length", "batch")[0].columns == ("8", "16")
+    assert heat_maps(cells, found, ("length", "batch"))[0].columns == ("8", "16")
     with pytest.raises(SeparatrixError, match="nearest: length"):
-        heat_maps(cells, found, "lengths")
+        heat_maps(cells, found, ("lengths", "batch"))
+
+
+@pytest.mark.parametrize(
+    ("axes", "rows", "columns"),
+    [
+        ({"length": [6, 8]}, ("TF-(1,8)",), ("6", "8")),
+        ({"batch": [4, 8]}, ("TF-(1,8)",), ("4", "8")),
+        ({"architecture": ["TF-(1,8)", "TF-(1,16)"]}, ("TF-(1,8)", "TF-(1,16)"), ("6",)),
+        ({"batch": [4, 8], "length": [6, 8]}, ("4", "8"), ("6", "8")),
+    ],
+)
+def test_a_table_and_a_figure_of_a_sweep_have_the_same_rows_and_columns(axes, rows, columns, tmp_path):
+    sweep = Sweep("one", "One", {k: v for k, v in tiny().as_dict().items() if k not in axes}, axes)
+    (only,) = heat_maps(sweep.cells(), {})
+    assert (only.rows, only.columns) == (rows, columns)
+    assert len(only.cells) == len(rows) * len(columns)  # none is left empty
+    experiment = experiment_of(sweep, "one.toml")
+    assert (experiment.rows, experiment.columns) == (only.row_axis, only.column_axis)
 
 
 def test_a_sweep_over_learning_rates_alone_has_one_cell():
@@ -251,6 +303,16 @@ def test_a_sweep_over_learning_rates_alone_has_one_cell():
     )
     (only,) = heat_maps(sweep.cells(), {})
     assert (only.rows, only.columns) == (("TF-(1,8)",), ("6",))
+
+
+def test_a_constant_answer_has_a_column_where_the_rows_are_tasks():
+    base = {name: value for name, value in tiny().as_dict().items() if name not in ("task", "length")}
+    sweep = Sweep("two", "Two", {**base, "task_parameters": {}}, {"task": ["equality", "index-lookup"], "length": [6]})
+    (shown,) = heat_maps(sweep.cells(), {}, ("task", "length"))
+    table = heat_map_table("Two", shown)
+    assert [column.header for column in table.columns] == ["task", "6", "constant answer"]
+    first, second = (float(cell) for cell in table.columns[2].cells)
+    assert first >= 50 > 5 > second
 
 
 # -- the verb --------------------------------------------------------------------------------------------------
@@ -276,6 +338,9 @@ def test_the_verb_says_what_it_will_do_trains_and_does_not_train_again(call, swe
     table = call("sweep", "small.toml")
     assert "nothing is left to train" in table.err
     assert "LSTM-(1,8)" in table.out
+    (last,) = [line for line in table.out.splitlines() if "constant answer" in line]
+    shares = {cell["length"]: 100 * cell["constant_answer"] for cell in whole["cells"]}
+    assert [f"{shares[length]:.1f}" for length in (6, 8)] == re.findall(r"\d+\.\d", last)
     plan_table = call("sweep", "small.toml", "--dry-run")
     assert plan_table.out.count("done") == 4
 

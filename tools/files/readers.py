@@ -165,8 +165,7 @@ def _read_surveys() -> None:
 def _explore() -> None:
     """What the explorer asks a store for."""
     from separatrix.atlas.explorer.runs import list_runs, one_run, opened, snapshot_file
-    from separatrix.training.checkpoints import weights_of
-    from separatrix.training.export_records import read_weights
+    from separatrix.training.checkpoints import read_weights
 
     store = Path("runs.sqlite")
     for summary in list_runs(store)["runs"]:
@@ -174,7 +173,7 @@ def _explore() -> None:
         with opened(store) as records:
             for step in summary["kept_steps"]:
                 file = snapshot_file(records, records.get(summary["name"]), step)
-                weights_of(read_weights(file), summary["name"])
+                read_weights(file, summary["name"])
 
 
 def _hash_fits(folder: Path) -> None:

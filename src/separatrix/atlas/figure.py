@@ -9,18 +9,47 @@ same bytes. For pages there is a second SVG whose text stays text and whose colo
 import importlib
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from separatrix.atlas.section import Figure
 from separatrix.errors import SeparatrixError
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKERS = "osD^vPX*<>"
+DASHES = ("-", "--", ":", "-.")
 THEME = {
     **{colour: f"--series-{number}" for number, colour in enumerate(PALETTE[:-1], start=1)},
     "#000000": "--ink", "#555555": "--soft", "#808080": "--soft", "#b0b0b0": "--grid", "#cccccc": "--grid",
 }  # fmt: skip
 """The variables that stand for colours on a page."""
+
+
+def look(number: int) -> dict[str, Any]:
+    """Colour, mark and dashes of one series among many, as matplotlib names them.
+
+    Ten in a row differ in their marks, four in their dashes: a reader who sees no colours can tell them apart.
+
+    >>> look(0), look(1)["marker"]
+    ({'color': '#0072B2', 'marker': 'o', 'linestyle': '-'}, 's')
+    """
+    return {
+        "color": PALETTE[number % len(PALETTE)],
+        "marker": MARKERS[number % len(MARKERS)],
+        "linestyle": DASHES[number % len(DASHES)],
+    }
+
+
+def plot_named(axes: Any, series: Iterable[tuple[str, Sequence[tuple[float, float]]]], fontsize: float) -> None:
+    """Lines through marks with a legend below the figure; those that coincide are one line with all their names."""
+    named: dict[tuple[tuple[float, float], ...], list[str]] = {}
+    for name, points in series:
+        if points:
+            named.setdefault(tuple(points), []).append(name)
+    for number, (points, names) in enumerate(named.items()):
+        axes.plot(*zip(*points, strict=True), **look(number), markersize=4, label=", ".join(names))
+    handles = axes.get_legend_handles_labels()
+    axes.figure.legend(*handles, loc="outside lower center", frameon=False, fontsize=fontsize, ncols=3)
 
 
 def draw(name: str, caption: str, paint: Callable[[Any], None], width: float = 7.5, height: float = 4.5) -> Figure:

@@ -136,15 +136,18 @@ def gains(trial_of: Callable[[Fraction | None], Trial]) -> list[Trial]:
     From η (1 - γ) ≥ b ln 2 on, all exponentials but the best round to 0 in steps of 2^-b. ln 2 < 7/10.
     """
     example = trial_of(None)
-    code, bits = example.code, example.bits
-    step, one = Fraction(1, 1 << bits), 1
-    unit = step if example.construction in GAPS else code.norm * step
-    enough = Fraction(7 * bits, 10) / (one if example.construction in GAPS else 1 - code.max_inner)
+    code, bits, unit = example.code, example.bits, _unit_of_gain(example)
+    enough = Fraction(7 * bits, 10) / (1 if example.construction in GAPS else 1 - code.max_inner)
     asked = [math.ceil(enough * stretch / unit) * unit for stretch in STRETCHES]
     # Scores cannot exceed 2^b, so beyond that only the largest possible η is worth a try.
     most = (1 << bits) - unit
     kept = sorted({min(gain, most) for gain in asked if min(gain, most) > 0})
     return [*[trial_of(gain) for gain in kept], example]
+
+
+def _unit_of_gain(trial: Trial) -> Fraction:
+    """The step between two η that differ in the weights."""
+    return Fraction(1 if trial.construction in GAPS else trial.code.norm, 1 << trial.bits)
 
 
 def decided(trial: Trial) -> Point | None:
@@ -205,15 +208,7 @@ def first_certified(name: str, length: int, code: Code, bits: int, decide: Decid
 def narrowest(name: str, length: int, bits: int, decide: Decide) -> Point | None:
     """The narrowest certified network on the ladder at a precision, by bisection over the codes."""
     codes = [code for code in ladder(length) if usable(name, code)]
-    low, high, best = 0, len(codes) - 1, None
-    while low <= high:
-        middle = (low + high) // 2
-        point = first_certified(name, length, codes[middle], bits, decide)
-        if point is not None and point.certified:
-            best, high = point, middle - 1
-        else:
-            low = middle + 1
-    return best
+    return _lowest_certified(0, len(codes) - 1, lambda place: first_certified(name, length, codes[place], bits, decide))
 
 
 def smallest_gain(point: Point, decide: Decide, steps: int = 6) -> Point:
@@ -221,7 +216,7 @@ def smallest_gain(point: Point, decide: Decide, steps: int = 6) -> Point:
     code = next(code for code in ladder(point.length) if code.label == point.code)
     if point.gain == "theorem":
         return point
-    unit = Fraction(1 if point.construction in GAPS else code.norm, 1 << point.bits)
+    unit = _unit_of_gain(Trial(point.construction, point.length, code, point.bits, None))
     low, high, best = 0, int(Fraction(point.gain) / unit), point
     for _ in range(steps):
         middle = (low + high) // 2
@@ -237,10 +232,17 @@ def smallest_gain(point: Point, decide: Decide, steps: int = 6) -> Point:
 
 def fewest_bits(name: str, length: int, code: Code, decide: Decide) -> Point | None:
     """The certified network with this code and the fewest bits, by bisection over them."""
-    low, high, best = least_bits(name, length), MOST_BITS, None
+    return _lowest_certified(
+        least_bits(name, length), MOST_BITS, lambda bits: first_certified(name, length, code, bits, decide)
+    )
+
+
+def _lowest_certified(low: int, high: int, point_at: Callable[[int], Point | None]) -> Point | None:
+    """The certified point at the lowest of the places from ``low`` to ``high``, by bisection."""
+    best: Point | None = None
     while low <= high:
         middle = (low + high) // 2
-        point = first_certified(name, length, code, middle, decide)
+        point = point_at(middle)
         if point is not None and point.certified:
             best, high = point, middle - 1
         else:

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from separatrix.atlas.figure import PALETTE, draw
+from separatrix.atlas.figure import PALETTE, draw, look
 from separatrix.atlas.frontier import (
     MOST_BITS,
     Code,
@@ -171,11 +171,7 @@ def picture(found: Survey) -> Figure:
         for number, exponent in enumerate(EXPONENTS):
             shown = [(w.length, w.point.width) for w in found.widths if w.exponent == exponent and w.point is not None]
             if shown:
-                style = ("-", "--", ":")[number]
-                left.plot(
-                    *zip(*shown, strict=True), style, marker="os^"[number], color=PALETTE[number],
-                    label=f"Kc = {exponent}",
-                )  # fmt: skip
+                left.plot(*zip(*shown, strict=True), **look(number), label=f"Kc = {exponent}")
         own = [(length, max(point.width for point in points)) for length, points in found.planes.items() if points]
         if own:
             left.plot(*zip(*own, strict=True), "-", marker="_", color="#777777", label="the theorem's codes")
@@ -185,9 +181,8 @@ def picture(found: Survey) -> Figure:
         left.set_ylabel("smallest certified width")
         for number, length in enumerate(_shown_planes(found)):
             points = [(point.precision_bits, point.width) for point in best(found.planes[length])]
-            colour = PALETTE[number % len(PALETTE)]
             right.plot(
-                *zip(*sorted(points), strict=True), drawstyle="steps-post", marker="o", markersize=4, color=colour,
+                *zip(*sorted(points), strict=True), drawstyle="steps-post", markersize=4, **look(number),
                 label=f"N = 2^{length.bit_length() - 1}",
             )  # fmt: skip
         right.set_xlabel("bits of a number, p")

@@ -1,4 +1,4 @@
-"""Tables as HTML, and a single page that needs nothing else: for figures and profiles that stand alone.
+"""Tables as HTML, the site's shared files, and a single page that needs nothing else, for figures that stand alone.
 
 The site's own pages share their style as a file; a page made here carries it inside. Colours keep a contrast of at
 least 4.5:1 on their background, light and dark (WCAG AA).
@@ -44,9 +44,9 @@ def table(
     return f'<div class="scroll" tabindex="0">{whole}</div>'
 
 
-def style() -> str:
-    """The style of the site."""
-    return files("separatrix.atlas.site").joinpath("assets", "site.css").read_text(encoding="utf-8")
+def asset(name: str) -> str:
+    """The text of a file that all pages of the site share, such as its style."""
+    return files("separatrix.atlas.site").joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def page(title: str, lead: str, sections: Iterable[tuple[str, str, str]], footer: str) -> str:
@@ -59,7 +59,7 @@ def page(title: str, lead: str, sections: Iterable[tuple[str, str, str]], footer
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{style()}</style></head><body>"
+        f"<title>{escape(title)}</title><style>{asset('site.css')}</style></head><body>"
         f'<header class="top"><nav aria-label="Sections"><ul>{links}</ul></nav></header>'
         f'<main id="main"><div class="heading"><h1>{escape(title)}</h1><p class="lead">{escape(lead)}</p></div>{body}'
         f'</main><footer class="bottom"><p>{escape(footer)}</p></footer></body></html>\n'

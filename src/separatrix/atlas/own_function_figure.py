@@ -6,7 +6,7 @@ from typing import Any
 from separatrix.atlas.figure import PALETTE, draw
 from separatrix.atlas.section import Figure
 from separatrix.communication.profile import Profile
-from separatrix.communication.profile.growth import Growth
+from separatrix.communication.profile.growth import Growth, law_in_words
 
 
 def profile_figure(found: Profile) -> Figure:
@@ -61,4 +61,4 @@ def _paint_growth(axes: Any, found: Profile) -> None:
 
 
 def _named(label: str, growth: Growth) -> str:
-    return label if growth.best is None else f"{label}: {growth.law}, {growth.best.formula()}"
+    return label if growth.best is None else f"{label}: {law_in_words(growth.law)}, {growth.best.formula()}"

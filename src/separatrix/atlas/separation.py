@@ -14,7 +14,7 @@ fact, that is smaller than a bound allows raises :class:`ContradictionError`: on
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from separatrix.atlas.separation_facts import GRAPH_TASKS, Fact, facts_about
+from separatrix.atlas.separation_facts import Fact, facts_about, takes
 from separatrix.certificates import Claim, check
 from separatrix.communication.bounds import (
     MODELS,
@@ -30,7 +30,7 @@ from separatrix.communication.bounds import (
 from separatrix.constructions import Construction, constructions
 from separatrix.errors import SeparatrixError
 from separatrix.networks import AnyNetwork, Attention, GraphAttention, Network, RecurrentNetwork, ThirdOrderAttention
-from separatrix.tasks import tasks
+from separatrix.tasks import Task, tasks
 
 LENGTH = 64
 """The length at which the table's numbers stand."""
@@ -217,9 +217,9 @@ def cell(task: str, model: Model, certified: Iterable[Certified], length: int = 
     sizes = tuple(certified)
     upper, lower = upper_sides(task, model, sizes, length), lower_sides(task, model, length)
     remarks = [f"{each.claim}: {each.statement}" for each in bounds_for(task, model) if each.kind != "bound"]
-    if model == "graph-transformer" and task not in GRAPH_TASKS:
+    if not takes(model, task):
         return Cell(task, model, "not applicable", (), (), ("its inputs are not graphs",))
-    if task in GRAPH_TASKS and model == "graph-transformer":
+    if model == "graph-transformer":
         remarks += [f"{one.text} ({one.theorem}) by a higher-order graph unit" for one in sizes if one.task == task]
     return Cell(task, model, _verdict(task, model, upper, lower), upper, lower, tuple(remarks))
 
@@ -239,7 +239,8 @@ def upper_sides(task: str, model: Model, certified: Iterable[Certified], length:
                 _check(task, one.model, one.size, one.length, one.construction)
             sides.append(Side(one.growth, "certified", one.number, one.short, text, one.theorem))
     for fact in facts_about(task, model):
-        _check(task, model, fact.size(tasks()[task], _usable(task, length)), _usable(task, length), fact.reason)
+        at = usable_length(tasks()[task], length)
+        _check(task, model, fact.size(tasks()[task], at), at, fact.reason)
         sides.append(_fact_side(fact))
     return tuple(sorted(sides, key=lambda side: ORDER.index(side.growth)))
 
@@ -257,13 +258,14 @@ def known_from_above(task: str, model: Model) -> tuple[Side, ...]:
         )
         for source, why in ((task, ""), *SERVED_BY.get(task, ()))
         for each in constructions().values()
-        if each.task_name == source and _kind(each) in (model, *CONTAINS.get(model, ()))
+        if each.task_name == source and model_of_construction(each) in (model, *CONTAINS.get(model, ()))
     ]
     sides += [_fact_side(fact) for fact in facts_about(task, model)]
     return tuple(sorted(sides, key=lambda side: ORDER.index(side.growth)))
 
 
-def _kind(construction: Construction) -> Model | None:
+def model_of_construction(construction: Construction) -> Model | None:
+    """The class of models of a construction's networks, from a small one."""
     return model_of(construction.build(max(construction.minimum_length, SMALL)).network)
 
 
@@ -278,7 +280,8 @@ def lower_sides(task: str, model: Model, length: int) -> tuple[Side, ...]:
     for bound in bounds_for(name, model):
         if not isinstance(bound, ProtocolBound):
             continue
-        chosen, at, far = tasks()[name], _usable(name, length), _usable(name, LONG)
+        chosen = tasks()[name]
+        at, far = usable_length(chosen, length), usable_length(chosen, LONG)
         bits, width = bound.required_bits(at, chosen), bound.smallest_width(far, PRECISION, task=chosen)
         state = "state bits" if model == "rnn" else "bits of communication"
         text = f"{bits} {state} at N = {at} ({bound.in_words}), so width ≥ {width} at N = {far}, p = {PRECISION}"
@@ -296,8 +299,7 @@ def _verdict(task: str, model: Model, upper: tuple[Side, ...], lower: tuple[Side
     if below > above:
         raise ContradictionError(
             f"{task} for {model}: {upper[0].text} is {upper[0].growth}, but {lower[0].source} says {lower[0].growth}; "
-            "one of "
-            "the two is wrong"
+            "one of the two is wrong"
         )
     settled = above <= ORDER.index("logarithmic") or below == above
     return upper[0].growth if settled else "open"
@@ -316,7 +318,6 @@ def _bounds_on(task: str, model: Model | None) -> tuple[ProtocolBound, ...]:
     )
 
 
-def _usable(task: str, length: int) -> int:
-    """The task's length nearest below the table's."""
-    chosen = tasks()[task]
-    return max(chosen.minimum_length, length - length % chosen.length_step)
+def usable_length(task: Task, length: int) -> int:
+    """The task's length nearest below one of the table's."""
+    return max(task.minimum_length, length - length % task.length_step)

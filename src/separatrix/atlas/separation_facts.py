@@ -31,9 +31,14 @@ class Fact:
     size: Callable[[Task, int], ModelSize]
 
 
+def takes(model: Model, task: str) -> bool:
+    """Whether a class of models reads a task's inputs."""
+    return model != "graph-transformer" or task in GRAPH_TASKS
+
+
 def facts_about(task: str, model: Model) -> tuple[Fact, ...]:
     """The facts about a task and a class of models, easiest first; none where the class does not take the task."""
-    if model == "graph-transformer" and task not in GRAPH_TASKS:
+    if not takes(model, task):
         return ()
     special = [_SPECIAL[task, kind] for kind in {model: 0, _family(model): 0} if (task, kind) in _SPECIAL]
     return (*special, *_GENERAL.get((_family(model), task in GRAPH_TASKS), ()))
@@ -81,8 +86,7 @@ def _passed_on(task: Task, length: int) -> ModelSize:
 _STORE = "the state can hold the whole input, and the update is arbitrary; asked at the last position"
 _COPY = (
     "uniform attention, each position writing its token's bits into coordinates of its own, brings the whole input to "
-    "every "
-    "position, and the element-wise map is arbitrary"
+    "every position, and the element-wise map is arbitrary"
 )
 _PASS = "the first layer can pass on every number of the input, and what follows is arbitrary"
 _GENERAL: dict[tuple[str, bool], tuple[Fact, ...]] = {
@@ -122,24 +126,19 @@ def _three_heads(task: Task, length: int) -> ModelSize:
 
 _CYCLES = (
     "three heads of width N: query row i scores key j by X_ij and averages the rows X_j (which k are two steps away); "
-    "query e_i "
-    "scores key row k by X_ki and averages e_k (which k close the cycle); uniform attention gives the in-degree, by "
-    "which an "
-    "empty average is told; the element-wise map looks for a common k"
+    "query e_i scores key row k by X_ki and averages e_k (which k close the cycle); uniform attention gives the "
+    "in-degree, by which an empty average is told; the element-wise map looks for a common k"
 )
 _PAIRS = (
     "one unit attends to the pairs (j, j + N/2), first key T(j), second key T(j) at j + N/2 for near-orthogonal T, "
-    "and averages "
-    "{value} over them; the others weigh N² e^(-3η/4) together, so η = O(log N) is enough"
+    "and averages {value} over them; the others weigh N² e^(-3η/4) together, so η = O(log N) is enough"
 )
 _XOR = _PAIRS.format(value="x_j, x_k and x_j·x_k, whose combination x_j ⊕ x_k is positive exactly if one pair differs,")
 _AND = _PAIRS.format(value="x_j·x_k, positive exactly if the sets meet,")
 _LABELLED = (
     "one unit attends to the pairs (key, its label): the score adds the match of the query with the key and that of "
-    "the "
-    "places j and k - 1, each a product of near-orthogonal vectors (for points the product itself, η = O(log N / γ)), "
-    "and the "
-    "label's bits are the value"
+    "the places j and k - 1, each a product of near-orthogonal vectors (for points the product itself, "
+    "η = O(log N / γ)), and the label's bits are the value"
 )
 
 

@@ -3,16 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from separatrix.atlas.figure import PALETTE, draw
+from separatrix.atlas.figure import PALETTE, draw, look
 from separatrix.atlas.section import Figure
 
 if TYPE_CHECKING:
-    from separatrix.training.events import Point
+    from separatrix.training.events import Point, Result
     from separatrix.training.experiments.attention_data import AttentionMaps
     from separatrix.training.experiments.figure_data import FigureData
     from separatrix.training.learned_frontier import FrontierPoint
+    from separatrix.training.records import Record
 
-STYLES = ("-", "--", ":", "-.")
 LARGEST_DIFFERENCE = 50.0
 """Points at which the colours of a table of differences end."""
 MISSING = "#e6e6e6"
@@ -26,6 +26,32 @@ def curve_figure(title: str, curves: "Sequence[tuple[str, Sequence[Point]]]", na
         axes.set_title(title)
 
     return draw(name, f"{title}: accuracy over training steps.", paint)
+
+
+def run_curves_figure(title: str, runs: "Sequence[tuple[str, Record, Sequence[Point]]]") -> Figure:
+    """Curves of recorded runs, each ending at the accuracy of its last, full evaluation, which tables show."""
+
+    def paint(axes: Any) -> None:
+        _paint_curves(axes, [(label, with_result(points, record.result)) for label, record, points in runs])
+        axes.set_title(title)
+        axes.set_xlabel("training steps; the marked end is the full evaluation")
+
+    return draw("curves", f"{title}: accuracy over training steps, to the full evaluation at the end.", paint)
+
+
+def with_result(points: "Sequence[Point]", result: "Result") -> "list[Point]":
+    """A curve whose last point is the full evaluation in place of the probe of few examples at that step.
+
+    >>> from separatrix.training.events import Point, Result
+    >>> curve = [Point("a", 50, 1.0, 0.2, 0.3), Point("a", 100, 0.5, 0.4, 0.9)]
+    >>> [point.accuracy for point in with_result(curve, Result("a", "steps", 100, 0.7, 0.5, 1.0, 8))]
+    [0.3, 0.7]
+    """
+    from separatrix.training.events import Point
+
+    before = [point for point in points if point.step < result.step]
+    trained = points[-1].training_accuracy if points else 0.0
+    return [*before, Point(result.run, result.step, result.loss, trained, result.accuracy)]
 
 
 def experiment_figure(data: "FigureData") -> Figure:
@@ -57,7 +83,7 @@ def experiment_figure(data: "FigureData") -> Figure:
             before = rows
         if data.curves:
             _paint_curves(places[-1], list(data.curves.items()))
-            places[-1].set_title(f"validation curves at length {data.curve_column}", fontsize=10)
+            places[-1].set_title(f"validation curves {data.experiment.at} {data.curve_column}", fontsize=10)
         figure.suptitle(f"{data.experiment.title} ({data.experiment.source})", fontsize=11)
 
     width = max(6.5, sum(widths[:across]) + 0.4)
@@ -102,20 +128,23 @@ def learned_frontier_figure(task: str, goal: float, points: "Sequence[FrontierPo
 
     def paint(axes: Any) -> None:
         for number, pattern in enumerate(dict.fromkeys(point.pattern for point in points)):
-            mine, colour = [point for point in points if point.pattern == pattern], PALETTE[number % len(PALETTE)]
+            mine = [point for point in points if point.pattern == pattern]
+            colour, mark = look(number)["color"], "osD*"[number % 4]
             learned = [(point.width, point.learned) for point in mine if point.learned is not None]
             if learned:
-                axes.plot(*zip(*learned, strict=True), color=colour, label=f"{pattern}, learned")
+                axes.plot(*zip(*learned, strict=True), color=colour, marker=mark, label=f"{pattern}, learned")
             for point in mine:
                 if point.learned is not None:
                     filled = colour if point.failed is not None else "white"
-                    axes.plot(point.width, point.learned, "o", color=colour, markerfacecolor=filled)
+                    axes.plot(point.width, point.learned, mark, color=colour, markerfacecolor=filled)
                 elif point.failed is not None:
                     axes.plot(point.width, point.failed.length, "x", color=colour)
             bounds = [(point.width, point.bound) for point in mine if point.bound]
             if bounds:
                 label = f"{pattern}, no weights beyond"
-                axes.plot(*zip(*bounds, strict=True), color=colour, linestyle="--", marker="v", label=label)
+                axes.plot(
+                    *zip(*bounds, strict=True), color=colour, linestyle="--", marker="v^<>"[number % 4], label=label
+                )
         axes.set_xscale("log", base=2)
         axes.set_yscale("log", base=2)
         axes.set_xticks(sorted({point.width for point in points}), minor=False)
@@ -191,9 +220,7 @@ def _paint_curves(axes: Any, curves: "Sequence[tuple[str, Sequence[Point]]]") ->
             [point.step for point in points],
             [100 * point.accuracy for point in points],
             label=label,
-            color=PALETTE[number % len(PALETTE)],
-            linestyle=STYLES[number // len(PALETTE) % len(STYLES)],
-            marker="o",
+            **look(number),
             markersize=4,
             # Only the end is marked: a run that reached its goal ends before the others.
             markevery=[len(points) - 1] if len(points) > 2 else None,

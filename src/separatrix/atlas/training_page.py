@@ -22,11 +22,33 @@ if TYPE_CHECKING:
     from separatrix.training.experiments.figure_data import FigureCell, FigureData
 
 HEADINGS = (
-    "model", "length", "ours %", "paper %", "difference", "steps", "allowed", "learning rate", "ended", "runs",
+    "row", "column", "ours %", "paper %", "difference", "steps", "allowed", "learning rate", "ended", "runs",
     "seconds", "device", "run",
 )  # fmt: skip
 CONFIG = {"responsive": True, "displaylogo": False, "showSendToCloud": False, "showEditInChartStudio": False}
+DASHES = ("solid", "dash", "dot", "dashdot")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star")
+"""Lines and marks that differ without colours, as Plotly names them."""
 NUMBERS = (1, 2, 3, 4, 5, 6, 7, 9, 10)
+
+
+def headings(data: "FigureData") -> tuple[str, ...]:
+    """:data:`HEADINGS` with what the rows and columns of this figure are."""
+    rows = "model" if data.experiment.rows == "architecture" else data.experiment.rows
+    return (*(axis.replace("_", " ") for axis in (rows, data.experiment.columns)), *HEADINGS[2:])
+
+
+def number_places(data: "FigureData") -> tuple[int, ...]:
+    """Which places under :data:`HEADINGS` hold numbers: the columns of a figure may be names."""
+    return NUMBERS if all(_is_number(column) for column in data.columns) else NUMBERS[1:]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def cell_row(cell: "FigureCell") -> tuple[str, ...]:
@@ -74,9 +96,9 @@ def _cells(data: "FigureData") -> str:
     shown = [place for place, heading in enumerate(HEADINGS) if data.paper or heading not in ("paper %", "difference")]
     rows = [tuple(cell_row(cell)[place] for place in shown) for cell in data.cells.values()]
     beside = ", the paper's number, the difference in points" if data.paper else ""
-    numbers = tuple(new for new, place in enumerate(shown) if place in NUMBERS)
-    headings = tuple(HEADINGS[place] for place in shown)
-    return table(headings, rows, f"Every cell: the best of its runs{beside}.", numbers=numbers)
+    right = tuple(new for new, place in enumerate(shown) if place in number_places(data))
+    named = tuple(headings(data)[place] for place in shown)
+    return table(named, rows, f"Every cell: the best of its runs{beside}.", numbers=right)
 
 
 def _attention(maps: "AttentionMaps", figure: Figure) -> str:
@@ -91,7 +113,10 @@ def _heat_map(panel: Panel, data: "FigureData") -> "tuple[str, Mapping[str, Any]
     numbers = [[values.get((row, column)) for column in columns] for row in rows]
     theirs = title == "paper"
     hover = [
-        [f"{row} at length {column}" + ("" if theirs else _hover(data.cells[row, column])) for column in columns]
+        [
+            f"{row} {data.experiment.at} {column}" + ("" if theirs else _hover(data.cells[row, column]))
+            for column in columns
+        ]
         for row in rows
     ]
     texts = [
@@ -129,14 +154,15 @@ def _hover(cell: "FigureCell") -> str:
 def _curves(data: "FigureData") -> "tuple[str, Mapping[str, Any]]":
     traces: Sequence[Mapping[str, Any]] = [
         {
-            "type": "scatter", "mode": "lines+markers", "name": row, "line": {"color": PALETTE[number % len(PALETTE)]},
-            "marker": {"size": 4}, "x": [point.step for point in points],
+            "type": "scatter", "mode": "lines+markers", "name": row,
+            "line": {"color": PALETTE[number % len(PALETTE)], "dash": DASHES[number % len(DASHES)]},
+            "marker": {"size": 5, "symbol": SYMBOLS[number % len(SYMBOLS)]}, "x": [point.step for point in points],
             "y": [round(100 * point.accuracy, 2) for point in points],
         }
         for number, (row, points) in enumerate(data.curves.items())
     ]  # fmt: skip
     layout = {
-        "title": {"text": f"validation curves at length {data.curve_column}"}, "height": 460,
+        "title": {"text": f"validation curves {data.experiment.at} {data.curve_column}"}, "height": 460,
         "xaxis": {"title": {"text": "training steps"}, "rangemode": "tozero"},
         "yaxis": {"title": {"text": "accuracy on fresh examples (%)"}, "range": [-2, 102]},
     }  # fmt: skip

@@ -6,7 +6,7 @@ same bytes, so times are not in it.
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -71,6 +71,15 @@ def size_of(network: AnyNetwork, claim: Claim) -> dict[str, int]:
         "precision_bits": bits,
         "size_bits": network.size_bits(bits),
     }
+
+
+def state_of(verdict: Verdict) -> str:
+    """The three cases of a verdict in one word, for machines.
+
+    >>> state_of(Verdict(False, False, "no method covers it", "enumeration"))
+    'undecided'
+    """
+    return "certified" if verdict.valid else "refuted" if verdict.refuted else "undecided"
 
 
 def write_certificate(network: AnyNetwork, claim: Claim, verdict: Verdict, folder: Path, about: dict[str, Any]) -> Path:
@@ -156,11 +165,16 @@ def check_certificate(path: Path, most_memory: int | None = None) -> Checked:
     claim = stated_claim(content)
     beside = "the network must lie beside the certificate"
     network, digest = load_network(contained(path.parent, content["network"], beside))
-    verdict = _statements(content, network, claim, digest)
-    if verdict is None:
-        if most_memory is not None:
-            check_memory(network, most_memory)
-        verdict = check(network, claim)
+    misstated = _statements(content, network, claim, digest)
+    if misstated is not None and misstated.method != "size":
+        return Checked(misstated, claim, network)
+    if most_memory is not None:
+        check_memory(network, most_memory)
+    verdict = check(network, claim)
+    if misstated is not None:
+        # An input that fails, or that there is none, tells more than a count of bits.
+        told = f"{misstated.reason}; {'even so ' if verdict.valid else ''}{verdict.reason}"
+        verdict = replace(verdict, reason=told) if verdict.refuted else replace(misstated, reason=told)
     if verdict.valid and (verdict.method, verdict.inputs_covered) != (content["method"], content["inputs_covered"]):
         stated = f"{content['inputs_covered']} inputs by {content['method']}"
         found = f"{verdict.inputs_covered} inputs by {verdict.method}"
@@ -191,16 +205,36 @@ def _check_rigorous(claim: Claim) -> None:
 def _statements(content: dict[str, Any], network: AnyNetwork, claim: Claim, digest: str) -> Verdict | None:
     """A verdict if what the certificate says about the file is not so."""
     if digest != content["sha256"]:
-        return Verdict(False, False, "the weight file is not the one that was certified: its hash differs", "hash")
+        why = "the weight file is not the one that was certified: its hash differs"
+        remedy = f"to look for an input that it gets wrong, put {digest} as sha256 into the certificate and check again"
+        return Verdict(False, False, f"{why}; {remedy}", "hash")
     if size_of(network, claim) != content["size"]:
-        return Verdict(False, False, f"the network's size is {size_of(network, claim)}, not {content['size']}", "size")
+        return Verdict(False, False, _other_size(size_of(network, claim), content["size"]), "size")
     if network.positions != claim.task.positions(claim.length):
         given, needed = network.positions, claim.task.positions(claim.length)
         return Verdict(False, False, f"the network reads {given} positions, the task has {needed}", "size")
     return None
 
 
+def _other_size(found: dict[str, int], stated: Any) -> str:
+    """The fields of a network's size that are not as stated, with both values.
+
+    >>> _other_size({"layers": 1, "size_bits": 12322}, {"layers": 1, "size_bits": 12348})
+    'the network is not of the stated size: size_bits is 12322, stated is 12348'
+    """
+    told: dict[str, Any] = cast("dict[str, Any]", stated) if isinstance(stated, dict) else {}
+    names = [name for name in {**found, **told} if found.get(name) != told.get(name)]
+    parts = [f"{name} is {found.get(name, 'nothing')}, stated is {told.get(name, 'nothing')}" for name in names]
+    return f"the network is not of the stated size: {', '.join(parts)}"
+
+
 def _read(path: Path) -> dict[str, Any]:
+    if path.suffix == ".safetensors" and path.is_file():
+        raise SeparatrixError(
+            f"{path} is a network, not a certificate: it does not say what is claimed; check the {CERTIFICATE_FILE} of "
+            "separatrix certify CONSTRUCTION --out FOLDER, or the network in Python with load_network and check, as "
+            "docs/export.md shows"
+        )
     data = read_file(path, LARGEST_FILE, "give a certificate file")
     try:
         content = parse_json(data)

@@ -1,9 +1,10 @@
-"""A counterexample as a person reads it: in the task's own symbols, with what the network says and what is right.
+"""Reasons and counterexamples as a person reads them: in the task's own symbols, with positions counted from 1.
 
-Nothing here decides anything: the input is run once more and compared with the task's slow solution
-(:func:`separatrix.certificates.replay`), and the result is put in words.
+Nothing here decides anything: an input is run once more and compared with the task's slow solution
+(:func:`separatrix.certificates.replay`), and what the network says and what is right is put in words.
 """
 
+import re
 from itertools import groupby
 from typing import Any, cast
 
@@ -21,6 +22,29 @@ LONGEST_TEXT = 160
 """Characters of an input that is not shortened."""
 FIRST_RUNS, LAST_RUNS = 20, 8
 """What is kept of an input that has many runs."""
+
+
+TOKEN = re.compile(r"\btoken ([0-9]+)\b")
+"""How reasons name a symbol."""
+
+
+def shown_reason(reason: str, claim: Claim) -> str:
+    """A verdict's reason with the task's own symbols in place of the numbers of tokens.
+
+    >>> from separatrix.arithmetic import FixedPoint
+    >>> from separatrix.tasks import tasks
+    >>> claim = Claim(tasks()["index-lookup"], 8, FixedPoint(8, 2))
+    >>> shown_reason("token 3 at position 1 is not recovered on every input", claim)
+    'the symbol d at position 1 is not recovered on every input'
+    """
+    vocabulary = claim.task.vocabulary(claim.length)
+
+    def written(found: re.Match[str]) -> str:
+        token = int(found[1])
+        # A network may have tokens that the task has not.
+        return f"the symbol {vocabulary.write(token)}" if token < vocabulary.size else found[0]
+
+    return TOKEN.sub(written, reason)
 
 
 def shown_counterexample(network: AnyNetwork, claim: Claim, cells: tuple[Any, ...]) -> dict[str, Any]:

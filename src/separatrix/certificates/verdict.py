@@ -45,8 +45,9 @@ class Claim:
 class Verdict:
     """What is known about a claim after checking.
 
-    ``suspected`` says that a method found fault with it, whether or not an input that fails was found; ``reasons`` are
-    those of all methods where none decides.
+    A reason names a symbol by its number, as ``token 7``, and positions from 1; ``shown.py`` puts the task's own symbol
+    there. ``suspected`` says that a method found fault with it, whether or not an input that fails was found;
+    ``reasons`` are those of all methods where none decides.
     """
 
     valid: bool

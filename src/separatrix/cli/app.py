@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import Annotated
 
@@ -20,7 +21,13 @@ from separatrix import cli
 from separatrix._version import __version__
 from separatrix.cli.interrupts import remembered
 from separatrix.errors import SeparatrixError, StoppedError
+from separatrix.own_files import using_files
 
+MEANT = {
+    "explore": "serve", "explorer": "serve", "open": "serve", "verify": "check", "prove": "certify", "build": "certify",
+    "experiment": "sweep", "plot": "figure", "draw": "figure", "compare": "runs", "show": "runs", "memory": "capacity",
+}  # fmt: skip
+"""Words for what a verb does, with the verb."""
 INTERRUPTED = "interrupted; nothing half-written was left"
 STOPPED = 130
 VERBS = tuple(
@@ -48,11 +55,22 @@ def _show_version(wanted: bool) -> None:
 
 
 def _about(
+    context: typer.Context,
+    own: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--with",
+            metavar="FILE.py",
+            help="Use the TASK, CONSTRUCTION, BOUND or REDUCTION of a Python file as if it was installed.",
+        ),
+    ] = None,
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """What sequence models can and cannot represent: tasks, constructions, bounds and training runs."""
+    if own:
+        context.with_resource(using_files(own))
 
 
 def application() -> typer.Typer:
@@ -107,18 +125,21 @@ def _run(arguments: Sequence[str]) -> int:
         if not message:  # Typer raises an empty usage error after it has shown the help itself.
             return 2
         verbs = {module.NAME for module in VERBS}
-        about = f"separatrix {arguments[0]} --help" if arguments and arguments[0] in verbs else "separatrix --help"
+        about = " ".join(["separatrix", *[each for each in arguments if each in verbs][:1], "--help"])
         given = f"; given: separatrix {shlex.join(arguments)}; see {about}" if isinstance(error, _USAGE_ERROR) else ""
-        return _refuse(f"{message.rstrip('.')}{_nearest_verb(message, arguments)}{given}")
+        return _refuse(f"{_with_nearest_verb(message, arguments)}{given}")
 
 
-def _nearest_verb(message: str, arguments: Sequence[str]) -> str:
-    """The verb that was probably meant, where the verb is what is wrong and Typer has none to offer."""
+def _with_nearest_verb(message: str, arguments: Sequence[str]) -> str:
+    """The message with the verb that was probably meant, where the verb is what is wrong; else as it is."""
+    told = message.rstrip(".")
+    if not message.startswith("No such command"):
+        return told
     given = next((argument for argument in arguments if not argument.startswith("-")), "")
-    if not message.startswith("No such command") or "Did you mean" in message:
-        return ""
+    if given in MEANT:  # what is spelt alike may be another thing
+        return f"{told.partition('. Did you mean')[0]}; nearest: {MEANT[given]}"
     near = get_close_matches(given, [module.NAME for module in VERBS], n=1, cutoff=0.5)
-    return f"; nearest: {near[0]}" if near else ""
+    return f"{told}; nearest: {near[0]}" if near and "Did you mean" not in message else told
 
 
 def _forget_output() -> None:

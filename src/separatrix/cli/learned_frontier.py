@@ -10,6 +10,7 @@ import typer
 from separatrix.cli.output import command_line, console, print_json
 from separatrix.cli.pictures import check_picture, write_picture
 from separatrix.cli.training_options import Place, parse_list, parse_rates
+from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
     from separatrix.training.group import Group
@@ -26,6 +27,24 @@ LengthsOption = Annotated[str, typer.Option("--lengths", help="With --learned: l
 RatesOption = Annotated[str, typer.Option("--lr", help="With --learned: learning rates, comma-separated.")]
 StepsOption = Annotated[int, typer.Option("--steps", help="With --learned: training steps for each length.")]
 GoalOption = Annotated[float, typer.Option("--goal", help="With --learned: the accuracy that counts as learned.")]
+
+
+TRAINING_OPTIONS = {
+    "widths": "--widths", "ladder": "--lengths", "rates": "--lr", "steps": "--steps", "goal": "--goal",
+    "device": "--device", "executor": "--executor", "workers": "--workers", "address": "--address",
+}  # fmt: skip
+"""Options that mean something only where models are trained, by the name of their parameter."""
+
+
+def refuse_without_learned(context: typer.Context) -> None:
+    """Raise a one-line error for an option of ``--learned`` that was given without it: it would change nothing."""
+    for name, option in TRAINING_OPTIONS.items():
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise SeparatrixError(
+                f'{option} {context.params[name]} is for trained models; give --learned "LSTM-(1,W)" as well, or '
+                "choose lengths by their exponents with --from and --to"
+            )
 
 
 def learned_frontier(

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import sys
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -14,8 +15,13 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 
 
 def print_json(value: Mapping[str, Any]) -> None:
-    """One JSON object on standard output."""
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+    """One JSON object on standard output, in characters that it can take."""
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:  # half a surrogate pair from anyone's own function, or a terminal of few characters
+        text = json.dumps(value, indent=2)
+    typer.echo(text)
 
 
 def command_line(context: typer.Context) -> str:

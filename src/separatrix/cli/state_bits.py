@@ -25,6 +25,7 @@ def show_state_bits(store: Path | None, name: str, bits: str, as_json: bool, mad
         raise SeparatrixError(f"--bits {bits} must ascend, each once; sort them")
     with Records(store_path(store), create=False) as records:
         record = records.get(name)
+        _check_built_in(record)
         model = trained_model(record, records.files)
     spec = record.spec
     report = state_precision(model, spec.the_task(), spec.length, bits=chosen, examples=EXAMPLES, seed=spec.seed)
@@ -34,6 +35,18 @@ def show_state_bits(store: Path | None, name: str, bits: str, as_json: bool, mad
         print_json({**found, "bits_needed": needed, "bound_claim": claim, "provenance": made})
     else:
         _print(report, record, needed, claim)
+
+
+def _check_built_in(record: "Record") -> None:
+    """Refuse a module of one's own without importing it: it has no step form, so that there is no state to round."""
+    from separatrix.models.naming import code_named_in
+
+    if named := code_named_in(record.spec.architecture):
+        raise SeparatrixError(
+            f"run {record.spec.name} is of {named[0]}, a module of its own, which has no step form and is not run "
+            "because a record names it; choose a run of a recurrent model, or write an architecture with a recurrent "
+            "form, see docs/how-to/own-architecture.md"
+        )
 
 
 def _needed(record: "Record") -> tuple[int | None, str]:

@@ -11,12 +11,13 @@ from separatrix.cli.training_progress import LiveBars
 from separatrix.errors import StoppedError
 from separatrix.models.naming import parse_spec
 from separatrix.models.user_architecture import remarks_on
-from separatrix.tasks.own_task import try_own_task
 from separatrix.training.driver import Driver, interruptible
 from separatrix.training.events import Point
 from separatrix.training.group import Group
+from separatrix.training.observers import Observers
 from separatrix.training.records import Record, Records, store_path
-from separatrix.training.sinks import Observers, Sink, sink_from
+from separatrix.training.sinks import Sink, sink_from
+from separatrix.training.train_runs import try_own_tasks
 
 
 def run_groups(
@@ -32,9 +33,7 @@ def run_groups(
     """Train what is not recorded; the records and the curves of all runs by name, or StoppedError if interrupted."""
     names = [spec.name for group in groups for spec in group.specs]
     place.check()
-    firsts = [group.specs[0] for group in groups]
-    for spec in {(spec.task, spec.task_parameters, spec.length): spec for spec in firsts}.values():
-        try_own_task(spec.the_task(), spec.length)
+    try_own_tasks(group.specs[0] for group in groups)
     if place.executor != "ray":  # the machines of a cluster may have what this one has not
         tell_remarks(groups)
     with opened_sinks(sinks) as watching, Records(store_path(store)) as records:

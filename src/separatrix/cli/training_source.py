@@ -14,8 +14,29 @@ if TYPE_CHECKING:
 
 RecordsOption = Annotated[
     list[Path] | None,
-    typer.Option("--records", help="Read exported runs (.json files or folders) instead of a store."),
+    typer.Option(
+        "--records", help="Read exported runs instead of a store: .json or .sqlite files, or folders of them."
+    ),
 ]
+
+
+def source_text(store: Path | None, exported: list[Path] | None) -> str:
+    """What is read, for messages.
+
+    >>> source_text(Path("a.sqlite"), None), source_text(None, [Path("b.json"), Path("c")])
+    ('a.sqlite', 'b.json, c')
+    """
+    from separatrix.training.records import store_path
+
+    return ", ".join(map(str, exported)) if exported else str(store_path(store))
+
+
+def unfinished_groups(source: "RunSource") -> int:
+    """How many groups of a store were interrupted and have a checkpoint to go on from; exported files have none."""
+    from separatrix.training.group_files import CHECKPOINTS
+    from separatrix.training.records import Records
+
+    return len(list((source.files / CHECKPOINTS).glob("*.safetensors"))) if isinstance(source, Records) else 0
 
 
 @contextmanager

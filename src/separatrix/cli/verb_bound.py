@@ -2,13 +2,17 @@
 evidence."""
 
 import time
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from separatrix.bit_counts import OWN_PRECISION
 from separatrix.cli.completion import complete_model, complete_task
+from separatrix.cli.model_argument import check_task
 from separatrix.cli.output import JsonOption, command_line, console, print_json
-from separatrix.errors import SeparatrixError
+from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.wording import counted
 
 if TYPE_CHECKING:
     from separatrix.communication.bounds import Bound, Model, ModelSize, ProtocolBound
@@ -37,28 +41,30 @@ def command(
         ),
     ],
     length: Annotated[int, typer.Option("--length", "-n", help="Input length N.")],
-    precision: Annotated[int, typer.Option("--precision", "-p", help="Bits of one number.")] = 32,
+    precision: Annotated[int, typer.Option("--precision", "-p", help="Bits of one number.")] = OWN_PRECISION,
     heads: Annotated[int, typer.Option("--heads", help="Heads of an attention layer.")] = 1,
     layers: Annotated[int, typer.Option("--layers", help="Layers of a graph Transformer.")] = 1,
     limit: Annotated[int, typer.Option("--limit", help="Check reductions on all instances up to so many bits.")] = 6,
     settings: Annotated[list[str] | None, typer.Option("--set", help="A parameter of the task, NAME=VALUE.")] = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Give the smallest width that a model may have for a task, and run the evidence for it."""
-    from separatrix.communication.bounds import ProtocolBound, bounds_for, model_named
+    """Give the smallest size that a model may have for a task, and run the evidence for it."""
+    from separatrix.communication.bounds import ProtocolBound, bounds_for
+    from separatrix.communication.bounds.own_bound import check_own_bound, held_against_truth, is_own
     from separatrix.provenance import provenance
     from separatrix.tasks import tasks
     from separatrix.tasks.own_task import try_own_task
     from separatrix.tasks.parameters import with_text_parameters
 
     started = time.perf_counter()
+    check_task(task)
     chosen = with_text_parameters(tasks()[task], settings or [])
     _check(chosen, length, precision, heads, layers, limit)
     longest = min(LONGEST_TRIED, chosen.maximum_length)
     # Bounds are asked for at lengths of which nobody draws an input.
     try_own_task(chosen, max(chosen.minimum_length, min(length, longest - longest % chosen.length_step)))
     own = _own(model, length, precision, heads, layers) if "(" in model else None
-    kind = model_named(model) if own is None else own[0]
+    kind = _named(model, task) if own is None else own[0]
     if own is not None:
         heads, layers = own[1].heads, own[1].layers
     found = bounds_for(task, kind)
@@ -72,10 +78,18 @@ def command(
         "layers": layers,
     }
     numbered = [bound for bound in found if isinstance(bound, ProtocolBound)]
-    # The papers' own bound stands first, the strongest of them; extensions of this package follow.
-    numbered.sort(key=lambda bound: (bound.extension, -_width(bound, chosen, length, precision, heads, layers)))
+    for bound in filter(is_own, numbered):
+        check_own_bound(bound, chosen, length)
+    # Anyone's own bound stands first, then the strongest of the papers; extensions of this package follow.
+    numbered.sort(
+        key=lambda bound: (
+            not is_own(bound), bound.extension, -_width(bound, chosen, length, precision, heads, layers)
+        )
+    )  # fmt: skip
     listed = [_described(bound, chosen, length, precision, heads, layers) for bound in numbered]
     evidence = list(numbered[0].evidence(limit)) if numbered else [e for bound in found for e in bound.evidence(limit)]
+    for bound in filter(is_own, numbered[:1]):
+        evidence += held_against_truth(bound, chosen, limit)
     result |= _headline(listed, found)
     result["evidence"] = [each.described() for each in evidence]
     result["bounds"] = listed
@@ -95,9 +109,29 @@ def command(
     return 0 if holds else 1
 
 
+def _named(model: str, task: str) -> "Model":
+    """The class with this name; of anything else that is a model the message says how to ask about it."""
+    from separatrix.communication.bounds import model_named
+    from separatrix.communication.capacity import presets
+
+    if model in presets() or model.endswith(".json"):
+        raise SeparatrixError(
+            f"{model!r} is a published model, not a class of models; ask  separatrix capacity {model} --task {task}"
+        )
+    try:
+        return model_named(model)
+    except UnknownNameError as error:
+        raise SeparatrixError(
+            f"{error}; or write a model with its layers and width, such as 'Mamba-(2,64)'; published models are asked "
+            f"about by  separatrix capacity NAME --task {task}"
+        ) from None
+
+
 def _own(text: str, length: int, precision: int, heads: int, layers: int) -> "tuple[Model, ModelSize, tuple[str, ...]]":
     """The class and size of one of this package's architectures, such as ``LSTM-(3,256)``, and what is assumed."""
-    from separatrix.models.bounded import bounded_as, own_statements
+    from separatrix.communication.capacity import which_bounds
+    from separatrix.models.bounded import ahead_in, bounded_as, own_statements
+    from separatrix.models.described import description
     from separatrix.models.naming import parse_spec
 
     spec = parse_spec(text)
@@ -106,9 +140,13 @@ def _own(text: str, length: int, precision: int, heads: int, layers: int) -> "tu
             raise SeparatrixError(f"{name} {value} is for a class of models; {spec} says its own, leave it out")
     found = bounded_as(spec, length, precision)
     if found is None:
-        why = "".join(f" ({each})" for each in own_statements(spec))
+        ahead = "".join(
+            f" {name} looks ahead in a trial, so that its state_numbers are not used." for name in ahead_in(spec)
+        )
+        why = which_bounds(description(spec, precision))[1]
         raise SeparatrixError(
-            f"{spec} is in no class of models that the bounds speak about{why}; see  separatrix capacity '{spec}'"
+            f"{spec} is in no class of models that the bounds speak about. {why}{ahead} See  separatrix capacity "
+            f"'{spec}'"
         )
     return *found, own_statements(spec)
 
@@ -166,7 +204,7 @@ def _described(
         "claim": bound.claim,
         "statement": bound.statement,
         "in_the_papers": not bound.extension,
-        "quantity": "width",
+        "quantity": _quantity(bound.models),
         "at_least": width,
         "bounded": bound.quantity,
         "bits_needed": bound.required_bits(length, task),
@@ -178,6 +216,11 @@ def _described(
         "assumptions": list(bound.assumptions),
         "deviations": list(bound.deviations),
     }
+
+
+def _quantity(models: "Collection[Model]") -> str:
+    """What m counts: the numbers of a recurrent model's state, units of a layer, or the width of a head."""
+    return "state numbers" if "rnn" in models else "width"
 
 
 def _headline(listed: list[dict[str, Any]], found: "tuple[Bound, ...]") -> dict[str, Any]:
@@ -199,7 +242,7 @@ def _headline(listed: list[dict[str, Any]], found: "tuple[Bound, ...]") -> dict[
         "known": False,
         "claim": claim,
         "statement": None,
-        "quantity": "width",
+        "quantity": None,
         "at_least": None,
         "formula": None,
         "assumptions": [],
@@ -220,7 +263,9 @@ def _above(task: str, model: "Model") -> list[dict[str, str]]:
 def _verdict_text(result: dict[str, Any]) -> str:
     own = result["architecture"]
     size = (
-        f"m = {own['width']}, H = {own['heads']}" if own["state_bits"] is None else f"{own['state_bits']:,} state bits"
+        f"m = {own['width']}, H = {own['heads']}"
+        if own["state_bits"] is None
+        else f"{own['state_bits']:,} state bits, as in {-(-own['state_bits'] // result['precision_bits']):,} numbers"
     )
     longest = own["longest_possible"]
     beyond = "" if longest is None else f"; beyond N = {longest:,} no weights will do"
@@ -245,7 +290,11 @@ def _print(result: dict[str, Any]) -> None:
     if result["known"]:
         first = result["bounds"][0]
         table.add_row("claim", f"{result['claim']}: {result['statement']}")
-        table.add_row("smallest width", f"[bold]{result['at_least']}[/bold] (bounded: {first['bounded']})")
+        if result["quantity"] == "state numbers":
+            of = f"{counted(result['at_least'], 'number')} of {counted(result['precision_bits'], 'bit')}"
+            table.add_row("smallest state", f"[bold]{of}[/bold] (m counts the numbers of the state)")
+        else:
+            table.add_row("smallest width", f"[bold]{result['at_least']}[/bold] (bounded: {first['bounded']})")
         table.add_row("formula", result["formula"])
         if first["paper_formula"]:
             table.add_row("as in the paper", f"m ≥ {first['paper_formula']}, so m ≥ {first['paper_at_least']}")
@@ -261,7 +310,8 @@ def _print(result: dict[str, Any]) -> None:
         mark = "[green]holds[/green]: " if each["holds"] else "[red]refuted[/red]: "
         table.add_row(each["kind"], each["text"] if each["kind"] == "cited" else f"{mark}{each['text']}")
     for bound in result["bounds"][1:]:
-        table.add_row("also", f"width {bound['at_least']}: {bound['claim']}, {bound['statement']}")
+        size = f"{bound['quantity']}: {bound['at_least']}"
+        table.add_row("also", f"{size}; {bound['claim']}, {bound['statement']}")
     for remark in result["remarks"]:
         table.add_row(remark["kind"], f"{remark['claim']}: {remark['statement']}")
     above = result["known_from_above"]

@@ -1,17 +1,16 @@
 """``separatrix capacity``: the state of a real model in bits, and the lengths at which each bound bites."""
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from separatrix.cli.completion import complete_preset
+from separatrix.cli.model_argument import PRECISION_HELP, check_task, described
 from separatrix.cli.output import JsonOption, command_line, console, print_json
 
 if TYPE_CHECKING:
-    from separatrix.communication.capacity import Capacity, Limit, ModelDescription
-    from separatrix.models.architecture import ModelSpec
+    from separatrix.communication.capacity import Capacity, Limit
 
 NAME = "capacity"
 ORDER = 73
@@ -28,78 +27,29 @@ def command(
             autocompletion=complete_preset,
         ),
     ] = None,
-    precision: Annotated[int, typer.Option("--precision", help="Bits of each number that the model hands on.")] = 16,
+    precision: Annotated[int | None, typer.Option("--precision", help=PRECISION_HELP)] = None,
     length: Annotated[int | None, typer.Option("--length", help="Also say what is impossible at this length.")] = None,
     alphabet: Annotated[int, typer.Option("--alphabet", help="Symbols of index lookup.")] = 64,
     task: Annotated[list[str] | None, typer.Option("--task", help="Only this task; may be repeated.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """What a real model cannot do at any weights: its state in bits against the lower bounds."""
-    from separatrix.communication.capacity import capacity, describe, plain
+    from separatrix.communication.capacity import capacity, plain
     from separatrix.provenance import provenance
 
     started = time.perf_counter()
     if config is None:
         _list(as_json)
         return
-    own = config.endswith(")") and not Path(config).exists()
-    # A precision that is out of range is refused below, with the others.
-    model = _own(config, max(1, precision)) if own else describe(config)
-    found = capacity(model, precision, length, alphabet, only=task or None)
+    for name in task or ():
+        check_task(name)
+    model, bits = described(config, precision)
+    found = capacity(model, bits, length, alphabet, only=task or None)
     if as_json:
         record = provenance(command_line(context), arithmetic="integers", seed=None, started=started)
         print_json({**plain(found), "provenance": record})
         return
-    _print(found)
-
-
-def _own(text: str, precision: int) -> "ModelDescription":
-    """One of this package's architectures, such as ``LSTM-(3,256)``: what each of its layers keeps."""
-    from separatrix.communication.capacity import LayerDescription, ModelDescription, StatePart
-    from separatrix.models.bounded import layer_keeps
-    from separatrix.models.naming import parse_spec
-
-    spec = parse_spec(text)
-    layers: list[LayerDescription] = []
-    # Layers of one kind may keep different amounts, such as convolutions whose reach doubles.
-    kept = [(entry, layer_keeps(spec, layer, precision)) for layer, entry in enumerate(spec.entries)]
-    for entry, found in dict.fromkeys(kept):
-        options = spec.options_of(entry)
-        shape = entry.attention(spec.width, options)
-        heads, head_width = (0, 0) if shape is None else (shape.heads, shape.dimension)
-        if entry.reads_graphs:
-            heads, head_width = int(options["heads"]), spec.width // int(options["heads"])
-        growing = "graph-attention" if entry.reads_graphs else "attention"
-        # Counted in numbers of the given precision, rounded up.
-        state = () if found is None else (StatePart("state", -(-found[0] // precision), found[1]),)
-        layers.append(
-            LayerDescription(
-                kind="recurrent" if state else growing,
-                name=entry.short,
-                width=spec.width,
-                heads=heads,
-                head_width=head_width,
-                state=state,
-                count=kept.count((entry, found)),
-            )
-        )
-    return ModelDescription(
-        name=str(spec), family="separatrix", layers=tuple(layers), notes=_notes(spec), source="this package"
-    )
-
-
-def _notes(spec: "ModelSpec") -> tuple[str, ...]:
-    """What is not plain from the numbers."""
-    from separatrix.models.bounded import own_statements
-
-    assumed = tuple(f"assumed: {each}." for each in own_statements(spec))
-    if "fnn" not in [entry.name for entry in spec.entries]:
-        return assumed
-    return (
-        *assumed,
-        "of a feed-forward network on the whole input, the sums of its first layer over the part before a cut cross "
-        "it, and what comes behind waits for them; a sum of products of p-bit numbers has up to 2p + 48 bits.",
-    )
+    _print(found, tuple(dict.fromkeys(task or ())))
 
 
 def _list(as_json: bool) -> None:
@@ -124,17 +74,19 @@ def _list(as_json: bool) -> None:
     console().print(f"[bold]{len(presets())} presets:[/bold] {', '.join(presets())}")
 
 
-def _print(found: "Capacity") -> None:
+def _print(found: "Capacity", asked: tuple[str, ...] = ()) -> None:
     from rich.markup import escape
     from rich.table import Table
 
     out, model = console(), found.model
     out.print(f"[bold]{escape(model.name)}[/bold] ({escape(model.source)})", soft_wrap=True)
     shown = Table()
-    for heading in ("layers", "kind", "d", "H", "m", "kept by each layer", "bits"):
+    # The sizes as BHBK24 §2 names them: d numbers at each position, H heads of width m.
+    for heading in ("layers", "kind", "d", "H", "head m", "kept by each layer", "bits"):
         shown.add_column(heading, justify="left" if heading in ("kind", "kept by each layer") else "right")
     for layer in model.layers:
-        kept = " + ".join(part.formula for part in layer.state) or "grows with the input"
+        growing = "it does not say" if layer.kind == "unstated" else "grows with the input"
+        kept = " + ".join(part.formula for part in layer.state) or growing
         bits = "—" if layer.state_numbers is None else f"{layer.state_numbers * layer.count * found.precision:,}"
         sizes = (str(value) if value else "" for value in (layer.width, layer.heads, layer.head_width))
         shown.add_row(str(layer.count), layer.name, *sizes, kept, bits)
@@ -145,7 +97,9 @@ def _print(found: "Capacity") -> None:
         bits = f"[bold]{found.state_bits:,} bits[/bold] ({_bytes(found.state_bits)})"
         out.print(f"State: {model.state_numbers:,} numbers of {found.precision} bits = {bits}.")
     elif found.bounded_state_bits:
-        out.print(f"Layers of bounded memory keep {found.bounded_state_bits:,} bits; the others grow with the input.")
+        others = "do not say" if any(layer.kind == "unstated" for layer in model.layers) else "grow with the input"
+        bits = f"{found.bounded_state_bits:,} bits (p = {found.precision})"
+        out.print(f"Layers of bounded memory keep {bits}; the others {others}.")
     if model.trained_length is not None:
         out.print(f"Context length in its config: {model.trained_length:,}.")
     out.print(escape(found.reason))
@@ -158,8 +112,9 @@ def _print(found: "Capacity") -> None:
             out.print(_limits(title, limits, found))
             if not all(limit.in_the_papers for limit in limits):
                 out.print("* derived here, not in the papers")
-    if found.applies and not found.limits:
-        out.print("None of these bounds speaks about the tasks asked for.")
+    for name in asked:
+        if name not in {limit.task for limit in found.limits if limit.scope == "model"}:
+            out.print(f"{name}: no bound is known that says when this model cannot do it.")
     if found.limits:
         out.print("[bold]How to read this[/bold]")
         for caveat in found.caveats:

@@ -54,19 +54,23 @@ def command(
     max_inner: MaxInnerOption = "1/4",
     settings: SettingsOption = None,
     max_memory: MaxMemoryOption = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the two files.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Folder for the two files; certificates/CONSTRUCTION-N if not given."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> int:
     """Build a network from a theorem and certify that it is right on every input of a length."""
     from separatrix.certificates import Claim, check
-    from separatrix.certificates.certificate import size_of, write_certificate, write_refutation
+    from separatrix.certificates.certificate import size_of, state_of, write_certificate, write_refutation
     from separatrix.certificates.memory import check_memory
-    from separatrix.certificates.shown import shown_counterexample
+    from separatrix.certificates.shown import shown_counterexample, shown_reason
     from separatrix.cli.interrupts import uninterrupted
     from separatrix.cli.progress import progress_bar
     from separatrix.constructions import constructions
     from separatrix.progress import listening
     from separatrix.provenance import provenance
+    from separatrix.tasks.own_task import try_own_task
 
     started = time.perf_counter()
     limit = memory_limit(max_memory)
@@ -84,6 +88,7 @@ def command(
         built = chosen.build(length, options)
         claim = Claim(built.task, built.length, other or built.arithmetic)
         check_memory(built.network, limit)
+        try_own_task(built.task, length)
         show(f"checking all inputs of length {length}", 0, None)
         verdict = check(built.network, claim)
         path: Path | None = None
@@ -106,6 +111,7 @@ def command(
         "arithmetic": str(claim.arithmetic),
         "inputs_covered": verdict.inputs_covered,
         "method": verdict.method,
+        "state": state_of(verdict),
         "certified": verdict.valid,
         "reason": verdict.reason,
         "reasons": list(verdict.reasons),
@@ -119,7 +125,7 @@ def command(
         record = provenance(command_line(context), arithmetic=str(claim.arithmetic), seed=None, started=started)
         print_json({**result, "provenance": record})
     else:
-        _print(result)
+        _print({**result, "reason": shown_reason(verdict.reason, claim)})
     return 0 if verdict.valid else 1
 
 
@@ -148,7 +154,7 @@ def _print(result: dict[str, Any]) -> None:
     verdict = "[green]certified[/green]" if result["certified"] else "[red]not certified[/red]"
     rows = [
         ("claim", result["claim"]),
-        ("verdict", f"{verdict}: {result['reason']}"),
+        ("verdict", f"{verdict}: {escape(result['reason'])}"),
         ("inputs covered", result["inputs_covered"]),
         ("method", result["method"]),
         (

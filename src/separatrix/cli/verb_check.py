@@ -26,19 +26,22 @@ def command(
     from rich.markup import escape
 
     from separatrix.certificates import replay as run_again
-    from separatrix.certificates.certificate import check_certificate
-    from separatrix.certificates.shown import shown_counterexample
+    from separatrix.certificates.certificate import check_certificate, state_of
+    from separatrix.certificates.shown import shown_counterexample, shown_reason
     from separatrix.cli.progress import progress_bar
     from separatrix.progress import listening
     from separatrix.provenance import provenance
+    from separatrix.tasks.own_task import try_own_task
 
     started = time.perf_counter()
     limit = memory_limit(max_memory)
     with progress_bar(f"checking {file}", as_json) as show, limited_memory(limit), listening(show):
         checked = check_certificate(file, limit)
+        try_own_task(checked.claim.task, checked.claim.length)
     verdict, network, claim = checked.verdict, checked.network, checked.claim
     failing = verdict.counterexample
     result: dict[str, Any] = {
+        "state": state_of(verdict),
         "valid": verdict.valid,
         "reason": verdict.reason,
         "reasons": list(verdict.reasons),
@@ -56,7 +59,8 @@ def command(
         print_json({**result, "provenance": record})
     else:
         word = "[green]valid[/green]" if verdict.valid else "[red]not valid[/red]"
-        console().print(f"{word}: {verdict.reason} ({verdict.inputs_covered} inputs, {verdict.method})")
+        reason = escape(shown_reason(verdict.reason, claim))
+        console().print(f"{word}: {reason} ({verdict.inputs_covered} inputs, {verdict.method})")
         shown = result["counterexample_shown"]
         if shown is not None:
             console().print(f"counterexample: {escape(shown['shortened'])}", soft_wrap=True)

@@ -10,7 +10,7 @@ import typer
 from separatrix.cli.completion import complete_experiment
 from separatrix.cli.output import JsonOption, command_line, console, print_json
 from separatrix.cli.training_options import StoreOption
-from separatrix.cli.training_source import RecordsOption, opened_source
+from separatrix.cli.training_source import RecordsOption, opened_source, source_text
 from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
@@ -60,7 +60,10 @@ def command(
         chosen = None if own is not None else scale or best_scale(experiment, source)
         data = gather(experiment, chosen, source, own)
         if not data.recorded:
-            raise SeparatrixError(f"nothing is recorded of {name}; train it first:  {how_to_train(experiment, chosen)}")
+            raise SeparatrixError(
+                f"nothing is recorded of {name} in {source_text(store, records)}; name another store with --store, or "
+                f"train it first:  {how_to_train(experiment, chosen)}"
+            )
         attention = _attention(data, source) if experiment.attention else None
     figures = [experiment_figure(data)]
     if attention is not None:
@@ -117,14 +120,15 @@ def _attention_data(maps: "AttentionMaps") -> dict[str, Any]:
 def _print(data: "FigureData", written: "list[Path]") -> None:
     from rich.table import Table
 
-    from separatrix.atlas.training_page import HEADINGS, NUMBERS, cell_row
+    from separatrix.atlas.training_page import HEADINGS, cell_row, headings, number_places
 
     left_out = ("device", "seconds", "runs", "allowed", "run", *(() if data.paper else ("paper %", "difference")))
     shown = [number for number, heading in enumerate(HEADINGS) if heading not in left_out]
     scale = "" if data.scale is None else f", scale {data.scale}"
     table = Table(title=f"{data.experiment.title}: {data.experiment.source}{scale}")
+    named, right = headings(data), number_places(data)
     for number in shown:
-        table.add_column(HEADINGS[number], justify="right" if number in NUMBERS else "left", no_wrap=number == 0)
+        table.add_column(named[number], justify="right" if number in right else "left", no_wrap=number == 0)
     for cell in data.cells.values():
         row = cell_row(cell)
         table.add_row(*[row[number] for number in shown])

@@ -15,6 +15,7 @@ from separatrix.cli.learned_frontier import (
     StepsOption,
     WidthsOption,
     learned_frontier,
+    refuse_without_learned,
 )
 from separatrix.cli.limits import MaxMemoryOption, limited_memory, memory_limit
 from separatrix.cli.output import JsonOption, command_line, console, notes, print_json
@@ -33,8 +34,8 @@ EXAMPLE = "separatrix frontier index-lookup --from 4 --to 10"
 def command(
     context: typer.Context,
     construction: ConstructionArgument,
-    first: Annotated[int, typer.Option("--from", help="Smallest power of two.")] = 4,
-    last: Annotated[int, typer.Option("--to", help="Largest power of two.")] = 8,
+    first: Annotated[int, typer.Option("--from", help="Smallest exponent: 4 is N = 2^4 = 16.")] = 4,
+    last: Annotated[int, typer.Option("--to", help="Largest exponent: 8 is N = 2^8 = 256.")] = 8,
     figure: Annotated[Path | None, typer.Option("--figure", help="Also draw it, to this .svg or .png file.")] = None,
     store: Annotated[
         Path | None,
@@ -61,6 +62,7 @@ def command(
             place=place, store=store, figure=figure, as_json=as_json,
         )  # fmt: skip
         return
+    refuse_without_learned(context)
     from separatrix.atlas.frontier import LARGEST, check_supported
     from separatrix.atlas.frontier_store import FrontierStore
     from separatrix.atlas.frontier_survey import picture, survey, units

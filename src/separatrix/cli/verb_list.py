@@ -183,7 +183,11 @@ def _complete(incomplete: str) -> list[str]:
 
 def command(
     catalog: Annotated[
-        str | None, typer.Argument(help="One catalog; all of them if left out.", autocompletion=_complete)
+        str | None,
+        typer.Argument(
+            help="One catalog; if left out all but architectures and experiments, which load torch.",
+            autocompletion=_complete,
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -210,3 +214,6 @@ def command(
         console().print(table)
         if name in REMARKS:
             console().print(REMARKS[name])
+    if catalog is None:
+        asked = ",  ".join(f"separatrix list {name}" for name in NOT_BY_DEFAULT)
+        console().print(f"not listed here, because they load torch:  {asked}", soft_wrap=True)

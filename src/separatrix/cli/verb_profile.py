@@ -3,12 +3,16 @@
 import os
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 
+from separatrix.bit_counts import PUBLISHED_PRECISION
+from separatrix.cli.completion import complete_preset
+from separatrix.cli.model_argument import described
 from separatrix.cli.output import JsonOption, command_line, console, print_json
 from separatrix.cli.pictures import check_picture, write_picture
 from separatrix.errors import SeparatrixError
@@ -17,6 +21,7 @@ from separatrix.wording import counted
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from separatrix.communication.capacity import Capacity
     from separatrix.communication.profile import Profile
     from separatrix.communication.profile.partitions import PartitionProfile
 
@@ -40,7 +45,24 @@ def command(
         list[str] | None,
         typer.Option("--partition", help="odd-even, halves, cut:5 or Alice's positions 0,2,4; default: a search."),
     ] = None,
-    precision: Annotated[int, typer.Option("--precision", "-p", help="Bits of one number of a model.")] = 16,
+    precision: Annotated[
+        int | None,
+        typer.Option(
+            "--precision",
+            "-p",
+            help=f"Bits of one number; left out: {PUBLISHED_PRECISION}, and for --model what capacity takes.",
+        ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            "-m",
+            help="Also say from which N on a model cannot compute it: a preset, a config.json or one such as "
+            "'LSTM-(3,256)', as for capacity.",
+            autocompletion=complete_preset,
+        ),
+    ] = None,
     max_memory: Annotated[
         str | None,
         typer.Option("--max-memory", help=f"Refuse what would need more, such as 16G; {MEMORY} if not given."),
@@ -59,35 +81,50 @@ def command(
     from separatrix.cli.progress import progress_bar
     from separatrix.communication.profile import Limits, ProfileOptions, as_record, load_function, parse_alphabet
     from separatrix.communication.profile import profile as run_profile
+    from separatrix.communication.profile.excluded import exclusion
     from separatrix.progress import listening
     from separatrix.provenance import provenance
 
     started = time.perf_counter()
     check_picture("--plot", plot)
+    picture = None if plot is None else plot.absolute()  # the function may go to another folder
     if not 0 < max_time < float("inf"):
         raise SeparatrixError(f"--max-time {max_time} is not a time; give seconds above 0")
     if not 0 <= seed < 2**63:
         raise SeparatrixError(f"--seed {seed} is out of range; give 0 to 2^63 - 1")
     symbols = parse_alphabet(alphabet)
     limit = memory_limit(max_memory, MEMORY)
-    options = ProfileOptions(tuple(partition or ()), precision, Limits(limit, max_time), seed)
+    bits = PUBLISHED_PRECISION if precision is None else precision
+    options = ProfileOptions(tuple(partition or ()), bits, Limits(limit, max_time), seed)
+    asked = None if model is None else _asked(model, precision)
     name, function = load_function(target)
     with progress_bar(f"profiling {escape(name)}", as_json) as show, listening(show), limited_memory(limit):
         found = run_profile(name, function, length, symbols, options)
         show("building and certifying the network of Theorem 13", 0, None)
         network = None if found.sparse is None else certify_sparse_form(found.sparse.function, length)
-    if plot is not None:
+    if picture is not None:
         from separatrix.atlas.own_function_figure import profile_figure
 
-        write_picture(plot, profile_figure(found))
+        write_picture(picture, profile_figure(found))
+    told = None if asked is None else exclusion(found, asked)
     if as_json:
         record = as_record(found)
         record["network"] = network
+        record["model"] = None if told is None else asdict(told)
         record["provenance"] = provenance(command_line(context), arithmetic="integers", seed=seed, started=started)
         print_json(record)
     else:
         _print(console(), found, network)
+        if told is not None:
+            console().print(f"\n[bold]{escape(told.model)}[/bold]: {escape(told.in_words())}", soft_wrap=True)
     return 0 if network is None or network["certified"] else 1
+
+
+def _asked(text: str, precision: int | None) -> "Capacity":
+    """The size of the model, as capacity has it; a name that is not known ends here, before anything is computed."""
+    from separatrix.communication.capacity import capacity
+
+    return capacity(*described(text, precision), only=())
 
 
 def _print(out: "Console", found: "Profile", network: dict[str, Any] | None) -> None:
@@ -125,6 +162,8 @@ def _partition_row(each: "PartitionProfile") -> tuple[str, ...]:
 
 
 def _print_growth(out: "Console", found: "Profile") -> None:
+    from separatrix.communication.profile.growth import law_in_words
+
     out.print("\nGrowth with N")
     rows = [
         (str(each.length), str(each.classes), str(each.state_bits),
@@ -134,12 +173,11 @@ def _print_growth(out: "Console", found: "Profile") -> None:
     _table(out, ("N", "most classes", "state bits", "communication bits", "partition"), rows)
     for what, growth in (("state", found.state_growth), ("communication", found.communication_growth)):
         if growth.best is None:
-            out.print(f"{what}: too few lengths to name a growth")
+            out.print(f"{what}: {growth.untold}", soft_wrap=True)
             continue
         near = "" if growth.rival is None else f"; {growth.rival.law} fits nearly as well, {growth.rival.formula()}"
         error = f"error {growth.best.error:.2f}"
-        law = f"[bold]{growth.law}[/bold]{' as far as seen' if growth.law == 'constant' else ''}"
-        out.print(f"{what}: {law}, bits ≈ {growth.best.formula()} ({error}{near})")
+        out.print(f"{what}: [bold]{law_in_words(growth.law)}[/bold], bits ≈ {growth.best.formula()} ({error}{near})")
     if found.skipped:
         lengths = ", ".join(str(length) for length, _ in found.skipped)
         out.print(f"not defined at N = {lengths}: {escape(found.skipped[0][1])}", soft_wrap=True)

@@ -9,7 +9,7 @@ import typer
 from separatrix.cli.output import JsonOption, command_line, console, print_json
 from separatrix.cli.pictures import check_picture, write_picture
 from separatrix.cli.training_options import SHOWN_DIGITS, StoreOption
-from separatrix.cli.training_source import RecordsOption, opened_source
+from separatrix.cli.training_source import RecordsOption, opened_source, source_text, unfinished_groups
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.wording import counted
 
@@ -25,8 +25,13 @@ EXAMPLE = "separatrix runs list --task index-lookup"
 
 ACTIONS = ("list", "show", "compare", "bits", "export")
 BARS = "▁▂▃▄▅▆▇█"
-SPARKS = 60
-"""Columns of the curve that ``show`` prints."""
+SPARKS, CURVE = 60, "accuracy over steps"
+"""Columns of the curves that ``show`` and ``compare`` print, and what stands before them."""
+BORDER, FRAME = 3, len(CURVE) + 4
+"""Columns that a table adds to each of its columns, and those of the first one."""
+MOST_VALUES = 12
+"""Values of a filter that are listed where it leaves nothing."""
+RESULT_FIELDS = ("accuracy", "loss", "step", "ending", "seconds", "parameters")
 
 
 def _complete(incomplete: str) -> list[str]:
@@ -91,7 +96,13 @@ def command(
             if as_json:
                 print_json({"runs": [record.as_dict() for record in chosen], "provenance": made})
             else:
-                _print_list(chosen)
+                if chosen:
+                    _print_list(chosen)
+                else:
+                    _tell_what_there_is(source, source_text(store, records))
+                if unfinished := unfinished_groups(source):
+                    saved = f"saved besides: {counted(unfinished, 'unfinished group')}"
+                    console().print(f"{saved}; the command that was training goes on from there", soft_wrap=True)
         elif action == "export":
             _export(source, chosen, given, curves, as_json, made)
         else:
@@ -136,6 +147,26 @@ def _runs_of(text: str) -> set[str]:
     return {run.name for each in scales for cell in experiment.sweep(each).cells() for run in cell.runs}
 
 
+def _tell_what_there_is(source: "RunSource", where: str) -> None:
+    """The tasks, models and lengths of all runs, where the filters leave none."""
+    every = source.all()
+    if not every:
+        console().print(f"0 runs: nothing is recorded in {where}; name another store with --store", soft_wrap=True)
+        return
+    told = (
+        ("--task", {record.spec.task for record in every}),
+        ("--architecture", {record.spec.architecture for record in every}),
+        ("--length", {record.spec.length for record in every}),
+    )
+    console().print(
+        f"0 runs: none of the {counted(len(every), 'run')} in {where} is such a run; there are", soft_wrap=True
+    )
+    for option, values in told:
+        texts = [str(value) for value in sorted(values)]
+        more = f" and {len(texts) - MOST_VALUES} more" if len(texts) > MOST_VALUES else ""
+        console().print(f"  {option} {', '.join(texts[:MOST_VALUES])}{more}", soft_wrap=True, markup=False)
+
+
 def _print_list(records: "list[Record]") -> None:
     from rich.table import Table
 
@@ -177,10 +208,10 @@ def _show(source: "RunSource", records: "Sequence[Record]", plot: Path | None, a
 
     curves = [source.curve(record.spec.name) for record in records]
     if plot is not None:
-        from separatrix.atlas.training_figures import curve_figure
+        from separatrix.atlas.training_figures import run_curves_figure
 
-        labelled = [(_label(record), points) for record, points in zip(records, curves, strict=True)]
-        write_picture(plot, curve_figure("Recorded runs" if len(records) > 1 else labelled[0][0], labelled))
+        labelled = [(_label(record), record, points) for record, points in zip(records, curves, strict=True)]
+        write_picture(plot, run_curves_figure("Recorded runs" if len(records) > 1 else labelled[0][0], labelled))
     if as_json:
         listed = [
             {**record.as_dict(), "curve": [vars(point) for point in points]}
@@ -189,23 +220,34 @@ def _show(source: "RunSource", records: "Sequence[Record]", plot: Path | None, a
         print_json({"runs": listed, "provenance": made})
         return
     plain = [record.as_dict() for record in records]
-    table = Table(title="what differs" if len(records) > 1 else None)
+    alone, out = len(records) == 1, console()
+    names = [record.spec.name for record in records]
+    if not alone and len({name[:SHOWN_DIGITS] for name in names}) == len(set(names)):
+        names = [name[:SHOWN_DIGITS] for name in names]
+    table = Table(title=None if alone else "what differs")
     table.add_column("field", style="bold")
-    for record in records:
-        table.add_column(record.spec.name)
+    for name in names:
+        table.add_column(name)
     for field in plain[0]["spec"]:
         values = [str(each["spec"][field]) for each in plain]
-        if len(records) == 1 or len(set(values)) > 1:
+        if alone or len(set(values)) > 1:
             table.add_row(field, *values)
     table.add_section()
-    for field in ("accuracy", "loss", "step", "ending", "seconds", "parameters", "finished_at", "weights"):
-        table.add_row(field, *[_text(each[field]) for each in plain])
-    devices = [str(record.environment.get("device_name", "")) for record in records]
-    table.add_row("device", *devices)
-    table.add_row("trained with", *[_others(record) for record in records])
-    width = SPARKS // len(records)
-    table.add_row("accuracy over steps", *[sparks([point.accuracy for point in points], width) for points in curves])
-    console().print(table)
+    fields = {field: [_text(each[field]) for each in plain] for field in RESULT_FIELDS}
+    fields["finished_at"] = [str(each["finished_at"]).replace("T", " ") for each in plain]
+    if alone:
+        fields["weights"] = [_text(plain[0]["weights"])]
+    fields["device"] = [str(record.environment.get("device_name", "")) for record in records]
+    fields["trained with"] = [_others(record) for record in records]
+    same = [field for field, values in fields.items() if not alone and field != "accuracy" and len(set(values)) == 1]
+    for field, values in fields.items():
+        if field not in same:
+            table.add_row(field, *values)
+    width = min(SPARKS, out.width - FRAME) // len(records) - BORDER
+    table.add_row(CURVE, *[sparks([point.accuracy for point in points], max(width, 2)) for points in curves])
+    out.print(table)
+    if same:
+        out.print(f"the same for all: {', '.join(f'{field} {fields[field][0]}' for field in same)}", markup=False)
 
 
 def _others(record: "Record") -> str:

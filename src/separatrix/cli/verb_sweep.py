@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 NAME = "sweep"
 ORDER = 83
 EXAMPLE = "separatrix sweep figure2-left --scale quick --dry-run"
+CONSTANT = "constant answer"
 
 
 def command(
@@ -67,11 +68,12 @@ def command(
     """Train every cell of a sweep; interrupted sweeps go on where they stopped."""
     from separatrix.cli.training_run import run_groups
     from separatrix.provenance import provenance
+    from separatrix.tasks.constant_answer import constant_score
     from separatrix.training.heatmap import heat_maps
     from separatrix.training.sinks import sink_from
 
     started = time.perf_counter()
-    sweep, rows, columns = _named(name, scale)
+    sweep, axes = _named(name, scale)
     sweep = sweep.restricted(only or [])
     cells = sweep.cells()
     groups = sweep.groups(cells, full_grid)
@@ -91,7 +93,7 @@ def command(
     if not as_json:
         notes().print(_plan_text(sweep.title, plan, place), soft_wrap=True)
     found, _ = run_groups(groups, store, place, full_grid, resume, as_json, _label, sinks or [])
-    maps = heat_maps(cells, found, rows, columns)
+    maps = heat_maps(cells, found, axes)
     if as_json:
         record = provenance(
             command_line(context), arithmetic=cells[0].runs[0].precision, seed=cells[0].runs[0].seed, started=started
@@ -106,6 +108,7 @@ def command(
                         **dict(cell.coordinates),
                         "runs": len(cell.runs),
                         "accuracy": None if record is None else record.result.accuracy,
+                        "constant_answer": constant_score(cell.runs[0].the_task(), cell.runs[0].length),
                         "best": None if record is None else record.as_dict(),
                     }
                     for cell, record in zip(cells, best, strict=True)
@@ -118,17 +121,17 @@ def command(
         console().print(heat_map_table(sweep.title, each))
 
 
-def _named(name: str, scale: str | None) -> "tuple[Sweep, str | None, str | None]":
-    """The sweep of a file or of an experiment, and the axes of its table."""
+def _named(name: str, scale: str | None) -> "tuple[Sweep, tuple[str, str] | None]":
+    """The sweep of a file or of an experiment, and the rows and columns of its table."""
     from separatrix.training.experiments.catalog import experiments
     from separatrix.training.sweep_file import read_sweep
 
     if name.endswith(".toml") or Path(name).is_file():
         if scale is not None:
             raise SeparatrixError(f"--scale {scale} is for the papers' experiments; {name} says its own sizes")
-        return read_sweep(Path(name)), None, None
+        return read_sweep(Path(name)), None
     experiment = experiments()[name]
-    return experiment.sweep(scale or "quick"), experiment.rows, experiment.columns
+    return experiment.sweep(scale or "quick"), (experiment.rows, experiment.columns)
 
 
 def _planned(
@@ -205,13 +208,29 @@ def heat_map_table(title: str, shown: "HeatMap") -> Any:
     """Accuracy in percent, best of the grid in each cell; a dot where nothing is recorded."""
     from rich.table import Table
 
+    from separatrix.tasks.constant_answer import constant_score
+
     heading = f"{title}{', ' + shown.title if shown.title else ''}: accuracy in %"
     table = Table(title=heading, caption=f"best of each cell's runs; columns: {shown.column_axis}")
     table.add_column(shown.row_axis, style="bold", no_wrap=True)
     for column in shown.columns:
         table.add_column(column, justify="right")
+    constant = {
+        key: f"{100 * constant_score(cell.runs[0].the_task(), cell.runs[0].length):.1f}"
+        for key, cell in shown.cells.items()
+    }
+    by_column = [{text for key, text in constant.items() if key[1] == column} for column in shown.columns]
+    # What a constant answer scores depends on the task and the length: a row of its own, or a column where rows differ.
+    below = all(len(texts) == 1 for texts in by_column)
+    if not below:
+        table.add_column(CONSTANT, justify="right", style="dim")
     for row in shown.rows:
-        table.add_row(row, *[_percent(shown.accuracy(row, column)) for column in shown.columns])
+        mine = sorted({text for key, text in constant.items() if key[0] == row}, key=float)
+        more = () if below else ("–".join(dict.fromkeys((mine[0], mine[-1]))),)
+        table.add_row(row, *[_percent(shown.accuracy(row, column)) for column in shown.columns], *more)
+    if below:
+        table.add_section()
+        table.add_row(CONSTANT, *map(min, by_column), style="dim")
     return table
 
 

@@ -81,7 +81,7 @@ def command(
     from separatrix.models.naming import parse_spec
     from separatrix.provenance import provenance
     from separatrix.tasks import tasks
-    from separatrix.tasks.constant_answer import constant_answer_share
+    from separatrix.tasks.constant_answer import constant_score
     from separatrix.tasks.parameters import with_text_parameters
     from separatrix.training.group import Group, halving_rungs
     from separatrix.training.spec import RunSpec
@@ -106,15 +106,14 @@ def command(
     place = Place(device, executor, workers, address, threads, save_every)
     found, curves = run_groups([group], store, place, full_grid, resume, as_json, _label, sinks or [])
     if plot is not None:
-        from separatrix.atlas.training_figures import curve_figure
+        from separatrix.atlas.training_figures import run_curves_figure
 
-        write_picture(
-            plot, curve_figure(f"{task} at length {length}", [(_label(spec), curves[spec.name]) for spec in specs])
-        )
+        drawn = [(_label(spec), found[spec.name], curves[spec.name]) for spec in specs]
+        write_picture(plot, run_curves_figure(f"{task} at length {length}", drawn))
     if as_json:
         record = provenance(command_line(context), arithmetic=precision, seed=specs[0].seed, started=started)
         runs = [found[spec.name].as_dict() for spec in specs]
-        print_json({"runs": runs, "constant_answer": constant_answer_share(chosen, length), "provenance": record})
+        print_json({"runs": runs, "constant_answer": constant_score(chosen, length), "provenance": record})
         return
     _print(chosen, str(model), length, [(spec, found[spec.name]) for spec in specs])
 
@@ -126,7 +125,7 @@ def _label(spec: "RunSpec") -> str:
 def _print(task: "Task", model: str, length: int, rows: "list[tuple[RunSpec, Record]]") -> None:
     from rich.table import Table
 
-    from separatrix.tasks.constant_answer import constant_answer_share
+    from separatrix.tasks.constant_answer import constant_score
 
     best = max(record.result.accuracy for _, record in rows)
     table = Table(title=f"{model} on {task.name}, length {length}")
@@ -141,7 +140,7 @@ def _print(task: "Task", model: str, length: int, rows: "list[tuple[RunSpec, Rec
         )  # fmt: skip
         table.add_row(*map(str, values), style=style)
     console().print(table)
-    share = 100 * constant_answer_share(task, length)
+    share = 100 * constant_score(task, length)
     console().print(f"%: of fresh examples; a constant answer scores about {share:.1f} %")
     console().print("mean loss: over the training batches since the previous evaluation")
 

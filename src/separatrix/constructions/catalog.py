@@ -1,13 +1,10 @@
 """The catalog of constructions: every file of ``separatrix/constructions/theorems`` exports one ``CONSTRUCTION``."""
 
-from functools import cache
-
 from separatrix.catalog import Catalog, discover
 from separatrix.constructions import theorems
 from separatrix.constructions.construction import Construction
 
 
-@cache
 def constructions() -> Catalog[Construction]:
     """All constructions by name.
 

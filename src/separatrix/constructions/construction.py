@@ -7,12 +7,12 @@ why, and claims a width as a function of N that the tests compare with the built
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from separatrix.arithmetic import FixedPoint
 from separatrix.constructions.exponents import USUAL
 from separatrix.errors import SeparatrixError, UnknownNameError
-from separatrix.networks import AnyNetwork, FeedForward, Layer, Network
+from separatrix.networks import AnyNetwork, FeedForward, Layer, Network, RecurrentNetwork
 from separatrix.networks.weights import SCORINGS, Scoring
 from separatrix.tasks import Task, tasks
 
@@ -68,7 +68,10 @@ class Construction(ABC):
         self.check_length(task, length)
         exponent = self.default_exponent(task, length) if chosen.exponent is None else chosen.exponent
         arithmetic = FixedPoint(length, exponent, chosen.rounding, self.softmax_rule(chosen.variant))
-        network = self.network(task, length, chosen)
+        made = cast("object", self.network(task, length, chosen))
+        if not isinstance(made, Network | RecurrentNetwork):  # of a class from outside
+            raise SeparatrixError(f"network of {self.name} returned {type(made).__name__}; return a Network")
+        network: AnyNetwork = made
         if chosen.attention is not None:
             network = with_attention(network, chosen.attention)
         return Built(network, task, length, arithmetic)

@@ -21,7 +21,7 @@ from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.models.ensemble import Constant, Initialiser, Normal
 from separatrix.models.mixer import Mixer
 
-Block: TypeAlias = Literal["pre-norm with feed-forward", "pre-norm mixer only", "bare"]
+BlockKind: TypeAlias = Literal["pre-norm with feed-forward", "pre-norm mixer only", "bare"]
 """x + mixer(norm(x)) then x + ff(norm(x)); only the first; or the mixer alone, without norm and residual."""
 Norm: TypeAlias = Literal["layer", "rms"]
 Value: TypeAlias = int | float | str | bool
@@ -67,9 +67,9 @@ class Option:
 
 @dataclass(frozen=True)
 class FeedForwardShape:
-    """The position-wise map of a block: GELU (tanh form, as GPT-2), ReLU, or the gated SwiGLU of Shazeer 2020."""
+    """The position-wise map of a block: GELU (tanh form, as GPT-2) or the gated SwiGLU of Shazeer 2020."""
 
-    activation: Literal["gelu", "relu", "swiglu"] = "gelu"
+    activation: Literal["gelu", "swiglu"] = "gelu"
     expansion: float = 4.0
 
 
@@ -105,7 +105,7 @@ class Architecture(ABC):
     equations: str
     deviations: tuple[str, ...] = ()
     options: tuple[Option, ...] = ()
-    block: Block = "pre-norm with feed-forward"
+    block: BlockKind = "pre-norm with feed-forward"
     recurrent: bool = False
     norm: Norm = "layer"
     norm_epsilon: float = 1e-5
@@ -121,7 +121,7 @@ class Architecture(ABC):
     feed_forward_start: Initialiser | None = field(default_factory=lambda: Normal(0.02))
     """Weights of the feed-forward part; None for torch.nn.Linear's own start. Biases start at 0 unless None."""
     scale_residual_projections: bool = True
-    """GPT-2: the last map of a residual branch starts smaller by √(number of branches)."""
+    """GPT-2: the last map of a residual branch starts smaller by √(number of branches), where it is drawn normal."""
 
     @abstractmethod
     def mixer(self, width: int, options: Options, members: int, place: Place) -> Mixer:

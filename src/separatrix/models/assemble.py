@@ -13,13 +13,13 @@ from torch import Tensor, nn
 
 from separatrix.errors import SeparatrixError
 from separatrix.models.decoding import ReadoutModule
+from separatrix.models.input_checks import check_inputs
 from separatrix.models.modules import (
     AttentionModule,
     EmbeddingPartModule,
     FeaturePartModule,
     FeedForwardModule,
     SetPartModule,
-    check_inputs,
 )
 from separatrix.models.tensors import Tensors
 

@@ -8,8 +8,7 @@ from torch import Tensor
 
 from separatrix.errors import SeparatrixError
 from separatrix.models.architecture import ModelSpec
-from separatrix.models.architectures._attention import AttentionMixer
-from separatrix.models.sequence_model import Block, SequenceModel
+from separatrix.models.sequence_model import SequenceModel
 from separatrix.models.task_model import model_for_task
 from separatrix.tasks import Task
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@torch.no_grad()
 def attention_weights(model: SequenceModel, inputs: Tensor, layer: int = 0) -> Tensor:
     """The weights (members, batch, heads, queries, keys); those of each query sum to 1.
 
@@ -31,21 +29,14 @@ def attention_weights(model: SequenceModel, inputs: Tensor, layer: int = 0) -> T
     >>> weights.shape, bool(weights[..., 0, 1:].eq(0).all())
     (torch.Size([1, 4, 2, 8, 8]), True)
     """
-    x = model.embedding(inputs)
-    if model.positions is not None:
-        x = model.positions(x)
-    blocks = [block for block in model.blocks if isinstance(block, Block)]
-    if not 0 <= layer < len(blocks):
-        raise SeparatrixError(f"layer {layer} is not there; {model.spec} has layers 0 to {len(blocks) - 1}")
-    for block in blocks[:layer]:
-        x = block(x, inputs, None, None)
-    block, mixer = blocks[layer], blocks[layer].mixer
-    if not isinstance(mixer, AttentionMixer):
+    if not 0 <= layer < model.spec.depth:
+        raise SeparatrixError(f"layer {layer} is not there; {model.spec} has layers 0 to {model.spec.depth - 1}")
+    found = model.attention_weights(inputs, layers=[layer])
+    if layer not in found:
         raise SeparatrixError(
             f"layer {layer} of {model.spec} has no attention weights; choose a model such as TF-(1,64)"
         )
-    more: dict[str, Any] = {"inputs": inputs} if mixer.reads_inputs else {}
-    return mixer.weights(x if block.norm is None else block.norm(x), **more)
+    return found[layer]
 
 
 def attention_of_kept_weights(

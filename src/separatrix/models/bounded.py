@@ -53,6 +53,22 @@ def layer_keeps(spec: ModelSpec, layer: int, precision: int) -> tuple[int, str] 
     return (short * precision, str(short)) if short == long else None
 
 
+def ahead_in(spec: ModelSpec) -> tuple[str, ...]:
+    """Anyone's own layers that say what they carry and look ahead in a trial, so that it is not used.
+
+    >>> from separatrix.models.naming import parse_spec
+    >>> ahead_in(parse_spec("LSTM-(3,256)"))
+    ()
+    """
+    return tuple(
+        entry.name
+        for entry in dict.fromkeys(spec.entries)
+        if isinstance(entry, UserArchitecture)
+        and entry.stated is not None
+        and entry.looks_ahead(spec.width, spec.options_of(entry))
+    )
+
+
 def own_statements(spec: ModelSpec) -> tuple[str, ...]:
     """What the sizes rest on that is said by code outside this package, a sentence for each such layer.
 
@@ -61,9 +77,10 @@ def own_statements(spec: ModelSpec) -> tuple[str, ...]:
     ()
     """
     found: list[str] = []
+    ahead = ahead_in(spec)
     for entry in dict.fromkeys(spec.entries):
         if isinstance(entry, UserArchitecture):
-            if entry.stated is not None and entry.looks_ahead(spec.width, spec.options_of(entry)):
+            if entry.name in ahead:
                 found.append(f"{entry.name} looks ahead in a trial, so that its state_numbers are not used")
             elif entry.stated is not None:
                 found.append(f"what {entry.name} carries past a cut is the module's own statement (state_numbers)")

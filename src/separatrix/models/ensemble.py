@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from separatrix.errors import SeparatrixError
-from separatrix.models.modules import check_range
+from separatrix.models.input_checks import check_range
 
 Generators: TypeAlias = Sequence[torch.Generator]
 """One generator for each member, on the CPU."""
@@ -49,6 +49,10 @@ class Normal:
     def fill(self, parameter: Tensor, generators: Generators) -> None:
         """Set the values of all members."""
         fill_members(parameter, [self._draw(parameter, each) for each in generators])
+
+    def for_residual(self, branches: int) -> "Normal":
+        """GPT-2's start of the last map of a residual branch, of which there are so many: smaller by √branches."""
+        return Normal(self.deviation / math.sqrt(branches), self.mean)
 
     def _draw(self, parameter: Tensor, generator: torch.Generator) -> Tensor:
         return torch.randn(parameter.shape[1:], generator=generator) * self.deviation + self.mean
@@ -124,7 +128,14 @@ class EnsembleModule(nn.Module, ABC):
 
 
 def initialise(module: nn.Module, seeds: Sequence[int]) -> None:
-    """Start all parameters of a module, member j from ``seeds[j]`` alone."""
+    """Start all parameters of a module, member j from ``seeds[j]`` alone.
+
+    >>> pair, single = EnsembleLinear(2, 3, 4), EnsembleLinear(1, 3, 4)
+    >>> initialise(pair, [5, 6])
+    >>> initialise(single, [6])
+    >>> torch.equal(pair.weight[1], single.weight[0])
+    True
+    """
     for seed in seeds:
         if not 0 <= seed <= LARGEST_SEED:
             raise SeparatrixError(f"seed {seed} is out of range; choose 0 to 2^63 - 1")
@@ -171,7 +182,11 @@ class EnsembleLinear(EnsembleModule):
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """x (members, …, inputs), weight (members, inputs, outputs), bias (members, outputs): (members, …, outputs)."""
+    """x (members, …, inputs), weight (members, inputs, outputs), bias (members, outputs): (members, …, outputs).
+
+    >>> linear(torch.ones(2, 1, 3), torch.tensor([1.0, 10.0]).view(2, 1, 1).expand(2, 3, 1)).flatten()
+    tensor([ 3., 30.])
+    """
     members, inputs, outputs = weight.shape
     if members == 1:
         flat = x.reshape(-1, inputs)
@@ -209,7 +224,7 @@ class EnsembleEmbedding(EnsembleModule):
 class EnsembleNorm(EnsembleModule):
     """Normalisation over the last axis, then a gain (and a shift) for each member and channel."""
 
-    def __init__(self, members: int, width: int, *, epsilon: float) -> None:
+    def __init__(self, members: int, width: int, *, epsilon: float = 1e-5) -> None:
         super().__init__(members)
         self.width, self.epsilon = width, epsilon
         self.weight = unset(members, width)
@@ -274,9 +289,6 @@ class EnsembleLayerNorm(EnsembleNorm):
 
 class EnsembleRMSNorm(EnsembleNorm):
     """Root-mean-square normalisation (Zhang and Sennrich 2019)."""
-
-    def __init__(self, members: int, width: int, *, epsilon: float = 1e-5) -> None:
-        super().__init__(members, width, epsilon=epsilon)
 
     def initialise(self, generators: Generators) -> None:
         """Gain 1."""

@@ -31,7 +31,18 @@ def save_exported(module: NetworkModule, folder: Path) -> str:
 
 
 def load_exported(folder: Path | str) -> NetworkModule:
-    """The model in a folder that ``separatrix export --to torch`` or :func:`save_exported` wrote."""
+    """The model in a folder that ``separatrix export --to torch`` or :func:`save_exported` wrote.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> import torch
+    >>> from separatrix.constructions import constructions
+    >>> from separatrix.models.from_network import module_from_network
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = save_exported(module_from_network(constructions()["equality"].build(4).network), Path(folder))
+    ...     again = load_exported(folder)
+    >>> again.answers(torch.tensor([[1, 0, 1, 0], [1, 0, 1, 1]])).tolist()
+    [[1], [0]]
+    """
     config, tensors = read_folder(Path(folder))
     try:
         return assemble(config, tensors)

@@ -44,11 +44,6 @@ class FeatureInput(nn.Module):
         self.scales: Tensor
         self.register_buffer("scales", torch.tensor(scales), persistent=False)
 
-    @property
-    def features(self) -> int:
-        """Columns of all groups."""
-        return sum(group.count for group in self.columns)
-
     def forward(self, cells: Tensor) -> Tensor:
         """The sum of what all groups give."""
         parts = cells.split([group.count for group in self.columns], dim=-1)
@@ -56,7 +51,7 @@ class FeatureInput(nn.Module):
         total: Tensor | None = None
         if self.numbers is not None:
             together = numbers[0] if len(numbers) == 1 else torch.cat(numbers, dim=-1)
-            # An integer tensor times the scales takes their type, which is the model's.
+            # The scales have the model's type, in which cells of any other are read.
             total = self.numbers(together.to(self.scales.dtype) * self.scales)
         tables = iter(self.symbols)
         for part, group in zip(parts, self.columns, strict=True):

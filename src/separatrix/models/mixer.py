@@ -59,7 +59,7 @@ class AttentionMixer(Mixer):
 
 
 class RecurrentMixer(Mixer):
-    """A mixer with a state of constant size."""
+    """A mixer with a state of constant size, of as many numbers as ``Architecture.state_numbers`` says."""
 
     causal = True
 
@@ -71,13 +71,13 @@ class RecurrentMixer(Mixer):
     def step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """One position: x (members, batch, width) gives its output, of the same shape, and the next state."""
 
-    @abstractmethod
-    def state_numbers(self) -> int:
-        """How many numbers the state has for each sequence and member; must be what ``initial_state`` holds."""
-
 
 def at_positions(x: Tensor, read: Tensor | None) -> Tensor:
-    """The rows of x (members, batch, length, width) at ``read`` (members, batch, reads); all of them for None."""
+    """The rows of x (members, batch, length, width) at ``read`` (members, batch, reads); all of them for None.
+
+    >>> at_positions(torch.tensor([5.0, 6.0, 7.0]).view(1, 1, 3, 1), torch.tensor([[[2, 0]]])).flatten()
+    tensor([7., 5.])
+    """
     return x if read is None else with_positions(x, read)[1]
 
 
@@ -115,17 +115,3 @@ class WithRows(Function):
             spread = of_rows.new_zeros(ctx.shape.numel() // ctx.shape[-1], ctx.shape[-1])
             return spread.index_add_(0, numbers, of_rows).view(ctx.shape), None
         return of_x.reshape(-1, ctx.shape[-1]).index_add(0, numbers, of_rows).view(ctx.shape), None
-
-
-def at_least_float32(dtype: torch.dtype) -> torch.dtype:
-    """The type for sums of many numbers: float32 for halves, else the type itself."""
-    return torch.float32 if dtype in (torch.bfloat16, torch.float16) else dtype
-
-
-def step_by_step(mixer: RecurrentMixer, x: Tensor) -> Tensor:
-    """The outputs of all positions by the step form: (members, batch, length, width) both; slow, for tests."""
-    state, outputs = mixer.initial_state(x.shape[1]), []
-    for position in range(x.shape[2]):
-        output, state = mixer.step(x[:, :, position], state)
-        outputs.append(output)
-    return torch.stack(outputs, dim=2)

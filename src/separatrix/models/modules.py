@@ -16,11 +16,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from separatrix.errors import SeparatrixError
+from separatrix.errors import UnknownNameError
+from separatrix.models.input_checks import check_range
 from separatrix.models.tensors import Tensors
 
 PATTERNS = 8
 """Combinations of the three edges between a vertex and a pair of vertices."""
+SCORINGS = ("softmax", "hard", "leftmost", "linear", "relu")
+MASKS = ("none", "causal", "strict")
 
 
 def attention_weights(scores: Tensor, allowed: Tensor | None, scoring: str, inner: int) -> Tensor:
@@ -41,16 +44,22 @@ def attention_weights(scores: Tensor, allowed: Tensor | None, scoring: str, inne
     shown = scores.masked_fill(~(allowed | ~seeing), float("-inf"))
     if scoring == "softmax":
         weights = torch.softmax(scores if everything else shown, dim=-1)
-    elif scoring in ("hard", "leftmost"):
+    else:
+        assert scoring in ("hard", "leftmost"), scoring
         rounding = torch.finfo(scores.dtype).eps * max(1, inner)
         best = shown.amax(dim=-1, keepdim=True)
         chosen = (shown >= best - rounding * best.abs()).to(scores.dtype)
         if scoring == "leftmost":
             chosen = chosen * (chosen.cumsum(dim=-1) == 1)
         weights = chosen / chosen.sum(dim=-1, keepdim=True)
-    else:
-        raise SeparatrixError(f"attention {scoring!r} is unknown; there are softmax, hard, leftmost, linear and relu")
     return weights if everything else weights.masked_fill(~seeing, 0.0)
+
+
+def _one_of(choices: tuple[str, ...], head: Mapping[str, Any], what: str) -> str:
+    """What the description of a head says, if there is such a thing."""
+    if head[what] not in choices:
+        raise UnknownNameError(f"{what} of a head", str(head[what]), choices)
+    return str(head[what])
 
 
 def _pairs(first: Tensor, second: Tensor) -> Tensor:
@@ -63,7 +72,7 @@ class HeadModule(nn.Module):
 
     def __init__(self, tensors: Tensors, head: Mapping[str, Any], width: int) -> None:
         super().__init__()
-        self.scoring, self.mask = str(head["scoring"]), str(head["mask"])
+        self.scoring, self.mask = _one_of(SCORINGS, head, "scoring"), _one_of(MASKS, head, "mask")
         self.query = tensors.parameter("query", None, width)
         self.key = tensors.parameter("key", self.query.shape[0], width)
         self.value = tensors.parameter("value", None, width)
@@ -84,7 +93,7 @@ class ThirdOrderModule(nn.Module):
 
     def __init__(self, tensors: Tensors, head: Mapping[str, Any], width: int) -> None:
         super().__init__()
-        self.scoring = str(head["scoring"])
+        self.scoring = _one_of(SCORINGS, head, "scoring")
         self.query = tensors.parameter("query", None, width)
         self.first_key = tensors.parameter("first_key", self.query.shape[0], width)
         self.second_key = tensors.parameter("second_key", self.query.shape[0], width)
@@ -106,7 +115,7 @@ class GraphModule(nn.Module):
 
     def __init__(self, tensors: Tensors, head: Mapping[str, Any], width: int) -> None:
         super().__init__()
-        self.scoring = str(head["scoring"])
+        self.scoring = _one_of(SCORINGS, head, "scoring")
         self.scores = tensors.parameter("scores", 1, PATTERNS)
         self.dummy = tensors.parameter("dummy", 1, 1)
         self.first_value = tensors.parameter("first_value", None, width)
@@ -253,27 +262,3 @@ class FeaturePartModule(nn.Module):
     def forward(self, cells: Tensor) -> Tensor:
         """What is added to the slot: (batch, positions, slot width)."""
         return cells.to(self.matrix.dtype) @ self.matrix.T
-
-
-def check_inputs(inputs: Tensor, shape: tuple[int, ...], what: str, bound: int | None) -> None:
-    """Raise a one-line error unless inputs are (batch, *shape) and, with a bound, whole numbers from 0 below it."""
-    if tuple(inputs.shape[1:]) != shape:
-        wanted = ", ".join(map(str, shape))
-        raise SeparatrixError(f"the model reads {what}: (batch, {wanted}), not {tuple(inputs.shape)}")
-    if bound is None:
-        return
-    if inputs.dtype != torch.int64:
-        raise SeparatrixError(f"the model reads {what} as torch.int64, not {inputs.dtype}")
-    check_range(inputs, what, bound)
-
-
-def check_range(numbers: Tensor, what: str, bound: int, first: int = 0) -> None:
-    """Raise a one-line error unless all numbers, counted from ``first``, are from 0 to ``bound`` - 1."""
-    # While a graph is traced there are no values to look at.
-    if torch.compiler.is_compiling() or not numbers.numel():
-        return
-    lowest, highest = int(numbers.min()), int(numbers.max())
-    if lowest < 0 or highest >= bound:
-        raise SeparatrixError(
-            f"the model reads {what} from {first} to {first + bound - 1}, not {first + lowest} to {first + highest}"
-        )

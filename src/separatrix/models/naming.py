@@ -32,7 +32,7 @@ def parse_spec(text: str) -> ModelSpec:
             f"({found['inside']}) in {text!r} must begin with the number of layers and the width, such as (1,64)"
         )
     depth, width = map(int, sizes)
-    pattern = [name.strip() for name in found["pattern"].split(",")]
+    pattern = _names(found)
     if not all(pattern):
         raise SeparatrixError(f"the pattern of {text!r} has an empty place; write it such as Mamba,Mamba,TF-(6,256)")
     if not len(pattern) <= depth <= 1024:
@@ -54,6 +54,21 @@ def parse_spec(text: str) -> ModelSpec:
             look_again(name)
     layers = tuple(pattern[number % len(pattern)] for number in range(depth))
     return ModelSpec(layers, width, tuple(sorted(options.items())))
+
+
+def code_named_in(text: str) -> tuple[str, ...]:
+    """The code from outside that :func:`parse_spec` would import for this text; nothing is imported here.
+
+    >>> code_named_in("LSTM,my_mixer.py:Decay-(2,16)"), code_named_in("fla:GatedLinearAttention-(1,64)")
+    (('my_mixer.py:Decay',), ())
+    """
+    found = _FORM.fullmatch(text.strip())
+    names = [] if found is None else _names(found)
+    return tuple(name for name in dict.fromkeys(names) if ":" in name and name.rpartition(":")[0] != "fla")
+
+
+def _names(form: re.Match[str]) -> list[str]:
+    return [name.strip() for name in form["pattern"].split(",")]
 
 
 def parse_value(text: str) -> Value:

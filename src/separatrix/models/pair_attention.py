@@ -21,7 +21,8 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from separatrix.models.mixer import at_least_float32
+from separatrix.models.scans.exact import at_least_float32, exactly
+from separatrix.models.scans.once import differentiable_once
 
 CPU_TILE = 1 << 18
 GPU_TILE = 1 << 26
@@ -71,12 +72,18 @@ def pair_attention(
     """The averages (groups, queries, v).
 
     query (groups, queries, m), keys (groups, length, m), values (groups, length, v). Every query must see a pair.
+
+    A query of 0 averages over all pairs; here v_j w_k over (j, k) in {0, 1}²:
+
+    >>> zero, value = torch.zeros(1, 1, 1), torch.tensor([[[1.0], [3.0]]])
+    >>> pair_attention(zero, value, value, value, value, Visibility(None, None))
+    tensor([[[4.]]])
     """
     held = tile or (GPU_TILE if query.is_cuda else CPU_TILE)
     given = (query, first_key, second_key, first_value, second_value)
     kind = at_least_float32(query.dtype)
     # Running sums over N² pairs are no work for halves.
-    with torch.autocast(query.device.type, enabled=False):
+    with exactly(query):
         return PairAttention.apply(*(each.to(kind) for each in given), visibility, held).to(query.dtype)
 
 
@@ -145,6 +152,7 @@ class PairAttention(Function):
         return output
 
     @staticmethod
+    @differentiable_once
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         """Gradients of queries, keys and values."""
         saved: tuple[Tensor, ...] = ctx.saved_tensors

@@ -67,7 +67,16 @@ class _Party:
 def run_state_protocol(
     model: SequenceModel, quantiser: Quantiser, cells: Tensor, cut: int, *, wire: Wire = faithful
 ) -> StateRun:
-    """Run the protocol on one input of a model with one member; cells (positions,) or (positions, features)."""
+    """Run the protocol on one input of a model with one member; cells (positions,) or (positions, features).
+
+    >>> from separatrix.models.naming import parse_spec
+    >>> from separatrix.models.sequence_model import build_model
+    >>> model = build_model(parse_spec("RNN-(1,4)"), vocabulary=2, classes=3, length=5, seeds=[0])
+    >>> quantiser = Quantiser(-torch.ones(1, 4), torch.ones(1, 4), bits=8)
+    >>> run = run_state_protocol(model, quantiser, torch.tensor([0, 1, 1, 0, 1]), cut=3)
+    >>> run.transcript.total_bits, run.logits.shape
+    (32, torch.Size([2, 3]))
+    """
     if model.members != 1:
         raise SeparatrixError(f"the protocol runs on one model, not on an ensemble of {model.members}; pick a member")
     if not 0 < cut < cells.shape[0]:

@@ -1,143 +1,36 @@
 """Whole models: input layer, positions, blocks, last norm, readout; many members at once.
 
-GPT-2's arrangement for pre-norm architectures (x + mixer(norm(x)), x + ff(norm(x)), a last norm, a linear readout),
-and the plain stack of ``torch.nn.LSTM`` for bare ones. Only what is read is computed: the last layer mixes, and
-everything behind it runs, at the positions in ``read`` alone.
+GPT-2's arrangement for pre-norm architectures (the blocks of ``block``, a last norm, a linear readout), and the plain
+stack of ``torch.nn.LSTM`` for bare ones. Only what is read is computed: the last layer mixes, and everything behind it
+runs, at the positions in ``read`` alone.
 
 Deviations from GPT-2: no dropout (data are fresh at every step), and a readout of its own with a bias instead of the
 transposed embedding, because the answers of a task are not its input symbols.
 """
 
-import math
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+from collections.abc import Collection, Sequence
+from typing import TypeAlias
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from separatrix.errors import SeparatrixError
-from separatrix.models.architecture import Architecture, ModelSpec, Norm, Place
+from separatrix.models.architecture import ModelSpec, Place
+from separatrix.models.block import Block, make_norm
 from separatrix.models.ensemble import (
-    Affine,
-    Constant,
     EnsembleEmbedding,
-    EnsembleLayerNorm,
     EnsembleLinear,
     EnsembleModule,
-    EnsembleNorm,
-    EnsembleRMSNorm,
     Generators,
-    Initialiser,
     Normal,
     initialise,
     unset,
 )
 from separatrix.models.inputs import Columns, FeatureInput
-from separatrix.models.mixer import AttentionMixer, RecurrentMixer, State, with_positions
+from separatrix.models.mixer import State
 
 ModelState: TypeAlias = tuple[State, ...]
 """The states of all layers."""
-
-
-def make_norm(kind: Norm, members: int, width: int, epsilon: float) -> EnsembleNorm:
-    """Layer or root-mean-square normalisation."""
-    make = EnsembleLayerNorm if kind == "layer" else EnsembleRMSNorm
-    return make(members, width, epsilon=epsilon)
-
-
-class FeedForward(nn.Module):
-    """The position-wise map of a block."""
-
-    def __init__(self, entry: Architecture, width: int, members: int, branches: int) -> None:
-        super().__init__()
-        shape = entry.feed_forward
-        self.activation = shape.activation
-        self.hidden = round(width * shape.expansion)
-        start, bias_start = entry.feed_forward_start, None if entry.feed_forward_start is None else Constant(0.0)
-        gated = self.activation == "swiglu"
-        self.inner = EnsembleLinear(
-            members, width, self.hidden * (2 if gated else 1), bias=not gated, weight_start=start, bias_start=bias_start
-        )
-        last = residual_start(start, branches) if entry.scale_residual_projections else start
-        self.outer = EnsembleLinear(
-            members, self.hidden, width, bias=not gated, weight_start=last, bias_start=bias_start
-        )
-
-    def forward(self, x: Tensor, affine: Affine | None = None) -> Tensor:
-        """x (members, …, width) to the same; with the gain and shift of the norm before it."""
-        inner = self.inner(x, affine)
-        if self.activation == "gelu":
-            return self.outer(functional.gelu(inner, approximate="tanh"))
-        if self.activation == "relu":
-            return self.outer(torch.relu(inner))
-        gate, value = inner.split(self.hidden, dim=-1)
-        return self.outer(functional.silu(gate) * value)
-
-
-def residual_start(start: Initialiser | None, branches: int) -> Initialiser | None:
-    """GPT-2's start of the last map of a residual branch: the deviation divided by √branches."""
-    if isinstance(start, Normal):
-        return Normal(start.deviation / math.sqrt(branches), start.mean)
-    return start
-
-
-class Block(nn.Module):
-    """One layer: the mixer of an architecture in the block that it wants."""
-
-    def __init__(self, entry: Architecture, spec: ModelSpec, members: int, place: Place) -> None:
-        super().__init__()
-        width = spec.width
-        self.bare = entry.block == "bare"
-        self.norm = None if self.bare else make_norm(entry.norm, members, width, entry.norm_epsilon)
-        self.mixer = entry.mixer(width, spec.options_of(entry), members, place)
-        with_feed_forward = entry.block == "pre-norm with feed-forward"
-        self.feed_forward_norm = (
-            make_norm(entry.norm, members, width, entry.norm_epsilon) if with_feed_forward else None
-        )
-        self.feed_forward = FeedForward(entry, width, members, 2 * place.layers) if with_feed_forward else None
-
-    def forward(self, x: Tensor, inputs: Tensor, read: Tensor | None, lengths: Tensor | None) -> Tensor:
-        """x (members, batch, length, width); at the positions in ``read`` where it is given."""
-        if self.norm is None:
-            return self.mixer(x, read=read, lengths=lengths, **self._prepared(x, inputs)[1])
-        x, kept = (x, x) if read is None else with_positions(x, read)
-        normed, more = self._prepared(x, inputs)
-        return self._feed_forward(kept + self.mixer(normed, read=read, lengths=lengths, **more))
-
-    def weights(self, x: Tensor, inputs: Tensor, lengths: Tensor | None) -> Tensor | None:
-        """The attention weights of this layer, None where it has none."""
-        if not isinstance(self.mixer, AttentionMixer):
-            return None
-        normed, more = self._prepared(x, inputs)
-        return self.mixer.weights(normed, lengths=lengths, **more)
-
-    def _prepared(self, x: Tensor, inputs: Tensor) -> tuple[Tensor, dict[str, Any]]:
-        """What the mixer gets: the normed activations, and whatever else it wants."""
-        more: dict[str, Any] = {"inputs": inputs} if self.mixer.reads_inputs else {}
-        if self.norm is None:
-            return x, more
-        if not self.mixer.absorbs_affine:
-            return self.norm(x), more
-        return self.norm.normalise(x), {**more, "affine": self.norm.affine()}
-
-    def initial_state(self, batch: int) -> State:
-        """The mixer's state before the first position."""
-        assert isinstance(self.mixer, RecurrentMixer)
-        return self.mixer.initial_state(batch)
-
-    def step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        """One position: x (members, batch, width)."""
-        assert isinstance(self.mixer, RecurrentMixer)
-        if self.norm is None:
-            return self.mixer.step(x, state)
-        mixed, state = self.mixer.step(self.norm(x), state)
-        return self._feed_forward(x + mixed), state
-
-    def _feed_forward(self, x: Tensor) -> Tensor:
-        if self.feed_forward is None or self.feed_forward_norm is None:
-            return x
-        return x + self.feed_forward(self.feed_forward_norm.normalise(x), self.feed_forward_norm.affine())
 
 
 class Positions(EnsembleModule):
@@ -221,14 +114,22 @@ class SequenceModel(nn.Module):
         return self._logits(x)
 
     @torch.no_grad()
-    def attention_weights(self, inputs: Tensor, *, lengths: Tensor | None = None) -> dict[int, Tensor]:
-        """The weights of every layer that attends, by its number: (members, batch, heads, length, length)."""
+    def attention_weights(
+        self, inputs: Tensor, *, lengths: Tensor | None = None, layers: Collection[int] | None = None
+    ) -> dict[int, Tensor]:
+        """The weights of those of these layers that attend, by number: (members, batch, heads, length, length).
+
+        ``layers`` None stands for all. What lies behind the last of them is not computed.
+        """
+        chosen = range(self.spec.depth) if layers is None else layers
+        last = max(chosen, default=-1)
         x, found = self._embed(inputs), dict[int, Tensor]()
-        for number, block in enumerate(self._layers()):
-            weights = block.weights(x, inputs, lengths)
+        for number, block in enumerate(self._layers()[: last + 1]):
+            weights = block.weights(x, inputs, lengths) if number in chosen else None
             if weights is not None:
                 found[number] = weights
-            x = block(x, inputs, None, lengths)
+            if number < last:
+                x = block(x, inputs, None, lengths)
         return found
 
     def initial_state(self, batch: int) -> ModelState:
@@ -281,6 +182,10 @@ class SequenceModel(nn.Module):
         if not right or (self.features and inputs.shape[-1] != self.features):
             numbers = f"{self.members} members" + (f" and {self.features} features" if self.features else "")
             raise SeparatrixError(f"{self.spec} with {numbers} reads {wanted}, not {tuple(inputs.shape)}")
+        if not inputs.numel():
+            raise SeparatrixError(
+                f"{self.spec} reads at least one input of at least one cell, not {tuple(inputs.shape)}; leave it out"
+            )
 
     def _check_recurrent(self) -> None:
         if not self.spec.recurrent or self.positions is not None:

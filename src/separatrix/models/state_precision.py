@@ -53,7 +53,13 @@ def from_numbers(numbers: Tensor, like: ModelState) -> ModelState:
 
 @dataclass(frozen=True)
 class Quantiser:
-    """p bits for each number between the least and the largest value seen: both (members, m)."""
+    """p bits for each number between the least and the largest value seen: both (members, m).
+
+    >>> quantiser = Quantiser(torch.tensor([[-1.0]]), torch.tensor([[1.0]]), bits=2)
+    >>> sent = torch.tensor([[[-1.0], [0.1], [3.0]]])
+    >>> quantiser.codes(sent).flatten(), quantiser.rounded(sent).flatten()
+    (tensor([0, 2, 3]), tensor([-1.0000,  0.3333,  1.0000]))
+    """
 
     least: Tensor
     largest: Tensor
@@ -103,7 +109,7 @@ class PrecisionReport:
     def bits_used(self, member: int = 0, loss: float = 0.01) -> int | None:
         """The least p from which on no point loses more than ``loss`` of the accuracy; None if every point does."""
         enough = None
-        for point in reversed(self.points):
+        for point in sorted(self.points, key=lambda point: -point.bits):
             if point.accuracy[member] < self.unrounded[member] - loss:
                 break
             enough = point.bits

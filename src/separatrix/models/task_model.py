@@ -15,7 +15,12 @@ from separatrix.tasks.task import Task
 
 
 def columns_of(task: Task, length: int) -> tuple[Columns, ...]:
-    """How the cells of a task are read; empty where cells are tokens."""
+    """How the cells of a task are read; empty where cells are tokens.
+
+    >>> from separatrix.tasks import tasks
+    >>> columns_of(tasks()["index-lookup"], 10), columns_of(tasks()["directed-3-cycle"], 10)
+    ((), (Columns(kind='number', count=10, scale=1.0, first=0, size=0),))
+    """
     if isinstance(task, SparseAveraging):
         index = Columns("symbol", 1, first=1, size=length)
         named = Columns("symbol", task.sparsity, first=1, size=length)

@@ -1,13 +1,10 @@
 """The catalog of tasks: every file of ``separatrix/tasks/problems`` exports one ``TASK``."""
 
-from functools import cache
-
 from separatrix.catalog import Catalog, discover
 from separatrix.tasks import problems
 from separatrix.tasks.task import Task
 
 
-@cache
 def tasks() -> Catalog[Task]:
     """All tasks by name, with their default parameters.
 

@@ -18,7 +18,7 @@ EPSILON = 1e-8
 
 @dataclass(frozen=True)
 class MemberRates:
-    """What differs between members: (members,) each, float64 on the CPU."""
+    """What differs between members: a number for each of them."""
 
     learning_rate: tuple[float, ...]
     weight_decay: tuple[float, ...]

@@ -9,7 +9,7 @@ Members with equal seeds share one copy. Memory: seeds · 32 · batch · positio
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from separatrix.errors import SeparatrixError
-from separatrix.tasks import Examples, Task, draws_from
+from separatrix.tasks import Examples, Split, Task, draws_from
 
 CHUNK_STEPS = 32
 
@@ -41,9 +41,13 @@ class Batch:
 
     def part(self, *index: Any) -> "Batch":
         """The same index on every tensor."""
-        pick = [None if each is None else each[index] for each in self.tensors()]
-        assert pick[0] is not None and pick[1] is not None and pick[2] is not None
-        return Batch(pick[0], pick[1], pick[2], pick[3], pick[4])
+        return self.mapped(lambda each: each[index])
+
+    def mapped(self, change: Callable[[Tensor], Tensor]) -> "Batch":
+        """The same change of every tensor."""
+        read = None if self.read is None else change(self.read)
+        lengths = None if self.lengths is None else change(self.lengths)
+        return Batch(change(self.inputs), change(self.targets), change(self.asked), read, lengths)
 
     def tensors(self) -> tuple[Tensor | None, ...]:
         """All five, in the order of the fields."""
@@ -56,7 +60,7 @@ def derived_seed(seed: int, purpose: str, number: int) -> int:
     return int.from_bytes(hashlib.sha256(text).digest()[:8], "big") >> 1
 
 
-def draw(task: Task, length: int, count: int, seed: int, device: torch.device, split: Any) -> Examples:
+def draw(task: Task, length: int, count: int, seed: int, device: torch.device, split: Split) -> Examples:
     """``count`` examples from a generator of this seed, as torch tensors on the device."""
     if device.type == "cpu":
         found = task.sample(draws_from(numpy.random.default_rng(seed)), count, length, split)
@@ -116,12 +120,8 @@ class DataSource:
             read = asked.int().argmax(dim=1, keepdim=True)
             index = read.view(-1, 1, *[1] * (targets.dim() - 2)).expand(-1, 1, *targets.shape[2:])
             targets, asked = targets.gather(1, index), asked.gather(1, read)
-        parts = [
-            None if each is None else each.reshape(steps, -1, *each.shape[1:])
-            for each in (inputs, targets, asked, read, lengths)
-        ]
-        assert parts[0] is not None and parts[1] is not None and parts[2] is not None
-        return Batch(parts[0], parts[1], parts[2], parts[3], parts[4])
+        found = Batch(inputs, targets, asked, read, lengths)
+        return found.mapped(lambda each: each.reshape(steps, -1, *each.shape[1:]))
 
 
 def data_source(task: Task, length: int, batch: int, device: torch.device) -> DataSource:

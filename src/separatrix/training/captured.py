@@ -26,7 +26,7 @@ class CapturedStep:
 
     def __init__(self, ensemble: "Ensemble", chunk: Batch) -> None:
         self.ensemble = ensemble
-        self.buffers = Batch(*(None if each is None else each.clone() for each in chunk.tensors()))  # type: ignore[arg-type]
+        self.buffers = chunk.mapped(Tensor.clone)
         self.place = torch.zeros(1, dtype=torch.int64, device=ensemble.device)
         state = ensemble.state_tensors()
         before = [each.clone() for each in state]
@@ -62,8 +62,8 @@ class CapturedStep:
         self.graph.replay()
 
     def _step(self) -> None:
-        picked = [None if each is None else each.index_select(0, self.place)[0] for each in self.buffers.tensors()]
-        self.ensemble.train_on(self.ensemble.for_members(Batch(*picked)))  # type: ignore[arg-type]
+        picked = self.buffers.mapped(lambda each: each.index_select(0, self.place)[0])
+        self.ensemble.train_on(self.ensemble.for_members(picked))
         self.place.add_(1).remainder_(CHUNK_STEPS)
 
     def _put_back(self, state: list[Tensor], before: list[Tensor]) -> None:

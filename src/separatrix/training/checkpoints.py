@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
@@ -17,12 +18,13 @@ from safetensors.torch import load, save
 from torch import Tensor
 
 from separatrix.errors import SeparatrixError
-from separatrix.reading import parse_json
+from separatrix.reading import parse_json, read_tensors
 
 if TYPE_CHECKING:
     from separatrix.training.ensemble import Ensemble
 
 FORMAT = "separatrix-checkpoint-1"
+LARGEST_WEIGHTS = 64 << 30
 UNREADABLE = (SafetensorError, ValueError, KeyError, TypeError, AttributeError, IndexError, RuntimeError, OverflowError)
 """What the reading of a damaged file may raise."""
 
@@ -128,8 +130,13 @@ def with_checksum(tensors: dict[str, Tensor]) -> bytes:
     return save(tensors, {"checksum": _checksum("", tensors)})
 
 
+def read_weights(path: Path, run: str) -> dict[str, Tensor]:
+    """The parameters of one run from a file of weights, by name."""
+    return weights_of(read_tensors(path, LARGEST_WEIGHTS, "train the run again with --fresh"), run)
+
+
 def weights_of(content: bytes, run: str) -> dict[str, Tensor]:
-    """The parameters of one run from a file of :func:`weights_file`, by name; files of before have no checksum."""
+    """The parameters of one run from the content of :func:`weights_file`, by name; older files have no checksum."""
     try:
         tensors = load(content)
         whole = _metadata(content).get("checksum", "") in ("", _checksum("", tensors))

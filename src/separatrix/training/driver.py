@@ -11,10 +11,10 @@ whose worker was lost goes on from its last checkpoint. What lies on the disk be
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from separatrix.errors import SeparatrixError
 from separatrix.sources import check_unchanged
@@ -23,29 +23,14 @@ from separatrix.training.events import Event, Finished, Progress, Saved, Snapsho
 from separatrix.training.executors.executor import Executor, Failure, Job
 from separatrix.training.group import Group
 from separatrix.training.group_files import SNAPSHOTS, WEIGHTS, GroupFiles
+from separatrix.training.observers import Observer
 from separatrix.training.own_code import own_code
-from separatrix.training.records import OPEN_ENDED, Records
+from separatrix.training.records import OPEN_ENDED, Record, Records
 from separatrix.training.spec import RunSpec
 
 MOST_ATTEMPTS = 5
 """How often a worker may be lost on a group without a new checkpoint in between."""
 WAITING_SECONDS = 0.5
-
-
-class Observer(Protocol):
-    """Whoever wants to see what happens, such as a progress bar."""
-
-    def started(self, group: Group, step: int) -> None:
-        """A group starts, or goes on after ``step`` steps."""
-        ...
-
-    def happened(self, group: Group, event: Event) -> None:
-        """An event, after it was recorded."""
-        ...
-
-    def said(self, message: str) -> None:
-        """Something a person should know: a damaged checkpoint, a lost worker, a group that was split."""
-        ...
 
 
 @dataclass(eq=False)
@@ -161,14 +146,7 @@ class Driver:
         return bool(self._missing(group)) or self.records.settled(group.name) is not None
 
     def _missing(self, group: Group) -> list[RunSpec]:
-        """Who has no result yet. A result of one that was stopped for others is none where all train to the end."""
-        found = self.records.find(spec.name for spec in group.specs)
-        whole = self.full_grid and not group.rungs and not group.first_goal_ends
-        return [
-            spec
-            for spec in group.specs
-            if spec.name not in found or (whole and found[spec.name].result.ending in OPEN_ENDED)
-        ]
+        return missing_runs(group, self.records.find(spec.name for spec in group.specs), self.full_grid)
 
     def _claimed(self, planned: Group) -> _Claim | None:
         """The locks of a group and the members it trains with; no group when nothing is left, None when it is busy."""
@@ -263,6 +241,16 @@ class Driver:
         """The group with its newest checkpoint."""
         self._files.tidy(group.name)
         return Job(group, self._files.checkpoint(group.name, [spec.name for spec in self._missing(group)]))
+
+
+def missing_runs(group: Group, recorded: Mapping[str, Record], full_grid: bool) -> list[RunSpec]:
+    """Who has no result yet. A result of one that was stopped for others is none where all train to the end."""
+    whole = full_grid and not group.rungs and not group.first_goal_ends
+    return [
+        spec
+        for spec in group.specs
+        if spec.name not in recorded or (whole and recorded[spec.name].result.ending in OPEN_ENDED)
+    ]
 
 
 def _restricted(group: Group, names: Sequence[str]) -> Group:

@@ -20,8 +20,9 @@ import torch
 from torch import Tensor
 
 from separatrix.errors import SeparatrixError
+from separatrix.models.block import Block
 from separatrix.models.naming import parse_spec
-from separatrix.models.sequence_model import Block, SequenceModel
+from separatrix.models.sequence_model import SequenceModel
 from separatrix.models.task_model import model_for_task
 from separatrix.training.adam import Adam, FlatParameters, MemberRates
 from separatrix.training.batches import CHUNK_STEPS, Batch, data_source
@@ -31,11 +32,15 @@ from separatrix.training.own_code import own_code
 from separatrix.training.spec import RunSpec
 
 EVALUATION_ROWS = 256
-TYPES = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.float32}
+WEIGHT_TYPES = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.float32}
+"""Of the weights, by a run's precision."""
 
 
 class Ensemble:
-    """The state of a group of runs in training: weights, moments, step; :meth:`advance` trains, :meth:`probe` tests."""
+    """The state of a group of runs in training: weights, moments, step; :meth:`advance` trains, :meth:`accuracy` tests.
+
+    ``code`` are the digests of the user's own code that its model was made from.
+    """
 
     def __init__(self, specs: Sequence[RunSpec], device: torch.device) -> None:
         self.device = device
@@ -57,7 +62,7 @@ class Ensemble:
             self.task,
             self.length,
             [spec.seed for spec in specs],
-            dtype=TYPES[first.precision],
+            dtype=WEIGHT_TYPES[first.precision],
             device=self.device,
         )
         if self.device.type == "cuda":
@@ -104,7 +109,7 @@ class Ensemble:
     def for_members(self, batch: Batch) -> Batch:
         """From an axis of seeds to one of members; a single seed is expanded without a copy."""
         if len(self.seeds) == 1:
-            return Batch(*(None if t is None else t.expand(len(self.specs), *t.shape[1:]) for t in batch.tensors()))  # type: ignore[arg-type]
+            return batch.mapped(lambda each: each.expand(len(self.specs), *each.shape[1:]))
         return batch.part(self.which)
 
     def _precision(self) -> AbstractContextManager[Any]:
@@ -115,12 +120,10 @@ class Ensemble:
     # -- measuring ---------------------------------------------------------------------------------------
 
     def training_metrics(self) -> tuple[list[float], list[float]]:
-        """Mean loss and accuracy of each member on the training batches since the last call."""
-        sums = self.sums.cpu()
-        loss = (sums[0] * 1.0).tolist()
-        accuracy = (sums[1] / sums[2].clamp(min=1)).tolist()
+        """Of each member the losses of the training batches since the last call, added up, and the accuracy on them."""
+        sums = self.sums.cpu().clone()  # on a CPU the very tensor that is cleared here
         self.sums.zero_()
-        return loss, accuracy
+        return sums[0].tolist(), (sums[1] / sums[2].clamp(min=1)).tolist()
 
     @torch.no_grad()
     def accuracy(self, examples: int, purpose: str, number: int) -> list[float]:

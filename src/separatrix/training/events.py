@@ -42,7 +42,6 @@ class Progress:
 
     step: int
     points: tuple[Point, ...]
-    seconds: float
 
 
 @dataclass(frozen=True)

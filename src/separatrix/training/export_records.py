@@ -19,16 +19,14 @@ from typing import Any, Protocol
 
 from separatrix.errors import SeparatrixError
 from separatrix.files import write_atomically
-from separatrix.reading import parse_json, read_file, read_tensors
+from separatrix.reading import parse_json, read_file
 from separatrix.training.events import Point
-from separatrix.training.read_only import contents_of
-from separatrix.training.records import Record, kept_weights
-from separatrix.training.row_checks import checked_point, checked_run, checked_table, checked_text
+from separatrix.training.records import Record, Records, kept_weights
+from separatrix.training.row_checks import checked_environment, checked_point, checked_run, checked_text
 
 FORMAT = "separatrix-runs-1"
 SUFFIXES = (".json", ".csv", ".parquet")
 LARGEST_FILE = 1 << 30
-LARGEST_WEIGHTS = 64 << 30
 DIGITS = 6
 """Losses and accuracies of curves are rounded to this many digits after the point."""
 
@@ -163,18 +161,13 @@ def _snapshot_name(run: str, step: int) -> str:
 
 def _copied_snapshots(source: RunSource, run: str, files: Path) -> list[int]:
     """Write the weights of one run, without those of the others it trained with; returns the steps."""
-    from separatrix.training.checkpoints import weights_of, with_checksum
+    from separatrix.training.checkpoints import read_weights, with_checksum
 
     snapshots = source.snapshots(run)
     for step, path in snapshots.items():
-        tensors = {f"{run}/{key}": value for key, value in weights_of(read_weights(path), run).items()}
+        tensors = {f"{run}/{key}": value for key, value in read_weights(path, run).items()}
         write_atomically(files / _snapshot_name(run, step), with_checksum(tensors))
     return list(snapshots)
-
-
-def read_weights(path: Path) -> bytes:
-    """The content of a file of weights, or a one-line error."""
-    return read_tensors(path, LARGEST_WEIGHTS, "train the run again with --fresh")
 
 
 def _finite(value: float) -> float | None:
@@ -201,12 +194,11 @@ class ExportedRecords:
                 self._read_store(path)
 
     def _read_store(self, path: Path) -> None:
-        found = contents_of(path)
-        for record in found.records:
-            name = record.spec.name
-            self._records[name] = record
-            self._curves[name] = found.curves.get(name, [])
-            self._snapshots[name] = found.snapshots.get(name, {})
+        with Records(path, create=False) as store:
+            for record in store.all():
+                name = record.spec.name
+                self._records[name] = record
+                self._curves[name], self._snapshots[name] = store.curve(name), store.snapshots(name)
 
     def _read(self, path: Path) -> None:
         content = _loaded(path)
@@ -215,8 +207,8 @@ class ExportedRecords:
                 name = plain["name"]
                 fields = [plain[key] for key in ("spec", "ending", "step", "accuracy", "loss", "seconds", "parameters")]
                 spec, result = checked_run(path, name, *fields)
-                where = {**checked_table(path, name, content["environments"][plain["environment"]])}
-                where |= {key: plain[key] for key in ("group", "members") if key in plain}
+                own = {key: plain[key] for key in ("group", "members") if key in plain}
+                where = checked_environment(path, name, {**content["environments"][plain["environment"]], **own})
                 finished_at = checked_text(path, name, plain["finished_at"])
                 self._records[name] = Record(spec, result, where, finished_at, None)
                 curve = plain["curve"]

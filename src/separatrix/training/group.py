@@ -13,14 +13,16 @@ ends exactly as one that was not.
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
 
 from separatrix.errors import SeparatrixError
-from separatrix.sources import check_unchanged
+from separatrix.sources import check_unchanged, line_outside, raised
 from separatrix.training.batches import CHUNK_STEPS
 from separatrix.training.checkpoints import Checkpoint, read_checkpoint, weights_file, written
+from separatrix.training.devices import out_of_memory
 from separatrix.training.ensemble import Ensemble
 from separatrix.training.events import Ending, Event, Finished, Point, Progress, Result, Saved, Snapshot, Tick
 from separatrix.training.spec import RunSpec, group_name
@@ -87,49 +89,65 @@ def train(
     """
     started = clock()
     ensemble, earlier = _begun(group, device, checkpoint)
-    told_at, pace = time.monotonic(), _Pace(save_every_seconds)
-    hands_out = device.type == "cuda"
-    every, total, snapshots = group.specs[0].evaluate_every, group.specs[0].steps, group.specs[0].snapshots
-    if ensemble.step == 0 and 0 in snapshots:
-        yield _snapshot(ensemble)
-    while True:
-        target = min(total, (ensemble.step // every + 1) * every)
-        while ensemble.step < target:
-            ensemble.advance(1)
-            if ensemble.step in snapshots:
-                # Before any checkpoint of this step, so that one who goes on from there has it already.
-                yield _snapshot(ensemble)
-            now = time.monotonic()
-            chunk_ends = hands_out and (ensemble.step % CHUNK_STEPS == 0 or ensemble.step == target)
-            if chunk_ends or now - told_at > TICK_SECONDS:
-                yield Tick(ensemble.step)
-                told_at = now
-            if ensemble.step == target:
-                # A checkpoint of this step comes after its evaluation, so that no point is left out or doubled.
-                break
-            halted = stopped()
-            if halted or pace.due(now):
+    with _explained(ensemble):
+        told_at, pace = time.monotonic(), _Pace(save_every_seconds)
+        hands_out = device.type == "cuda"
+        every, total, snapshots = group.specs[0].evaluate_every, group.specs[0].steps, group.specs[0].snapshots
+        if ensemble.step == 0 and 0 in snapshots:
+            yield _snapshot(ensemble)
+        while True:
+            target = min(total, (ensemble.step // every + 1) * every)
+            while ensemble.step < target:
+                ensemble.advance(1)
+                if ensemble.step in snapshots:
+                    # Before any checkpoint of this step, so that one who goes on from there has it already.
+                    yield _snapshot(ensemble)
+                now = time.monotonic()
+                chunk_ends = hands_out and (ensemble.step % CHUNK_STEPS == 0 or ensemble.step == target)
+                if chunk_ends or now - told_at > TICK_SECONDS:
+                    yield Tick(ensemble.step)
+                    told_at = now
+                if ensemble.step == target:
+                    # A checkpoint of this step comes after its evaluation, so that no point is left out or doubled.
+                    break
+                halted = stopped()
+                if halted or pace.due(now):
+                    yield _saved(group, ensemble, earlier + clock() - started)
+                    pace.saved(now)
+                if halted:
+                    return
+            seconds = earlier + clock() - started
+            points = _measured(ensemble)
+            yield Progress(ensemble.step, points)
+            endings, accuracy = _endings(group, ensemble, points)
+            if endings:
+                yield _finished(ensemble, points, endings, accuracy, seconds)
+                rest = [member for member in range(len(points)) if member not in endings]
+                if not rest:
+                    return
+                ensemble.keep(rest)
+            halted, now = stopped(), time.monotonic()
+            # Saved at once when members left: what was recorded as finished is not in training any more.
+            if endings or halted or pace.due(now):
                 yield _saved(group, ensemble, earlier + clock() - started)
                 pace.saved(now)
             if halted:
                 return
-        seconds = earlier + clock() - started
-        points = _measured(ensemble)
-        yield Progress(ensemble.step, points, seconds)
-        endings, accuracy = _endings(group, ensemble, points)
-        if endings:
-            yield _finished(ensemble, points, endings, accuracy, seconds)
-            rest = [member for member in range(len(points)) if member not in endings]
-            if not rest:
-                return
-            ensemble.keep(rest)
-        halted, now = stopped(), time.monotonic()
-        # Saved at once when members left: what was recorded as finished is not in training any more.
-        if endings or halted or pace.due(now):
-            yield _saved(group, ensemble, earlier + clock() - started)
-            pace.saved(now)
-        if halted:
-            return
+
+
+@contextmanager
+def _explained(ensemble: Ensemble) -> Iterator[None]:
+    """An error in a user's own code as one line that says where; it was right on the trial, and fails only now."""
+    try:
+        yield
+    except Exception as error:
+        if not ensemble.code or isinstance(error, SeparatrixError | OSError) or out_of_memory(error):
+            raise
+        first, line = ensemble.specs[0], line_outside(error)
+        raise SeparatrixError(
+            f"{first.architecture} on {first.task} failed after {ensemble.step} steps{line and f' at {line}'}: "
+            f"{raised(error)}; mend it and train again with --fresh"
+        ) from error
 
 
 class _Pace:

@@ -6,7 +6,6 @@ Axes that are neither rows nor columns make one table for each of their values.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 from separatrix.errors import UnknownNameError
 from separatrix.training.records import Record
@@ -31,19 +30,29 @@ class HeatMap:
         return None if record is None else record.result.accuracy
 
 
-def heat_maps(
-    cells: Sequence[Cell], found: Mapping[str, Record], rows: str | None = None, columns: str | None = None
-) -> list[HeatMap]:
-    """The tables of a sweep's cells.
+def table_axes(axes: Sequence[str]) -> tuple[str, str]:
+    """The fields that are a sweep's rows and columns unless told: architectures and lengths where those vary.
 
-    Unless they are given, rows are the architectures and columns the lengths where those vary, else the first axes.
+    >>> table_axes(["architecture", "length", "batch"]), table_axes(["batch", "clip"]), table_axes(["length"])
+    (('architecture', 'length'), ('batch', 'clip'), ('architecture', 'length'))
     """
+    others = [name for name in axes if name != "architecture"]
+    columns = "length" if "length" in axes or not others else others[-1]
+    rows = (
+        "architecture" if "architecture" in axes else next((name for name in axes if name != columns), "architecture")
+    )
+    return rows, columns
+
+
+def heat_maps(
+    cells: Sequence[Cell], found: Mapping[str, Record], rows_and_columns: tuple[str, str] | None = None
+) -> list[HeatMap]:
+    """The tables of a sweep's cells, with the axes of :func:`table_axes` unless others are given."""
     axes = [name for name, _ in cells[0].coordinates]
-    for each in (rows, columns):
-        if each is not None and each not in axes:
+    for each in rows_and_columns or ():
+        if each not in axes:
             raise UnknownNameError("axis of this sweep", each, axes or ["(none)"])
-    rows = rows or _first(["architecture"], axes, taken=columns)
-    columns = columns or _first(["length"], axes, taken=rows)
+    rows, columns = rows_and_columns or table_axes(axes)
     others = [name for name in axes if name not in (rows, columns)]
     values = {name: list(dict.fromkeys(value_text(cell.at(name)) for cell in cells)) for name in axes}
     maps: list[HeatMap] = []
@@ -51,19 +60,8 @@ def heat_maps(
         fixed = dict(zip(others, place, strict=True))
         mine = [cell for cell in cells if all(value_text(cell.at(name)) == each for name, each in fixed.items())]
         title = ", ".join(f"{name} {each}" for name, each in fixed.items() if len(values[name]) > 1)
-        at = {(_label(cell, rows, "architecture"), _label(cell, columns, "length")): cell for cell in mine}
+        at = {(value_text(cell.at(rows)), value_text(cell.at(columns))): cell for cell in mine}
         best = {key: record for key, cell in at.items() if (record := cell.best(found)) is not None}
         row_texts, column_texts = (tuple(dict.fromkeys(key[side] for key in at)) for side in (0, 1))
-        maps.append(HeatMap(title, rows or "architecture", columns or "length", row_texts, column_texts, at, best))
+        maps.append(HeatMap(title, rows, columns, row_texts, column_texts, at, best))
     return maps
-
-
-def _first(preferred: Sequence[str], axes: Sequence[str], taken: str | None) -> str | None:
-    ordered = [*(name for name in preferred if name in axes), *axes]
-    return next((name for name in ordered if name != taken), None)
-
-
-def _label(cell: Cell, axis: str | None, otherwise: str) -> str:
-    """The cell's value on an axis; where no axis varies, what all cells have in common."""
-    value: Any = cell.at(axis) if axis is not None else getattr(cell.runs[0], otherwise)
-    return value_text(value)

@@ -19,7 +19,7 @@ from separatrix.errors import SeparatrixError
 from separatrix.models.architecture import ModelSpec
 from separatrix.models.bounded import bounded_as, constant_state
 from separatrix.models.naming import parse_spec
-from separatrix.training.group import Group, halving_rungs
+from separatrix.training.group import Group
 from separatrix.training.records import Record
 from separatrix.training.spec import RunSpec
 from separatrix.training.sweep import Cell
@@ -134,7 +134,7 @@ def climb(ladder: Ladder, train: Train) -> list[FrontierPoint]:
         if not climbing:
             break
         cells = {place: ladder.cell(*place, length) for place in climbing}
-        found = train([_group(cell) for cell in cells.values()])
+        found = train([cell.group() for cell in cells.values()])
         for place, cell in cells.items():
             best = cell.best(found)
             if best is None:
@@ -143,11 +143,6 @@ def climb(ladder: Ladder, train: Train) -> list[FrontierPoint]:
             rungs[place].append(Rung(length, best.result.accuracy, reached, best.result.step, best.spec.name))
         climbing = [place for place in climbing if rungs[place][-1].learned]
     return [_point(ladder, pattern, width, tuple(climbed)) for (pattern, width), climbed in rungs.items()]
-
-
-def _group(cell: Cell) -> Group:
-    first = cell.runs[0]
-    return Group(cell.runs, halving_rungs(first.steps, len(cell.runs), first.evaluate_every), first_goal_ends=True)
 
 
 def _point(ladder: Ladder, pattern: str, width: int, rungs: tuple[Rung, ...]) -> FrontierPoint:

@@ -17,9 +17,10 @@ from typing import Any, Literal, TypeAlias
 
 import torch
 
+from separatrix.training.driver import missing_runs
 from separatrix.training.ensemble import Ensemble
 from separatrix.training.group import Group
-from separatrix.training.records import OPEN_ENDED, Record
+from separatrix.training.records import Record
 from separatrix.training.spec import RunSpec
 
 Basis: TypeAlias = Literal["records", "measured", "extrapolated", "unknown"]
@@ -177,12 +178,8 @@ def counted(groups: Sequence[Group], recorded: Mapping[str, Record], *, full_gri
 
 def _left(group: Group, recorded: Mapping[str, Record], full_grid: bool) -> Group | None:
     """The runs that the driver will train; None where all are recorded."""
-    missing = tuple(
-        spec
-        for spec in group.specs
-        if spec.name not in recorded or (full_grid and recorded[spec.name].result.ending in OPEN_ENDED)
-    )
-    return Group(missing, group.rungs, group.first_goal_ends) if missing else None
+    missing = missing_runs(group, recorded, full_grid)
+    return Group(tuple(missing), group.rungs, group.first_goal_ends) if missing else None
 
 
 def _counted(group: Group, left: Group | None) -> GroupPlan:
@@ -213,7 +210,7 @@ def known_timings(records: Sequence[Record], environment: Mapping[str, Any]) -> 
         where, result = record.environment, record.result
         if "members" not in where or any(where.get(key) != environment.get(key) for key in same):
             continue
-        if result.step != shortest[str(where["group"])] or result.step < 1:
+        if result.step != shortest[str(where.get("group"))] or result.step < 1:
             continue
         step = result.seconds / result.step
         # A smaller ensemble is taken to be proportionally faster; records do not tell more.

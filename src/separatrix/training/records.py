@@ -22,7 +22,14 @@ from typing import TYPE_CHECKING, Any
 from separatrix.errors import SeparatrixError
 from separatrix.reading import contained, parse_json
 from separatrix.training.events import Ending, Point, Result
-from separatrix.training.row_checks import checked_point, checked_run, checked_table, checked_text, damaged, is_count
+from separatrix.training.row_checks import (
+    checked_environment,
+    checked_point,
+    checked_run,
+    checked_text,
+    damaged,
+    is_count,
+)
 from separatrix.training.spec import RunSpec
 from separatrix.training.store_format import (
     BUSY_SECONDS,
@@ -63,6 +70,12 @@ class Record:
             "finished_at": self.finished_at,
             "weights": self.weights,
         }
+
+
+def best_of(records: Iterable[Record]) -> Record | None:
+    """The most accurate of some records; of equal ones that of fewer steps, then the first by name."""
+    key = lambda record: (-record.result.accuracy, record.result.step, record.spec.name)  # noqa: E731
+    return min(records, key=key, default=None)
 
 
 def store_path(given: Path | None) -> Path:
@@ -176,7 +189,7 @@ class Records:
             raise SeparatrixError(f"no run in {self.path} is named {name!r}; see  separatrix runs list")
         if len(rows) > 1:
             raise SeparatrixError(f"{name!r} begins the names of several runs; give more of its digits")
-        return record_from_row(rows[0], self.path)
+        return _record_from_row(rows[0], self.path)
 
     def find(self, names: Iterable[str]) -> dict[str, Record]:
         """Those of the named runs that are finished."""
@@ -185,14 +198,14 @@ class Records:
             for name in names:
                 row = self._connection.execute("SELECT * FROM runs WHERE name=?", (name,)).fetchone()
                 if row is not None:
-                    found[name] = record_from_row(row, self.path)
+                    found[name] = _record_from_row(row, self.path)
         return found
 
     def all(self) -> list[Record]:
         """Every finished run, by the time it finished."""
         with self._explained():
             rows = self._connection.execute("SELECT * FROM runs ORDER BY finished_at, name").fetchall()
-        return [record_from_row(row, self.path) for row in rows]
+        return [_record_from_row(row, self.path) for row in rows]
 
     def curve(self, name: str) -> list[Point]:
         """The points of a run, in order of steps."""
@@ -292,10 +305,10 @@ def _names(text: Any, path: Path) -> tuple[str, ...]:
     return tuple(found)
 
 
-def record_from_row(row: Sequence[Any], where: object) -> Record:
+def _record_from_row(row: Sequence[Any], where: object) -> Record:
     """A run from its row in the table ``runs``; raises a one-line error, which names ``where``, unless it is one."""
     name, spec, ending, step, accuracy, loss, seconds, parameters, environment, finished_at, weights = row
     described, result = checked_run(where, name, spec, ending, step, accuracy, loss, seconds, parameters)
     kept = None if weights is None else checked_text(where, name, weights)
-    about = checked_table(where, name, environment)
+    about = checked_environment(where, name, environment)
     return Record(described, result, about, checked_text(where, name, finished_at), kept)

@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 from separatrix.errors import SeparatrixError
 from separatrix.reading import parse_json
+from separatrix.tasks import tasks
 from separatrix.training.events import Ending, Point, Result
 from separatrix.training.spec import RunSpec, spec_from
 
@@ -20,9 +21,16 @@ def checked_run(
 ) -> tuple[RunSpec, Result]:
     """A run's description and result; ``where`` names the file in messages."""
     try:
-        described = spec_from(spec if isinstance(spec, Mapping) else parse_json(spec))
+        plain = spec if isinstance(spec, Mapping) else parse_json(spec)
+        task = plain.get("task") if isinstance(plain, Mapping) else None
+        described = None if isinstance(task, str) and task not in tasks() else spec_from(plain)
     except (ValueError, TypeError) as error:
         raise damaged(where, name, f"its description is none ({str(error)[:300]})") from error
+    if described is None:
+        raise SeparatrixError(
+            f"{where}: run {str(name)[:40]} is of the task {str(task)[:40]!r}, which is not here; bring it with  "
+            "separatrix --with FILE.py  or install its package"
+        )
     if described.name != name:
         raise damaged(where, name, "its description was changed or is of another version")
     if ending not in get_args(Ending):
@@ -42,14 +50,17 @@ def checked_point(where: object, run: Any, step: Any, loss: Any, training: Any, 
     return Point(run, step, float("nan") if loss is None else float(loss), float(training), float(accuracy))
 
 
-def checked_table(where: object, run: Any, value: Any) -> dict[str, Any]:
-    """An object of JSON, as plain data or as a text."""
+def checked_environment(where: object, run: Any, value: Any) -> dict[str, Any]:
+    """Where a run was made: an object of JSON, as plain data or as a text; how many trained with it is a count."""
     try:
         found = value if isinstance(value, dict) else parse_json(value)
     except (ValueError, TypeError):
         found = None
     if not isinstance(found, dict):
         raise damaged(where, run, "what it says about its environment is no object")
+    members = found.get("members", 1)
+    if not (is_count(members) and members):
+        raise damaged(where, run, f"it trained as one of {str(members)[:40]!r} runs")
     return found
 
 

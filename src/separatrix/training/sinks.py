@@ -1,44 +1,20 @@
 """Other places that may watch runs while they train: TensorBoard and Weights & Biases.
 
-A sink is an observer of the driver (see ``driver.Observer``): it hears what was recorded and changes nothing. The store
+A sink is an observer of the driver (see ``observers``): it hears what was recorded and changes nothing. The store
 stays the record; a sink shows what happens from now on. The packages are imported only when a sink is asked for by
 ``tensorboard:FOLDER`` or ``wandb:PROJECT``.
 """
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import Any
 
 from separatrix.errors import SeparatrixError, UnknownNameError
-from separatrix.training.driver import Observer
 from separatrix.training.events import Event, Finished, Point, Progress, Result
 from separatrix.training.group import Group
 from separatrix.training.spec import RunSpec
 
 SINKS = ("tensorboard", "wandb")
-
-
-class Observers:
-    """Several observers as one; each hears everything, in order."""
-
-    def __init__(self, observers: Sequence[Observer]) -> None:
-        self.observers = tuple(observers)
-
-    def started(self, group: Group, step: int) -> None:
-        """A group starts, or goes on after ``step`` steps."""
-        for each in self.observers:
-            each.started(group, step)
-
-    def happened(self, group: Group, event: Event) -> None:
-        """An event, after it was recorded."""
-        for each in self.observers:
-            each.happened(group, event)
-
-    def said(self, message: str) -> None:
-        """Something a person should know."""
-        for each in self.observers:
-            each.said(message)
 
 
 class Sink(ABC):

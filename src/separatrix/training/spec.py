@@ -10,8 +10,8 @@ the goal is confirmed by a full evaluation before a run stops.
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, fields, replace
 from typing import Any
 
 from separatrix.errors import SeparatrixError, UnknownNameError
@@ -24,8 +24,8 @@ FORMAT = 1
 PRECISIONS = ("float32", "float64", "bfloat16")
 LARGEST_COUNT = 1 << 31
 LARGEST = 1e300
-MEMBER_FIELDS = ("learning_rate", "weight_decay", "seed", "warmup", "clip")
-"""What may differ between runs that train as one ensemble."""
+MEMBER_FIELDS: Mapping[str, Any] = {"learning_rate": 1.0, "weight_decay": 0.0, "seed": 0, "warmup": 0, "clip": 0.0}
+"""What may differ between runs that train as one ensemble, with the values that stand for them in a shape."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,8 +74,7 @@ class RunSpec:
             value = getattr(self, name)
             if type(value) is int and abs(value) < 1 << 53:
                 object.__setattr__(self, name, float(value))
-        problems = list(self.problems())
-        if problems:
+        if problems := self.problems():
             raise SeparatrixError("; ".join(problems))
 
     def problems(self) -> list[str]:
@@ -137,10 +136,7 @@ class RunSpec:
 
     def with_changes(self, **changes: Any) -> "RunSpec":
         """The same run with other values; an unknown field names the nearest."""
-        known = [field.name for field in fields(self)]
-        for name in changes:
-            if name not in known:
-                raise UnknownNameError("field of a run", name, known)
+        _check_known(changes)
         return replace(self, **changes)
 
     @property
@@ -151,7 +147,18 @@ class RunSpec:
     @property
     def shape(self) -> "RunSpec":
         """The same description with the members' own fields set to fixed values: equal shapes train together."""
-        return replace(self, learning_rate=1.0, weight_decay=0.0, seed=0, warmup=0, clip=0.0)
+        return replace(self, **MEMBER_FIELDS)
+
+
+FIELDS = tuple(field.name for field in fields(RunSpec))
+REQUIRED_FIELDS = tuple(field.name for field in fields(RunSpec) if field.default is MISSING)
+"""Without these there is no run."""
+
+
+def _check_known(names: Iterable[str]) -> None:
+    for name in names:
+        if name not in FIELDS:
+            raise UnknownNameError("field of a run", name, FIELDS)
 
 
 def _are_pairs(value: Any) -> bool:
@@ -162,13 +169,10 @@ def _are_pairs(value: Any) -> bool:
 
 def spec_from(plain: Mapping[str, Any]) -> RunSpec:
     """A run from plain data; unknown and missing fields raise."""
-    known = [field.name for field in fields(RunSpec)]
     if not isinstance(plain, Mapping):
-        raise SeparatrixError(f"{str(plain)[:40]!r} describes no run; it must be a table of {', '.join(known)}")
-    for name in plain:
-        if name not in known:
-            raise UnknownNameError("field of a run", name, known)
-    missing = [name for name in ("task", "architecture", "length", "learning_rate", "steps") if name not in plain]
+        raise SeparatrixError(f"{str(plain)[:40]!r} describes no run; it must be a table of {', '.join(FIELDS)}")
+    _check_known(plain)
+    missing = [name for name in REQUIRED_FIELDS if name not in plain]
     if missing:
         raise SeparatrixError(f"a run needs {', '.join(missing)}; add {'it' if len(missing) == 1 else 'them'}")
     return RunSpec(**plain)

@@ -58,12 +58,12 @@ def opened_to_look(path: Path) -> sqlite3.Connection:
     """A connection that cannot write, to a store that has its tables; raises a one-line error for all else."""
     if _is_empty(path):
         return _nothing_recorded()
-    check_beginning(path)
+    _check_beginning(path)
 
     def look() -> sqlite3.Connection:
         connection = _connected(_address(path))
         try:
-            has_tables = check_tables(connection, path)
+            has_tables = _check_tables(connection, path)
         except BaseException:
             connection.close()
             raise
@@ -80,7 +80,7 @@ def check_before_writing(path: Path) -> None:
     """Raise unless what lies there is nothing, empty, or a whole store of this version; nothing is changed."""
     if not path.exists() or _is_empty(path):
         return
-    check_beginning(path)
+    _check_beginning(path)
 
     def look() -> None:
         try:
@@ -95,7 +95,7 @@ def check_before_writing(path: Path) -> None:
         _patiently(look)
 
 
-def check_beginning(path: Path) -> None:
+def _check_beginning(path: Path) -> None:
     """Refuse what is no plain file, no database, or of a newer version, by its first bytes alone."""
     check_plain(path, "name a store with --store")
     with explained(path), path.open("rb") as file:
@@ -105,7 +105,7 @@ def check_beginning(path: Path) -> None:
     _check_version(path, int.from_bytes(header[60:], "big", signed=True))
 
 
-def check_tables(connection: sqlite3.Connection, path: Path) -> bool:
+def _check_tables(connection: sqlite3.Connection, path: Path) -> bool:
     """Whether the tables are there, exactly as :data:`TABLES` has them; False for a database without any."""
     connection.execute("BEGIN")  # all at one moment: somebody may be making the tables
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
@@ -170,7 +170,7 @@ def _patiently(look: Callable[[], _Found]) -> _Found:
 def _check_whole(path: Path, address: str) -> None:
     connection = _connected(address)
     try:
-        has_tables = check_tables(connection, path)
+        has_tables = _check_tables(connection, path)
         damage = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
         for table, condition in ROWS.items() if has_tables and damage == "ok" else ():
             if connection.execute(f"SELECT 1 FROM {table} WHERE NOT ({condition}) LIMIT 1").fetchone():

@@ -6,7 +6,7 @@ and clippings train together as one group, and the cell's result is the best of 
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 from typing import Any
@@ -15,11 +15,10 @@ from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.models.naming import parse_spec
 from separatrix.tasks import tasks
 from separatrix.training.group import Group, halving_rungs
-from separatrix.training.records import Record
-from separatrix.training.spec import MEMBER_FIELDS, RunSpec
+from separatrix.training.records import Record, best_of
+from separatrix.training.spec import FIELDS, MEMBER_FIELDS, REQUIRED_FIELDS, RunSpec
 
 LARGEST_SWEEP = 100_000
-FIELDS = tuple(field.name for field in fields(RunSpec))
 
 
 @dataclass(frozen=True)
@@ -30,14 +29,18 @@ class Cell:
     runs: tuple[RunSpec, ...]
 
     def at(self, axis: str) -> Any:
-        """The cell's value on an axis."""
-        return dict(self.coordinates)[axis]
+        """The cell's value on an axis as it was written there; of a field that is no axis, what its runs share."""
+        return dict(self.coordinates).get(axis, getattr(self.runs[0], axis))
 
     def best(self, found: Mapping[str, Record]) -> Record | None:
-        """The most accurate of the cell's recorded runs; equal ones by fewer steps, then by name."""
-        records = [found[run.name] for run in self.runs if run.name in found]
-        key = lambda record: (-record.result.accuracy, record.result.step, record.spec.name)  # noqa: E731
-        return min(records, key=key, default=None)
+        """The best of the cell's recorded runs."""
+        return best_of(found[run.name] for run in self.runs if run.name in found)
+
+    def group(self, *, halving: bool = True, first_goal_ends: bool = True) -> Group:
+        """The cell's runs as one group; see :class:`Sweep` for how they compete."""
+        first = self.runs[0]
+        rungs = halving_rungs(first.steps, len(self.runs), first.evaluate_every) if halving else ()
+        return Group(self.runs, rungs, first_goal_ends)
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ class Sweep:
     first_goal_ends: bool = True
 
     def __post_init__(self) -> None:
-        problems = list(self.problems())
+        problems = dict.fromkeys(self.problems())  # models of one file may all lack it
         if problems:
             raise SeparatrixError("; ".join(problems))
 
@@ -104,16 +107,8 @@ class Sweep:
 
     def groups(self, cells: Sequence[Cell], full_grid: bool = False) -> list[Group]:
         """One group for each cell."""
-        return [
-            Group(
-                cell.runs,
-                rungs=()
-                if full_grid or not self.halving
-                else halving_rungs(cell.runs[0].steps, len(cell.runs), cell.runs[0].evaluate_every),
-                first_goal_ends=self.first_goal_ends and not full_grid,
-            )
-            for cell in cells
-        ]
+        halving, first_goal_ends = self.halving and not full_grid, self.first_goal_ends and not full_grid
+        return [cell.group(halving=halving, first_goal_ends=first_goal_ends) for cell in cells]
 
     def restricted(self, only: Iterable[str]) -> "Sweep":
         """The sweep with some axes cut down to the values in texts ``axis=value``; an axis may be named several times.
@@ -199,7 +194,7 @@ def _value_problems(name: str, value: Any) -> Iterable[str]:
 
 def missing_fields(names: Container[str]) -> Iterable[str]:
     """That fields are missing without which there is no run, if any are."""
-    missing = [name for name in _ALONE if name not in names]
+    missing = [name for name in REQUIRED_FIELDS if name not in names]
     if missing:
         yield f"the sweep gives no {', '.join(missing)}; add it to the base or as an axis"
 

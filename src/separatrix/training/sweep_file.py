@@ -1,5 +1,7 @@
 """Sweep files: TOML, validated with pydantic, all mistakes listed at once.
 
+Models of one's own, FILE.py:Class, are looked for where the command is run, then beside the sweep file.
+
 title = "Index lookup, two models"
 [base]
 task = "index-lookup"
@@ -10,6 +12,7 @@ length = [20, 50]
 learning_rate = [1e-3, 5e-4]
 """
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -19,6 +22,8 @@ from separatrix.reading import read_file
 from separatrix.training.sweep import Sweep, missing_fields
 
 LARGEST_FILE = 1 << 20
+OWN_FILE = re.compile(r"[^,:\s][^,:]*\.py(?=:)")
+"""FILE.py in FILE.py:Class, of which a model may name several."""
 
 
 def read_sweep(path: Path) -> Sweep:
@@ -52,8 +57,10 @@ def read_sweep(path: Path) -> Sweep:
         axes = tables.get("axes", {})
         usable = axes if all(isinstance(each, list) for each in axes.values()) else {}
         found = SweepFile.model_construct(base=tables.get("base", {}), axes=usable)
+    base = {name: _beside(name, value, path.parent) for name, value in found.base.items()}
+    axes = {name: [_beside(name, value, path.parent) for value in values] for name, values in found.axes.items()}
     try:
-        sweep = Sweep(path.stem, found.title or path.stem, found.base, found.axes, found.halving, found.first_goal_ends)
+        sweep = Sweep(path.stem, found.title or path.stem, base, axes, found.halving, found.first_goal_ends)
     except SeparatrixError as error:
         problems += [str(error), *missing_fields([*found.base, *found.axes])]
         raise SeparatrixError(f"{path}: {'; '.join(problems)}") from error
@@ -65,3 +72,15 @@ def read_sweep(path: Path) -> Sweep:
         if not problems:
             return sweep
     raise SeparatrixError(f"{path}: {'; '.join(problems)}")
+
+
+def _beside(name: str, value: Any, folder: Path) -> Any:
+    """A model whose FILE.py is not found from here, but beside the sweep file, with the path of that one."""
+    if name != "architecture" or not isinstance(value, str):
+        return value
+
+    def placed(found: re.Match[str]) -> str:
+        near = folder / found[0]
+        return str(near) if near.is_file() and not Path(found[0]).is_file() else found[0]
+
+    return OWN_FILE.sub(placed, value)

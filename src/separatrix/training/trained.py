@@ -1,6 +1,10 @@
-"""Trained models back from the files of their runs."""
+"""Trained models back from the files of their runs.
 
-from collections.abc import Mapping
+Records may come from strangers: code that a record names is imported only when the caller names it too, see
+``own_code``.
+"""
+
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import torch
@@ -11,17 +15,18 @@ from separatrix.models.naming import parse_spec
 from separatrix.models.sequence_model import SequenceModel
 from separatrix.models.task_model import model_for_task
 from separatrix.sources import check_unchanged
-from separatrix.training.checkpoints import weights_of
-from separatrix.training.export_records import read_weights
-from separatrix.training.own_code import own_code
+from separatrix.training.checkpoints import read_weights
+from separatrix.training.ensemble import WEIGHT_TYPES
+from separatrix.training.own_code import check_trusted, own_code
 from separatrix.training.records import Record, kept_file
 from separatrix.training.spec import RunSpec
 
 
-def model_of(spec: RunSpec) -> SequenceModel:
-    """A model of one member with the shapes of a run, on the CPU."""
-    dtype = torch.float64 if spec.precision == "float64" else torch.float32
-    return model_for_task(parse_spec(spec.architecture), spec.the_task(), spec.length, [spec.seed], dtype=dtype)
+def untrained_model(recorded: RunSpec, trusted: Collection[str] = ()) -> SequenceModel:
+    """A model of one member with the shapes of a recorded run, on the CPU; ``trusted`` as in :func:`trained_model`."""
+    check_trusted(recorded, trusted)
+    architecture, task, dtype = parse_spec(recorded.architecture), recorded.the_task(), WEIGHT_TYPES[recorded.precision]
+    return model_for_task(architecture, task, recorded.length, [recorded.seed], dtype=dtype)
 
 
 @torch.no_grad()
@@ -33,11 +38,15 @@ def fill(model: SequenceModel, weights: Mapping[str, Tensor]) -> None:
         parameter[0].copy_(weights[name])
 
 
-def trained_model(record: Record, files: Path) -> SequenceModel:
-    """The model of a finished run with the weights it ended with; ``files`` is the folder beside its store."""
+def trained_model(record: Record, files: Path, trusted: Collection[str] = ()) -> SequenceModel:
+    """The model of a finished run with the weights it ended with; ``files`` is the folder beside its store.
+
+    ``trusted`` names the code of one's own, such as ``mine.py:Mixer``, that may be run if the record names it.
+    """
     if record.weights is None:
         raise SeparatrixError(f"run {record.spec.name} has no weights in this place; give the --store that trained it")
+    check_trusted(record.spec, trusted)
     check_unchanged(record.environment.get("code"), own_code(record.spec), "this run")
-    model = model_of(record.spec)
-    fill(model, weights_of(read_weights(kept_file(files, record.weights)), record.spec.name))
+    model = untrained_model(record.spec, trusted)
+    fill(model, read_weights(kept_file(files, record.weights), record.spec.name))
     return model

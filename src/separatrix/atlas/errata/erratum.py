@@ -4,7 +4,7 @@ Every file of ``entries`` exports one ``ERRATUM``; its number is that of ``docs/
 atlas is built, so that the page shows what came out and not what was written down.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -12,7 +12,7 @@ from typing import Any, Literal
 from separatrix.atlas.errata import entries
 from separatrix.catalog import Catalog, discover
 from separatrix.certificates import Claim, Verdict, check
-from separatrix.constructions import Options, constructions
+from separatrix.constructions import Built, Options, constructions
 
 
 @dataclass(frozen=True)
@@ -50,16 +50,15 @@ def errata() -> Catalog[Erratum]:
     return discover("erratum", entries, "ERRATUM", Erratum)
 
 
-def decided(construction: str, length: int, variant: str = "repaired", **options: Any) -> Verdict:
-    """The verdict on one construction's network."""
+def _decided(construction: str, length: int, variant: str, options: Mapping[str, Any]) -> tuple[Built, Verdict]:
+    """One construction's network and the verdict on it."""
     built = constructions()[construction].build(length, Options(variant=variant, **options))
-    return check(built.network, Claim(built.task, built.length, built.arithmetic))
+    return built, check(built.network, Claim(built.task, built.length, built.arithmetic))
 
 
 def refuted(construction: str, length: int, variant: str = "repaired", **options: Any) -> Finding:
     """The original is refuted, with the input that breaks it."""
-    verdict = decided(construction, length, variant, **options)
-    built = constructions()[construction].build(length, Options(variant=variant, **options))
+    built, verdict = _decided(construction, length, variant, options)
     shown = "none found"
     if verdict.counterexample is not None:
         text = built.task.write(list(verdict.counterexample), length)
@@ -70,13 +69,13 @@ def refuted(construction: str, length: int, variant: str = "repaired", **options
 
 def certified(construction: str, length: int, variant: str = "repaired", **options: Any) -> Finding:
     """The repaired one is certified."""
-    verdict = decided(construction, length, variant, **options)
+    _, verdict = _decided(construction, length, variant, options)
     kind = _kind(variant, options)
     text = f"{construction} at N = {length}{kind} is certified; inputs covered: {verdict.inputs_covered}"
     return Finding("repair", text, verdict.valid)
 
 
-def _kind(variant: str, options: dict[str, Any]) -> str:
+def _kind(variant: str, options: Mapping[str, Any]) -> str:
     told = [f"variant {variant}"] if variant != "repaired" else []
     told += [f"Kc = {options['exponent']}"] if "exponent" in options else []
     return f" ({', '.join(told)})" if told else ""

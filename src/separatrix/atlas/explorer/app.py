@@ -27,7 +27,7 @@ from separatrix.atlas.explorer.requests import Compare, Converse, Decide, Identi
 from separatrix.atlas.explorer.runs import list_runs, one_run
 from separatrix.atlas.explorer.streams import Streams
 from separatrix.atlas.explorer.training import Training
-from separatrix.atlas.site.site import asset
+from separatrix.atlas.html import asset
 from separatrix.errors import SeparatrixError
 
 TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8",

@@ -157,6 +157,17 @@ def cells_of(asked: Input, task: Task, length: int) -> Integers:
         raise ExplorerError("the input has numbers beyond 64 bits; give smaller ones") from error
 
 
+def keeps_promise(task: Task, cells: Integers, length: int) -> bool:
+    """Whether an input is one that the task speaks about."""
+    return bool(to_numpy(task.admissible(cells[None], length))[0])
+
+
+def labels_of(task: Task, cells: Integers, length: int) -> tuple[Integers, list[int]]:
+    """The right answers (positions, …) of an input that keeps the promise, and the positions at which they are read."""
+    targets, read = task.label(cells[None], length)
+    return to_numpy(targets)[0], to_numpy(read)[0].nonzero()[0].tolist()
+
+
 def symbols_of(cells: Integers, task: Task, length: int) -> list[str]:
     """A short text for each position."""
     if cells.ndim == 1:

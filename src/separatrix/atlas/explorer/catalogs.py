@@ -38,6 +38,7 @@ def catalog(limits: Limits) -> dict[str, Any]:
             "title": task.title,
             "question": task.question,
             "minimum_length": task.minimum_length,
+            "maximum_length": task.maximum_length,
             "length_step": task.length_step,
             "parameters": _parameters(task),
         }

@@ -8,18 +8,17 @@ from typing import Any
 
 import numpy
 
-from separatrix.atlas.explorer.building import built, cells_of, symbols_of
+from separatrix.atlas.explorer.building import built, cells_of, keeps_promise, labels_of, symbols_of
 from separatrix.atlas.explorer.limits import ExplorerError, Limits
 from separatrix.atlas.explorer.look import traced
 from separatrix.atlas.explorer.maps import attention_of, picture, rounded
 from separatrix.atlas.explorer.requests import Compare, Setting
-from separatrix.atlas.explorer.runs import opened, snapshot_file, snapshot_steps
+from separatrix.atlas.explorer.runs import opened, run_named, snapshot_file, snapshot_steps
 from separatrix.atlas.trace import Reals
 from separatrix.constructions import constructions
 from separatrix.networks import Integers
 from separatrix.progress import report
 from separatrix.tasks import Task, tasks
-from separatrix.tasks.arrays import to_numpy
 from separatrix.tasks.problems._matching import Matching
 from separatrix.training.records import Record, Records
 
@@ -30,7 +29,7 @@ LARGEST_LENGTH = 512
 def compare(request: Compare, store: Path, limits: Limits) -> dict[str, Any]:
     """Both maps, and how much of its weight the trained model gives to the keys that the construction looks at."""
     with opened(store) as records:
-        record = records.get(request.run)
+        record = run_named(records, request.run)
         steps = snapshot_steps(records, record)
         if not steps:
             raise ExplorerError(f"run {record.spec.name} kept no weights; train it again here, where they are kept")
@@ -43,7 +42,9 @@ def compare(request: Compare, store: Path, limits: Limits) -> dict[str, Any]:
         task = spec.the_task()
         cells = cells_of(request.input, task, spec.length)
         trained = _trained(records, record, step, cells, request)
-    read = _read(task, cells, spec.length)
+    if not keeps_promise(task, cells, spec.length):
+        raise ExplorerError(f"this input breaks the promise of {task.name}: {task.layout(spec.length)}")
+    read = labels_of(task, cells, spec.length)[1]
     position = request.position if request.position is not None else read[-1]
     if position >= len(cells):
         raise ExplorerError(f"position {position} is not there; this input has 0 to {len(cells) - 1}")
@@ -82,10 +83,9 @@ def _trained(records: Records, record: Record, step: int, cells: Integers, reque
     report("loading the model", 0, None)
     from separatrix.models.attention_maps import attention_of_kept_weights
     from separatrix.models.naming import parse_spec
-    from separatrix.training.checkpoints import weights_of
-    from separatrix.training.export_records import read_weights
+    from separatrix.training.checkpoints import read_weights
 
-    kept = weights_of(read_weights(snapshot_file(records, record, step)), spec.name)
+    kept = read_weights(snapshot_file(records, record, step), spec.name)
     heads = attention_of_kept_weights(
         parse_spec(spec.architecture), spec.the_task(), spec.length, kept, cells, request.trained_layer
     )
@@ -94,13 +94,6 @@ def _trained(records: Records, record: Record, step: int, cells: Integers, reque
     if request.trained_head >= len(heads):
         raise ExplorerError(f"head {request.trained_head} is not there; the layer has heads 0 to {len(heads) - 1}")
     return heads[request.trained_head]
-
-
-def _read(task: Task, cells: Integers, length: int) -> list[int]:
-    """The positions at which an answer is asked for."""
-    if not bool(to_numpy(task.admissible(cells[None], length))[0]):
-        raise ExplorerError(f"this input breaks the promise of {task.name}: {task.layout(length)}")
-    return to_numpy(task.label(cells[None], length)[1])[0].nonzero()[0].tolist()
 
 
 def _constructed(

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from separatrix.atlas.explorer.building import answer_text, built, cells_of, symbols_of
+from separatrix.atlas.explorer.building import answer_text, built, cells_of, keeps_promise, labels_of, symbols_of
 from separatrix.atlas.explorer.limits import ExplorerError
 from separatrix.atlas.explorer.requests import Converse
 from separatrix.communication import Partition, parse_partition
@@ -10,13 +10,13 @@ from separatrix.communication.protocols import (
     VERSIONS,
     Transcript,
     compare,
-    reading_of,
+    one_layer_directly,
+    recurrent_directly,
     run_one_layer,
     run_recurrent,
 )
 from separatrix.constructions import Built
-from separatrix.networks import Integers, Network, RecurrentNetwork, evaluate
-from separatrix.tasks.arrays import to_numpy
+from separatrix.networks import Integers, Network, RecurrentNetwork
 
 LARGEST_BITS = 4096
 """Bits of a message that are sent to the page; the rest is counted, not shown."""
@@ -56,7 +56,7 @@ def converse(request: Converse) -> dict[str, Any]:
 
 def _recurrent(made: Built, network: RecurrentNetwork, cells: Integers, split: Partition) -> dict[str, Any]:
     run = run_recurrent(network, cells, made.arithmetic, split)
-    direct = evaluate(network, cells[None], made.arithmetic)
+    direct = recurrent_directly(run, network, cells, made.arithmetic)
     assert run.answers is not None
     return {
         "theorem": "BHBK24 Theorem 2",
@@ -65,8 +65,8 @@ def _recurrent(made: Built, network: RecurrentNetwork, cells: Integers, split: P
         "read_position": network.positions - 1,
         "claimed": {"formula": "m·p", "bits": run.formula_bits},
         "answer": answer_text(made, run.answers[-1].tolist()),
-        "direct_answer": answer_text(made, direct.answers[0, -1].tolist()),
-        "equal": run.raw.tolist() == direct.raw[0, -len(run.raw) :].tolist(),
+        "direct_answer": answer_text(made, direct.answer.tolist()),
+        "equal": direct.equal,
         **_messages(run.transcript),
     }
 
@@ -80,8 +80,7 @@ def _one_layer(made: Built, network: Network, cells: Integers, split: Partition,
         version=request.version, products=request.products, position=position,
     )  # fmt: skip
     plan = run.plan
-    direct = evaluate(network, cells[None], reading_of(plan.arithmetic, plan.products))
-    row = plan.position if network.readout.at == "every" else 0
+    direct = one_layer_directly(run, cells)
     claim = compare(plan, run.transcript.total_bits)
     return {
         "theorem": "BHBK24 Theorem 4",
@@ -90,19 +89,18 @@ def _one_layer(made: Built, network: Network, cells: Integers, split: Partition,
         "read_position": plan.position,
         "claimed": {"formula": "3m(p + log N)H", "bits": claim.claimed()},
         "answer": answer_text(made, run.answer.tolist()),
-        "direct_answer": answer_text(made, direct.answers[0, row].tolist()),
-        "equal": run.raw.tolist() == direct.raw[0, row].tolist()
-        and run.alice.answer.tolist() == run.bob.answer.tolist(),
+        "direct_answer": answer_text(made, direct.answer.tolist()),
+        "equal": direct.equal,
         **_messages(run.transcript),
     }
 
 
 def _last_read(made: Built, cells: Integers) -> int | None:
     """The last position at which the task asks for an answer; None, for the last of all, where nothing is promised."""
-    if not bool(to_numpy(made.task.admissible(cells[None], made.length))[0]):
+    if not keeps_promise(made.task, cells, made.length):
         return None
-    places = to_numpy(made.task.label(cells[None], made.length)[1])[0].nonzero()[0]
-    return int(places[-1]) if len(places) else None
+    _, places = labels_of(made.task, cells, made.length)
+    return places[-1] if places else None
 
 
 def _messages(transcript: Transcript) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from separatrix.atlas.explorer.building import built, claim_of, command_of, own_
 from separatrix.atlas.explorer.limits import ExplorerError
 from separatrix.atlas.explorer.requests import Decide, Setting
 from separatrix.certificates import Claim, Verdict, check
-from separatrix.certificates.certificate import size_of
+from separatrix.certificates.certificate import size_of, state_of
 from separatrix.certificates.memory import check_memory
-from separatrix.certificates.shown import shown_counterexample
+from separatrix.certificates.shown import shown_counterexample, shown_reason
 from separatrix.constructions import Built
 from separatrix.progress import listening, report
 
@@ -27,8 +27,8 @@ def decide(request: Decide, max_memory: int) -> dict[str, Any]:
     claim = claim_of(request.setting, made)
     verdict = check(made.network, claim)
     return {
-        "state": "certified" if verdict.valid else "refuted" if verdict.refuted else "undecided",
-        "reason": verdict.reason,
+        "state": state_of(verdict),
+        "reason": shown_reason(verdict.reason, claim),
         "method": verdict.method,
         "inputs_covered": verdict.inputs_covered,
         "counterexample": _counterexample(made, claim, verdict),

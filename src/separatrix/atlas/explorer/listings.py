@@ -38,6 +38,7 @@ class TaskAbout(Reply):
     title: str
     question: str
     minimum_length: int
+    maximum_length: int
     length_step: int
     parameters: list[ParameterAbout]
 

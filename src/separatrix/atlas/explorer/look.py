@@ -12,6 +12,8 @@ from separatrix.atlas.explorer.building import (
     cells_of,
     chosen_here,
     command_of,
+    keeps_promise,
+    labels_of,
     own_gain,
     running_arithmetic,
     symbols_of,
@@ -24,7 +26,6 @@ from separatrix.certificates import Claim
 from separatrix.certificates.certificate import size_of
 from separatrix.constructions import Built, constructions
 from separatrix.networks import Integers
-from separatrix.tasks.arrays import to_numpy
 
 KEPT = 4
 """Traces that a process keeps, so that clicking another position is cheap."""
@@ -36,7 +37,7 @@ def look(request: Look) -> dict[str, Any]:
     made = built(setting)
     chosen = constructions()[setting.construction]
     cells = cells_of(request.input, made.task, made.length)
-    promised = bool(to_numpy(made.task.admissible(cells[None], made.length))[0])
+    promised = keeps_promise(made.task, cells, made.length)
     expected, read = _expected(made, cells, promised)
     positions = made.network.positions
     position = read[-1] if request.position is None and read else request.position or 0
@@ -98,8 +99,7 @@ def _expected(made: Built, cells: Integers, promised: bool) -> tuple[Integers | 
     if not promised:
         last = [made.network.positions - 1]
         return None, list(range(made.network.positions)) if made.network.readout.at == "every" else last
-    targets, read = made.task.label(cells[None], made.length)
-    return to_numpy(targets)[0], numpy.nonzero(to_numpy(read)[0])[0].tolist()
+    return labels_of(made.task, cells, made.length)
 
 
 def _answers(made: Built, run: Trace, expected: Integers | None, read: list[int]) -> list[dict[str, Any]]:

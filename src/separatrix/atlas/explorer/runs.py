@@ -14,6 +14,8 @@ from separatrix.errors import SeparatrixError
 from separatrix.training.records import Record, Records, kept_file
 
 MOST_RUNS = 500
+WHOLE_NAME = 16
+"""Digits of a run's name."""
 
 
 @contextmanager
@@ -40,7 +42,7 @@ def list_runs(store: Path) -> dict[str, Any]:
 def one_run(store: Path, name: str) -> dict[str, Any]:
     """One run with its curve."""
     with opened(store) as records:
-        record = _found(records, name)
+        record = run_named(records, name)
         return {**_summary(records, record), "spec": record.spec.as_dict(), "curve": curve(records, record.spec.name)}
 
 
@@ -58,9 +60,14 @@ def finite(value: float) -> float | None:
     return value if value == value and abs(value) != float("inf") else None
 
 
-def _found(records: Records, name: str) -> Record:
-    found = records.find([name]) if len(name) == 16 else {}
-    return found[name] if name in found else records.get(name)
+def run_named(records: Records, name: str) -> Record:
+    """The run of a name or of the beginning of one."""
+    if len(name) < WHOLE_NAME:
+        return records.get(name)
+    found = records.find([name])
+    if name not in found:
+        raise ExplorerError(f"no run of the store is named {name}; the list of runs has those that are", "missing")
+    return found[name]
 
 
 def _summary(records: Records, record: Record) -> dict[str, Any]:

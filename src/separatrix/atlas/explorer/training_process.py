@@ -32,12 +32,12 @@ class Telling:
             self.pipe.send((what, content))
 
     def started(self, group: "Group", step: int) -> None:
-        """See :class:`separatrix.training.driver.Observer`."""
+        """See :class:`separatrix.training.observers.Observer`."""
         del group
         self.send("started", {"step": step})
 
     def happened(self, group: "Group", event: "Event") -> None:
-        """See :class:`separatrix.training.driver.Observer`."""
+        """See :class:`separatrix.training.observers.Observer`."""
         from separatrix.training.events import Progress, Snapshot, Tick
 
         del group
@@ -54,7 +54,7 @@ class Telling:
                 )  # fmt: skip
 
     def said(self, message: str) -> None:
-        """See :class:`separatrix.training.driver.Observer`."""
+        """See :class:`separatrix.training.observers.Observer`."""
         self.send("said", {"message": message})
 
 

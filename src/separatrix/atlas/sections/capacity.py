@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.table import Table
 
-from separatrix.atlas.figure import PALETTE, draw
+from separatrix.atlas.figure import draw, look
 from separatrix.atlas.html import table as html_table
 from separatrix.atlas.origin import Origin
 from separatrix.atlas.section import Advance, Figure, Results, Section
@@ -56,8 +56,7 @@ class CapacitySection(Section):
             for number, kind in enumerate(kinds):
                 places = [place for place, row in enumerate(bounded) if _kind(row) == kind]
                 lengths = [bounded[place]["first_impossible"]["index-lookup"] for place in places]
-                colour, marker = PALETTE[number % len(PALETTE)], "os^Dv"[number // len(PALETTE) % 5]
-                axes.scatter(lengths, places, color=colour, marker=marker, label=kind)
+                axes.plot(lengths, places, **{**look(number), "linestyle": "none"}, label=kind)
             axes.set_yticks(range(len(bounded)), [row["model"] for row in bounded], fontsize=7)
             axes.set_xscale("log")
             axes.set_xlabel(f"first length N at which index lookup over {ALPHABET} symbols is impossible")

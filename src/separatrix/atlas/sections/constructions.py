@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.table import Table
 
-from separatrix.atlas.figure import PALETTE, draw
+from separatrix.atlas.figure import draw, plot_named
 from separatrix.atlas.html import table as html_table
 from separatrix.atlas.origin import Origin
 from separatrix.atlas.section import Advance, Figure, Results, Section
@@ -53,21 +53,19 @@ class ConstructionsSection(Section):
         """Certified width against N."""
 
         def paint(axes: Any) -> None:
-            for number, entry in enumerate(results["constructions"]):
-                points = [(row["length"], row["width"]) for row in entry["sizes"] if row["certified"]]
-                if points:
-                    style = ("-", "--", ":", "-.")[number // len(PALETTE) % 4]
-                    axes.plot(
-                        *zip(*points, strict=True), style, marker="osD^vPX*<>"[number % 10],
-                        markersize=3.5, label=entry["name"], color=PALETTE[number % len(PALETTE)],
-                    )  # fmt: skip
+            plot_named(
+                axes,
+                (
+                    (entry["name"], [(row["length"], row["width"]) for row in entry["sizes"] if row["certified"]])
+                    for entry in results["constructions"]
+                ),
+                fontsize=7.5,
+            )
             axes.set_xscale("log", base=2)
             axes.set_yscale("log", base=2)
             axes.set_xlabel("length N")
             axes.set_ylabel("certified width")
             axes.grid(alpha=0.3)
-            handles = axes.get_legend_handles_labels()
-            axes.figure.legend(*handles, loc="outside lower center", frameon=False, fontsize=7.5, ncols=4)
 
         caption = "Width of networks that are proved right on every input of length N."
         command = results["constructions"][0]["sizes"][-1]["command"]

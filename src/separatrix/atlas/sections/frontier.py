@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.table import Table
 
-from separatrix.atlas.figure import PALETTE, draw
+from separatrix.atlas.figure import draw, plot_named
 from separatrix.atlas.frontier import LARGEST, decided, narrowest
 from separatrix.atlas.html import table as html_table
 from separatrix.atlas.origin import Origin
@@ -58,19 +58,19 @@ class FrontierSection(RecordedSection):
         """Narrowest certified width against N."""
 
         def paint(axes: Any) -> None:
-            for place, row in enumerate(results["rows"]):
-                points = [(point["length"], point["width"]) for point in row["points"]]
-                if points:
-                    style = ("-", "--", ":")[place // len(PALETTE) % 3]
-                    axes.plot(*zip(*points, strict=True), style, marker="osD^vPX*<>"[place % 10], markersize=4,
-                              color=PALETTE[place % len(PALETTE)], label=row["construction"])  # fmt: skip
+            plot_named(
+                axes,
+                (
+                    (row["construction"], [(point["length"], point["width"]) for point in row["points"]])
+                    for row in results["rows"]
+                ),
+                fontsize=8,
+            )
             axes.set_xscale("log", base=2)
             axes.set_xlabel("length N")
             axes.set_ylabel("narrowest certified width")
             axes.set_ylim(bottom=0)
             axes.grid(alpha=0.3)
-            handles = axes.get_legend_handles_labels()
-            axes.figure.legend(*handles, loc="outside lower center", frameon=False, fontsize=8, ncols=3)
 
         caption = f"The narrowest networks certified for all inputs of length N, in fixed point with Kc = {EXPONENT}."
         return [draw("frontier-widths", caption, paint, 6.0, 4.2).with_origin(_decided_here(results))]

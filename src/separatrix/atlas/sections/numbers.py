@@ -20,8 +20,15 @@ from rich.table import Table
 
 from separatrix.arithmetic.codes import delsarte_width
 from separatrix.atlas.section import Advance, Results, Section
-from separatrix.atlas.separation import BOUNDED_BY, CONTAINS, INHERITED, SERVED_BY, SMALL, model_of
-from separatrix.atlas.separation_facts import GRAPH_TASKS, facts_about
+from separatrix.atlas.separation import (
+    BOUNDED_BY,
+    CONTAINS,
+    INHERITED,
+    SERVED_BY,
+    model_of_construction,
+    usable_length,
+)
+from separatrix.atlas.separation_facts import facts_about, takes
 from separatrix.communication.bounds import MODELS, Model, ProtocolBound, bounds_for
 from separatrix.constructions import Built, Construction, constructions
 from separatrix.constructions.pieces import addresses
@@ -60,7 +67,7 @@ class NumbersSection(Section):
 
     def collect(self, advance: Advance) -> Results:
         """Sizes of every construction, then of every cell."""
-        kinds: dict[str, Model | None] = {each.name: kind_of(each) for each in constructions().values()}
+        kinds: dict[str, Model | None] = {each.name: model_of_construction(each) for each in constructions().values()}
         sizes: dict[str, list[dict[str, Any]]] = {name: [] for name in constructions()}
         slow: set[str] = set()
         # All constructions at one length before the next, because many share their codes.
@@ -75,7 +82,7 @@ class NumbersSection(Section):
         }
         cells: dict[str, Any] = {}
         for task in tasks():
-            cells[task] = {model: _cell(task, model, kinds) for model in MODELS if takes(task, model)}
+            cells[task] = {model: _cell(task, model, kinds) for model in MODELS if takes(model, task)}
             advance(f"bounds of {task} for many N")
         return {
             "lengths": list(LENGTHS), "precisions": list(PRECISIONS),
@@ -85,16 +92,6 @@ class NumbersSection(Section):
     def table(self, results: Results) -> Table | None:
         """The separation table says it."""
         del results
-
-
-def takes(task: str, model: Model) -> bool:
-    """Whether a class of models reads a task's inputs."""
-    return model != "graph-transformer" or task in GRAPH_TASKS
-
-
-def kind_of(construction: Construction) -> Model | None:
-    """The class of models of a construction's networks."""
-    return model_of(construction.build(max(construction.minimum_length, SMALL)).network)
 
 
 def size_at(construction: Construction, length: int, slow: set[str]) -> dict[str, Any] | None:
@@ -193,16 +190,11 @@ def constructions_for(task: str, model: Model, kinds: dict[str, Model | None]) -
             yield {"name": construction.name, "because": "; ".join(reasons)}
 
 
-def usable(task: Task, length: int) -> int:
-    """The task's length nearest below one of the grid."""
-    return max(task.minimum_length, length - length % task.length_step)
-
-
 def _sizes(size: Callable[[Task, int], Any], task: Task) -> Iterator[dict[str, Any]]:
     for length in LENGTHS:
         if length > min(LONGEST_FACT, task.maximum_length):
             return
-        found = size(task, usable(task, length))
+        found = size(task, usable_length(task, length))
         yield {
             "length": length,
             "state_bits": found.state_bits,
@@ -218,7 +210,7 @@ def _bounds(task: str, model: Model) -> Iterator[dict[str, Any]]:
     for bound in bounds_for(name, model):
         if not isinstance(bound, ProtocolBound):
             continue
-        lengths = [usable(chosen, length) for length in LENGTHS]
+        lengths = [usable_length(chosen, length) for length in LENGTHS]
         yield {
             "name": bound.name,
             "claim": bound.claim,

@@ -11,9 +11,9 @@ from separatrix.atlas.origin import Origin
 from separatrix.atlas.own_function import certify_sparse_form
 from separatrix.atlas.own_function_figure import profile_figure
 from separatrix.atlas.section import Advance, Figure, Results, Section
-from separatrix.atlas.site.components import command_block, definitions, figure_slot, number, origin_line
+from separatrix.atlas.site.components import command_block, counted, definitions, figure_slot, number, origin_line
 from separatrix.communication.profile import Profile, ProfileOptions, as_record, load_function, parse_alphabet, profile
-from separatrix.communication.profile.growth import Fit, Growth
+from separatrix.communication.profile.growth import Fit, Growth, law_in_words
 
 MODULE = "separatrix.communication.profile.examples"
 SAMPLES: dict[str, tuple[str, str, int]] = {
@@ -66,7 +66,7 @@ class ProfilesSection(Section):
 
     def figures(self, results: Results) -> list[Figure]:
         """Residual classes and growth of each."""
-        return [profile_figure(_drawable(row)) for row in results["rows"]]
+        return [profile_figure(drawable(row)) for row in results["rows"]]
 
     def body(self, results: Results) -> str:
         """How to profile a function of one's own, then the samples with their figures."""
@@ -89,8 +89,8 @@ class ProfilesSection(Section):
             bits = "" if row["one_layer"] is None else str(row["one_layer"]["communication_bits"])
             growth = row["growth"]
             shown.add_row(
-                row["title"], str(row["length"]), str(row["minimum_state_bits"]), bits, growth["state_bits"]["law"],
-                growth["communication_bits"]["law"],
+                row["title"], str(row["length"]), str(row["minimum_state_bits"]), bits,
+                law_in_words(growth["state_bits"]["law"]), law_in_words(growth["communication_bits"]["law"]),
             )  # fmt: skip
         return shown
 
@@ -101,7 +101,7 @@ def _profiled(name: str) -> Profile:
     return profile(name, function, length, parse_alphabet(alphabet), ProfileOptions(seed=SEED))
 
 
-def _drawable(row: Results) -> Profile:
+def drawable(row: Results) -> Profile:
     """What the figure of a profile asks for, from the profile's record."""
 
     def grown(record: Results) -> Growth:
@@ -117,21 +117,27 @@ def _drawable(row: Results) -> Profile:
     return cast("Profile", shown)
 
 
+def _grows(growth: Results) -> str:
+    """The law that fits the lengths that were run, and another that fits nearly as well."""
+    if growth["formula"] is None:
+        return "how it grows cannot be told from these lengths"
+    near = "" if growth["nearly_as_good"] is None else f"; {growth['nearly_as_good']} fits nearly as well"
+    return f"grows: {law_in_words(growth['law'])}, about {growth['formula']}{near}"
+
+
 def _article(row: Results) -> str:
     """One sample: what it needs, what was found, its figure."""
-    growth = row["growth"]
-    law, talk = growth["state_bits"], growth["communication_bits"]
+    state, talk = row["growth"]["state_bits"], row["growth"]["communication_bits"]
     automaton = row["automaton"]["all_lengths"]
     facts = {
         "inputs": f"all {row['inputs']} over {row['alphabet']['symbols']}",
         "any recurrent model": (
-            f"at least {number(row['minimum_state_bits'])} bits of state at N = {row['length']}; grows: {law['law']}"
-            + (f", about {law['formula']}" if law["formula"] else "")
+            f"at least {counted(row['minimum_state_bits'], 'bit')} of state at N = {row['length']}; {_grows(state)}"
         ),
         "one attention layer": ""
         if row["one_layer"] is None
-        else f"{row['one_layer']['communication_bits']} bits of communication by {row['one_layer']['partition']}; "
-        f"grows: {talk['law']}" + (f", about {talk['formula']}" if talk["formula"] else ""),
+        else f"{counted(row['one_layer']['communication_bits'], 'bit')} of communication by "
+        f"{row['one_layer']['partition']}; {_grows(talk)}",
         "smallest automaton": ""
         if automaton is None
         else f"{number(automaton['states'])} states: {automaton['meaning']}",

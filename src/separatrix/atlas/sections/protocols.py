@@ -11,10 +11,18 @@ from separatrix.atlas.figure import PALETTE, draw
 from separatrix.atlas.origin import Origin
 from separatrix.atlas.section import Advance, Figure, Results, Section
 from separatrix.communication.partition import odd_even, parse_partition
-from separatrix.communication.protocols import ALICE, BOB, compare, reading_of, run_one_layer, run_recurrent
+from separatrix.communication.protocols import (
+    ALICE,
+    BOB,
+    compare,
+    one_layer_directly,
+    recurrent_directly,
+    run_one_layer,
+    run_recurrent,
+)
 from separatrix.constructions import Built, Construction, constructions
 from separatrix.errors import SeparatrixError
-from separatrix.networks import Network, RecurrentNetwork, evaluate
+from separatrix.networks import Network, RecurrentNetwork
 from separatrix.networks.exact import Integers
 from separatrix.tasks import draws_from
 from separatrix.tasks.arrays import to_numpy
@@ -92,7 +100,6 @@ def _recurrent(built: Built, row: Integers) -> dict[str, Any]:
     assert isinstance(built.network, RecurrentNetwork)
     split = parse_partition("halves", built.network.positions)
     run = run_recurrent(built.network, row, built.arithmetic, split)
-    direct = evaluate(built.network, row[None], built.arithmetic)
     assert run.answers is not None
     return {
         "theorem": "BHBK24 Theorem 2",
@@ -103,7 +110,7 @@ def _recurrent(built: Built, row: Integers) -> dict[str, Any]:
             "holds": run.transcript.total_bits <= run.formula_bits,
         },
         "answer": _written(built, run.answers[-1]),
-        "equal": run.raw.tolist() == direct.raw[0, -len(run.raw) :].tolist(),
+        "equal": recurrent_directly(run, built.network, row, built.arithmetic).equal,
     }  # fmt: skip
 
 
@@ -117,8 +124,6 @@ def _one_layer(built: Built, row: Integers) -> dict[str, Any]:
     run = run_one_layer(network, row, built.arithmetic, split, version=VERSION, position=position)
     plan, total = run.plan, run.transcript.total_bits
     sizes = compare(plan, total)
-    place = plan.position if every else 0
-    direct = evaluate(network, row[None], reading_of(plan.arithmetic, plan.products))
     return {
         "theorem": "BHBK24 Theorem 4",
         "version": plan.version.name,
@@ -132,8 +137,7 @@ def _one_layer(built: Built, row: Integers) -> dict[str, Any]:
             "holds": sizes.holds(), "smallest_constant": sizes.smallest_constant(), "heads": sizes.heads,
         },
         "answer": _written(built, run.answer),
-        "equal": run.raw.tolist() == direct.raw[0, place].tolist()
-        and run.alice.answer.tolist() == run.bob.answer.tolist() == direct.answers[0, place].tolist(),
+        "equal": one_layer_directly(run, row).equal,
     }  # fmt: skip
 
 

@@ -15,7 +15,8 @@ from rich.table import Table
 from separatrix.atlas.origin import Origin
 from separatrix.atlas.recorded import opened_runs
 from separatrix.atlas.section import Advance, Figure, RecordedSection, Results, Sources
-from separatrix.atlas.site.training import curves_name, experiment_article
+from separatrix.atlas.site.components import missing
+from separatrix.atlas.site.training import curves_name, experiment_articles
 
 if TYPE_CHECKING:
     from separatrix.models.architecture import ModelSpec
@@ -64,8 +65,8 @@ class TrainingSection(RecordedSection):
             records = runs.all()
         advance(f"{len(records)} recorded runs")
         return {
-            "missing": None, "files": files, "runs": len(records), "rows": rows, "marks": marks(records),
-            "learned": learned(records, f"separatrix runs list{read}"),
+            "missing": None, "files": files, "runs": len(records), "rows": rows, "marks": marks(_built_in(records)),
+            "learned": learned(_built_in(records), f"separatrix runs list{read}"),
         }  # fmt: skip
 
     def figures(self, results: Results) -> list[Figure]:
@@ -87,10 +88,8 @@ class TrainingSection(RecordedSection):
     def body(self, results: Results) -> str:
         """One article for each experiment."""
         if results["missing"]:
-            return f'<p class="missing">{results["missing"]}</p>'
-        # What there is to see first.
-        rows = sorted(results["rows"], key=lambda row: (not row["recorded"], row["paper"] is None))
-        return "".join(experiment_article(row) for row in rows)
+            return missing(results["missing"])
+        return experiment_articles(results["rows"])
 
     def table(self, results: Results) -> Table | None:
         """How much is recorded of each experiment."""
@@ -104,6 +103,13 @@ class TrainingSection(RecordedSection):
         for row in results["rows"]:
             shown.add_row(row["figure"], row["source"], row["scale"], f"{row['recorded']} of {len(row['cells'])}")
         return shown
+
+
+def _built_in(records: "list[Record]") -> "list[Record]":
+    """Runs of this package's architectures: code that only a record names is not run, and has no page here."""
+    from separatrix.models.naming import code_named_in
+
+    return [record for record in records if not code_named_in(record.spec.architecture)]
 
 
 def _entry(experiment: "Experiment", runs: "RunSource", read: str) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def _state(row: Results, sections: Results) -> str:
         html_table(
             tuple(f"N = {number(each['length'])}" for each in attention),
             [tuple(number(each["bits"]) for each in attention)],
-            f"Bits that one attention layer of {escape(row['model'])} reads, m·H·(p + ⌈log₂ N⌉) (Theorem 4)",
+            f"Bits that one attention layer of {row['model']} reads, m·H·(p + ⌈log₂ N⌉) (Theorem 4)",
             numbers=tuple(range(len(attention))),
         )
         if attention

@@ -12,8 +12,12 @@ from separatrix.atlas.section import Figure, Results
 from separatrix.atlas.site.cells import THEOREM, TITLES, Grid
 
 COLOURS = dict(zip(TITLES, (PALETTE[1], PALETTE[0], PALETTE[2], PALETTE[4], PALETTE[3], PALETTE[5]), strict=True))
-STYLES = {"fnn": "-.", "graph-transformer": "-."}
-"""Lines of bounds that would otherwise differ by colour alone."""
+STYLES: dict[str, Any] = {
+    "transformer-1layer": (0, (9, 1, 2, 1)),
+    "fnn": "-.",
+    "graph-transformer": (0, (4, 1, 1, 1, 1, 1)),
+}
+"""Lines of bounds that would otherwise differ by colour alone; a bound on recurrent models is solid."""
 
 
 def width_figure(task: str, title: str, sections: Results, grid: Grid) -> Figure | None:
@@ -39,7 +43,7 @@ def width_figure(task: str, title: str, sections: Results, grid: Grid) -> Figure
         for model, bound in strongest:
             widths = bound["widths"][grid.precision]
             colour = COLOURS[model]
-            axes.plot(grid.lengths, widths, STYLES.get(model, "-"), color=colour, linewidth=1.8,
+            axes.plot(grid.lengths, widths, linestyle=STYLES.get(model, "-"), color=colour, linewidth=1.8,
                       label=f"{TITLES[model]}: at least, p = {precision}")  # fmt: skip
             axes.fill_between(grid.lengths, 0.5, widths, color=colour, alpha=0.10, linewidth=0)
             top = max(top, *widths)
@@ -59,9 +63,9 @@ def width_figure(task: str, title: str, sections: Results, grid: Grid) -> Figure
         handles, labels = axes.get_legend_handles_labels()
         if excluded:
             handles.append(Patch(color="#555555", alpha=0.25, linewidth=0))
-            labels.append(f"shaded: impossible for {excluded}")
-        axes.figure.legend(handles, labels, loc="outside lower center", frameon=False, fontsize=8,
-                           ncols=2)  # fmt: skip
+            labels.append("shaded: impossible for that class")
+        axes.figure.legend(handles, labels, loc="outside lower center", frameon=False, fontsize=8, ncols=2,
+                           handlelength=2.6, columnspacing=1.2)  # fmt: skip
 
     shade = f" Shaded is impossible for {excluded} at p = {precision}, and for no other class." if excluded else ""
     caption = f"{title}: marks are certified on all inputs, dashed is the theorem's size.{shade}"
@@ -80,10 +84,14 @@ def _paint_constructions(axes: Any, built: dict[str, Any], grid: Grid) -> float:
         own = [(length, size) for length, size, how in certified if how == THEOREM]
         narrow = [(length, size) for length, size, how in certified if how != THEOREM]
         if sizes:
-            axes.plot(*zip(*sizes, strict=True), "--", color=colour, linewidth=1.1, label=f"{name}: theorem's size")
+            axes.plot(*zip(*sizes, strict=True), "--", color=colour, linewidth=1.1)
         if own:
-            axes.plot(*zip(*own, strict=True), linestyle="none", marker=marker, markersize=5, color=colour,
-                      label=f"{name}: certified")  # fmt: skip
+            axes.plot(*zip(*own, strict=True), linestyle="none", marker=marker, markersize=5, color=colour)
+        # One entry for the line and its marks: without the marks two networks of one class would look the same.
+        told = ", ".join(["theorem"] * bool(sizes) + ["certified"] * bool(own))
+        if told:
+            axes.plot([], [], linestyle="--" if sizes else "none", marker=marker if own else "", markersize=5,
+                      color=colour, linewidth=1.1, label=f"{name}: {told}")  # fmt: skip
         if narrow:
             axes.plot(*zip(*narrow, strict=True), linestyle="none", marker=marker, markersize=5, markerfacecolor="none",
                       color=colour, label=f"{name}: narrowest certified")  # fmt: skip
@@ -92,7 +100,7 @@ def _paint_constructions(axes: Any, built: dict[str, Any], grid: Grid) -> float:
         ]
         if limits:
             axes.plot(*zip(*limits, strict=True), ":", color="#555555", linewidth=1.3,
-                      label=None if limited else "with the best possible sign code (Delsarte)")  # fmt: skip
+                      label=None if limited else "best possible sign code (Delsarte)")  # fmt: skip
             limited = True
         top = max([top, *(size for _, size in sizes), *(size for _, size, _ in certified)])
     return top

@@ -85,13 +85,23 @@ def origin_line(origin: Results) -> str:
     words = " · ".join([*(escape(each) for each in told if each), version])
     return (
         f'<p class="origin" data-origin="{origin["kind"]}">{badge(origin["kind"])} <span>{words}</span> '
-        f"<code>{escape(origin['command'])}</code></p>"
+        f"{code(origin['command'])}</p>"
     )
+
+
+def code(text: str) -> str:
+    """Text as code; words with hyphens, such as options, are kept whole, for a browser would break them there.
+
+    >>> code("certify --length 4")
+    '<code>certify <span>--length</span> 4</code>'
+    """
+    whole = re.sub(r"\S*-\S*", r"<span>\g<0></span>", escape(text))
+    return f"<code>{whole}</code>"
 
 
 def command_block(command: str) -> str:
     """A command to copy."""
-    return f'<pre class="command"><code>{escape(command)}</code></pre>'
+    return f'<pre class="command">{code(command)}</pre>'
 
 
 def with_code(text: str) -> str:
@@ -100,7 +110,8 @@ def with_code(text: str) -> str:
     >>> with_code("`a < b` runs it")
     '<code>a &lt; b</code> runs it'
     """
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+    pieces = re.split(r"`([^`]+)`", text)
+    return "".join(code(piece) if place % 2 else escape(piece) for place, piece in enumerate(pieces))
 
 
 def index_list(entries: Iterable[tuple[str, str, str]]) -> str:

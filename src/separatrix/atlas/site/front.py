@@ -12,7 +12,7 @@ from typing import Any
 
 from separatrix.atlas.section import Results
 from separatrix.atlas.sections.separation import LEGEND, SIGNS
-from separatrix.atlas.site.cells import ARGUMENT, BITS, CERTIFIED, FORMULA, TITLES, CellNumbers, Grid, Upper
+from separatrix.atlas.site.cells import ARGUMENT, BITS, CERTIFIED, FORMULA, NOTHING, TITLES, CellNumbers, Grid, Upper
 from separatrix.atlas.site.components import command_block, length_text, task_address
 from separatrix.atlas.site.shell import Page
 
@@ -51,13 +51,12 @@ QUESTIONS: tuple[tuple[str, str, str], ...] = (
         "separatrix train index-lookup 'TF-(1,64)' --length 50",
     ),
 )
-MARK_OF = {CERTIFIED: "✓", FORMULA: "ƒ", ARGUMENT: "∴", "nothing": ""}
-WORD_OF = {CERTIFIED: "certified", FORMULA: "formula", ARGUMENT: "by a simple argument", "nothing": ""}
+MARK_OF = {CERTIFIED: "✓", FORMULA: "ƒ", ARGUMENT: "∴", NOTHING: ""}
+WORD_OF = {CERTIFIED: "certified", FORMULA: "formula", ARGUMENT: "by a simple argument", NOTHING: ""}
 
 
-def front_page(sections: Results) -> Page:
+def front_page(sections: Results, grid: Grid) -> Page:
     """The page from the results of all sections."""
-    grid = Grid(sections)
     main = (
         f"{_stories(sections, grid)}<section aria-labelledby='table-heading'><h2 id='table-heading'>The table</h2>"
         f"{reading_line('#reading-heading')}{_controls(grid)}{_table(sections, grid)}</section>"
@@ -68,9 +67,8 @@ def front_page(sections: Results) -> Page:
 
 def verdict_chip(verdict: str) -> str:
     """A verdict: its sign and its word in its colour."""
-    sign = SIGNS[verdict][0]
     name = verdict.replace(" ", "-")
-    return f'<span class="verdict v-{name}"><span aria-hidden="true">{sign}</span> {escape(verdict)}</span>'
+    return f'<span class="verdict v-{name}"><span aria-hidden="true">{SIGNS[verdict]}</span> {escape(verdict)}</span>'
 
 
 def training_mark(mark: Results | None) -> str:
@@ -223,9 +221,7 @@ def reading_line(address: str) -> str:
 
 
 def _reading() -> str:
-    verdicts = "".join(
-        f"<dt>{verdict_chip(name)}</dt><dd>{escape(text)}</dd>" for name, text in LEGEND.items() if name in SIGNS
-    )
+    verdicts = "".join(f"<dt>{verdict_chip(name)}</dt><dd>{escape(text)}</dd>" for name, text in LEGEND.items())
     return (
         '<section class="reading" aria-labelledby="reading-heading"><h2 id="reading-heading">How to read it</h2>'
         f'<div class="columns"><dl class="legend" id="legend">{verdicts}</dl><dl class="legend">'

@@ -13,9 +13,9 @@ from separatrix.atlas.site.shell import Page
 
 def tasks_page(sections: Results) -> Page:
     """All tasks with their question and verdicts."""
-    titles = {task["name"]: task for task in sections["tasks"]["tasks"]}
-    cards = "".join(_task_card(titles[row["task"]], row) for row in sections["separation"]["rows"])
-    lead = f"{len(titles)} problems of the two papers: what each asks, and how hard it is for each class of models."
+    tasks = {task["name"]: task for task in sections["tasks"]["tasks"]}
+    cards = "".join(_task_card(tasks[row["task"]], row) for row in sections["separation"]["rows"])
+    lead = f"{len(tasks)} problems of the two papers: what each asks, and how hard it is for each class of models."
     return Page("tasks.html", "Tasks", lead, f'<ul class="cards">{cards}</ul>')
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from html import escape
 
 from separatrix.atlas.section import Figure, Results
-from separatrix.atlas.site.components import VERSION_SLOT, figure_html, figure_slot, files_html, files_slot
+from separatrix.atlas.site.components import VERSION_SLOT, code, figure_html, figure_slot, files_html, files_slot
 
 MARK = (
     '<svg class="mark" viewBox="0 0 32 32" aria-hidden="true" focusable="false"><rect width="32" height="32" rx="7"/>'
@@ -82,7 +82,7 @@ class Frame:
             '<footer class="bottom"><p>Every number on these pages was computed, read from a record, or read off a '
             f'paper, and says which. The same data for machines: <a href="{root}atlas.json">atlas.json</a>. How to '
             f'read the badges: <a href="{root}about.html">about this atlas</a>.</p>'
-            f"<p>Made by <code>{escape(str(record['command']))}</code> at {escape(str(record['made_at']))} in "
+            f"<p>Made by {code(str(record['command']))} at {escape(str(record['made_at']))} in "
             f"{record['seconds']:.0f} s with {versions}; seed {record['seed']}.</p></footer>"
         )
 

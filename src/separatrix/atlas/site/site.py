@@ -1,7 +1,6 @@
 """The whole site: every page from the results of the sections, every figure, and the files they share."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.resources import files
 
 from separatrix.atlas.section import Figure, Results, Section
 from separatrix.atlas.site.architecture_page import architecture_page
@@ -15,11 +14,6 @@ from separatrix.atlas.site.task_page import task_page
 from separatrix.errors import SeparatrixError
 
 ASSETS = ("site.css", "site.js", "mark.svg")
-
-
-def asset(name: str) -> str:
-    """The text of a file that all pages share."""
-    return files("separatrix.atlas.site").joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def composed_figures(sections: Results) -> list[Figure]:
@@ -44,7 +38,7 @@ def pages(results: Results, sections: Sequence[Section], figures: Mapping[str, S
         if section.page:
             yield section_page(section, found[section.name], figures.get(section.name, ()))
     yield about_page(found, results["provenance"])
-    yield front_page(found)
+    yield front_page(found, grid)
 
 
 def section_page(section: Section, results: Results, figures: Sequence[Figure]) -> Page:

@@ -30,9 +30,7 @@ from separatrix.atlas.site.components import (
 from separatrix.atlas.site.drawing import example_html
 from separatrix.atlas.site.front import cell_inside, reading_line, training_mark, verdict_chip
 from separatrix.atlas.site.shell import Page
-from separatrix.atlas.site.training import experiment_article
-
-KIND_OF = {"certified": "proved", "fact": "proved", "bound": "proved", "extension": "proved"}
+from separatrix.atlas.site.training import experiment_articles
 
 
 def task_page(task: str, sections: Results, grid: Grid) -> Page:
@@ -43,7 +41,7 @@ def task_page(task: str, sections: Results, grid: Grid) -> Page:
     main = (
         f"{_strip(row, grid)}{_about(entry)}{_chart(task, sections, grid)}{_evidence(row, sections, grid)}"
         f"{_networks(names, sections)}{_conversation(names, sections)}{_training(task, sections)}"
-        f"{_reproduce(entry, row, names, sections)}"
+        f"{_reproduce(entry, names, sections)}"
     )
     return Page(task_address(task), entry["title"], entry["question"], main, (("Tasks", "tasks.html"),))
 
@@ -129,9 +127,10 @@ def _class_evidence(task: str, model: str, title: str, cell: Results, sections: 
 
 
 def _side(mark: str, side: Results) -> str:
+    """A certificate, an argument or a bound: each of them is a proof."""
     return (
         f'<li><span class="side">{mark} {escape(side["growth"])}</span> {escape(side["text"])} '
-        f'<span class="quiet">{escape(side["source"])}</span> {badge(KIND_OF[side["kind"]])}</li>'
+        f'<span class="quiet">{escape(side["source"])}</span> {badge("proved")}</li>'
     )
 
 
@@ -213,12 +212,10 @@ def _run(name: str, run: Results) -> str:
 def _training(task: str, sections: Results) -> str:
     training = sections["training"]
     rows = [row for row in training["rows"] if row["task"] == task]
-    # What there is to see first.
-    rows.sort(key=lambda row: (not row["recorded"], row["paper"] is None))
     if training["missing"]:
         body = missing(training["missing"])
     elif rows:
-        body = "".join(experiment_article(row, "h3") for row in rows)
+        body = experiment_articles(rows, "h3")
     else:
         body = missing(
             "The papers have no experiment on this task. Train one:",
@@ -240,7 +237,7 @@ def _training(task: str, sections: Results) -> str:
     return part("training", "Does it learn it?", f"{body}{table}")
 
 
-def _reproduce(entry: Results, row: Results, names: list[str], sections: Results) -> str:
+def _reproduce(entry: Results, names: list[str], sections: Results) -> str:
     task = entry["name"]
     numbers = sections["numbers"]
     shown = numbers["shown"]

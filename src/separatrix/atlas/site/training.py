@@ -36,7 +36,13 @@ def curves_name(row: Results) -> str:
     return f"curves-{row['figure']}-{row['scale']}"
 
 
-def experiment_article(row: Results, heading: str = "h2") -> str:
+def experiment_articles(rows: Sequence[Results], heading: str = "h2") -> str:
+    """Experiments one after the other: those with something to see first."""
+    ordered = sorted(rows, key=lambda row: (not row["recorded"], row["paper"] is None))
+    return "".join(_article(row, heading) for row in ordered)
+
+
+def _article(row: Results, heading: str) -> str:
     """One experiment: our cells, the paper's, the difference, curves, and what must be said."""
     cells = {(cell["row"], cell["column"]): cell for cell in row["cells"]}
     tables: list[str] = []

@@ -78,7 +78,7 @@ def _symbols(cells: Cells, recall: Recall, head: Head) -> Matched:
     for ahead in (behind, labels_behind):
         if int(ahead.max()) > 0:
             a, b = (int(place) for place in numpy.unravel_index(int(ahead.argmax()), ahead.shape))
-            reason = f"the query for key {a} scores higher at {'key' if ahead is behind else 'label'} {b}"
+            reason = f"the query for token {a} scores higher at {'token' if ahead is behind else 'label'} {b}"
             raise SuspicionError(reason, query=last, symbols=(a, b) if ahead is behind else (a,))
     powers, labels = _powers(head, behind, arithmetic), _powers(head, labels_behind, arithmetic).max(axis=1)
     numpy.fill_diagonal(powers, -1)

@@ -38,7 +38,7 @@ class Enumeration(Method):
                 right = ((same if same.ndim == 2 else same.all(axis=2)) | ~asked).all(axis=1)
             wrong = numpy.nonzero(~right)[0]
             if len(wrong):
-                number = seen - len(examples) + int(wrong[0])
+                number = seen - len(examples) + int(wrong[0]) + 1
                 raise SuspicionError(f"input number {number} is wrong", examples.inputs[wrong])
         return str(seen)
 

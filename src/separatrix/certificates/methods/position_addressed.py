@@ -106,7 +106,7 @@ class _Examination:
         answers = decided(self.network, box, self.live, self.arithmetic)
         for wrong in numpy.nonzero(answers != held)[0].tolist():
             place, symbol = int(seen.focus[wrong]), int(held[wrong])
-            reason = f"the symbol {symbol} at position {place + 1} is not recovered on every input"
+            reason = f"token {symbol} at position {place + 1} is not recovered on every input"
             raise SuspicionError(reason, token=int(asked[every[wrong]]), place=place, symbol=symbol)
 
     def check_count(self, meaning: Count, second: int) -> None:

@@ -1,7 +1,5 @@
 """The catalog of bounds: every file of ``separatrix/communication/bounds/claims`` exports one ``BOUND``."""
 
-from functools import cache
-
 from separatrix.catalog import Catalog, discover
 from separatrix.communication.bounds import claims
 from separatrix.communication.bounds.bound import Bound, ProtocolBound
@@ -10,7 +8,6 @@ from separatrix.errors import UnknownNameError
 from separatrix.tasks import tasks
 
 
-@cache
 def bounds() -> Catalog[Bound]:
     """All bounds, barriers and conjectures by name.
 

@@ -1,7 +1,7 @@
 """The families of config files, one file each in ``families``, and the presets, one table each in ``presets``."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -13,6 +13,9 @@ from separatrix.communication.capacity import families as folder
 from separatrix.communication.capacity.family import Family
 from separatrix.communication.capacity.layers import ModelDescription
 from separatrix.errors import SeparatrixError, UnknownNameError
+
+LISTED = "separatrix capacity, with nothing after it, lists all"
+"""Where to see every name."""
 
 
 @cache
@@ -41,6 +44,17 @@ def model_types() -> Mapping[str, Family[Any]]:
     return MappingProxyType(found)
 
 
+def unknown(kind: str, given: str, known: Iterable[str]) -> str:
+    """That a name is not known, with the nearest few and how to see all: they are too many for a line.
+
+    >>> unknown("model_type", "mambo", model_types())
+    "unknown model_type 'mambo'; nearest: mamba, mamba2, jamba; separatrix capacity, with nothing after it, lists all"
+    """
+    nearest = UnknownNameError(kind, given, known).nearest
+    near = f"; nearest: {', '.join(nearest)}" if nearest else ""
+    return f"unknown {kind} {given!r}{near}; {LISTED}"
+
+
 def family_of(raw: Mapping[str, Any], where: str) -> Family[Any]:
     """The family of a config, by its ``model_type`` or, without one, by its fields; ``where`` names it in messages."""
     given = raw.get("model_type")
@@ -49,11 +63,9 @@ def family_of(raw: Mapping[str, Any], where: str) -> Family[Any]:
         for family in config_families().values():
             if family.recognises(raw):
                 return family
-        raise SeparatrixError(f"{where}: the field model_type is missing; known: {', '.join(model_types())}; {by_hand}")
+        raise SeparatrixError(f"{where}: the field model_type is missing; {LISTED}; {by_hand}")
     if not isinstance(given, str) or given not in model_types():
-        error = UnknownNameError("model_type", str(given)[:60], model_types())
-        known = "" if not error.nearest else f"; known: {', '.join(model_types())}"
-        raise SeparatrixError(f"{where}: {error}{known}; {by_hand}")
+        raise SeparatrixError(f"{where}: {unknown('model_type', str(given)[:60], model_types())}; {by_hand}")
     return model_types()[given]
 
 

@@ -6,6 +6,7 @@
 - One layer of attention and nothing else that mixes positions: Theorem 4's protocol applies, and with it Theorems 5
   and 12 and SHT23's bounds for one layer.
 - Nothing but graph self-attention: SHT23's bound for graph Transformers of any depth applies.
+- A module that does not say what it keeps: nothing is known.
 - Anything else (several layers of full attention; attention and recurrence mixed): no bound is known. BHBK24 Corollary
   13.1 shows that a protocol like Theorem 4's cannot exist for two layers.
 """
@@ -27,13 +28,21 @@ def which_bounds(model: ModelDescription) -> tuple[tuple[Model, ...], str]:
     single = depth == 1 and is_softmax(model.layers[0])
     if model.passes > 1:
         return (), f"No bound applies: the input is read {model.passes} times; Theorem 2's protocol needs one pass."
+    silent = [layer.name for layer in model.layers if layer.kind == "unstated"]
+    if silent:
+        return (), (
+            f"Nothing is known about this model: {' and '.join(silent)} does not say what it carries from one position "
+            "to the next. Give the class a static method state_numbers(width, length) that returns how many numbers "
+            "that is; see docs/how-to/own-architecture.md."
+        )
     if attending == 0:
         which = "its one layer keeps" if depth == 1 else f"all its {depth} layers keep"
-        windows = f" ({local} of them the last keys and values of an attention over a bounded window)" if local else ""
+        so = "so it is a recurrent model" if depth == 1 else "so together they are one recurrent model"
+        part = "" if depth == 1 else f"{local} of them "
+        windows = f" ({part}the last keys and values of an attention over a bounded window)" if local else ""
         more = " A single attention layer, it also gives the protocol of Theorem 4." if single else ""
         return ("rnn", "transformer-1layer") if single else ("rnn",), (
-            f"The bounds for recurrent models apply: {which} a state of fixed size{windows}, so together they are one "
-            f"recurrent model (Theorem 2).{more}"
+            f"The bounds for recurrent models apply: {which} a state of fixed size{windows}, {so} (Theorem 2).{more}"
         )
     if single:
         return ("transformer-1layer",), (
@@ -44,7 +53,8 @@ def which_bounds(model: ModelDescription) -> tuple[tuple[Model, ...], str]:
         return ("graph-transformer",), f"The bounds for graph Transformers apply: {which} graph self-attention (SHT23)."
     if attending < depth:
         return (), (
-            f"No bound applies to the whole model: {attending} of {depth} layers attend over the whole input, so its "
+            f"No bound applies to the whole model: {attending} of {depth} layers "
+            f"{'attends' if attending == 1 else 'attend'} over the whole input, so its "
             "memory grows (no Theorem 2), and Theorem 4 covers one attention layer with nothing beside it."
         )
     if depth == 1:

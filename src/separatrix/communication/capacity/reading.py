@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from separatrix.communication.capacity.catalog import family_of, presets
+from separatrix.communication.capacity.catalog import family_of, presets, unknown
 from separatrix.communication.capacity.layers import ModelDescription
-from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.errors import SeparatrixError
 from separatrix.reading import parse_json, read_file
 
 LARGEST_FILE = 4 << 20
@@ -38,8 +38,8 @@ def describe(config: str | Path | Mapping[str, Any]) -> ModelDescription:
             return presets()[config].describe()
         if path.suffix != ".json" and not _exists(path):
             # The last part of a path or of a name such as state-spaces/mamba-130m is what a preset is named after.
-            error = UnknownNameError("preset", path.name[:80], presets())
-            raise SeparatrixError(f"{error}; or give the path of a config.json")
+            text = unknown("preset", path.name[:80], presets())
+            raise SeparatrixError(f"{text}; or give the path of a config.json")
     fields = read_config(path)
     return family_of(fields, str(path)).describe(fields, str(path), source=f"file {path}")
 

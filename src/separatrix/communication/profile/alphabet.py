@@ -5,6 +5,7 @@ whole numbers, a string where every symbol is one character, or a tuple of words
 whole numbers (int64) or of strings.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from separatrix.communication.problem import Integers
 from separatrix.errors import SeparatrixError
 
 LARGEST = 1 << 16
+OTHER_NUMBER = re.compile(r"[+-]\d+|[+-]?\d+(\.\d+|\.?\d*[eE][+-]?\d+)")
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,8 @@ def parse_alphabet(text: str) -> Alphabet:
             raise SeparatrixError(f"--alphabet {given[:20]} is out of range; choose 1 to {LARGEST} symbols")
         return Alphabet(size)
     words = tuple(word.strip() for word in given.split(",")) if "," in given and len(given) > 1 else tuple(given)
-    if not words or not all(words) or len(set(words)) != len(words):
+    # -3, 3.0 and 1e3 are meant as sizes, not as characters.
+    if OTHER_NUMBER.fullmatch(given) or not words or not all(words) or len(set(words)) != len(words):
         raise SeparatrixError(
             f"--alphabet {text[:40]!r} is not understood; write a size such as 4, N for as many symbols as positions, "
             "different characters such as ()[], or words such as push,pop"

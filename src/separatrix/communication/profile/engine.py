@@ -20,7 +20,7 @@ from separatrix.communication.profile.automaton import (
     smallest_automaton,
 )
 from separatrix.communication.profile.function import FunctionError, Mode, NotDeterministicError, UserFunction, probe
-from separatrix.communication.profile.growth import Growth, fit_growth
+from separatrix.communication.profile.growth import FEWEST, Growth, fit_growth
 from separatrix.communication.profile.guard import Allowance
 from separatrix.communication.profile.limits import Estimate, Limits, check_limits, seconds_for_one_input
 from separatrix.communication.profile.partitions import PartitionProfile, best_of, examine_all
@@ -47,7 +47,10 @@ class ProfileOptions:
 
 @dataclass(frozen=True)
 class LengthProfile:
-    """One length: the most residual classes over its cuts, and what its best partition needs (None: none applies)."""
+    """One length: the most residual classes over its cuts, what its best partition needs (None: none applies), values.
+
+    ``values``: how many there are; of a labelling, at the last position.
+    """
 
     length: int
     classes: int
@@ -55,6 +58,7 @@ class LengthProfile:
     rectangles: int | None
     communication_bits: int | None
     partition: str | None
+    values: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +92,11 @@ class Profile:
     def yes_no(self) -> bool:
         """Whether the function is a decision with values 0 and 1."""
         return self.table.kind == "decision" and self.table.classes == 2
+
+    @property
+    def settled(self) -> int | None:
+        """The number of values, where the last lengths that were run have the same."""
+        return _settled(self.lengths)
 
     @property
     def best(self) -> PartitionProfile | None:
@@ -129,7 +138,7 @@ def profile(
     residuals = residual_classes(table)
     report("examining partitions", 0, None)
     partitions = examine_all(table, wanted, options.seed)
-    lengths = [*shorter, _length_profile(length, residuals, partitions)]
+    lengths = [*shorter, _length_profile(length, residuals, partitions, table)]
     report("looking for the smallest automaton", 0, None)
     automaton = None
     if not alphabet.grows and table.causal:
@@ -142,7 +151,7 @@ def profile(
     most = automaton.states if automaton is not None and automaton.exact else None
     state_growth = fit_growth([each.length for each in lengths], [each.classes for each in lengths], most)
     talked = [each for each in lengths if each.rectangles is not None]
-    symbols, values = alphabet.at(length).size, len(numpy.unique(table.last))
+    symbols, values = alphabet.at(length).size, lengths[-1].values
     rows = None if automaton is None else commuting_transformations(automaton)
     # The columns at which one row has one value are a rectangle, so a matrix has at most rows times values of them.
     rectangles = None if rows is None else rows * values
@@ -168,7 +177,14 @@ def profile(
         communication_growth=communication_growth,
         sparse=sparse,
         extrapolations=extrapolate(
-            state_growth, communication_growth, options.precision, alphabet, values, sparse is not None
+            state_growth,
+            communication_growth,
+            options.precision,
+            alphabet,
+            values,
+            sparse is not None,
+            settled=_settled(lengths),
+            decision=table.kind == "decision",
         ),
         options=options,
     )
@@ -203,12 +219,14 @@ def _shorter_lengths(
         partitions = examine_all(table, _at_length(options.partitions, each), options.seed)
         if options.partitions and not _at_length(options.partitions, each):
             partitions = []
-        found.append(_length_profile(each, residual_classes(table), partitions))
+        found.append(_length_profile(each, residual_classes(table), partitions, table))
         kept.append(table.last if table.causal else None)
     return found, kept, skipped
 
 
-def _length_profile(length: int, residuals: Residuals, partitions: Sequence[PartitionProfile]) -> LengthProfile:
+def _length_profile(
+    length: int, residuals: Residuals, partitions: Sequence[PartitionProfile], table: Table
+) -> LengthProfile:
     best = best_of(partitions)
     return LengthProfile(
         length,
@@ -217,7 +235,13 @@ def _length_profile(length: int, residuals: Residuals, partitions: Sequence[Part
         None if best is None else max(1, best.bound.rectangles),
         None if best is None else best.bits,
         None if best is None else best.partition.name,
+        len(numpy.unique(table.last)),
     )
+
+
+def _settled(lengths: Sequence[LengthProfile]) -> int | None:
+    recent = {each.values for each in lengths[-FEWEST:]}
+    return recent.pop() if len(recent) == 1 else None
 
 
 def _at_length(texts: Sequence[str], length: int) -> list[Partition]:

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from separatrix.communication.problem import Integers
 from separatrix.communication.profile.alphabet import Alphabet
-from separatrix.communication.profile.guard import TimeUp, guarded, raised
+from separatrix.communication.profile.guard import TimeUp, guarded
 from separatrix.errors import SeparatrixError
+from separatrix.sources import raised
 
 Mode = Literal["arrays", "inputs", "rows"]
 """A batch (count, N) at once; one tuple or string at a time; one array (N,) at a time."""
@@ -33,6 +34,14 @@ RETURNS = "return True or False, a whole number, a string, or a list of these wi
 
 class FunctionError(SeparatrixError):
     """The user's function did something wrong on an input."""
+
+
+class WrongKindError(FunctionError):
+    """The user's function returned values of a wrong kind, as many as were asked for."""
+
+
+class MaskedError(ValueError):
+    """The user's function returned a masked array; numpy would take what is under the mask for answers."""
 
 
 class NotDeterministicError(FunctionError):
@@ -87,13 +96,20 @@ def probe(
     if isinstance(arrays, UserFunction) and isinstance(single, UserFunction):
         same = arrays.kind == single.kind and bool((arrays.values(inputs) == single.values(inputs)).all())
         return arrays if same else single
+    no_tuples = isinstance(single, FunctionError) and isinstance(single.__cause__, OF_THE_FORM)
+    if no_tuples and isinstance(arrays, WrongKindError):
+        # It is called as it wants to be; one array at a time could only be a misreading.
+        raise arrays
     found = (arrays, single, _attempt(name, function, mine, "rows", inputs))
     for each in found:
         if isinstance(each, UserFunction):
             return each
     # A division by zero in arrays says that those were the right form; else single calls say which input went wrong.
     errors = [each for each in found if isinstance(each, FunctionError)]
-    raise next((error for error in errors if isinstance(error.__cause__, FloatingPointError)), errors[1])
+    of_arrays = FloatingPointError | MaskedError
+    said = next((error for error in errors if isinstance(error.__cause__, of_arrays)), None)
+    returned = next((error for error in errors if no_tuples and error.__cause__ is None), None)
+    raise said or returned or errors[1]
 
 
 def check_deterministic(function: UserFunction, inputs: Integers, expected: NDArray[Any]) -> None:
@@ -155,12 +171,16 @@ def _batch(function: UserFunction, inputs: Integers) -> NDArray[Any]:
     try:
         with guarded():
             result: Any = function.function(function.alphabet.batch(inputs))
+        if numpy.ma.is_masked(result):
+            raise MaskedError("some answers are masked")
         raw: NDArray[Any] = numpy.asarray(result)
     except MemoryError:
         raise
     except TimeUp:
         raise _too_slow(function, f"an array of {len(inputs)} inputs of length {inputs.shape[1]}") from None
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         if len(inputs) > 1:
             # Halves are tried until one input is left, which the message can name.
             for half in (inputs[: len(inputs) // 2], inputs[len(inputs) // 2 :]):
@@ -207,7 +227,9 @@ def _call(function: UserFunction, numbers: list[int]) -> Any:
         raise
     except TimeUp:
         raise _too_slow(function, function.alphabet.written(numbers)) from None
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit and what asyncio cancels with among them
         raise FunctionError(
             f"{function.name} raised {raised(error)} on {function.alphabet.written(numbers)}"
         ) from error
@@ -251,8 +273,14 @@ def _checked(function: UserFunction, raw: NDArray[Any], given: str) -> NDArray[A
     if raw.dtype.kind in "iu":
         return raw.astype(numpy.int64)
     if raw.dtype.kind == "O":
-        for entry in raw.ravel().tolist():
+        plain = numpy.empty(raw.size, dtype=object)
+        for place, entry in enumerate(raw.ravel().tolist()):
             if not isinstance(entry, bool | int | str | numpy.integer | numpy.bool_):
-                raise FunctionError(f"{function.name} returned {type(entry).__name__} for {given}; {RETURNS}")
-        return raw
-    raise FunctionError(f"{function.name} returned {raw.dtype} values for {given}; {RETURNS}")
+                raise WrongKindError(f"{function.name} returned {type(entry).__name__} for {given}; {RETURNS}")
+            # What subclasses make of equality and hashes is not asked.
+            if isinstance(entry, str):
+                plain[place] = str.__str__(entry)
+            else:
+                plain[place] = (bool if isinstance(entry, bool | numpy.bool_) else int)(cast("int", entry))
+        return plain.reshape(raw.shape)
+    raise WrongKindError(f"{function.name} returned {raw.dtype} values for {given}; {RETURNS}")

@@ -10,6 +10,9 @@ a count such as (N + 3)/2 looks linear in its logarithm at small N. They go by l
 which a step begins, and through N itself where the last step is longer than those before; their error is that at every
 length from N/3 on that needs no less than a shorter one.
 
+Three points lie near many laws. So a growth other than a constant is named only where the quantity rises at four
+lengths or more, and where the best fit misses the lengths by less than a fifth of the rise it describes.
+
 This describes the lengths that were run; what it says about others is extrapolation.
 """
 
@@ -22,6 +25,8 @@ from typing import Literal, TypeAlias
 import numpy
 from numpy.typing import NDArray
 
+from separatrix.wording import counted
+
 Law: TypeAlias = Literal["constant", "logarithmic", "linear", "unknown"]
 Form: TypeAlias = Literal["a", "a + b·log2 N", "log2(a + b·N)", "a + b·N"]
 Numbers: TypeAlias = NDArray[numpy.float64]
@@ -32,7 +37,11 @@ LAW_OF: dict[Form, Law] = {
     "a + b·N": "linear",
 }
 FEWEST = 3
-"""Lengths below which no growth is named."""
+"""Lengths below which no constant is named."""
+FEWEST_RISES = 4
+"""Lengths with a new maximum above 0 bits below which no other growth is named."""
+WORST = 0.2
+"""A fit whose error is a larger share of the rise from N/3 on names no growth."""
 CLEARLY = 1.5
 """A law is clearly better when the error of every other law is larger by this factor."""
 
@@ -67,7 +76,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Growth:
-    """A series over lengths and its fits, best first; empty when there are too few lengths to name a growth."""
+    """A series over lengths and its fits, best first; empty when the lengths do not tell a growth."""
 
     lengths: tuple[int, ...]
     values: tuple[float, ...]
@@ -84,6 +93,26 @@ class Growth:
         return self.fits[0].law if self.fits else "unknown"
 
     @property
+    def rises(self) -> int:
+        """At how many lengths the series is above all shorter ones and above 0 bits."""
+        most = [0.0, *accumulate(self.values, max)]
+        return sum(value > before for value, before in zip(self.values, most, strict=False))
+
+    @property
+    def untold(self) -> str:
+        """Why no growth is named, in words; empty where one is.
+
+        >>> fit_growth([2, 3, 4, 5, 6], [1, 1, 7, 10, 12]).untold
+        'cannot be told: it rises at 3 lengths, and at least 4 are needed; run a larger N'
+        """
+        if self.fits:
+            return ""
+        if self.rises < FEWEST_RISES:
+            where = counted(self.rises, "length")
+            return f"cannot be told: it rises at {where}, and at least {FEWEST_RISES} are needed; run a larger N"
+        return "cannot be told: neither a constant nor a logarithm nor a line fits; run a larger N"
+
+    @property
     def rival(self) -> Fit | None:
         """A fit of another law that is nearly as good, if there is one."""
         if not self.fits or self.law == "constant":
@@ -91,6 +120,15 @@ class Growth:
         most = CLEARLY * self.fits[0].error_at_steps + 1e-9
         near = [fit for fit in self.fits if fit.law != self.law and fit.error_at_steps < most]
         return near[0] if near else None
+
+
+def law_in_words(law: Law) -> str:
+    """The law as it may be told: that a quantity stays what it is was only seen, at the lengths that were run.
+
+    >>> law_in_words("constant"), law_in_words("linear")
+    ('constant as far as seen', 'linear')
+    """
+    return "constant as far as seen" if law == "constant" else law
 
 
 def fit_growth(lengths: Sequence[int], counts: Sequence[int], most: int | None = None) -> Growth:
@@ -114,8 +152,9 @@ def fit_growth(lengths: Sequence[int], counts: Sequence[int], most: int | None =
     if most is not None and seen and len(lengths) >= FEWEST:
         return Growth(tuple(lengths), values, (_constant(math.log2(most), y),))
     begins = [place for place in seen if place == 0 or running[place] > running[place - 1]]
-    if len(begins) < FEWEST:
-        return Growth(tuple(lengths), values, ())
+    unknown = Growth(tuple(lengths), values, ())
+    if len(begins) < FEWEST or unknown.rises < FEWEST_RISES:
+        return unknown
     # Ties are the treads of a staircase and would bend the fit; a tread that is longer than the others is no such tie.
     if steps[-1] > max(steps[1:-1], default=1):
         begins.append(len(lengths) - 1)
@@ -128,7 +167,7 @@ def fit_growth(lengths: Sequence[int], counts: Sequence[int], most: int | None =
     ]
     ranked = sorted(fits, key=lambda fit: fit.error)
     whole = tuple(replace(fit, error=_error(fit, x, y), error_at_steps=fit.error) for fit in ranked)
-    return Growth(tuple(lengths), values, whole)
+    return unknown if whole[0].error > WORST * float(y.max() - y.min()) else replace(unknown, fits=whole)
 
 
 def _levelled(lengths: Sequence[int], steps: Sequence[int]) -> bool:

@@ -12,15 +12,17 @@ import signal
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Generator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 from types import FrameType
 
 import numpy
 
 from separatrix.errors import SeparatrixError
+from separatrix.sources import quiet
 
+LONGEST = 1e8
+"""Seconds that a timer can be set to everywhere: three years."""
 AGAIN = 0.5
 """Seconds until the timer rings again, for a function that swallows everything that is raised in it."""
 
@@ -29,27 +31,18 @@ class TimeUp(BaseException):
     """The function's time is over; not an Exception, so that ``except Exception`` in it does not hide this."""
 
 
-def raised(error: BaseException) -> str:
-    """What was raised, in one line."""
-    text = " ".join(str(error).split())
-    if isinstance(error, FloatingPointError):
-        text += " (numpy.errstate in the function allows it)"
-    return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__
-
-
-@contextmanager
-def quiet() -> Generator[None]:
-    """Send what is printed to standard error and drop warnings."""
-    with redirect_stdout(sys.stderr), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
 @contextmanager
 def guarded() -> Generator[None]:
-    """Quiet, and numpy's divisions by zero, invalid operations and overflows raise FloatingPointError."""
-    with quiet(), numpy.errstate(divide="raise", invalid="raise", over="raise", under="ignore"):
-        yield
+    """Quiet, and numpy's divisions by zero, invalid operations and overflows raise FloatingPointError.
+
+    How deep Python may call is the same afterwards, whatever the function has set.
+    """
+    depth = sys.getrecursionlimit()
+    try:
+        with quiet(), numpy.errstate(divide="raise", invalid="raise", over="raise", under="ignore"):
+            yield
+    finally:
+        sys.setrecursionlimit(depth)
 
 
 class Allowance:
@@ -66,7 +59,7 @@ class Allowance:
             return
         started = time.perf_counter()
         before = signal.signal(signal.SIGALRM, _ring)
-        signal.setitimer(signal.ITIMER_REAL, max(self.left, 1e-3), AGAIN)
+        signal.setitimer(signal.ITIMER_REAL, min(max(self.left, 1e-3), LONGEST), AGAIN)
         try:
             yield
         except TimeUp:

@@ -78,7 +78,8 @@ def check_limits(alphabet: Alphabet, length: int, limits: Limits, seconds_for_on
     size = alphabet.at(length).size
     if size == 1 and needed.fits(limits):
         raise SeparatrixError(f"--length {length} is out of range for one symbol; choose 1 to {LONGEST}")
-    remedy = f"--length {fitting} is the largest that fits" if fitting else "use a smaller alphabet"
+    smaller = "raise the limit or use a smaller alphabet" if size > 1 else "raise the limit"
+    remedy = f"--length {fitting} is the largest that fits" if fitting else smaller
     if length > LONGEST or needed.memory > limits.memory:
         raise SeparatrixError(
             f"{size}^{length} inputs would take about {_short(needed.memory / (1 << 30))} GiB or more, over the "

@@ -108,6 +108,7 @@ def _growth(growth: Growth, quantity: str) -> dict[str, Any]:
     return {
         "quantity": quantity,
         "law": growth.law,
+        "untold": growth.untold or None,
         "formula": None if growth.best is None else growth.best.formula(),
         "lengths": list(growth.lengths),
         "values": [round(value, 6) for value in growth.values],

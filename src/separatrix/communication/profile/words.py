@@ -6,7 +6,8 @@ repaired form (E13), whose bits are counted in ``bounds/simulations.py``, must r
 forces; in the paper's form m·H·(p + log N) ≥ bits / 3 (constant 6 for the protocol as written, 3 for the repaired one
 with m ≥ 4). Only deterministic models are bounded, and only one layer.
 
-Numbers at lengths that were not run are extrapolations of the best-fitting growth and are marked as such.
+Numbers at lengths that were not run are extrapolations of the best-fitting growth and are marked as such. A fit through
+short lengths can pass what is possible at long ones; there the most that is possible stands in its place.
 """
 
 import math
@@ -20,6 +21,9 @@ from separatrix.wording import counted
 
 EXTRAPOLATED = (1024, 8192, 131072)
 PROTOCOL_CONSTANT = 3
+UNTOLD = "cannot be told"
+WRITTEN_OUT = 1 << 14
+"""Powers up to this exponent are computed in full."""
 
 
 @dataclass(frozen=True)
@@ -53,49 +57,121 @@ def one_layer_need(length: int, bits: int, precision: int, symbols: int, values:
     return OneLayerNeed(length, precision, bits, -(-bits // PROTOCOL_CONSTANT), width)
 
 
+def most_state_bits(length: int, symbols: int, values: int | None) -> int:
+    """The bits that are enough at every cut for any function: tell the prefix, or its value for every suffix.
+
+    ``values``: how many values a decision has; None for a labelling, or where it is not known at this length.
+
+    >>> most_state_bits(8, 2, values=2), most_state_bits(8, 2, values=None)
+    (5, 8)
+    """
+    if values == 1:
+        return 0
+    most = 0
+    for after in range(length + 1):
+        suffixes, prefix_bits = symbols**after, _bits_of_power(symbols, length - after)
+        # Two values or more for so many suffixes are more functions than there are prefixes, here and before.
+        if values is None or suffixes >= prefix_bits:
+            return max(most, prefix_bits)
+        most = max(most, min(prefix_bits, _bits_of_power(values, suffixes)))
+    return most
+
+
+def most_communication_bits(length: int, symbols: int, values: int | None) -> int:
+    """The bits that are enough for any function and partition.
+
+    The party with fewer positions tells them and the other one the value, so that A^⌊N/2⌋ times the number of values
+    rectangles do; without a known number of values each input may need a rectangle of its own.
+
+    >>> most_communication_bits(131072, 2, values=2), most_communication_bits(8, 2, values=None)
+    (65537, 8)
+    """
+    whole = _bits_of_power(symbols, length)
+    return whole if values is None else min(whole, _bits_of_power(symbols, length // 2, values))
+
+
+def _bits_of_power(base: int, exponent: int, factor: int = 1) -> int:
+    """⌈log2 of factor · base^exponent⌉; where that number is too long to be written out, perhaps 1 more."""
+    if base & (base - 1) == 0:
+        return exponent * bits_for(base) + bits_for(factor)
+    if exponent <= WRITTEN_OUT:
+        return bits_for(factor * base**exponent)
+    return math.floor(exponent * math.log2(base) + math.log2(factor)) + 1
+
+
 @dataclass(frozen=True)
 class Extrapolation:
-    """What follows at a length that was not run, if the fitted growth continues."""
+    """What follows at a length that was not run, if the fitted growth continues.
+
+    ``state_at_most`` and ``communication_at_most`` are what no function can pass there; the bits are never more.
+    """
 
     length: int
     state_bits: int | None
     communication_bits: int | None
+    state_at_most: int
+    communication_at_most: int
     lstm: str
     ssm: str
     transformer: str
 
 
 def extrapolate(
-    state: Growth, communication: Growth, precision: int, alphabet: Alphabet, values: int, two_layers: bool
+    state: Growth,
+    communication: Growth,
+    precision: int,
+    alphabet: Alphabet,
+    values: int,
+    two_layers: bool,
+    settled: int | None = None,
+    decision: bool = True,
 ) -> tuple[Extrapolation, ...]:
-    """The three models at N = 1k, 8k and 128k; nothing is said about a growth that has no name."""
+    """The three models at N = 1k, 8k and 128k; nothing is said about a growth that has no name.
+
+    ``settled``: the number of values where it seems to be the same at every length. ``decision``: not a labelling.
+    """
     found: list[Extrapolation] = []
     for length in EXTRAPOLATED:
-        held = None if state.best is None else max(0, math.ceil(round(state.best.at(length), 6)))
-        talked = None if communication.best is None else max(0, math.ceil(round(communication.best.at(length), 6)))
+        symbols = alphabet.at(length).size
+        state_cap = most_state_bits(length, symbols, settled if decision else None)
+        talk_cap = most_communication_bits(length, symbols, settled)
+        held, talked = continued(state, length, state_cap), continued(communication, length, talk_cap)
         found.append(
             Extrapolation(
                 length,
                 held,
                 talked,
-                _recurrent(held, 2 * precision, "width"),
-                _recurrent(held, precision, "state size"),
-                _transformer(length, talked, precision, alphabet.at(length).size, values, two_layers),
+                state_cap,
+                talk_cap,
+                _recurrent(held, state_cap, 2 * precision, "width"),
+                _recurrent(held, state_cap, precision, "state size"),
+                _transformer(length, talked, talk_cap, precision, symbols, values, two_layers),
             )
         )
     return tuple(found)
 
 
-def _recurrent(bits: int | None, each: int, what: str) -> str:
+def continued(growth: Growth, length: int, most: int) -> int | None:
+    """The fit at a length, never below 0 and never above what is possible there."""
+    return None if growth.best is None else min(most, max(0, math.ceil(round(growth.best.at(length), 6))))
+
+
+def _about(bits: int, most: int, what: str) -> str:
+    return f"about {counted(bits, what)}{' (no function needs more)' if bits == most else ''}"
+
+
+def _recurrent(bits: int | None, most: int, each: int, what: str) -> str:
     if bits is None:
-        return "too few lengths to extrapolate"
-    return f"about {counted(bits, 'state bit')}, so {what} ≥ {max(1, -(-bits // each))}"
+        return UNTOLD
+    return f"{_about(bits, most, 'state bit')}, so {what} ≥ {max(1, -(-bits // each))}"
 
 
-def _transformer(length: int, bits: int | None, precision: int, symbols: int, values: int, two_layers: bool) -> str:
+def _transformer(
+    length: int, bits: int | None, most: int, precision: int, symbols: int, values: int, two_layers: bool
+) -> str:
     more = "; two layers of width O(log N) are enough (Theorem 13)" if two_layers else ""
     if bits is None:
-        return f"too few lengths to extrapolate{more}"
+        return f"{UNTOLD}{more}"
     need = one_layer_need(length, bits, precision, symbols, values)
     limit = "no width is excluded" if need.width == 1 else f"one head needs width ≥ {need.width}"
-    return f"one layer: about {counted(bits, 'bit')}, {limit}{more}"
+    return f"one layer: {_about(bits, most, 'bit')}, {limit}{more}"

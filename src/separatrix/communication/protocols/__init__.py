@@ -9,6 +9,7 @@ from separatrix.communication.protocols.cost import (
     compare,
     condition,
 )
+from separatrix.communication.protocols.direct import Direct, one_layer_directly, recurrent_directly
 from separatrix.communication.protocols.exact_products import ExactProducts, reading_of
 from separatrix.communication.protocols.one_layer import Found, OneLayerParty, OneLayerRun, run_one_layer
 from separatrix.communication.protocols.plan import VERSIONS, Plan, Version, make_plan
@@ -34,6 +35,7 @@ __all__ = [
     "Code",
     "Comparison",
     "Condition",
+    "Direct",
     "ExactProducts",
     "Found",
     "Message",
@@ -54,7 +56,9 @@ __all__ = [
     "condition",
     "converse",
     "make_plan",
+    "one_layer_directly",
     "reading_of",
+    "recurrent_directly",
     "run_directly",
     "run_one_layer",
     "run_recurrent",

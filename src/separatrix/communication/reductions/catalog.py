@@ -1,14 +1,11 @@
 """The catalog of reductions: every file of ``separatrix/communication/reductions/encodings`` exports one
 ``REDUCTION``."""
 
-from functools import cache
-
 from separatrix.catalog import Catalog, discover
 from separatrix.communication.reductions import encodings
 from separatrix.communication.reductions.reduction import Reduction
 
 
-@cache
 def reductions() -> Catalog[Reduction]:
     """All reductions by name.
 

@@ -16,8 +16,12 @@ from torch.nn import functional
 
 from separatrix.errors import SeparatrixError
 from separatrix.models.architecture import Option, Options
+from separatrix.models.architectures._heads import check_divides
 from separatrix.models.ensemble import Affine, Constant, EnsembleLinear, Generators, Normal, absorbed, linear
-from separatrix.models.mixer import AttentionMixer, at_least_float32, with_positions
+from separatrix.models.mixer import AttentionMixer, with_positions
+from separatrix.models.scans.exact import at_least_float32
+from separatrix.models.scans.heads import by_heads, turn
+from separatrix.models.scans.once import differentiable_once
 
 Scoring: TypeAlias = Literal["softmax", "hard"]
 
@@ -159,14 +163,8 @@ class SelfAttention(AttentionMixer):
 
 def residual_projection(members: int, width: int, layers: int) -> EnsembleLinear:
     """GPT-2's last map of a residual branch, of which there are two in each layer."""
-    start = Normal(0.02 / math.sqrt(2 * layers))
+    start = Normal(0.02).for_residual(2 * layers)
     return EnsembleLinear(members, width, width, weight_start=start, bias_start=Constant(0.0))
-
-
-def by_heads(weight: Tensor, heads: int) -> Tensor:
-    """(members, width, heads·m) to (members·heads, width, m)."""
-    members, width, _ = weight.shape
-    return weight.view(members, width, heads, -1).transpose(1, 2).reshape(members * heads, width, -1)
 
 
 def visible(read: Tensor | None, lengths: Tensor | None, length: int) -> Tensor | None:
@@ -190,17 +188,13 @@ def rotate(x: Tensor, place: Tensor) -> Tensor:
     half = x.shape[-1] // 2
     frequency = 10000.0 ** (-torch.arange(half, device=x.device, dtype=torch.float32) / half)
     angle = place.unsqueeze(-1).to(torch.float32) * frequency
-    cosine, sine = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
-    first, second = x[..., :half], x[..., half:]
-    return torch.cat([first * cosine - second * sine, second * cosine + first * sine], dim=-1)
+    return turn(x, angle.cos().to(x.dtype), angle.sin().to(x.dtype))
 
 
 def check_heads(short: str, width: int, options: Options) -> None:
     """Raise a one-line error unless the heads divide the width and rotary positions have pairs to turn."""
     heads = options["heads"]
-    if width % heads:
-        fitting = [str(each) for each in range(1, min(width, 64) + 1) if width % each == 0]
-        raise SeparatrixError(f"heads={heads} does not divide width {width} of {short}; choose {', '.join(fitting)}")
+    check_divides(short, "width", width, heads)
     if options.get("positions") == "rotary" and (width // heads) % 2:
         raise SeparatrixError(
             f"positions=rotary turns pairs of numbers, but a head of {short} has {width // heads}; make that even"
@@ -237,6 +231,7 @@ class AttendToInputs(Function):
         return torch.bmm(weights, x)
 
     @staticmethod
+    @differentiable_once
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None]:
         """Gradients of asked and x."""
         (outer,) = gradients

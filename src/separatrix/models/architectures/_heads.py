@@ -9,7 +9,7 @@ from torch import Tensor
 
 from separatrix.errors import SeparatrixError
 from separatrix.models.architecture import Option
-from separatrix.models.scans.heads import join_heads, split_heads
+from separatrix.models.scans.heads import by_heads, join_heads, split_heads
 
 HEADS = Option("heads", 4, "heads; must divide the width", minimum=1)
 
@@ -38,7 +38,6 @@ def weighted_values(weights: Tensor, x: Tensor, to_value: Tensor) -> Tensor:
     flat = weights.reshape(members * batch, heads * reads, length)
     averaged = torch.bmm(flat, x.reshape(members * batch, length, width))
     averaged = averaged.view(members, batch, heads, reads, width).permute(0, 2, 1, 3, 4)
-    by_head = to_value.unflatten(-1, (heads, -1)).transpose(1, 2).reshape(members * heads, width, -1)
-    projected = torch.bmm(averaged.reshape(members * heads, batch * reads, width), by_head)
+    projected = torch.bmm(averaged.reshape(members * heads, batch * reads, width), by_heads(to_value, heads))
     projected = projected.view(members, heads, batch, reads, -1)
     return projected.permute(0, 2, 3, 1, 4).flatten(3)

@@ -1,4 +1,4 @@
-"""What Mamba, Mamba-2 and gated DeltaNet share: the short convolution, the start of time steps, the gated norm."""
+"""What state spaces and gated linear attention share: short convolution, start of time steps, gated norm."""
 
 import math
 
@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from separatrix.models.ensemble import EnsembleModule, Generators, fill_members, plus_minus, unset
+from separatrix.models.ensemble import Constant, EnsembleModule, Generators, fill_members, plus_minus, unset
 from separatrix.models.kernels.convolution import convolve_silu
 from separatrix.models.kernels.gated_norm import gated_group_norm
 from separatrix.models.scans.convolution import short_convolution_step
@@ -45,10 +45,6 @@ class ShortConvolution(EnsembleModule):
         output, window = short_convolution_step(x, window, self.weight, self.bias)
         return functional.silu(output), window
 
-    def state_numbers(self) -> int:
-        """(taps - 1)·channels."""
-        return (TAPS - 1) * self.channels
-
 
 def start_time_steps(bias: Tensor, generators: Generators) -> None:
     """Set a bias so that its softplus is log-uniform between the shortest and the longest step."""
@@ -73,9 +69,7 @@ class GatedNorm(EnsembleModule):
 
     def initialise(self, generators: Generators) -> None:
         """Gain 1."""
-        del generators
-        with torch.no_grad():
-            self.weight.fill_(1.0)
+        Constant(1.0).fill(self.weight, generators)
 
     def forward(self, x: Tensor, gate: Tensor) -> Tensor:
         """x, gate (members, …, width)."""

@@ -16,7 +16,7 @@ from torch.nn import functional
 from separatrix.errors import SeparatrixError
 from separatrix.models.architecture import Architecture, Option, Options, Place
 from separatrix.models.ensemble import EnsembleLinear, Generators, torch_default
-from separatrix.models.mixer import Mixer, RecurrentMixer, State
+from separatrix.models.mixer import Mixer, RecurrentMixer, State, at_positions
 
 LARGEST_MEMORY = 1 << 20
 """Positions that a layer may remember."""
@@ -49,11 +49,8 @@ class ConvolutionMixer(RecurrentMixer):
             windows = torch.cat([padded[:, :, start : start + length] for start in starts], dim=-1)
             return self.taps(windows)
         offsets = torch.arange(self.kernel, device=x.device) * self.spacing
-        members, batch, reads = read.shape
-        rows = (read.unsqueeze(-1) + offsets).flatten(2)
-        first = torch.arange(members * batch, device=x.device).view(members, batch, 1) * padded.shape[2]
-        windows = padded.flatten(0, 2).index_select(0, (rows + first).flatten())
-        return self.taps(windows.view(members, batch, reads, self.kernel * self.width))
+        windows = at_positions(padded, (read.unsqueeze(-1) + offsets).flatten(2))
+        return self.taps(windows.view(*read.shape, self.kernel * self.width))
 
     def initial_state(self, batch: int) -> State:
         """Zeros before the beginning."""
@@ -65,10 +62,6 @@ class ConvolutionMixer(RecurrentMixer):
         everything = torch.cat([past, x.unsqueeze(2)], dim=2)
         window = everything[:, :, :: self.spacing].flatten(2)
         return self.taps(window), (everything[:, :, 1:],)
-
-    def state_numbers(self) -> int:
-        """The remembered inputs."""
-        return self.memory * self.width
 
 
 @dataclass(frozen=True, kw_only=True)

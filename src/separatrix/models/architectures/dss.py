@@ -28,13 +28,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from separatrix.models.architecture import Architecture, Block, Option, Options, Place
+from separatrix.models.architecture import Architecture, BlockKind, Option, Options, Place
+from separatrix.models.architectures._state_space import LONGEST_STEP, SHORTEST_STEP
 from separatrix.models.ensemble import EnsembleLinear, Generators, Normal, fill_members, unset
 from separatrix.models.kernels.long_convolution import causal_convolution
 from separatrix.models.mixer import Mixer, RecurrentMixer, State, at_positions
-from separatrix.models.scans.exact import exactly, rounded
+from separatrix.models.scans.exact import at_least_float32, exactly, rounded
 
-SHORTEST_STEP, LONGEST_STEP = 1e-3, 1e-1
 EPSILON = 1e-7
 
 
@@ -95,7 +95,7 @@ class DiagonalStateSpace(RecurrentMixer):
 
     def _modes(self) -> tuple[Tensor, Tensor, Tensor]:
         """ΛΔ, the shift -ΛΔ(L - 1) where Re Λ > 0, and the weights w̃: complex (members, width, N)."""
-        exact = torch.promote_types(self.rate.dtype, torch.float32)
+        exact = at_least_float32(self.rate.dtype)
         rate, step, weight = self.rate.to(exact), self.log_step.to(exact).exp(), self.weight.to(exact)
         exponent = torch.view_as_complex(step.unsqueeze(2) * rate.unsqueeze(1))
         growing = (rate[..., 0] > 0).unsqueeze(1)
@@ -118,10 +118,6 @@ class DiagonalStateSpace(RecurrentMixer):
         memory = torch.exp(exponent) * before + torch.exp(shift) * x.unsqueeze(-1)
         mixed = (weight * memory).sum(-1).real.to(x.dtype) + self.skip[:, None] * x
         return self.output(functional.gelu(mixed)), (memory.real.to(x.dtype), memory.imag.to(x.dtype))
-
-    def state_numbers(self) -> int:
-        """2·N for each channel."""
-        return 2 * self.width * self.state_size
 
 
 @cache
@@ -151,7 +147,7 @@ class DSS(Architecture):
         "the derivative goes through the shift of modes with positive real part",
     )
     options: tuple[Option, ...] = (Option("state", 64, "complex numbers of state for each channel", minimum=1),)
-    block: Block = "pre-norm mixer only"
+    block: BlockKind = "pre-norm mixer only"
     recurrent: bool = True
     linear_time: bool = True
 

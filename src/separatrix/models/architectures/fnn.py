@@ -15,9 +15,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from separatrix.errors import SeparatrixError
-from separatrix.models.architecture import Architecture, Block, Option, Options, Place
+from separatrix.models.architecture import Architecture, BlockKind, Option, Options, Place
 from separatrix.models.ensemble import EnsembleLinear, Generators, Initialiser, Normal, torch_default, unset
-from separatrix.models.mixer import Mixer
+from separatrix.models.mixer import Mixer, at_positions
 
 
 class ConcatenatedFeedForward(Mixer):
@@ -55,10 +55,7 @@ class ConcatenatedFeedForward(Mixer):
         outer = self.outer[:, :length].reshape(members * length, self.units, width)
         spread = units.unsqueeze(1).expand(members, length, batch, self.units).reshape(-1, batch, self.units)
         everywhere = torch.bmm(spread, outer).view(members, length, batch, width).transpose(1, 2)
-        everywhere = everywhere + self.outer_bias[:, None, :length]
-        if read is None:
-            return everywhere
-        return everywhere.gather(2, read.unsqueeze(-1).expand(*read.shape, width))
+        return at_positions(everywhere + self.outer_bias[:, None, :length], read)
 
     def _few(self, units: Tensor, read: Tensor) -> Tensor:
         members, batch, reads = read.shape
@@ -82,7 +79,7 @@ class FNN(Architecture):
     options: tuple[Option, ...] = (
         Option("expansion", 1, "hidden units of a layer, as a multiple of the width", minimum=1, maximum=1024),
     )
-    block: Block = "bare"
+    block: BlockKind = "bare"
     linear_time: bool = True
     embedding_start: Initialiser = field(default_factory=lambda: Normal(1.0))
     readout_start: Initialiser | None = None

@@ -28,6 +28,7 @@ from separatrix.models.ensemble import EnsembleLinear, Generators, Normal, Unifo
 from separatrix.models.mixer import Mixer, RecurrentMixer, State, at_positions
 from separatrix.models.scans.attention import decayed_weights
 from separatrix.models.scans.delta import corrected_values, gated_delta_rule
+from separatrix.models.scans.exact import at_least_float32
 from separatrix.models.scans.heads import join_heads, split_heads
 
 
@@ -49,7 +50,7 @@ class GatedDeltaMixer(RecurrentMixer):
         self.step_bias = unset(members, heads)
         self.log_rate = unset(members, heads)
         self.norm = GatedNorm(members, self.values, group=self.value_size, norm_first=True, shared=True)
-        last = Normal(0.02 / math.sqrt(2 * layers))
+        last = start.for_residual(2 * layers)
         self.output = EnsembleLinear(members, self.values, width, bias=False, weight_start=last)
 
     def initialise(self, generators: Generators) -> None:
@@ -76,7 +77,7 @@ class GatedDeltaMixer(RecurrentMixer):
 
     def _rates(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """β and log α, (members, …, heads), in at least float32."""
-        exact = torch.promote_types(x.dtype, torch.float32)
+        exact = at_least_float32(x.dtype)
         step, beta = self.to_rates(x).to(exact).chunk(2, dim=-1)
         shape = (self.members, *[1] * (x.dim() - 2), self.heads)
         bias, log_rate = (each.to(exact).view(shape) for each in (self.step_bias, self.log_rate))
@@ -99,10 +100,6 @@ class GatedDeltaMixer(RecurrentMixer):
         memory = memory + key.unsqueeze(-1) * (beta.unsqueeze(-1) * (value - known)).unsqueeze(-2)
         attended = (query.unsqueeze(-1) * memory).sum(-2).flatten(2)
         return self.output(self.norm(attended, self.to_gate(x))), (window, memory)
-
-    def state_numbers(self) -> int:
-        """heads·m·2m and the convolutions' window."""
-        return self.keys * self.value_size + self.convolution.state_numbers()
 
 
 def unit(x: Tensor) -> Tensor:

@@ -20,11 +20,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from separatrix.models.architecture import Architecture, FeedForwardShape, Initialiser, Norm, Option, Options, Place
+from separatrix.models.architecture import Architecture, FeedForwardShape, Norm, Option, Options, Place
 from separatrix.models.architectures._heads import HEADS, check_divides, weighted_values
 from separatrix.models.architectures._state_space import GatedNorm
-from separatrix.models.ensemble import Constant, EnsembleLinear, Generators, xavier_uniform
+from separatrix.models.ensemble import Constant, EnsembleLinear, Generators, Initialiser, xavier_uniform
 from separatrix.models.mixer import Mixer, RecurrentMixer, State, at_positions
+from separatrix.models.scans.exact import at_least_float32
 from separatrix.models.scans.heads import join_heads, split_heads
 from separatrix.models.scans.keywise import keywise_attention, keywise_weights
 
@@ -72,7 +73,7 @@ class GatedLinearAttentionMixer(RecurrentMixer):
     def _log_decay(self, x: Tensor) -> Tensor:
         """log α, (members, …, keys), in at least float32."""
         logits = self.to_decay(self.to_rank(x))
-        return functional.logsigmoid(logits.to(torch.promote_types(x.dtype, torch.float32))) / TEMPERATURE
+        return functional.logsigmoid(logits.to(at_least_float32(x.dtype))) / TEMPERATURE
 
     def initial_state(self, batch: int) -> State:
         """The state S, 0."""
@@ -88,10 +89,6 @@ class GatedLinearAttentionMixer(RecurrentMixer):
         memory = decay.unsqueeze(-1) * state[0] + key.unsqueeze(-1) * value.unsqueeze(-2)
         attended = (query.unsqueeze(-1) * memory).sum(-2) * self.scale
         return self.output(self.norm(attended.flatten(2), self.to_gate(x))), (memory,)
-
-    def state_numbers(self) -> int:
-        """width²/(2·heads)."""
-        return self.keys * self.value_size
 
 
 @dataclass(frozen=True, kw_only=True)

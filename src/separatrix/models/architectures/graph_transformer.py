@@ -29,6 +29,7 @@ from separatrix.models.architectures._attention import (
 )
 from separatrix.models.ensemble import Constant, EnsembleLinear, Generators, Normal, linear, unset
 from separatrix.models.mixer import AttentionMixer, Mixer, at_positions
+from separatrix.models.scans.heads import join_heads, split_heads
 
 
 class GraphAttention(AttentionMixer):
@@ -58,8 +59,7 @@ class GraphAttention(AttentionMixer):
         assert self.project.bias is not None
         weights = self.weights(x, read=read, lengths=lengths, inputs=inputs)
         value = linear(x, self.project.weight[..., 2 * width :], self.project.bias[..., 2 * width :])
-        value = value.unflatten(-1, (self.heads, self.dimension)).transpose(2, 3)
-        return self.output((weights @ value).transpose(2, 3).flatten(3))
+        return self.output(join_heads(weights @ split_heads(value, self.heads)))
 
     def weights(
         self, x: Tensor, *, read: Tensor | None = None, lengths: Tensor | None = None, inputs: Tensor | None = None
@@ -76,7 +76,7 @@ class GraphAttention(AttentionMixer):
         weight, bias = self.project.weight, self.project.bias
         query = linear(at_positions(x, read), weight[..., :width], bias[..., :width])
         key = linear(x, weight[..., width : 2 * width], bias[..., width : 2 * width])
-        query, key = (each.unflatten(-1, (self.heads, self.dimension)).transpose(2, 3) for each in (query, key))
+        query, key = (split_heads(each, self.heads) for each in (query, key))
         scores = query @ key.transpose(-1, -2) / self.dimension**0.5
         edge = (at_positions(inputs, read) > 0).unsqueeze(2)
         gain, shift = self.gain[:, :, None, :, None, None], self.shift[:, :, None, :, None, None]

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from separatrix.models.architecture import Architecture, Initialiser, Option, Options, Place
+from separatrix.models.architecture import Architecture, Option, Options, Place
 from separatrix.models.architectures._heads import FEW_READS, HEADS, check_divides, weighted_values
-from separatrix.models.ensemble import EnsembleLinear, Generators, linear
+from separatrix.models.ensemble import EnsembleLinear, Generators, Initialiser, linear
 from separatrix.models.kernels.attention import EPSILON, feature_attention, feature_map
 from separatrix.models.mixer import Mixer, RecurrentMixer, State, at_positions
 from separatrix.models.scans.attention import decayed_weights
@@ -72,10 +72,6 @@ class LinearAttention(RecurrentMixer):
         norm = (query * total).sum(-1, keepdim=True) + EPSILON
         attended = (query.unsqueeze(-1) * memory).sum(-2) / norm
         return self.output(attended.flatten(2)), (memory, total)
-
-    def state_numbers(self) -> int:
-        """heads·(m² + m)."""
-        return self.width * (self.dimension + 1)
 
 
 @dataclass(frozen=True, kw_only=True)

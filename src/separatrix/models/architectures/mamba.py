@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from separatrix.models.architecture import Architecture, Block, Norm, Option, Options, Place
+from separatrix.models.architecture import Architecture, BlockKind, Norm, Option, Options, Place
 from separatrix.models.architectures._state_space import TAPS, ShortConvolution, start_time_steps
 from separatrix.models.ensemble import (
     Constant,
@@ -35,6 +35,7 @@ from separatrix.models.ensemble import (
 )
 from separatrix.models.kernels.selective import gated_selective_scan
 from separatrix.models.mixer import Mixer, RecurrentMixer, State, at_positions
+from separatrix.models.scans.exact import at_least_float32
 from separatrix.models.scans.selective import selective_scan_at
 
 
@@ -88,7 +89,7 @@ class MambaMixer(RecurrentMixer):
 
     def _rate(self) -> Tensor:
         """A (members, inner, state), in at least float32."""
-        return -torch.exp(self.log_rate.to(torch.promote_types(self.log_rate.dtype, torch.float32)))
+        return -torch.exp(self.log_rate.to(at_least_float32(self.log_rate.dtype)))
 
     def _selected(self, entered: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """u after the convolution, Δ before bias and softplus, B and C."""
@@ -118,10 +119,6 @@ class MambaMixer(RecurrentMixer):
         mixed = (memory * query.unsqueeze(2)).sum(-1) + self.skip[:, None] * used
         return self.project_out(mixed * functional.silu(gate)), (window, memory)
 
-    def state_numbers(self) -> int:
-        """inner·state and the convolution's window."""
-        return self.inner * self.state_size + self.convolution.state_numbers()
-
 
 @dataclass(frozen=True, kw_only=True)
 class Mamba(Architecture):
@@ -140,7 +137,7 @@ class Mamba(Architecture):
         Option("state", 16, "numbers of state for each channel", minimum=1, maximum=256),
         Option("expansion", 2, "channels for each number of the width", minimum=1, maximum=8),
     )
-    block: Block = "pre-norm mixer only"
+    block: BlockKind = "pre-norm mixer only"
     norm: Norm = "rms"
     recurrent: bool = True
     linear_time: bool = True

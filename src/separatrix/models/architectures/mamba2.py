@@ -22,7 +22,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from separatrix.errors import SeparatrixError
-from separatrix.models.architecture import Architecture, Block, Norm, Option, Options, Place
+from separatrix.models.architecture import Architecture, BlockKind, Norm, Option, Options, Place
 from separatrix.models.architectures._heads import FEW_READS
 from separatrix.models.architectures._state_space import TAPS, GatedNorm, ShortConvolution, start_time_steps
 from separatrix.models.ensemble import (
@@ -35,6 +35,7 @@ from separatrix.models.ensemble import (
 )
 from separatrix.models.mixer import Mixer, RecurrentMixer, State, at_positions
 from separatrix.models.scans.attention import decayed_attention, decayed_weights
+from separatrix.models.scans.exact import at_least_float32
 from separatrix.models.scans.heads import join_heads, split_heads
 
 
@@ -89,7 +90,7 @@ class Mamba2Mixer(RecurrentMixer):
 
     def _steps(self, step: Tensor, shape: tuple[int, ...]) -> tuple[Tensor, Tensor]:
         """Δ and Δ A, in at least float32; ``shape`` puts the heads where ``step`` (members, …) has them."""
-        exact = torch.promote_types(step.dtype, torch.float32)
+        exact = at_least_float32(step.dtype)
         bias, log_rate = (each.to(exact).view(self.members, *shape) for each in (self.step_bias, self.log_rate))
         delta = functional.softplus(step.to(exact) + bias)
         return delta, -delta * torch.exp(log_rate)
@@ -112,10 +113,6 @@ class Mamba2Mixer(RecurrentMixer):
         mixed = (memory * query[:, :, None, :, None]).sum(-2) + self.skip[:, None, :, None] * value
         return self.project_out(self.norm(mixed.flatten(2), gate)), (window, memory)
 
-    def state_numbers(self) -> int:
-        """inner·state and the convolution's window."""
-        return self.inner * self.state_size + self.convolution.state_numbers()
-
 
 @dataclass(frozen=True, kw_only=True)
 class Mamba2(Architecture):
@@ -136,7 +133,7 @@ class Mamba2(Architecture):
         Option("expansion", 2, "channels for each number of the width", minimum=1, maximum=8),
         Option("head", 64, "channels of a head", minimum=1),
     )
-    block: Block = "pre-norm mixer only"
+    block: BlockKind = "pre-norm mixer only"
     norm: Norm = "rms"
     recurrent: bool = True
     linear_time: bool = True

@@ -25,12 +25,22 @@ import torch
 from torch import Tensor
 
 from separatrix.errors import SeparatrixError
-from separatrix.models.architecture import Architecture, FeedForwardShape, Initialiser, Option, Options, Place
+from separatrix.models.architecture import Architecture, FeedForwardShape, Option, Options, Place
 from separatrix.models.architectures._heads import FEW_READS, HEADS, check_divides, weighted_values
-from separatrix.models.ensemble import Constant, EnsembleLinear, Generators, Normal, linear, unset, xavier_uniform
+from separatrix.models.ensemble import (
+    Constant,
+    EnsembleLinear,
+    Generators,
+    Initialiser,
+    Normal,
+    linear,
+    unset,
+    xavier_uniform,
+)
 from separatrix.models.kernels.attention import retention
 from separatrix.models.kernels.gated_norm import gated_group_norm
 from separatrix.models.mixer import Mixer, RecurrentMixer, State, at_positions
+from separatrix.models.scans.exact import at_least_float32
 from separatrix.models.scans.heads import split_heads, turn
 
 EPSILON = 1e-6
@@ -89,13 +99,13 @@ class Retention(RecurrentMixer):
 
     def _log_decay(self, like: Tensor) -> Tensor:
         """log γ of the heads, (heads,), in at least float32."""
-        exact = torch.promote_types(like.dtype, torch.float32)
+        exact = at_least_float32(like.dtype)
         number = torch.arange(self.heads, device=like.device, dtype=exact)
         return torch.log1p(-torch.exp2(-5.0 - number))
 
     def _angles(self, like: Tensor) -> Tensor:
         """θ of the pairs, (m/2,), in at least float32."""
-        exact = torch.promote_types(like.dtype, torch.float32)
+        exact = at_least_float32(like.dtype)
         return 10000.0 ** -torch.linspace(0, 1, self.key_size // 2, device=like.device, dtype=exact)
 
     def _turned(self, x: Tensor, place: Tensor) -> Tensor:
@@ -125,10 +135,6 @@ class Retention(RecurrentMixer):
         memory = memory * self._log_decay(x).exp().to(x.dtype)[:, None, None] + key.unsqueeze(-1) * value.unsqueeze(-2)
         retained = (query.unsqueeze(-1) * memory).sum(-2) * self.scale
         return self._finish(retained.flatten(2), projected[..., 4 * self.width :]), (memory,)
-
-    def state_numbers(self) -> int:
-        """2·width²/heads."""
-        return self.width * self.value_size
 
 
 @dataclass(frozen=True, kw_only=True)

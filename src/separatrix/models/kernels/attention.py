@@ -3,12 +3,12 @@
 ``projected`` (members, batch, length, …) holds the queries of all heads, then their keys, then their values.
 """
 
-import torch
 from torch import Tensor
 from torch.nn import functional
 
 from separatrix.models.kernels.available import kernel_takes
 from separatrix.models.scans.attention import decayed_attention
+from separatrix.models.scans.exact import at_least_float32
 from separatrix.models.scans.heads import join_heads, split_heads, turn
 
 EPSILON = 1e-6
@@ -39,7 +39,7 @@ def plain_feature_attention(projected: Tensor, heads: int) -> Tensor:
     """The same by the plain chunked form: the kernel's oracle."""
     query, key, value = (split_heads(each, heads) for each in projected.chunk(3, dim=-1))
     query, key = feature_map(query), feature_map(key)
-    exact = torch.promote_types(value.dtype, torch.float32)
+    exact = at_least_float32(value.dtype)
     norm = (query * key.cumsum(-2, dtype=exact)).sum(-1, keepdim=True) + EPSILON
     return join_heads(decayed_attention(query, key, value) / norm.to(value.dtype))
 

@@ -1,4 +1,4 @@
-"""Which kernels run: those of this package in Triton, those of mamba-ssm and causal-conv1d, or plain operations.
+"""Which kernels run: this package's in Triton, those of mamba-ssm and causal-conv1d, torch's layers, or none at all.
 
 The environment variable ``SEPARATRIX_KERNELS`` chooses for a whole process:
 
@@ -11,7 +11,9 @@ The environment variable ``SEPARATRIX_KERNELS`` chooses for a whole process:
   ``external``), Triton's for the rest. A package that is missing is an error.
 - ``plain``: no kernel at all, to hold one against the other.
 
-Nothing takes float64 but the plain operations. Off a GPU they are all there is, but for Triton's interpreter.
+All but ``plain`` leave few members of an LSTM, GRU or RNN to torch's own layers where those are the fastest (see
+``vendor``). Nothing takes float64 but the plain operations. Off a GPU they are all there is, but for torch's LSTM and
+for Triton's interpreter.
 """
 
 import os

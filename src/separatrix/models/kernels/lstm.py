@@ -1,13 +1,14 @@
-"""An LSTM over all positions: one Triton kernel each way on a GPU, the scan of ``recurrences`` elsewhere.
+"""An LSTM over all positions: one Triton kernel each way on a GPU, the scan of ``scans.gated`` elsewhere.
 
-Where the kernel does not fit and there are few members, torch's own layer (``vendor``) is asked before either.
+Where the kernel does not fit and there are few members, torch's own layer (``vendor``) runs instead of both.
 """
 
 import torch
 from torch import Tensor
 
 from separatrix.models.kernels.available import interpreted, kernel_takes
-from separatrix.models.recurrences import lstm_scan
+from separatrix.models.scans.exact import exactly
+from separatrix.models.scans.gated import lstm_scan
 
 # The derivative to the state of a block of sequences must fit into a program's registers.
 LARGEST = 256
@@ -25,7 +26,7 @@ def lstm_states(entering: Tensor, weight: Tensor) -> Tensor:
     from separatrix.models.kernels.gpu.launch import launched
     from separatrix.models.kernels.gpu.lstm_function import LSTMStates
 
-    with torch.autocast(entering.device.type, enabled=False):
+    with exactly(entering):
         return launched(LSTMStates, entering, weight.to(entering.dtype), None)
 
 

@@ -1,4 +1,5 @@
-"""Parallel scans and chunked linear attention in plain torch: every linear-time mixer stands on one of these.
+"""Scans over positions in plain torch: every linear-time mixer stands on one of these, and every kernel is held to one.
 
-No function loops over positions in Python; time and memory are linear in the length, as each module says.
+Time and memory are linear in the length, as each module says. Linear recurrences are parallel in time: none of these
+functions loops over positions in Python. A gated recurrence has to (``gated``).
 """

@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from separatrix.models.scans.recurrence import linear_recurrence
+from separatrix.models.scans.exact import at_least_float32
+from separatrix.models.scans.recurrence import linear_recurrence, suffix_sums
 
 CHUNK = 64
 # Up to here one chunk, that is the plain quadratic form, is faster than two.
@@ -75,7 +76,7 @@ def decayed_attention(
     query, key, value = (chunked(each, size, -2) for each in (query, key, value))
     if log_decay is None:
         states = torch.matmul(key.transpose(-1, -2), value)
-        before = before_chunks(states.to(torch.promote_types(states.dtype, torch.float32)).cumsum(-3))
+        before = before_chunks(states.to(at_least_float32(states.dtype)).cumsum(-3))
         within = torch.matmul(_scores(query, key, None), value)
         return whole(within + torch.matmul(query, before.to(value.dtype)), length)
     log_decay = chunked(log_decay, size, -1)
@@ -113,10 +114,3 @@ def decayed_weights(query: Tensor, key: Tensor, read: Tensor, log_decay: Tensor 
     if log_decay is None:
         return weights * past
     return weights * torch.where(past, torch.exp(suffix_sums(log_decay.unsqueeze(-2) * past, -1)), 0).to(weights.dtype)
-
-
-def suffix_sums(tensor: Tensor, dim: int) -> Tensor:
-    """Σ of all later entries, the own one left out, along an axis."""
-    later = tensor.flip(dim).cumsum(dim).flip(dim)
-    rest = later.narrow(dim, 1, later.shape[dim] - 1)
-    return torch.cat([rest, torch.zeros_like(later.narrow(dim, 0, 1))], dim=dim)

@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from separatrix.bit_counts import bits_for
+from separatrix.models.scans.exact import at_least_float32
 
 
 def short_convolution(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -17,6 +18,9 @@ def short_convolution(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
     x (members, batch, length, d), weight (members, d, taps), bias (members, d); the last tap is the present, as in
     ``torch.nn.Conv1d`` with padding on the left.
+
+    >>> short_convolution(torch.tensor([1.0, 0.0, 2.0]).view(1, 1, 3, 1), torch.tensor([[[0.5, 1.0]]]), None).flatten()
+    tensor([1.0000, 0.5000, 2.0000])
     """
     taps, length = weight.shape[-1], x.shape[2]
     padded = functional.pad(x, (0, 0, taps - 1, 0))
@@ -37,7 +41,7 @@ def short_convolution_step(x: Tensor, window: Tensor, weight: Tensor, bias: Tens
 
 
 def long_convolution(x: Tensor, kernel: Tensor) -> Tensor:
-    """y_t[d] = Σ_{s≤t} kernel[d, t-s] x_s[d]: x (members, batch, length, d), kernel (members, length, d).
+    """y_t[d] = Σ_{s≤t} kernel[t-s, d] x_s[d]: x (members, batch, length, d), kernel (members, length, d).
 
     Computed in at least float32; returned in the type of x.
 
@@ -46,7 +50,7 @@ def long_convolution(x: Tensor, kernel: Tensor) -> Tensor:
     tensor([1.0000, 0.5000, 2.2500])
     """
     length = x.shape[2]
-    exact = torch.promote_types(x.dtype, torch.float32)
+    exact = at_least_float32(x.dtype)
     size = fast_size(2 * length - 1)
     # The transform runs along the last axis, where the numbers of one channel must lie together.
     spectrum = torch.fft.rfft(x.to(exact).transpose(-1, -2), n=size)

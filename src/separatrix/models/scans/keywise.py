@@ -18,8 +18,8 @@ import torch
 from torch import Tensor
 
 from separatrix.bit_counts import bits_for
-from separatrix.models.scans.attention import before_chunks, chunked, suffix_sums, whole
-from separatrix.models.scans.recurrence import linear_recurrence
+from separatrix.models.scans.attention import before_chunks, chunked, whole
+from separatrix.models.scans.recurrence import linear_recurrence, suffix_sums
 
 CHUNK = 32
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
+
+from separatrix.models.scans.once import differentiable_once
 
 # Below this many positions plain steps cost less than another level of the scan.
 SHORT = 4
@@ -69,6 +70,17 @@ def scan_back(decay: Tensor, drive: Tensor) -> Tensor:
     return states
 
 
+def suffix_sums(tensor: Tensor, dim: int) -> Tensor:
+    """Σ of all later entries, the own one left out, along an axis.
+
+    >>> suffix_sums(torch.tensor([1.0, 2.0, 4.0]), dim=0)
+    tensor([6., 4., 0.])
+    """
+    later = tensor.flip(dim).cumsum(dim).flip(dim)
+    rest = later.narrow(dim, 1, later.shape[dim] - 1)
+    return torch.cat([rest, torch.zeros_like(later.narrow(dim, 0, 1))], dim=dim)
+
+
 class _LinearRecurrence(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, decay: Tensor, drive: Tensor, dim: int) -> Tensor:
@@ -78,8 +90,8 @@ class _LinearRecurrence(torch.autograd.Function):
         return states.movedim(0, dim)
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor, None]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    @differentiable_once
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor, None]:
         decay, states = ctx.saved_tensors
         dim = ctx.dim
         moved = decay.movedim(dim, 0)

@@ -16,9 +16,10 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
-from separatrix.models.scans.recurrence import scan, scan_back
+from separatrix.models.scans.exact import at_least_float32
+from separatrix.models.scans.once import differentiable_once
+from separatrix.models.scans.recurrence import scan, scan_back, suffix_sums
 
 CHUNK = 16
 # States computed at once; 2 MB in float32.
@@ -30,6 +31,10 @@ def selective_scan(x: Tensor, delta: Tensor, rate: Tensor, write: Tensor, query:
 
     x, delta (members, batch, length, d); rate A (members, d, n), negative; write B, query C (members, batch, length,
     n). Returns (members, batch, length, d).
+
+    >>> ones = torch.ones(1, 1, 3, 1)
+    >>> selective_scan(ones, ones, torch.full((1, 1, 1), 0.5).log(), ones, ones).flatten()
+    tensor([1.0000, 1.5000, 1.7500])
     """
     result = _SelectiveScan.apply(x, delta, rate, write, query)
     assert isinstance(result, Tensor)
@@ -44,9 +49,7 @@ def selective_scan_at(x: Tensor, delta: Tensor, rate: Tensor, write: Tensor, que
     """
     past = torch.arange(x.shape[2], device=x.device) <= position.unsqueeze(-1)
     delta = delta * past.unsqueeze(-1)
-    since = delta.flip(2).cumsum(2).flip(2)
-    since = torch.cat([since[:, :, 1:], torch.zeros_like(since[:, :, :1])], dim=2)
-    result = _DecayedSum.apply(since, delta * x, write * query.unsqueeze(2), rate)
+    result = _DecayedSum.apply(suffix_sums(delta, 2), delta * x, write * query.unsqueeze(2), rate)
     assert isinstance(result, Tensor)
     return result
 
@@ -63,7 +66,7 @@ def _tiles(x: Tensor, each: int) -> Iterator[tuple[int, slice]]:
 def _time_first(tensor: Tensor, member: int, rows: slice, positions: slice) -> Tensor:
     """(members, batch, length, k) to the tile (positions, rows, k), contiguous, in at least float32."""
     tile = tensor[member, rows, positions].transpose(0, 1)
-    return tile.to(torch.promote_types(tensor.dtype, torch.float32)).contiguous()
+    return tile.to(at_least_float32(tensor.dtype)).contiguous()
 
 
 def _states(x: Tensor, delta: Tensor, rate: Tensor, write: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
@@ -79,7 +82,7 @@ class _SelectiveScan(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, delta: Tensor, rate: Tensor, write: Tensor, query: Tensor) -> Tensor:
         members, batch, length, channels = x.shape
         state_size = rate.shape[-1]
-        rate = rate.to(torch.promote_types(rate.dtype, torch.float32))
+        rate = rate.to(at_least_float32(rate.dtype))
         starts = rate.new_empty(-(-length // CHUNK), members, batch, channels, state_size)
         output = torch.empty_like(x)
         for member, rows in _tiles(x, CHUNK * channels * state_size):
@@ -95,8 +98,8 @@ class _SelectiveScan(torch.autograd.Function):
         return output
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    @differentiable_once
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, ...]:
         x, delta, rate, write, query, starts = ctx.saved_tensors
         _, _, length, channels = x.shape
         to_x, to_delta, to_write, to_query = (torch.empty_like(each) for each in (x, delta, write, query))
@@ -146,8 +149,8 @@ class _DecayedSum(torch.autograd.Function):
         return output
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    @differentiable_once
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, ...]:
         since, drive, overlap, rate = ctx.saved_tensors
         to_since, to_drive, to_overlap = (torch.empty_like(each) for each in (since, drive, overlap))
         to_rate = torch.zeros_like(rate)

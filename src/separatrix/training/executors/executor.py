@@ -45,8 +45,6 @@ Jobs: TypeAlias = Callable[[], Job | None]
 class Executor(ABC):
     """Trains jobs one after another or several at once."""
 
-    name: str
-
     @abstractmethod
     def run(self, jobs: Jobs) -> Generator[tuple[Job, Outcome]]:
         """Take jobs until there is none and no worker is busy; yield what happens, in the order it happens.

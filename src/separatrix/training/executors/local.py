@@ -12,8 +12,6 @@ from separatrix.training.group import train
 class LocalExecutor(Executor):
     """One group at a time on one device."""
 
-    name = "local"
-
     def __init__(
         self,
         device: torch.device,

@@ -1,4 +1,4 @@
-"""From the words of a command line to an executor."""
+"""From a name and settings to an executor, for the command line, the explorer and Python."""
 
 from collections.abc import Callable
 from typing import Any

@@ -35,8 +35,6 @@ class _Worker:
 class ProcessExecutor(Executor):
     """Several groups at once, each in a process of its own with its share of the cores."""
 
-    name = "processes"
-
     def __init__(
         self,
         device: torch.device,

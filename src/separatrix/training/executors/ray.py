@@ -37,8 +37,6 @@ def _ray() -> Any:
 class RayExecutor(Executor):
     """Groups on the nodes of a cluster; ``address`` None starts one on this machine."""
 
-    name = "ray"
-
     def __init__(
         self,
         address: str | None = None,

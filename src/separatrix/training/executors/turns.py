@@ -80,8 +80,6 @@ class _Seat:
 class TurnsExecutor(Executor):
     """Several groups on one device, in one thread."""
 
-    name = "turns"
-
     def __init__(
         self,
         device: torch.device,

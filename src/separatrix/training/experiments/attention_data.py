@@ -17,10 +17,10 @@ from separatrix.models.attention_maps import attention_weights
 from separatrix.models.sequence_model import SequenceModel
 from separatrix.tasks.problems.sparse_averaging import SparseAveraging
 from separatrix.training.batches import derived_seed, draw
-from separatrix.training.checkpoints import weights_of
-from separatrix.training.export_records import RunSource, read_weights
+from separatrix.training.checkpoints import read_weights
+from separatrix.training.export_records import RunSource
 from separatrix.training.records import Record
-from separatrix.training.trained import fill, model_of
+from separatrix.training.trained import fill, untrained_model
 
 FIXED_INPUT = 0
 """The number of the fixed input; another one draws another X."""
@@ -63,11 +63,8 @@ def attention_maps(record: Record, source: RunSource) -> AttentionMaps:
     named = numpy.zeros((spec.length, spec.length), dtype=bool)
     sets = numpy.asarray(inputs[0, :, 1 : 1 + task.sparsity]) - 1
     numpy.put_along_axis(named, sets, True, axis=1)
-    model = model_of(spec)
-    maps = tuple(
-        _map(model, step, weights_of(read_weights(path), spec.name), inputs, named)
-        for step, path in sorted(kept.items())
-    )
+    model = untrained_model(spec)
+    maps = tuple(_map(model, step, read_weights(path, spec.name), inputs, named) for step, path in sorted(kept.items()))
     return AttentionMaps(spec.name, named, maps)
 
 

@@ -9,5 +9,9 @@ from separatrix.training.experiments.experiment import Experiment
 
 @cache
 def experiments() -> Catalog[Experiment]:
-    """All experiments by name."""
+    """All experiments by name.
+
+    >>> experiments()["figure3"].source
+    'BHBK24 Figure 3'
+    """
     return discover("experiment", papers, "EXPERIMENT", Experiment)

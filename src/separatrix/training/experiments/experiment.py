@@ -1,7 +1,7 @@
 """The papers' experiments by name: what to train at which scale, and which table of the paper it answers.
 
 ``quick`` takes minutes on two cores with smaller lengths and models, ``reduced`` an hour of one GPU, ``paper`` is the
-experiment of the paper. One file of this folder exports one ``EXPERIMENT``.
+experiment of the paper. Every file of ``papers`` exports one ``EXPERIMENT``.
 """
 
 from collections.abc import Mapping
@@ -40,6 +40,11 @@ class Experiment:
     curves_at: Mapping[str, int] = field(default_factory=dict)
     attention: bool = False
     note: str = ""
+
+    @property
+    def at(self) -> str:
+        """The words before the value of a column: ``at length 50``, ``on dyck``, ``at batch 8``."""
+        return "on" if self.columns == "task" else f"at {self.columns.replace('_', ' ')}"
 
     def sweep(self, scale: str) -> Sweep:
         """The sweep at a scale."""

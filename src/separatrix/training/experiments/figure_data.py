@@ -13,12 +13,13 @@ from importlib.resources import files
 from typing import Any
 
 from separatrix.errors import SeparatrixError
-from separatrix.models.naming import parse_spec
+from separatrix.models.naming import code_named_in, parse_spec
 from separatrix.training.events import Point
 from separatrix.training.experiments.experiment import SCALES, Experiment
 from separatrix.training.experiments.remarks import remarks
 from separatrix.training.export_records import RunSource
-from separatrix.training.records import Record
+from separatrix.training.heatmap import table_axes
+from separatrix.training.records import Record, best_of
 from separatrix.training.spec import RunSpec
 from separatrix.training.sweep import Cell, Sweep, value_text
 
@@ -39,7 +40,8 @@ class PaperTable:
 class FigureCell:
     """One cell: its best record, how many runs were compared, and the paper's accuracy in percent.
 
-    ``rising`` says that the best run still got better when its steps were used up.
+    ``rising`` says that the best run still got better when its steps were used up, ``longer`` that a run of more steps
+    ended no better than it.
     """
 
     row: str
@@ -50,6 +52,7 @@ class FigureCell:
     unfinished_step: int | None
     paper: float | None
     rising: bool = False
+    longer: bool = False
 
     @property
     def accuracy(self) -> float | None:
@@ -162,15 +165,11 @@ def best_scale(experiment: Experiment, source: RunSource) -> str:
 
 def experiment_of(sweep: Sweep, path: str) -> Experiment:
     """A sweep of one's own as a figure: a heat map and curves, without a paper beside it."""
-    axes = [name for name, _ in sweep.cells()[0].coordinates]
-    columns = (
-        "length" if "length" in axes else next((name for name in reversed(axes) if name != "architecture"), "length")
-    )
-    rows = next((name for name in ("architecture", *axes) if name in axes and name != columns), "architecture")
-    task = sweep.cells()[0].runs[0].task
+    first = sweep.cells()[0]
+    rows, columns = table_axes([name for name, _ in first.coordinates])
     return Experiment(
-        name=sweep.name, title=sweep.title, source=path, task=task, scales={}, common={}, rows=rows, columns=columns,
-        curves=True,
+        name=sweep.name, title=sweep.title, source=path, task=first.runs[0].task, scales={}, common={}, rows=rows,
+        columns=columns, curves=True,
     )  # fmt: skip
 
 
@@ -186,8 +185,8 @@ def gather(experiment: Experiment, scale: str | None, source: RunSource, sweep: 
     ]
     found: dict[tuple[str, str], FigureCell] = {}
     for cell in cells:
-        row = ", ".join(_place(cell, axis) for axis in (experiment.rows, *others))
-        made = _cell(cell, row, _place(cell, experiment.columns), everything, source, paper)
+        row = ", ".join(value_text(cell.at(axis)) for axis in (experiment.rows, *others))
+        made = _cell(cell, row, value_text(cell.at(experiment.columns)), everything, source, paper)
         found[made.row, made.column] = made
     rows, columns = (tuple(dict.fromkeys(key[side] for key in found)) for side in (0, 1))
     at = None
@@ -205,11 +204,6 @@ def gather(experiment: Experiment, scale: str | None, source: RunSource, sweep: 
     return FigureData(experiment, scale, rows, columns, found, paper, at, curves, said)
 
 
-def _place(cell: Cell, axis: str) -> str:
-    value = dict(cell.coordinates).get(axis, getattr(cell.runs[0], axis))
-    return value_text(value)
-
-
 def _cell(
     cell: Cell, row: str, column: str, everything: Sequence[Record], source: RunSource, paper: PaperTable | None
 ) -> FigureCell:
@@ -218,7 +212,7 @@ def _cell(
     matching = [record for record in everything if _same_cell(record.spec, first, axes)]
     if all(record.result.ending == "pruned" for record in matching):
         matching = []  # those for which they were given up are still in training: nothing can be said yet
-    best = min(matching, key=lambda each: (-each.result.accuracy, each.result.step, each.spec.name), default=None)
+    best = best_of(matching)
     unfinished = None
     if best is None:
         steps = [curve[-1].step for curve in (source.curve(run.name) for run in cell.runs) if curve]
@@ -226,7 +220,10 @@ def _cell(
     own = best is not None and best.spec.name in {run.name for run in cell.runs}
     printed = None if paper is None else paper.accuracy.get((plain_model(first.architecture), column))
     rising = best is not None and best.result.ending == "steps" and still_rising(source.curve(best.spec.name))
-    return FigureCell(row, column, best, own, len(matching), unfinished, printed, rising)
+    longer = best is not None and any(
+        each.spec.steps > best.spec.steps and each.result.ending != "pruned" for each in matching
+    )
+    return FigureCell(row, column, best, own, len(matching), unfinished, printed, rising, longer)
 
 
 def still_rising(curve: Sequence[Point]) -> bool:
@@ -248,5 +245,7 @@ def _same_cell(given: RunSpec, wanted: RunSpec, axes: Iterable[str]) -> bool:
     return (
         all(getattr(given, name) == getattr(wanted, name) for name in axes)
         and given.steps <= wanted.steps
+        # Code that only a record names is another model, and must not be imported to find that out.
+        and set(code_named_in(given.architecture)) <= set(code_named_in(wanted.architecture))
         and plain_model(given.architecture) == plain_model(wanted.architecture)
     )

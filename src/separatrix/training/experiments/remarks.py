@@ -3,11 +3,9 @@ learned nothing, the cost."""
 
 import math
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from separatrix.tasks.constant_answer import constant_answer_share
-from separatrix.tasks.task import Task
+from separatrix.tasks.constant_answer import constant_score
 from separatrix.training.experiments.experiment import Experiment
 from separatrix.training.records import Record
 
@@ -16,6 +14,8 @@ if TYPE_CHECKING:
 
 NOTABLE = 10.0
 """Cells that differ from the paper by more points than this are named one by one."""
+UNEQUAL = 2
+"""Models side by side whose steps differ by this factor are told of."""
 EXAMPLES, ERRORS = 4096, 3.0
 """A model has learned something if it beats a constant answer, measured on half of so many examples, by more than so
 many standard errors of the two."""
@@ -29,7 +29,7 @@ def remarks(
     yield f"{'' if scale is None else f'Scale {scale}: '}{len(recorded)} of {len(cells)} cells have a record."
     missing = [cell for cell in cells if cell.record is None]
     if missing:
-        yield f"No record: {_listed(missing, cells)}. Train with: {how_to_train(experiment, scale)}"
+        yield f"No record: {_listed(missing, cells, experiment)}. Train with: {how_to_train(experiment, scale)}"
     if beside_paper:
         shared = sum(cell.paper is not None for cell in cells)
         if shared < len(cells):
@@ -38,7 +38,8 @@ def remarks(
     if short and experiment.source.startswith("BHBK24"):
         budgets = sorted({cell.record.spec.steps for cell in short if cell.record})
         spans = f"{budgets[0]:,}" if len(budgets) == 1 else f"{budgets[0]:,} to {budgets[-1]:,}"
-        yield f"{len(short)} cells below the goal had at most {spans} steps; the paper allows {most:,}."
+        yield f"{len(short)} cells did not reach the goal and had {spans} steps; the paper allows {most:,}."
+    yield from _unequal(recorded)
     far = [cell for cell in recorded if cell.deviation is not None and abs(cell.deviation) > NOTABLE]
     if far:
         names = ", ".join(f"{cell.row} at {cell.column} ({cell.deviation:+.1f})" for cell in far)
@@ -48,7 +49,7 @@ def remarks(
         yield f"No cell differs from the paper by more than {NOTABLE:g} points."
     idle = [cell for cell in recorded if learned_nothing(cell)]
     if idle:
-        yield f"No better than always giving the commonest answer: {_listed(idle, cells)}."
+        yield f"No better than always giving the commonest answer: {_listed(idle, cells, experiment)}."
     if recorded:
         yield _cost([cell.record for cell in recorded if cell.record])
     if experiment.note:
@@ -58,10 +59,13 @@ def remarks(
 def _reasons(far: "Sequence[FigureCell]", most: int) -> Iterable[str]:
     """Why cells lie far from the paper's, as far as their runs tell."""
     short = [cell for cell in far if cell.record and cell.record.result.ending == "steps" and _steps(cell) < most]
-    rising = [cell for cell in short if cell.rising]
-    flat = [cell for cell in short if not cell.rising]
+    longer = [cell for cell in short if cell.longer]
+    rising = [cell for cell in short if cell.rising and not cell.longer]
+    flat = [cell for cell in short if not cell.rising and not cell.longer]
     if rising:
-        yield f"Of these, still rising when their steps were used up: {_named(rising)}. More steps bring them closer."
+        yield f"Of these, still rising when their steps were used up: {_named(rising)}. More steps may bring more."
+    if longer:
+        yield f"Of these, no better in a run of more steps: {_named(longer)}."
     if flat:
         yield (
             f"Of these, level when their steps were used up: {_named(flat)}. Runs that learn late look like this, and "
@@ -72,20 +76,32 @@ def _reasons(far: "Sequence[FigureCell]", most: int) -> Iterable[str]:
         yield f"Of these, not for want of steps: {_named(other)}."
 
 
+def _unequal(recorded: "Sequence[FigureCell]") -> Iterable[str]:
+    """Where models that stand side by side were not given the same: the column in which that is worst."""
+    columns: dict[str, list[FigureCell]] = {}
+    for cell in recorded:
+        columns.setdefault(cell.column, []).append(cell)
+    pairs = [(max(cells, key=_steps), min(cells, key=_steps)) for cells in columns.values()]
+    most, least = max(pairs, key=lambda pair: _steps(pair[0]) / _steps(pair[1]), default=(None, None))
+    if most is not None and least is not None and _steps(most) >= UNEQUAL * _steps(least):
+        yield (
+            f"Models were not given the same: at {most.column}, {most.row} had {_steps(most):,} steps "
+            f"and {_counted(most)}, {least.row} {_steps(least):,} and {_counted(least)}."
+        )
+
+
+def _counted(cell: "FigureCell") -> str:
+    return f"{cell.runs} {'run' if cell.runs == 1 else 'runs'}"
+
+
 def learned_nothing(cell: "FigureCell") -> bool:
     """Whether the best run of a cell scores what a constant answer does."""
     if cell.record is None:
         return False
     spec = cell.record.spec
-    score = _constant_score(spec.the_task(), spec.length)
+    score = constant_score(spec.the_task(), spec.length, EXAMPLES)
     error = math.sqrt(score * (1 - score) * (1 / spec.evaluation_examples + 2 / EXAMPLES))
     return cell.record.result.accuracy <= score + ERRORS * error
-
-
-@lru_cache(maxsize=256)
-def _constant_score(task: Task, length: int) -> float:
-    """What a constant answer scores; nothing where a whole string of different answers must be right."""
-    return 0.0 if task.scoring == "every position of a string" else constant_answer_share(task, length, EXAMPLES)
 
 
 def _steps(cell: "FigureCell") -> int:
@@ -109,15 +125,16 @@ def _perfect(cell: "FigureCell") -> bool:
     return cell.record is not None and cell.record.result.ending == "goal"
 
 
-def _listed(missing: "Sequence[FigureCell]", cells: "Sequence[FigureCell]") -> str:
-    """The missing cells row by row; whole rows in one word."""
+def _listed(missing: "Sequence[FigureCell]", cells: "Sequence[FigureCell]", experiment: Experiment) -> str:
+    """The missing cells row by row; whole rows in one word. Numbers that stand alone are lengths."""
+    at = "at" if experiment.columns == "length" else experiment.at
     parts: list[str] = []
     for row in dict.fromkeys(cell.row for cell in missing):
         mine = [cell for cell in missing if cell.row == row]
         whole = len(mine) == sum(cell.row == row for cell in cells) > 1
         begun = any(cell.unfinished_step is not None for cell in mine)
         columns = ", ".join(f"{cell.column}{_progress(cell)}" for cell in mine)
-        parts.append(f"{row} everywhere" if whole and not begun else f"{row} at {columns}")
+        parts.append(f"{row} everywhere" if whole and not begun else f"{row} {at} {columns}")
     return "; ".join(parts)
 
 

@@ -12,14 +12,10 @@ from typing import Any
 
 import torch
 
-from separatrix.models.naming import parse_spec
 from separatrix.models.state_precision import PrecisionReport, state_precision
-from separatrix.models.task_model import model_for_task
-from separatrix.training.checkpoints import weights_of
-from separatrix.training.export_records import read_weights
-from separatrix.training.records import Record, kept_file
+from separatrix.training.records import Record
 from separatrix.training.sweep import Cell
-from separatrix.training.trained import fill
+from separatrix.training.trained import trained_model
 
 LOSS = 0.01
 """Accuracy that may be lost by rounding."""
@@ -59,9 +55,7 @@ def state_bits(
         record = cell.best(found)
         if record is None or record.weights is None or not (files / record.weights).is_file():
             continue
-        spec, task = record.spec, record.spec.the_task()
-        model = model_for_task(parse_spec(spec.architecture), task, spec.length, [spec.seed], device=device)
-        fill(model, weights_of(read_weights(kept_file(files, record.weights)), spec.name))
-        report = state_precision(model, task, spec.length, examples=examples, seed=spec.seed)
+        spec, model = record.spec, trained_model(record, files).to(device)
+        report = state_precision(model, spec.the_task(), spec.length, examples=examples, seed=spec.seed)
         measured.append(StateBits(record, report))
     return measured

@@ -6,7 +6,7 @@ from separatrix.tasks import tasks
 
 
 def show() -> tuple[Finding, ...]:
-    """The constant Kc that the rounded coordinates ask for, at two margins."""
+    """The constant Kc that the rounded coordinates ask for, at two lengths."""
     construction, task = constructions()["nearest-neighbour"], tasks()["nearest-neighbour"]
     exponents = {length: construction.default_exponent(task, length) for length in (16, 256)}
     told = ", ".join(f"Kc = {exponent} at N = {length}" for length, exponent in exponents.items())

@@ -66,6 +66,7 @@ async function refresh() {
     found = reply;
     show();
   } catch (error) {
+    asked = "";
     found = null;
     get("compare-summary").textContent = error.message;
   }

@@ -1,6 +1,6 @@
 // The form on the left: what network, what input.
 
-import { debounced, fill, fraction, get, h, number } from "./dom.js";
+import { code, debounced, fill, fraction, get, h, number } from "./dom.js";
 import { change, onChange, parameters, state, withoutParameters } from "./state.js";
 
 const LADDER = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048, 4096, 8192, 16384, 65536];
@@ -17,10 +17,54 @@ function lengths() {
   return LADDER.filter((each) => each >= least && each <= most && each % step === 0);
 }
 
+/** The nearest length that is offered to a construction. */
 function fitting(length) {
   const { minimum_length: least, maximum_length: most, length_step: step } = chosen();
   const clamped = Math.min(Math.max(Math.round(length) || least, least), most);
   return Math.max(Math.ceil(least / step) * step, clamped - (clamped % step));
+}
+
+/** Why a length is not offered, as pieces of text. */
+function whyNot(text, used) {
+  const { name, task, minimum_length: least, maximum_length: most, length_step: step } = chosen();
+  const asked = Number(text);
+  const instead = `N = ${number(used)} is used instead.`;
+  if (text.trim() === "" || !Number.isInteger(asked)) return [`“${text}” is no length: ${instead}`];
+  if (asked < least) return [`N = ${number(asked)} is too short, the shortest is ${number(least)}: ${instead}`];
+  if (asked <= most) return [`N has to be a multiple of ${step}, which ${number(asked)} is not: ${instead}`];
+  const longest = catalog.tasks.find((each) => each.name === task).maximum_length;
+  if (asked > longest) return [`N = ${number(asked)} is too long, the task ends at ${number(longest)}${most < longest ? ` and this server at ${number(most)}` : ""}: ${instead}`];
+  return [
+    `N = ${number(asked)} is beyond this server’s limit of ${number(catalog.limits.max_length)}: ${instead} For more: `,
+    code(`separatrix certify ${name} --length ${asked}`), ", or start the server with ", code(`separatrix serve --max-length ${asked}`), ".",
+  ];
+}
+
+/** What was asked for and replaced, by the name of the field: {used, said}. */
+let replaced = {};
+
+/** Replace what a typed number, another construction or the address asks for and is not offered, and keep why. */
+function settle() {
+  const { construction, length } = state();
+  if (chosen() === undefined) {
+    const first = catalog.constructions[0].name;
+    replaced = { construction: { used: first, said: [`There is no construction “${construction}”: ${first} is shown instead.`] } };
+    choose(first);
+    return true;
+  }
+  const used = fitting(Number(length));
+  if (String(used) === length) return false;
+  // Another way to write the same number needs no words.
+  if (used !== Number(length)) replaced.length = { used: String(used), said: whyNot(length, used) };
+  change({ ...fresh, length: String(used) });
+  return true;
+}
+
+/** Say what was replaced, until something else is chosen. */
+function showReplaced(name) {
+  if (replaced[name]?.used !== state()[name]) delete replaced[name];
+  get(`${name}-note`).hidden = !(name in replaced);
+  get(`${name}-note`).replaceChildren(...(replaced[name]?.said ?? []));
 }
 
 /** Values that make sense only for one network are forgotten when it changes. */
@@ -28,15 +72,13 @@ const fresh = { text: "", position: "", layer: "0", head: "0", partition: "" };
 
 export function setUp(given) {
   catalog = given;
-  const named = catalog.constructions.some((each) => each.name === state().construction);
-  if (!named) change({ construction: catalog.constructions[0].name });
   fill(get("construction"), catalog.constructions.map((each) => [each.name, each.title]));
   fill(get("family"), [["", "narrowest"], ...catalog.codes.map((each) => [each, each])]);
   fill(get("attention"), [["", "its own"], ...catalog.attentions.map((each) => [each, each])]);
   get("controls").addEventListener("submit", (event) => event.preventDefault());
   get("construction").addEventListener("change", (event) => choose(event.target.value));
   get("length").addEventListener("input", (event) => change({ ...fresh, length: String(lengths()[event.target.value]) }));
-  get("length-number").addEventListener("change", (event) => change({ ...fresh, length: String(fitting(Number(event.target.value))) }));
+  get("length-number").addEventListener("change", (event) => change({ ...fresh, length: event.target.value }));
   get("gain").addEventListener("input", (event) => change({ gain: gainOf(Number(event.target.value)) }));
   get("gain-own").addEventListener("click", () => change({ gain: "" }));
   get("exponent").addEventListener("input", (event) => change({ exponent: event.target.value }));
@@ -51,14 +93,17 @@ export function setUp(given) {
     typing = true;
     typed();
   });
-  onChange(show);
-  show();
+  onChange(followed);
+  followed();
+}
+
+/** Bring the form in step with a state; one that has to be replaced comes here again, as its replacement. */
+function followed() {
+  if (!settle()) show();
 }
 
 function choose(name) {
   change({ construction: name, ...fresh, ...withoutParameters(), variant: "repaired", gain: "", exponent: "" });
-  const length = fitting(Number(state().length));
-  if (String(length) !== state().length) change({ length: String(length) });
 }
 
 /** The exact η at so many per cent of the theorem's own; nothing at 100. */
@@ -70,7 +115,6 @@ function gainOf(percent) {
   return `${(above * percent) / shared}/${(below * 100) / shared}`;
 }
 
-/** Bring the form in step with the state. */
 function show() {
   const s = state();
   const entry = chosen();
@@ -85,6 +129,8 @@ function show() {
   get("length-number").min = entry.minimum_length;
   get("length-number").max = entry.maximum_length;
   get("length-number").step = entry.length_step;
+  showReplaced("construction");
+  showReplaced("length");
   fill(get("variant"), entry.variants.map((each) => [each, each]), s.variant);
   get("variant").disabled = entry.variants.length < 2;
   for (const name of PLAIN) if (document.activeElement !== get(name)) get(name).value = s[name];
@@ -124,9 +170,9 @@ export function heard(look) {
   showOwn(look.size.precision_bits);
   if (!typing) get("text").value = look.input.text;
   get("layout").textContent = look.layout;
-  const chosen = Object.entries(look.chosen).map(([name, value]) => `${name} ${value}`).join(", ");
-  get("chosen").textContent = chosen && `Chosen here: ${chosen}. The task’s own N² takes numbers or tables so large that nothing is decided at this length; set it below.`;
-  get("chosen").hidden = chosen === "";
+  const smaller = Object.entries(look.chosen).map(([name, value]) => `${name} ${value}`).join(", ");
+  get("chosen").textContent = smaller && `Chosen here: ${smaller}. The task’s own N² takes numbers or tables so large that nothing is decided at this length; set it below.`;
+  get("chosen").hidden = smaller === "";
   get("typed").textContent = look.input.promised ? "" : "This input breaks the promise of the task: the claim says nothing about it.";
 }
 

@@ -15,7 +15,15 @@ export function h(name, attributes = {}, ...children) {
   return element;
 }
 
-/** The same for drawings. */
+/** Text as code whose words, such as options, break at no hyphen. */
+export const code = (text) => h("code", {}, ...words(text));
+
+/** The pieces of such a text. */
+export function words(text) {
+  return text.split(/(\S*-\S*)/).map((piece) => (piece.includes("-") ? h("span", {}, piece) : piece));
+}
+
+/** The same as h for drawings. */
 export function svg(name, attributes = {}, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);

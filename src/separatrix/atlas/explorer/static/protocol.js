@@ -5,7 +5,6 @@ import { bits, fill, get, h } from "./dom.js";
 import { change, input, onChange, setting, state } from "./state.js";
 
 const asker = new Asker("api/protocol");
-const RELEVANT = ["construction", "length", "variant", "family", "max_inner", "gain", "attention", "numbers", "exponent", "rounding", "text", "seed", "partition", "version", "products"];
 let run = null;
 let shown = 0;
 let asked = "";
@@ -33,16 +32,17 @@ export async function refresh() {
   get("products").value = s.products;
   if (document.activeElement !== get("partition")) get("partition").value = s.partition || (run?.partition.name ?? "");
   if (s.tab !== "protocol") return;
-  const question = JSON.stringify([...RELEVANT.map((key) => s[key]), setting().parameters]);
-  if (question === asked) return;
-  asked = question;
+  const question = { setting: setting(), input: input(), partition: s.partition || null, version: s.version, products: s.products };
+  if (JSON.stringify(question) === asked) return;
+  asked = JSON.stringify(question);
   try {
-    const found = await asker.ask({ setting: setting(), input: input(), partition: s.partition || null, version: s.version, products: s.products });
+    const found = await asker.ask(question);
     if (found === null) return;
     run = found;
     shown = Math.min(shown, run.messages.length);
     show();
   } catch (error) {
+    asked = "";
     run = null;
     shown = 0;
     get("protocol-summary").textContent = error.message;

@@ -21,19 +21,18 @@ function read() {
 export const state = () => current;
 
 /** Parameters of the task that differ from its own. */
-export function parameters() {
+export function parameters(s = current) {
   return Object.fromEntries(
-    Object.entries(current).filter(([key, value]) => key.startsWith("p.") && value !== "").map(([key, value]) => [key.slice(2), value]),
+    Object.entries(s).filter(([key, value]) => key.startsWith("p.") && value !== "").map(([key, value]) => [key.slice(2), value]),
   );
 }
 
-/** The part of the state that makes a network, as the server wants it. */
-export function setting() {
-  const s = current;
+/** The part of a state that makes a network, as the server wants it. */
+export function setting(s = current) {
   return {
     construction: s.construction, length: Number(s.length), variant: s.variant, family: s.family || null,
     max_inner: s.max_inner, gain: s.gain || null, attention: s.attention || null, numbers: s.numbers,
-    exponent: s.exponent === "" ? null : Number(s.exponent), rounding: s.rounding, parameters: parameters(),
+    exponent: s.exponent === "" ? null : Number(s.exponent), rounding: s.rounding, parameters: parameters(s),
   };
 }
 

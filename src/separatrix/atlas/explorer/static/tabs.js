@@ -17,9 +17,14 @@ export function setUp() {
     change({ tab: NAMES[next] });
     get(`tab-${NAMES[next]}`).focus();
   });
-  onChange(show);
-  if (!NAMES.includes(state().tab)) change({ tab: NAMES[0] });
-  show();
+  onChange(followed);
+  followed();
+}
+
+/** Show the chosen view; an address may name one that is not there. */
+function followed() {
+  if (NAMES.includes(state().tab)) show();
+  else change({ tab: NAMES[0] });
 }
 
 function show() {

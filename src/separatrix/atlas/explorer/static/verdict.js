@@ -1,8 +1,8 @@
 // The box on top: what is proved for every input.
 
 import { Asker } from "./api.js";
-import { fraction, get, h, number, power } from "./dom.js";
-import { change, setting, state } from "./state.js";
+import { fraction, get, h, number, power, words } from "./dom.js";
+import { change, setting } from "./state.js";
 
 const asker = new Asker("api/verdict");
 const seeker = new Asker("api/threshold");
@@ -60,7 +60,7 @@ function show(found) {
   get("verdict").dataset.seconds = found.seconds;
   get("covered").replaceChildren(...(found.state === "certified" ? power(found.inputs_covered) : ["–"]));
   get("method").textContent = `${found.method} · ${number(found.seconds)} s`;
-  get("command").textContent = found.command;
+  get("command").replaceChildren(...words(found.command));
   const box = get("counterexample");
   const broken = found.counterexample;
   box.hidden = broken === null;
@@ -104,11 +104,10 @@ async function seek() {
   }
 }
 
-/** A finding about another network is of no use any more. */
+/** A finding about another network is of no use any more; η is what was sought. */
 export function forget(before) {
-  const s = state();
-  const same = ["construction", "length", "variant", "family", "max_inner", "attention", "numbers", "exponent", "rounding"].every((key) => s[key] === before[key]);
-  if (!same) {
+  const [now, then] = [setting(), setting(before)].map((each) => JSON.stringify({ ...each, gain: null }));
+  if (now !== then) {
     seeker.cancel();
     get("threshold-result").textContent = "";
   }

@@ -10,6 +10,13 @@
     return made;
   };
 
+  // Words with hyphens, such as options, are kept whole.
+  const code = (text) => {
+    const made = element("code");
+    made.append(...text.split(/(\S*-\S*)/).map((piece) => (piece.includes("-") ? element("span", piece) : piece)));
+    return made;
+  };
+
   // -- commands ------------------------------------------------------------------------------------------------
   for (const block of document.querySelectorAll("pre.command")) {
     const button = element("button", "copy");
@@ -117,7 +124,7 @@
     if (command) {
       numbers.append(element("dt", "this network"));
       const shown = element("dd");
-      shown.append(element("code", command));
+      shown.append(code(command));
       numbers.append(shown);
     }
     const list = element("ul", undefined, "evidence");

@@ -13,9 +13,9 @@ from typing import Any
 import torch
 import triton
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from separatrix.models.kernels.gpu.attention_triton import forward_kernel, key_value_kernel, query_kernel
+from separatrix.models.scans.once import differentiable_once
 
 ROWS = 32
 LOG2E = 1.4426950408889634
@@ -65,8 +65,8 @@ class ChunkedAttention(torch.autograd.Function):
         return output
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    @differentiable_once
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         """Launch the two backward kernels."""
         projected, rate, cosine, sine, output, norm = ctx.saved_tensors
         members, batch = projected.shape[:2]

@@ -9,10 +9,10 @@ from typing import Any
 import torch
 import triton
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from separatrix.models.kernels.gpu.convolution_triton import backward_kernel, forward_kernel
 from separatrix.models.kernels.gpu.selective_function import in_rows
+from separatrix.models.scans.once import differentiable_once
 
 POSITIONS, BLOCK = 16, 64
 # With the three positions behind it a segment is 32 steps.
@@ -38,8 +38,8 @@ class ConvolveSilu(torch.autograd.Function):
         return output
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    @differentiable_once
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         """Launch the backward kernel and add up the sums of its tiles."""
         x, weight, bias = ctx.saved_tensors
         members, batch, length, channels = x.shape

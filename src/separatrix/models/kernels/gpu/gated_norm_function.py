@@ -9,9 +9,9 @@ from typing import Any
 import torch
 import triton
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from separatrix.models.kernels.gpu.gated_norm_triton import backward_kernel, forward_kernel
+from separatrix.models.scans.once import differentiable_once
 
 # Numbers of a tile, and programs that share the sums of one step.
 TILE, PROGRAMS = 2048, 2048
@@ -50,8 +50,8 @@ class GatedGroupNorm(torch.autograd.Function):
         return output
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    @differentiable_once
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         """Launch the backward kernel and add up the sums of its programs."""
         x, gate, gain, shift = ctx.saved_tensors
         members, width, group = x.shape[0], x.shape[-1], ctx.settings["SIZE"]

@@ -9,10 +9,10 @@ from typing import Any
 import torch
 import triton
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from separatrix.models.kernels.gpu.long_convolution_triton import convolution_kernel, kernel_gradient_kernel
 from separatrix.models.kernels.gpu.selective_function import in_rows
+from separatrix.models.scans.once import differentiable_once
 
 SPAN, ROWS, BLOCK = 8, 4, 32
 # More sequences in one part of the kernel's gradient make fewer parts to add up.
@@ -30,8 +30,8 @@ class LongConvolution(torch.autograd.Function):
         return convolved(x, kernel, reverse=False)
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    @differentiable_once
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor]:
         """The reversed convolution of the gradient, and sums over sequences for the kernel."""
         x, kernel = ctx.saved_tensors
         members, batch, length, channels = x.shape

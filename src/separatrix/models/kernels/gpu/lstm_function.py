@@ -17,9 +17,9 @@ from typing import Any
 import torch
 import triton
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from separatrix.models.kernels.gpu.lstm_triton import backward_kernel, forward_kernel
+from separatrix.models.scans.once import differentiable_once
 
 SMALLEST = 16
 """Rows and units of the smallest product that the hardware has."""
@@ -104,8 +104,8 @@ class LSTMStates(torch.autograd.Function):
         return hidden
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    @differentiable_once
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None]:
         """Launch the backward kernel; the derivative to the weights is one product over all positions."""
         weight, gates, cells, before = ctx.saved_tensors
         members, batch, length, width = cells.shape

@@ -14,9 +14,9 @@ from typing import Any
 import torch
 import triton
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from separatrix.models.kernels.gpu.selective_triton import backward_kernel, forward_kernel
+from separatrix.models.scans.once import differentiable_once
 
 CHUNK = 4
 BLOCK = 32
@@ -57,8 +57,8 @@ class GatedSelectiveScan(torch.autograd.Function):
         return output
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    @differentiable_once
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         """Launch the backward kernel and add up what it left in parts."""
         x, step, rate, write, query, skip, gate, bias, ungated, starts = ctx.saved_tensors
         members, batch, length, channels = x.shape

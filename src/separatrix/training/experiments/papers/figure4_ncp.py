@@ -40,4 +40,6 @@ EXPERIMENT = Experiment(
             "evaluate_every": 1000,
         },
     },
+    note="A string counts only if every prefix is right. Positions that only the longest strings have are seen least "
+    "in training and learned last, so the accuracy stays at 0 until a model is right nearly everywhere.",
 )  # fmt: skip

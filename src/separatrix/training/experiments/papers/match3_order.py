@@ -16,25 +16,26 @@ EXPERIMENT = Experiment(
     scales={
         "quick": {
             "architecture": ("TF-(1,32,mask=none)", "ThirdTF-(1,32,mask=none)"),
-            "length": (8, 12),
-            "learning_rate": (0.002, 0.0005),
-            "steps": 1000,
-            "evaluate_every": 100,
+            "length": (6, 8),
+            "learning_rate": (0.003, 0.001),
+            "steps": 3000,
+            "evaluate_every": 250,
             "evaluation_examples": 1000,
         },
         "reduced": {
             "architecture": ("TF-(1,64,mask=none)", "TF-(2,64,mask=none)", "ThirdTF-(1,64,mask=none)"),
-            "length": (16, 32, 64),
-            "learning_rate": (0.001, 0.0005, 0.0002),
+            "length": (8, 12, 16, 32, 64),
+            "learning_rate": (0.002, 0.001, 0.0005),
             "steps": 20000,
         },
         "paper": {
             "architecture": ("TF-(1,64,mask=none)", "TF-(2,64,mask=none)", "ThirdTF-(1,64,mask=none)"),
-            "length": (16, 32, 64, 128),
-            "learning_rate": (0.001, 0.0005, 0.0002, 0.0001),
+            "length": (8, 12, 16, 32, 64, 128),
+            "learning_rate": (0.002, 0.001, 0.0005, 0.0002, 0.0001),
             "steps": 250000,
             "evaluate_every": 1000,
         },
     },
-    note="The slides have no such experiment.",
+    note="The slides have no such experiment. The modulus is N², so that the sums modulo N² have to be learned as well "
+    "as the matching.",
 )

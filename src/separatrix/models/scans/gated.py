@@ -6,8 +6,8 @@ product for all steps, done after. Inside, one batched product and the gates are
 
 Memory: the gates and states of all steps, members · batch · length · (4 + 3) · width numbers for the LSTM.
 
-On a GPU the gates of a step are one kernel, the one that torch's own LSTM cell uses. On a CPU in float32 torch's whole
-LSTM (oneDNN) is the fastest of all and runs member by member; see ``benchmarks/models.py`` for the numbers.
+On a GPU the gates of a step are one kernel, the one that torch's own LSTM cell uses. Where torch's whole layers are
+faster, member by member, they run instead (``kernels.vendor``); see ``benchmarks/models.py`` for the numbers.
 """
 
 from typing import Any, TypeAlias
@@ -16,7 +16,8 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from separatrix.models.mixer import at_least_float32
+from separatrix.models.scans.exact import at_least_float32, exactly
+from separatrix.models.scans.once import differentiable_once
 
 Context: TypeAlias = Any
 """What torch hands to a function to keep tensors for its gradient."""
@@ -38,7 +39,7 @@ def time_inside(x: Tensor) -> Tensor:
 def in_full_precision(scan: type[Function], entering: Tensor, *weights: Tensor) -> Tensor:
     """A scan over (members, batch, length, …) in at least float32, whatever autocast says: states add up over time."""
     kind = at_least_float32(entering.dtype)
-    with torch.autocast(entering.device.type, enabled=False):
+    with exactly(entering):
         found = scan.apply(time_major(entering.to(kind)), *(weight.to(kind) for weight in weights))
     return time_inside(found).to(entering.dtype)
 
@@ -79,6 +80,7 @@ class LSTMScan(Function):
         return hidden[1:]
 
     @staticmethod
+    @differentiable_once
     def backward(ctx: Context, *gradients: Tensor) -> tuple[Tensor, Tensor]:
         """Back through time."""
         (outer,) = gradients
@@ -121,6 +123,7 @@ class FusedLSTMScan(Function):
         return states[1:]
 
     @staticmethod
+    @differentiable_once
     def backward(ctx: Context, *gradients: Tensor) -> tuple[Tensor, Tensor]:
         """Back through time."""
         (outer,) = gradients
@@ -174,6 +177,7 @@ class GRUScan(Function):
         return hidden[1:]
 
     @staticmethod
+    @differentiable_once
     def backward(ctx: Context, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Back through time."""
         (outer,) = gradients
@@ -216,6 +220,7 @@ class RNNScan(Function):
         return hidden[1:]
 
     @staticmethod
+    @differentiable_once
     def backward(ctx: Context, *gradients: Tensor) -> tuple[Tensor, Tensor]:
         """Back through time."""
         (outer,) = gradients

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from separatrix.models.recurrences import FusedLSTMScan, LSTMScan, gru_scan, lstm_scan, rnn_scan
+from separatrix.models.scans.gated import FusedLSTMScan, LSTMScan, gru_scan, lstm_scan, rnn_scan
 
 LENGTH, MEMBERS, BATCH, SIZE = 7, 2, 3, 4
 

@@ -1,0 +1,39 @@
+"""Models as they are named on the command line: a published one, a config.json, or one of this package's own."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from separatrix.bit_counts import OWN_PRECISION, PUBLISHED_PRECISION
+from separatrix.errors import SeparatrixError
+
+if TYPE_CHECKING:
+    from separatrix.communication.capacity import ModelDescription
+
+PRECISION_HELP = (
+    f"Bits of each number that the model hands on; left out: {PUBLISHED_PRECISION} for published models, "
+    f"{OWN_PRECISION} for this package's own."
+)
+
+
+def described(text: str, precision: int | None = None) -> "tuple[ModelDescription, int]":
+    """The model that a text names, and the bits of its numbers: those given, or the usual ones."""
+    own = text.endswith(")") and not Path(text).exists()
+    if own:
+        from separatrix.models.described import description
+        from separatrix.models.naming import parse_spec
+
+        bits = OWN_PRECISION if precision is None else precision
+        # A precision that is out of range is refused by who computes with it.
+        return description(parse_spec(text), max(1, bits)), bits
+    from separatrix.communication.capacity import describe
+
+    return describe(text), PUBLISHED_PRECISION if precision is None else precision
+
+
+def check_task(text: str) -> None:
+    """Refuse the name of a function where a task is asked for, and say which command takes it."""
+    if ":" in text:
+        raise SeparatrixError(
+            f"{text!r} names a function, not a task; what any function needs is said by  separatrix profile {text} "
+            "--length 12  (and with --model MODEL, from which N on a model cannot compute it)"
+        )

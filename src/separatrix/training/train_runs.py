@@ -1,0 +1,58 @@
+"""Training from Python: runs are given, their records come back, as ``separatrix train`` does it.
+
+Runs of one shape train together as one ensemble; no run is pruned for the sake of another. What is recorded already is
+not trained again, and what was interrupted goes on: the same call after Ctrl-C or a crash ends with the same numbers.
+"""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from separatrix.models.naming import parse_spec
+from separatrix.tasks.own_task import try_own_task
+from separatrix.training.driver import Driver
+from separatrix.training.executors.opening import open_executor
+from separatrix.training.group import Group
+from separatrix.training.observers import Observer, Observers
+from separatrix.training.records import Record, Records, store_path
+from separatrix.training.spec import RunSpec
+
+
+def train_runs(
+    specs: Sequence[RunSpec],
+    store: Path | None = None,
+    *,
+    device: str = "auto",
+    executor: str = "local",
+    workers: int = 0,
+    observers: Sequence[Observer] = (),
+) -> list[Record]:
+    """Train what the store does not hold yet; the records of all ``specs``, in their order.
+
+    ``store`` None is that of the command line: SEPARATRIX_STORE or ``runs.sqlite``. Each of ``observers`` hears what
+    happens. A model's name is recorded in its canonical form, as everywhere. Worker processes (``executor``
+    "processes") import the calling script, which then needs the usual ``if __name__ == "__main__":``.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> spec = RunSpec(task="majority", architecture="TF-(1,8)", length=4, learning_rate=0.01, steps=20)
+    >>> with TemporaryDirectory() as folder:
+    ...     slow, fast = train_runs([spec, spec.with_changes(learning_rate=0.03)], Path(folder, "runs.sqlite"))
+    >>> fast.spec.learning_rate, fast.result.ending, fast.result.step, 0 <= fast.result.accuracy <= 1
+    (0.03, 'steps', 20, True)
+    """
+    named = [spec.with_changes(architecture=str(parse_spec(spec.architecture))) for spec in specs]
+    try_own_tasks(named)
+    together: dict[str, dict[str, RunSpec]] = {}
+    for spec in named:
+        together.setdefault(spec.shape.name, {})[spec.name] = spec
+    groups = [Group(tuple(members.values())) for members in together.values()]
+    with Records(store_path(store)) as records:
+        opened, environment = open_executor(executor, device=device, workers=workers)
+        Driver(records, opened, environment, Observers(observers), full_grid=True).run(groups)
+        found = records.find(spec.name for spec in named)
+    return [found[spec.name] for spec in named]
+
+
+def try_own_tasks(specs: Iterable[RunSpec]) -> None:
+    """Try tasks from outside this package, each once at each length, before anything is trained on them."""
+    for spec in {(spec.task, repr(spec.task_parameters), spec.length): spec for spec in specs}.values():
+        try_own_task(spec.the_task(), spec.length)
