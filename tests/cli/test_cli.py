@@ -12,6 +12,7 @@ from separatrix import __version__
 from separatrix.cli.app import VERBS
 from separatrix.cli.completion import complete_task
 from separatrix.cli.verb_sample import _in_chunks
+from separatrix.errors import UnknownNameError
 from separatrix.tasks import tasks
 
 NAMED_IN_THE_CLAIMS = {
@@ -41,6 +42,7 @@ def test_list_shows_a_table(call):
     ended = call("list")
     assert ended.code == 0
     assert all(name in ended.out for name in tasks())
+    assert "separatrix list architectures,  separatrix list experiments" in ended.out.splitlines()[-1]
 
 
 def test_sample_is_repeatable_and_labelled(call):
@@ -302,6 +304,17 @@ def test_the_torch_free_rooms_do_not_load_torch():
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment()
     )
     assert found.stderr.strip() == "[] 0"
+
+
+def test_a_name_like_none_is_answered_with_all():
+    """Three letters in common are no likeness."""
+    assert str(UnknownNameError("class", "Nope", ["WrongShape", "Decay"])).endswith("known: Decay, WrongShape")
+    assert UnknownNameError("class", "Decai", ["WrongShape", "Decay"]).nearest == ("Decay",)
+
+
+def test_the_first_line_of_capacity_fits(call, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    assert max(map(len, call("capacity", "mamba-2.8b").out.splitlines()[:3])) <= 60
 
 
 def test_completion_offers_task_names():

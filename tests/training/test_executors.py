@@ -18,6 +18,7 @@ from tools.soak.stores import contents, leftovers
 
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.training import group as group_module
+from separatrix.training.devices import prepare_process
 from separatrix.training.driver import Driver
 from separatrix.training.events import Event, Finished, Saved, Tick
 from separatrix.training.executors import local as local_module
@@ -315,3 +316,12 @@ def test_how_many_take_turns_is_checked_and_recorded() -> None:
     assert about["at_once"] == 3 and about["executor"] == "turns"
     with pytest.raises(SeparatrixError, match="17 groups at once are out of range; choose 1 to 16, or 0 for 6"):
         open_executor("turns", device="cpu", workers=17)
+
+
+def test_float32_is_float32_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """cuDNN rounds the products of its recurrent layers unless it is told not to; the CPU's setting is left alone."""
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", True)
+    prepare_process(torch.device("cpu"))
+    assert torch.backends.cudnn.allow_tf32
+    prepare_process(torch.device("cuda"))
+    assert not torch.backends.cudnn.allow_tf32

@@ -4,6 +4,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -149,8 +150,9 @@ def test_sweeps_that_are_too_large_or_cut_down_to_nothing_are_refused():
 
 
 def test_a_description_that_is_no_table_names_its_fields():
+    number: Any = 7
     with pytest.raises(SeparatrixError, match="'7' describes no run; it must be a table of task"):
-        spec_from(7)
+        spec_from(number)
     with pytest.raises(SeparatrixError, match="task=None must be a name"):
         RunSpec(**{**RUN.as_dict(), "task": None})
 

@@ -96,6 +96,7 @@ def test_no_verb_runs_code_that_a_record_names(call, hostile, arguments, code): 
     assert not hostile.exists()
     if "bits" in arguments:
         assert len(ended.err.splitlines()) == 1 and "hostile.py:M" in ended.err and "choose a run" in ended.err
+        assert "docs/how-to/own-architecture.md" in ended.err
 
 
 def test_the_atlas_leaves_out_what_only_a_record_names(hostile):

@@ -79,7 +79,7 @@ def _print(found: "Capacity", asked: tuple[str, ...] = ()) -> None:
     from rich.table import Table
 
     out, model = console(), found.model
-    out.print(f"[bold]{escape(model.name)}[/bold] ({escape(model.source)})", soft_wrap=True)
+    out.print(f"[bold]{escape(model.name)}[/bold] ({escape(model.source)})")
     shown = Table()
     # The sizes as BHBK24 §2 names them: d numbers at each position, H heads of width m.
     for heading in ("layers", "kind", "d", "H", "head m", "kept by each layer", "bits"):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from separatrix.training.heatmap import HeatMap
     from separatrix.training.planning import Plan
     from separatrix.training.spec import RunSpec
-    from separatrix.training.sweep import Sweep
+    from separatrix.training.sweep import Cell, Sweep
 
 NAME = "sweep"
 ORDER = 83
@@ -68,7 +68,6 @@ def command(
     """Train every cell of a sweep; interrupted sweeps go on where they stopped."""
     from separatrix.cli.training_run import run_groups
     from separatrix.provenance import provenance
-    from separatrix.tasks.constant_answer import constant_score
     from separatrix.training.heatmap import heat_maps
     from separatrix.training.sinks import sink_from
 
@@ -108,10 +107,10 @@ def command(
                         **dict(cell.coordinates),
                         "runs": len(cell.runs),
                         "accuracy": None if record is None else record.result.accuracy,
-                        "constant_answer": constant_score(cell.runs[0].the_task(), cell.runs[0].length),
+                        "constant_answer": constant,
                         "best": None if record is None else record.as_dict(),
                     }
-                    for cell, record in zip(cells, best, strict=True)
+                    for cell, record, constant in zip(cells, best, _constant_answers(cells), strict=True)
                 ],
                 "provenance": record,
             }
@@ -204,21 +203,27 @@ def _plan_table(plan: "Plan") -> Any:
     return table
 
 
+def _constant_answers(cells: "Sequence[Cell]") -> list[float]:
+    """What a constant answer scores in each cell; measured once for each task and length."""
+    from separatrix.tasks.constant_answer import constant_score
+
+    specs = [cell.runs[0] for cell in cells]
+    different = {(spec.task, spec.task_parameters, spec.length): spec for spec in specs}
+    scores = {key: constant_score(spec.the_task(), spec.length) for key, spec in different.items()}
+    return [scores[spec.task, spec.task_parameters, spec.length] for spec in specs]
+
+
 def heat_map_table(title: str, shown: "HeatMap") -> Any:
     """Accuracy in percent, best of the grid in each cell; a dot where nothing is recorded."""
     from rich.table import Table
-
-    from separatrix.tasks.constant_answer import constant_score
 
     heading = f"{title}{', ' + shown.title if shown.title else ''}: accuracy in %"
     table = Table(title=heading, caption=f"best of each cell's runs; columns: {shown.column_axis}")
     table.add_column(shown.row_axis, style="bold", no_wrap=True)
     for column in shown.columns:
         table.add_column(column, justify="right")
-    constant = {
-        key: f"{100 * constant_score(cell.runs[0].the_task(), cell.runs[0].length):.1f}"
-        for key, cell in shown.cells.items()
-    }
+    answers = _constant_answers(list(shown.cells.values()))
+    constant = {key: f"{100 * share:.1f}" for key, share in zip(shown.cells, answers, strict=True)}
     by_column = [{text for key, text in constant.items() if key[1] == column} for column in shown.columns]
     # What a constant answer scores depends on the task and the length: a row of its own, or a column where rows differ.
     below = all(len(texts) == 1 for texts in by_column)

@@ -51,11 +51,17 @@ def processor_name() -> str:
 
 
 def prepare_process(device: torch.device, threads: int = 0) -> None:
-    """Make this process fit for training: so many threads, unless 0; on a CPU memory that is freed stays at hand."""
+    """Make this process fit for training: so many threads, unless 0; on a CPU memory that is freed stays at hand.
+
+    On a GPU float32 means float32: by default cuDNN would round the factors of its recurrent layers' products to ten
+    bits (TF32), and only where there are few members.
+    """
     if threads:
         torch.set_num_threads(threads)
     if device.type == "cpu":
         keep_freed_memory()
+    else:
+        torch.backends.cudnn.allow_tf32 = False
 
 
 def out_of_memory(error: BaseException) -> bool:

@@ -1,8 +1,8 @@
 """How a model becomes a protocol, and how many bits that protocol has.
 
 Each class here is one simulation theorem. It turns the size of a model into the bits that Alice and Bob exchange to
-compute the model's answer when each holds a part of the input. m is the width, p the bits of a number, H the heads, L
-the layers, λ = ⌈log2 positions⌉.
+compute the model's answer when each holds a part of the input. m is the width (of a head; of a recurrent model the
+numbers of its state), p the bits of a number, H the heads, L the layers, λ = ⌈log2 positions⌉.
 
 **Recurrent models, BHBK24 Theorem 2.** Alice runs the prefix and sends the state, Bob goes on: m·p bits, one way.
 
