@@ -23,35 +23,22 @@ def constant_answer_share(task: Task, length: int, examples: int | None = None, 
     >>> 0.5 <= constant_answer_share(tasks()["index"], 6) < 0.6  # 2 symbols
     True
     """
-    measured, classes = measured_share(task, length, examples, seed), task.classes(length)
-    return max(measured, 1 / classes) if classes else measured
-
-
-def measured_share(task: Task, length: int, examples: int | None = None, seed: int = 0) -> float:
-    """The measurement alone, whose error is that of half the examples; it may fall below one in the number of classes.
-
-    >>> from separatrix.tasks import tasks
-    >>> 0.4 < measured_share(tasks()["index"], 6) < 0.6
-    True
-    """
     count = examples or min(MOST_EXAMPLES, max(FEWEST_EXAMPLES, SYMBOLS // length))
     drawn = task.sample(draws_from(seed), count, length)
     asked: list[list[int]] = drawn.targets[drawn.read].reshape(int(drawn.read.sum()), -1).tolist()
     answers = [tuple(answer) for answer in asked]
     half = len(answers) // 2
     commonest = Counter(answers[:half]).most_common(1)[0][0]
-    return answers[half:].count(commonest) / (len(answers) - half)
+    measured = answers[half:].count(commonest) / (len(answers) - half)
+    classes = task.classes(length)
+    return max(measured, 1 / classes) if classes else measured
 
 
-def constant_score(task: Task, length: int, examples: int | None = None, *, as_measured: bool = False) -> float:
+def constant_score(task: Task, length: int, examples: int | None = None) -> float:
     """The accuracy of a constant answer; nothing where a whole string of different answers must be right.
-
-    ``as_measured`` leaves it at the measurement, for comparisons that reckon with its error.
 
     >>> from separatrix.tasks import tasks
     >>> constant_score(tasks()["equality"], 8, 512) >= 0.5
     True
     """
-    if task.scoring == "every position of a string":
-        return 0.0
-    return (measured_share if as_measured else constant_answer_share)(task, length, examples)
+    return 0.0 if task.scoring == "every position of a string" else constant_answer_share(task, length, examples)

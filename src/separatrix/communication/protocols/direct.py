@@ -42,7 +42,18 @@ def recurrent_directly(
 
 
 def one_layer_directly(run: OneLayerRun, cells: Integers) -> Direct:
-    """Theorem 4's run beside the network on the same input (positions,) or (positions, features)."""
+    """Theorem 4's run beside the network on the same input (positions,) or (positions, features).
+
+    >>> from separatrix.communication.partition import odd_even
+    >>> from separatrix.communication.protocols.one_layer import run_one_layer
+    >>> from separatrix.constructions import constructions
+    >>> from separatrix.tasks import draws_from
+    >>> built = constructions()["index-lookup"].build(4)
+    >>> tokens = built.task.sample(draws_from(0), 1, 4).inputs[0]
+    >>> run = run_one_layer(built.network, tokens, built.arithmetic, odd_even(len(tokens)))
+    >>> one_layer_directly(run, tokens).equal
+    True
+    """
     plan = run.plan
     found = evaluate(plan.network, cells[None], reading_of(plan.arithmetic, plan.products))
     row = plan.position if plan.network.readout.at == "every" else 0
