@@ -153,6 +153,18 @@ def test_fresh_forgets_results_and_checkpoints(tmp_path: Path, undisturbed: dict
     assert contents(store) == undisturbed
 
 
+def test_a_model_that_does_not_fit_its_task_is_refused_before_anything_is_forgotten_or_trained(tmp_path: Path) -> None:
+    fits, unfit = Group((tiny(),)), Group((tiny(architecture="GraphTF-(1,8)"),))
+    drive(tmp_path / "runs.sqlite", [fits])
+    with Records(tmp_path / "runs.sqlite") as records:
+        before = records.all()
+        driver = Driver(records, LocalExecutor(CPU), ENVIRONMENT, Listener())
+        for work in (driver.forget, driver.run):
+            with pytest.raises(SeparatrixError, match="GraphTF reads rows of adjacency matrices, which index-lookup"):
+                work([fits, unfit])
+        assert records.all() == before and len(before) == 1
+
+
 def test_a_run_that_was_forgotten_alone_is_trained_again(tmp_path: Path) -> None:
     store = tmp_path / "runs.sqlite"
     specs = grid(3)

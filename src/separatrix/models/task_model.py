@@ -41,6 +41,22 @@ def outputs_of(task: Task, length: int) -> int:
     return int(task.label(cell, length)[0].shape[-1])
 
 
+def check_fit(spec: ModelSpec, task: Task, length: int) -> None:
+    """Refuse a task that has no such length, and a model that reads graphs where there are none.
+
+    >>> from separatrix.models.naming import parse_spec
+    >>> from separatrix.tasks import tasks
+    >>> check_fit(parse_spec("GraphTF-(1,8)"), tasks()["directed-3-cycle"], 5)
+    """
+    task.check_length(length)
+    graph = next((entry.short for entry in spec.entries if entry.reads_graphs), None)
+    if graph is not None and task.features(length) != task.positions(length):
+        raise SeparatrixError(
+            f"{graph} reads rows of adjacency matrices, which {task.name} does not give; choose directed-3-cycle or "
+            "undirected-5-cycle"
+        )
+
+
 def model_for_task(
     spec: ModelSpec,
     task: Task,
@@ -58,13 +74,7 @@ def model_for_task(
     >>> model.vocabulary, model.classes, model.length
     (85, 64, 21)
     """
-    task.check_length(length)
-    graph = next((entry.short for entry in spec.entries if entry.reads_graphs), None)
-    if graph is not None and task.features(length) != task.positions(length):
-        raise SeparatrixError(
-            f"{graph} reads rows of adjacency matrices, which {task.name} does not give; choose directed-3-cycle or "
-            "undirected-5-cycle"
-        )
+    check_fit(spec, task, length)
     return build_model(
         spec,
         vocabulary=task.vocabulary(length).size,

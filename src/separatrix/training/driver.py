@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from separatrix.errors import SeparatrixError
+from separatrix.models.naming import code_named_in, parse_spec
+from separatrix.models.task_model import check_fit
 from separatrix.sources import check_unchanged
 from separatrix.training.checkpoints import part_of, read_checkpoint
 from separatrix.training.events import Event, Finished, Progress, Saved, Snapshot
@@ -63,6 +65,7 @@ class Driver:
 
     def run(self, planned: Sequence[Group]) -> bool:
         """Train every group that is not done; False when it was stopped before the end."""
+        _check_models(planned)
         self._check_code(planned)
         told, rounds = False, 0
         while waiting := [group for group in planned if self._pending(group)]:
@@ -81,6 +84,7 @@ class Driver:
 
     def forget(self, planned: Sequence[Group]) -> None:
         """Remove what is recorded of these groups, checkpoints included, so that they train from the start."""
+        _check_models(planned)  # nothing is lost for something that cannot be trained
         for group in planned:
             with suppress(SeparatrixError):  # of a group whose members cannot be read there is nothing to find
                 settled = self.records.settled(group.name)
@@ -251,6 +255,14 @@ def missing_runs(group: Group, recorded: Mapping[str, Record], full_grid: bool) 
         for spec in group.specs
         if spec.name not in recorded or (whole and recorded[spec.name].result.ending in OPEN_ENDED)
     ]
+
+
+def _check_models(planned: Sequence[Group]) -> None:
+    """Refuse models that do not fit their tasks before anything is written; own modules say so when they are built."""
+    seen = dict.fromkeys((spec.architecture, spec.the_task(), spec.length) for group in planned for spec in group.specs)
+    for architecture, task, length in seen:
+        if not code_named_in(architecture):
+            check_fit(parse_spec(architecture), task, length)
 
 
 def _restricted(group: Group, names: Sequence[str]) -> Group:
