@@ -3,9 +3,16 @@
 import pytest
 
 from separatrix.certificates import Claim
-from separatrix.certificates.certificate import write_refutation
+from separatrix.certificates.certificate import check_certificate, write_refutation
 from separatrix.certificates.checker import check
-from separatrix.certificates.shown import FIRST_RUNS, LAST_RUNS, shortened, shown_counterexample, shown_reason
+from separatrix.certificates.shown import (
+    FIRST_RUNS,
+    LAST_RUNS,
+    shortened,
+    shown_counterexample,
+    shown_reason,
+    written_answer,
+)
 from separatrix.constructions import Options, constructions
 from separatrix.errors import SeparatrixError
 from separatrix.tasks import draws_from, tasks
@@ -48,6 +55,16 @@ def test_only_a_false_claim_is_written_as_a_refutation(tmp_path):
     with pytest.raises(SeparatrixError, match="not found false"):
         write_refutation(built.network, claim, check(built.network, claim), tmp_path, {})
     assert not list(tmp_path.iterdir())
+    wrong = constructions()["index-lookup"].build(8, Options(gain=0))
+    told = check(wrong.network, Claim(wrong.task, wrong.length, wrong.arithmetic))
+    path = write_refutation(wrong.network, claim, told, tmp_path, {})
+    assert path.name == "refuted.json" and check_certificate(path).verdict.refuted
+
+
+def test_an_answer_that_is_none_is_shown_as_it_is():
+    """A wrong network may name a symbol that the task does not have."""
+    lookup = tasks()["index-lookup"]
+    assert (written_answer(lookup, 1, 8), written_answer(lookup, 1000, 8)) == ("b", "1000")
 
 
 @pytest.mark.parametrize(

@@ -190,6 +190,29 @@ def test_hybrids_that_do_not_fit_together_are_refused(kind, change, said):
         describe({**good, **change})
 
 
+@pytest.mark.parametrize(
+    ("kind", "change", "kinds"),
+    [
+        ("bamba", {"attn_layer_indices": None}, [True]),
+        ("bamba", {"attn_layer_indices": [0, 1, 2, 3]}, [False]),
+        ("qwen3_next", {"layer_types": ["linear_attention"] * 4}, [True]),
+        ("qwen3_next", {"layer_types": ["full_attention"] * 4}, [False]),
+        ("zamba2", {"layers_block_type": ["mamba"] * 4}, [True]),
+    ],
+)
+def test_hybrids_of_one_kind_of_layer(kind, change, kinds):
+    """A hybrid's config may have no attention at all, or nothing else."""
+    sizes = {"model_type": kind, "hidden_size": 16, "num_attention_heads": 4}
+    good = {**sizes, **next(each for name, each in HYBRIDS.items() if name.lower() == kind.replace("_", ""))}
+    described = describe({**good, "num_hidden_layers": 4, **change})
+    assert [bool(layer.state) for layer in described.layers] == kinds
+
+
+def test_no_name_is_no_model():
+    with pytest.raises(SeparatrixError, match="no model was named; give the name of a preset"):
+        describe("")
+
+
 def test_recurrent_gemma_state():
     """transformers keeps one position of the window less than the reference implementation, which we count."""
     sizes = {

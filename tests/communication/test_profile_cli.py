@@ -201,6 +201,12 @@ def test_a_model_is_held_against_the_function(tmp_path, capsys):
     assert "12 attention layers" in asked("gpt2")["reason"]
     assert run(["profile", f"{path}:same", "--length", "8", "--model", "LSTM-(1,2)"]) == 0
     assert "LSTM-(1,2): excluded from about N = 257 on" in capsys.readouterr().out
+    assert run(["profile", f"{path}:same", "--length", "10", "--model", "RNN-(1,1)", "--precision", "4"]) == 0
+    assert "excluded at N = 10, whatever its weights (computed on all inputs)" in " ".join(
+        capsys.readouterr().out.split()
+    )
+    assert run(["profile", f"{path}:same", "--length", "6", "--model", "gpt2"]) == 0
+    assert "12 attention layers" in " ".join(capsys.readouterr().out.split())
     assert run(["profile", f"{path}:same", "--length", "3", "--model", "LSTM-(1,2)"]) == 0
     assert "not excluded up to N = 3, and how it goes on cannot be told" in capsys.readouterr().out
     assert run(["profile", f"{path}:same", "--length", "8", "--model", "mamba-131m"]) == 2

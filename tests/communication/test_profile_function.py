@@ -18,7 +18,7 @@ from separatrix.communication.profile import (
     profile,
 )
 from separatrix.communication.profile.function import NotDeterministicError, probe
-from separatrix.communication.profile.guard import Allowance
+from separatrix.communication.profile.guard import Allowance, TimeUp
 from separatrix.communication.profile.limits import check_limits, estimate, largest_fitting
 from separatrix.communication.profile.table import InputChunks, Numbering, tabulate, widened
 from separatrix.errors import SeparatrixError
@@ -347,6 +347,31 @@ def test_labels_that_look_beyond_a_chunk_are_not_causal():
     table = tabulate(user, 17, Numbering())
     assert table.kind == "labelling"
     assert not table.causal
+
+
+@pytest.mark.parametrize("mode", ["arrays", "inputs"])
+def test_ctrl_c_inside_the_function_ends_the_command_and_is_no_answer(mode):
+    def pressed(x):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        probe("pressed", pressed, parse_alphabet("2"), 4, mode)
+
+
+def test_ctrl_c_while_a_module_is_imported_is_passed_on(tmp_path, monkeypatch):
+    (tmp_path / "pressed_at_once.py").write_text("raise KeyboardInterrupt\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        load_function("pressed_at_once:f")
+
+
+@pytest.mark.parametrize("mode", ["arrays", "inputs"])
+def test_a_function_whose_time_is_up_is_told_with_its_input(mode):
+    def slow(x):
+        raise TimeUp
+
+    with pytest.raises(SeparatrixError, match="slow"):
+        probe("slow", slow, parse_alphabet("2"), 4, mode)
 
 
 def test_running_out_of_memory_is_not_the_functions_answer():

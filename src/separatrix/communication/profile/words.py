@@ -67,14 +67,14 @@ def most_state_bits(length: int, symbols: int, values: int | None) -> int:
     """
     if values == 1:
         return 0
-    most = 0
-    for after in range(length + 1):
-        suffixes, prefix_bits = symbols**after, _bits_of_power(symbols, length - after)
-        # Two values or more for so many suffixes are more functions than there are prefixes, here and before.
-        if values is None or suffixes >= prefix_bits:
-            return max(most, prefix_bits)
-        most = max(most, min(prefix_bits, _bits_of_power(values, suffixes)))
-    return most
+    most, suffix = 0, 0
+    # From where there are two values or more for as many suffixes as bits tell the prefix, there are more functions of
+    # the suffix than prefixes, here and before.
+    while values is not None and symbols**suffix < _bits_of_power(symbols, length - suffix):
+        functions = _bits_of_power(values, symbols**suffix)
+        most = max(most, min(_bits_of_power(symbols, length - suffix), functions))
+        suffix += 1
+    return max(most, _bits_of_power(symbols, length - suffix))
 
 
 def most_communication_bits(length: int, symbols: int, values: int | None) -> int:
