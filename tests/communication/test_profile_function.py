@@ -374,6 +374,16 @@ def test_a_function_whose_time_is_up_is_told_with_its_input(mode):
         probe("slow", slow, parse_alphabet("2"), 4, mode)
 
 
+def test_a_function_that_fails_only_on_large_arrays_is_told_so():
+    def one_by_one(x):
+        if len(x) > 1:
+            raise ValueError("one at a time")
+        return x[:, 0]
+
+    with pytest.raises(SeparatrixError, match=r"one_by_one raised ValueError: one at a time on an array of \d+ inputs"):
+        probe("one_by_one", one_by_one, parse_alphabet("2"), 4, "arrays")
+
+
 def test_running_out_of_memory_is_not_the_functions_answer():
     def greedy(x):
         raise MemoryError
