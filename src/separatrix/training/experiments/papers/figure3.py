@@ -25,8 +25,8 @@ EXPERIMENT = Experiment(
         "reduced": {
             "architecture": MODELS,
             "length": (20, 50, 75, 100, 200, 400),
-            "learning_rate": (0.002, 0.001, 0.0005),
-            "steps": 15000,
+            "learning_rate": (0.002, 0.001, 0.0005, 0.0002),
+            "steps": 20000,
             "precision": "bfloat16",
         },
         "paper": {

@@ -28,7 +28,7 @@ EXPERIMENT = Experiment(
         "reduced": {
             "architecture": MODELS,
             "length": (100, 200, 400, 600, 800),
-            "learning_rate": (0.002, 0.001, 0.0005, 0.0001),
+            "learning_rate": (0.002, 0.001, 0.0005, 0.0002, 0.0001),
             "steps": 20000,
             "precision": "bfloat16",
         },
