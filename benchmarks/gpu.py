@@ -255,6 +255,8 @@ def main() -> None:
         if chosen.profile and "error" not in told:
             print(profiled(row, chosen.precision), flush=True)
         torch.cuda.empty_cache()
+        # For a second length the compiler would make code for all lengths, which is slower: every row starts anew.
+        torch.compiler.reset()
     Console(width=160).print(table(card, found))
 
 

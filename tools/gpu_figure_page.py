@@ -127,12 +127,13 @@ def text() -> str:
     """The whole page."""
     cells = [cell for data in figures() for cell in data.cells.values()]
     recorded = sum(cell.record is not None for cell in cells)
+    missing = "" if recorded == len(cells) else "; the others are `–`"
     lines = [
         "# Figures trained on a GPU\n",
         "The papers' figures and what goes beyond them, trained on one GPU by "
         "`python -m tools.gpu_figures --plan tools/one_hour_on_a_gpu.toml --at-once 8` (how: [GPU notes](gpu-notes.md))"
-        f". {recorded} of {len(cells)} cells of these figures have a record; the others are `–`. Behind each accuracy "
-        "stand the steps that the best run was allowed and how many runs (learning rates) it is the best of.\n",
+        f". {recorded} of {len(cells)} cells of these figures have a record{missing}. Behind each accuracy stand the "
+        "steps that the best run was allowed and how many runs (learning rates) it is the best of.\n",
         "**How to read them.** Every run had far fewer steps than the papers allow, and models whose steps are cheap "
         "were given more of them, and more learning rates, than models whose steps are expensive. So the tables show "
         "what a model reaches on a small budget. They do not show the paper's order of the models, and a low number "

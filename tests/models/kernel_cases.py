@@ -61,14 +61,18 @@ def relative(ours: Tensor, exact: Tensor) -> float:
 
 
 def held_against(
-    fast: Callable[..., Tensor], plain: Callable[..., Tensor], inputs: Sequence[Tensor | None], kind: torch.dtype
+    fast: Callable[..., Tensor],
+    plain: Callable[..., Tensor],
+    inputs: Sequence[Tensor | None],
+    kind: torch.dtype,
+    single: float = 1e-5,
 ) -> None:
-    """Outputs and all derivatives, relative to those in float64."""
+    """Outputs and all derivatives, relative to those in float64; ``single`` is what float32 may differ by."""
     ours = [None if each is None else each.detach().requires_grad_() for each in inputs]
     exact = [None if each is None else each.detach().double().requires_grad_() for each in inputs]
     mine, theirs = fast(*ours), plain(*exact)
     assert mine.dtype == kind
-    allowed = 1e-5 if kind == torch.float32 else 2e-2
+    allowed = single if kind == torch.float32 else 2e-2
     assert relative(mine, theirs) < allowed, f"outputs differ by {relative(mine, theirs):.2g}"
     weight = torch.randn_like(theirs)
     for number, (gradient, expected) in enumerate(
@@ -202,6 +206,8 @@ def vendor(layer: Layer, members: int, batch: int, length: int, width: int) -> N
             plain,
             (normal(members, batch, length, width), *weights),
             torch.float32,
+            # Not our code: cuDNN's tanh is good to about 1e-6, and 1 - tanh² near its ends loses another digit.
+            single=5e-5,
         )
 
 

@@ -325,3 +325,38 @@ def test_float32_is_float32_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     assert torch.backends.cudnn.allow_tf32
     prepare_process(torch.device("cuda"))
     assert not torch.backends.cudnn.allow_tf32
+
+
+def test_more_than_eight_shapes_are_compiled_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All blocks share their lines of Python, of which the compiler by default takes eight versions and no more."""
+    from torch._dynamo import config
+
+    class Times(torch.nn.Module):
+        def __init__(self, factor: float) -> None:
+            super().__init__()
+            self.factor = factor
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x * self.factor
+
+    made: list[torch.fx.GraphModule] = []
+
+    def backend(graph: torch.fx.GraphModule, inputs: object) -> Callable[..., object]:
+        del inputs
+        made.append(graph)
+        return graph.forward
+
+    def compiled(shapes: int) -> int:
+        made.clear()
+        torch.compiler.reset()
+        for length in range(1, shapes + 1):
+            module = Times(length + 0.5)
+            module.compile(backend=backend, dynamic=False)
+            assert torch.equal(module(torch.ones(length)), torch.full((length,), length + 0.5))
+        return len(made)
+
+    monkeypatch.setattr(config, "recompile_limit", 8)
+    prepare_process(torch.device("cpu"))
+    assert compiled(11) == 8
+    prepare_process(torch.device("cuda"))
+    assert compiled(11) == 11

@@ -12,6 +12,9 @@ from separatrix.errors import SeparatrixError
 from separatrix.models.allocator import keep_freed_memory
 from separatrix.provenance import versions
 
+MOST_COMPILED_SHAPES = 64
+"""Of blocks, in one process; each takes the compiler about half a minute."""
+
 
 def device_named(name: str) -> torch.device:
     """``auto`` (a GPU if there is one), ``cpu``, ``cuda`` or ``cuda:1``."""
@@ -54,7 +57,8 @@ def prepare_process(device: torch.device, threads: int = 0) -> None:
     """Make this process fit for training: so many threads, unless 0; on a CPU memory that is freed stays at hand.
 
     On a GPU float32 means float32: by default cuDNN would round the factors of its recurrent layers' products to ten
-    bits (TF32), and only where there are few members.
+    bits (TF32), and only where there are few members. And models of all shapes are compiled: all blocks run the same
+    lines of Python, and after eight shapes of those the compiler would leave the others as they are.
     """
     if threads:
         torch.set_num_threads(threads)
@@ -62,6 +66,9 @@ def prepare_process(device: torch.device, threads: int = 0) -> None:
         keep_freed_memory()
     else:
         torch.backends.cudnn.allow_tf32 = False
+        from torch._dynamo import config  # takes a second to load, and there is no public name for it
+
+        config.recompile_limit = max(config.recompile_limit, MOST_COMPILED_SHAPES)
 
 
 def out_of_memory(error: BaseException) -> bool:
