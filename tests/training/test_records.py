@@ -9,7 +9,8 @@ import pytest
 
 from separatrix.errors import SeparatrixError
 from separatrix.training.checkpoints import weights_of
-from separatrix.training.export_records import ExportedRecords, export
+from separatrix.training.export_records import export
+from separatrix.training.exported_records import ExportedRecords
 from separatrix.training.group import Group
 from separatrix.training.records import ENVIRONMENT_VARIABLE, Records, store_path
 from tests.training.cases import drive, grid, tiny

@@ -15,7 +15,8 @@ from separatrix.training.checkpoints import Checkpoint, read_checkpoint, weights
 from separatrix.training.devices import device_named, device_text, processor_name
 from separatrix.training.ensemble import Ensemble
 from separatrix.training.events import Result
-from separatrix.training.export_records import ExportedRecords, export
+from separatrix.training.export_records import export
+from separatrix.training.exported_records import ExportedRecords
 from separatrix.training.group_files import GroupFiles
 from separatrix.training.learned_frontier import Ladder, climb, longest_possible
 from separatrix.training.records import Record, Records

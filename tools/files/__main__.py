@@ -272,7 +272,7 @@ def prepare() -> None:
                  "separatrix.certificates.certificate", "separatrix.communication.capacity",
                  "separatrix.communication.profile", "separatrix.communication.protocols", "separatrix.atlas.recorded",
                  "separatrix.atlas.sections.frontier", "separatrix.atlas.frontier_store",
-                 "separatrix.atlas.explorer.runs", "separatrix.training.export_records",
+                 "separatrix.atlas.explorer.runs", "separatrix.training.exported_records",
                  "separatrix.models.state_precision", "separatrix.training.trained"):  # fmt: skip
         importlib.import_module(name)
     from separatrix.constructions import constructions

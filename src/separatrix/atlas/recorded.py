@@ -15,8 +15,8 @@ from separatrix.reading import parse_json, read_file
 
 if TYPE_CHECKING:
     from separatrix.training.events import Point
-    from separatrix.training.export_records import RunSource
     from separatrix.training.records import Record
+    from separatrix.training.run_source import RunSource
 
 LARGEST_SURVEY = 64 << 20
 """A survey of a frontier is some thousand lines; larger files are something else."""
@@ -65,7 +65,7 @@ class SeveralRuns:
 @contextmanager
 def opened_runs(sources: Sources) -> "Generator[tuple[RunSource, list[str]]]":
     """All runs that can be read, and the names of the files they are in."""
-    from separatrix.training.export_records import ExportedRecords, run_files
+    from separatrix.training.exported_records import ExportedRecords, run_files
     from separatrix.training.records import Records
 
     files = [file for path in sources.recorded for file in run_files(path)]

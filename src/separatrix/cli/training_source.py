@@ -10,7 +10,7 @@ import typer
 from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
-    from separatrix.training.export_records import RunSource
+    from separatrix.training.run_source import RunSource
 
 RecordsOption = Annotated[
     list[Path] | None,
@@ -42,7 +42,7 @@ def unfinished_groups(source: "RunSource") -> int:
 @contextmanager
 def opened_source(store: Path | None, exported: list[Path] | None) -> "Generator[RunSource]":
     """The source that was named; a store that is not there is not made."""
-    from separatrix.training.export_records import ExportedRecords
+    from separatrix.training.exported_records import ExportedRecords
     from separatrix.training.records import Records, store_path
 
     if exported:

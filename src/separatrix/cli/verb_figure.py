@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from separatrix.atlas.section import Figure
     from separatrix.training.experiments.attention_data import AttentionMaps
     from separatrix.training.experiments.figure_data import FigureData
-    from separatrix.training.export_records import RunSource
+    from separatrix.training.run_source import RunSource
 
 NAME = "figure"
 ORDER = 85

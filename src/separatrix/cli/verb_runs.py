@@ -16,8 +16,8 @@ from separatrix.wording import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from separatrix.training.export_records import RunSource
     from separatrix.training.records import Record
+    from separatrix.training.run_source import RunSource
 
 NAME = "runs"
 ORDER = 84

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from separatrix.models.architecture import ModelSpec
     from separatrix.training.experiments.experiment import Experiment
     from separatrix.training.experiments.figure_data import FigureData
-    from separatrix.training.export_records import RunSource
     from separatrix.training.records import Record
+    from separatrix.training.run_source import RunSource
 
 LEARNED = 0.99
 """Accuracy on fresh examples from which a task counts as learned at a length."""
@@ -56,7 +56,7 @@ class TrainingSection(RecordedSection):
             advance("training records need torch")
             missing = f"{error.name} is not installed; install it with  pip install 'separatrix[train]'"
             return {"missing": missing, "files": [], "runs": 0, "rows": [], "marks": {}, "learned": {}}
-        from separatrix.training.export_records import run_files
+        from separatrix.training.exported_records import run_files
 
         # What a reader adds to a command so that it reads the same records.
         read = "".join(f" --records {quote(str(path))}" for path in sources.recorded if run_files(path))

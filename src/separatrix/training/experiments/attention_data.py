@@ -18,8 +18,8 @@ from separatrix.models.sequence_model import SequenceModel
 from separatrix.tasks.problems.sparse_averaging import SparseAveraging
 from separatrix.training.batches import derived_seed, draw
 from separatrix.training.checkpoints import read_weights
-from separatrix.training.export_records import RunSource
 from separatrix.training.records import Record
+from separatrix.training.run_source import RunSource
 from separatrix.training.trained import fill, untrained_model
 
 FIXED_INPUT = 0

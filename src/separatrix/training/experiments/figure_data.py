@@ -17,9 +17,9 @@ from separatrix.models.naming import code_named_in, parse_spec
 from separatrix.training.events import Point
 from separatrix.training.experiments.experiment import SCALES, Experiment
 from separatrix.training.experiments.remarks import remarks
-from separatrix.training.export_records import RunSource
 from separatrix.training.heatmap import table_axes
 from separatrix.training.records import Record, best_of
+from separatrix.training.run_source import RunSource
 from separatrix.training.spec import RunSpec
 from separatrix.training.sweep import Cell, Sweep, value_text
 
@@ -40,8 +40,8 @@ class PaperTable:
 class FigureCell:
     """One cell: its best record, how many runs were compared, and the paper's accuracy in percent.
 
-    ``rising`` says that the best run still got better when its steps were used up, ``longer`` that a run of more steps
-    ended no better than it.
+    ``rising`` says that the best run still got better when its steps were used up; ``most_steps`` are those that any of
+    the runs was allowed, but for runs that were given up.
     """
 
     row: str
@@ -52,7 +52,12 @@ class FigureCell:
     unfinished_step: int | None
     paper: float | None
     rising: bool = False
-    longer: bool = False
+    most_steps: int = 0
+
+    @property
+    def longer(self) -> bool:
+        """Whether a run of more steps ended no better than the best one."""
+        return self.record is not None and self.most_steps > self.record.spec.steps
 
     @property
     def accuracy(self) -> float | None:
@@ -220,10 +225,8 @@ def _cell(
     own = best is not None and best.spec.name in {run.name for run in cell.runs}
     printed = None if paper is None else paper.accuracy.get((plain_model(first.architecture), column))
     rising = best is not None and best.result.ending == "steps" and still_rising(source.curve(best.spec.name))
-    longer = best is not None and any(
-        each.spec.steps > best.spec.steps and each.result.ending != "pruned" for each in matching
-    )
-    return FigureCell(row, column, best, own, len(matching), unfinished, printed, rising, longer)
+    most = max((each.spec.steps for each in matching if each.result.ending != "pruned"), default=0)
+    return FigureCell(row, column, best, own, len(matching), unfinished, printed, rising, most)
 
 
 def still_rising(curve: Sequence[Point]) -> bool:

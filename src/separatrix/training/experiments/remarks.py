@@ -83,13 +83,17 @@ def _unequal(recorded: "Sequence[FigureCell]") -> Iterable[str]:
     columns: dict[str, list[FigureCell]] = {}
     for cell in recorded:
         columns.setdefault(cell.column, []).append(cell)
-    pairs = [(max(cells, key=_steps), min(cells, key=_steps)) for cells in columns.values()]
-    most, least = max(pairs, key=lambda pair: _steps(pair[0]) / _steps(pair[1]), default=(None, None))
-    if most is not None and least is not None and _steps(most) >= UNEQUAL * _steps(least):
+    pairs = [(max(cells, key=_allowed), min(cells, key=_allowed)) for cells in columns.values()]
+    most, least = max(pairs, key=lambda pair: pair[0].most_steps / pair[1].most_steps, default=(None, None))
+    if most is not None and least is not None and most.most_steps >= UNEQUAL * least.most_steps:
         yield (
-            f"Models were not given the same: at {most.column}, {most.row} had {_steps(most):,} steps "
-            f"and {_counted(most)}, {least.row} {_steps(least):,} and {_counted(least)}."
+            f"Models were not given the same: at {most.column}, {most.row} had up to {most.most_steps:,} steps "
+            f"and {_counted(most)}, {least.row} {least.most_steps:,} and {_counted(least)}."
         )
+
+
+def _allowed(cell: "FigureCell") -> int:
+    return cell.most_steps
 
 
 def _counted(cell: "FigureCell") -> str:

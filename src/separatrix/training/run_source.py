@@ -1,0 +1,32 @@
+"""What finished runs can be read from: an open store (``records``), or files that travel (``exported_records``)."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Protocol
+
+from separatrix.training.events import Point
+from separatrix.training.records import Record
+
+
+class RunSource(Protocol):
+    """Whatever finished runs can be read from: an open store, or files that were exported from one."""
+
+    def find(self, names: Iterable[str]) -> dict[str, Record]:
+        """Those of the named runs that are there."""
+        ...
+
+    def get(self, name: str) -> Record:
+        """The run of a name or of the beginning of one."""
+        ...
+
+    def all(self) -> list[Record]:
+        """Every run."""
+        ...
+
+    def curve(self, name: str) -> list[Point]:
+        """The points of a run, in order of steps."""
+        ...
+
+    def snapshots(self, name: str) -> dict[int, Path]:
+        """Files with weights that a run kept, by step."""
+        ...
