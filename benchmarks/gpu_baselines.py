@@ -1,7 +1,8 @@
 """The loop that BHBK24's authors describe, on a GPU: one model at a time, ``torch.optim.Adam``, batch 64, float32.
 
 Hugging Face GPT-2, ``torch.nn.LSTM`` (cuDNN) or Hugging Face Mamba where there is one, our own module with one member,
-run eagerly and computing every position, for the others. Data are made on the host.
+run eagerly and computing every position, for the others. Data are made on the host. GPT-2 has as many heads as our
+model and no dropout, which ours has not either. Its products may round float32 to TF32 (``benchmarks.gpu`` allows it).
 """
 
 from collections.abc import Callable
@@ -20,15 +21,17 @@ BATCH = 64
 class HuggingFaceModel(nn.Module):
     """GPT-2 or Mamba of Hugging Face with a readout at the asked position."""
 
-    def __init__(self, kind: str, layers: int, width: int, vocabulary: int, classes: int, length: int) -> None:
+    def __init__(
+        self, kind: str, layers: int, width: int, heads: int, vocabulary: int, classes: int, length: int
+    ) -> None:
         super().__init__()
         import transformers
 
         if kind == "TF":
-            heads = 1 if width == 64 else 4
             configuration: Any = transformers.GPT2Config(
-                vocab_size=vocabulary, n_positions=length, n_embd=width, n_layer=layers, n_head=heads
-            )
+                vocab_size=vocabulary, n_positions=length, n_embd=width, n_layer=layers, n_head=heads,
+                resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0,
+            )  # fmt: skip
             self.backbone: Any = transformers.GPT2Model(configuration)
         else:
             configuration = transformers.MambaConfig(
@@ -76,9 +79,10 @@ def baseline_module(model: str, length: int) -> tuple[str, nn.Module]:
     spec, task = parse_spec(model), tasks()["index-lookup"]
     kind, layers, width = spec.entries[0].short, spec.depth, spec.width
     vocabulary, classes, positions = task.vocabulary(length).size, task.classes(length), task.positions(length)
+    heads = int(dict(spec.options).get("heads", 1))
     if kind in ("TF", "Mamba"):
         name = "Hugging Face GPT-2" if kind == "TF" else "Hugging Face Mamba"
-        return name, HuggingFaceModel(kind, layers, width, vocabulary, classes, positions)
+        return name, HuggingFaceModel(kind, layers, width, heads, vocabulary, classes, positions)
     if kind == "LSTM":
         return "torch.nn.LSTM", TorchLSTM(layers, width, vocabulary, classes)
     return "eager module", Eager(model, length)

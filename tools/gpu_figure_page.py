@@ -8,23 +8,25 @@ it. Nothing is typed in: the tests make the page again from the records and comp
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from tools.gpu_figures import PIECES
+from tools.gpu_figures import PIECES, groups_of, planned
 from tools.pages import ROOT, markdown_table
 
 from separatrix.files import write_atomically
 from separatrix.training.experiments.catalog import experiments
 from separatrix.training.experiments.figure_data import FigureCell, FigureData, gather, paper_figures
-from separatrix.training.records import Record, Records
+from separatrix.training.records import OPEN_ENDED, Record, Records
 from separatrix.training.spec import RunSpec
 
 PAGE = "docs/gpu-figures.md"
 STORE = ROOT / "results" / "reduced.sqlite"
 SCALE = "reduced"
+PLAN = "tools/one_hour_on_a_gpu.toml"
 
 
 @cache
@@ -82,40 +84,76 @@ def cost() -> str:
     recipe = paper_figures()["training_recipe"]
     found = re.match(r"at most (\d+) GPU-hours on ([^;]*)", recipe["cost"])
     assert found is not None
-    hours = int(found[1])
+    hours, mean = int(found[1]), sum(steps()) / len(steps())
     return (
         f"All {len(everything())} recorded runs together took {told}. The authors report at most {hours:,} GPU-hours "
-        f"on {found[2]} for theirs, {hours * 3600 / sum(seconds.values()):,.0f} times as much; most of the difference "
-        f"is that a run here was given {min(steps()):,} to {max(steps()):,} steps and theirs up to "
-        f"{recipe['max_steps']:,}."
+        f"on {found[2]} for theirs, {hours * 3600 / sum(seconds.values()):,.0f} times as much. A run here was given "
+        f"{min(steps()):,} to {max(steps()):,} steps, {mean:,.0f} on average, theirs up to {recipe['max_steps']:,}, "
+        f"which explains a factor of {recipe['max_steps'] / mean:.0f} at most. The rest has other reasons, which were "
+        "not told apart: a newer card, many runs trained as one, fewer runs (one seed, a few learning rates)."
     )
 
 
 def longer_runs() -> Iterable[str]:
     """Every run that was done twice and to the end, with fewer and with more steps: what the additional ones did."""
-    budgets: dict[RunSpec, dict[int, float]] = {}
+    budgets: dict[RunSpec, dict[int, Record]] = {}
     for record in everything():
-        if record.result.ending != "pruned":
+        if record.result.ending not in OPEN_ENDED:
             same = replace(record.spec, steps=1, snapshots=())
-            budgets.setdefault(same, {})[record.result.step] = 100 * record.result.accuracy
+            budgets.setdefault(same, {})[record.result.step] = record
     several = {spec: found for spec, found in budgets.items() if len(found) > 1}
     if not several:
         return
     yield "## What more steps change\n"
+    apart = sorted(abs(each) for found in several.values() for each in differences(found))
     yield (
-        "Runs that were done twice, with nothing else different. Where accuracy rises like this, the distance to the "
-        "paper is for want of steps; where it falls, the loss still jumps up from time to time, as it does with a "
-        "learning rate that is too large.\n"
+        "Runs that were done twice, with the same seed and nothing but the steps different. On a GPU a run does not "
+        "repeat to the bit ([GPU notes](gpu-notes.md#equal-bits)), so the two part before the steps do: of "
+        f"{len(apart)} pairs, looked at where both still had steps left, {sum(each > 5 for each in apart)} were more "
+        f"than 5 points apart and {sum(each > 20 for each in apart)} more than 20. A rise of a few points says "
+        "nothing, then; a large one says that steps are wanting, and a fall that the outcome of such a run is partly "
+        "luck.\n"
     )
     rows = [
         (
             f"{spec.architecture} on {spec.task}", str(spec.length), f"{spec.learning_rate:g}",
-            *(f"{found[steps]:.1f} after {steps:,}" for steps in (min(found), max(found))),
+            *(f"{100 * found[steps].result.accuracy:.1f} after {steps:,}" for steps in (min(found), max(found))),
         )
         for spec, found in sorted(several.items(), key=lambda one: (one[0].task, one[0].length, one[0].architecture))
     ]  # fmt: skip
     yield markdown_table(("model", "N", "learning rate", "fewest steps, %", "most steps, %"), rows)
     yield ""
+
+
+def differences(found: dict[int, Record]) -> Iterable[float]:
+    """In points, between the runs of most and of fewest steps at the last step at which both were probed."""
+    with Records(STORE, create=False) as records:
+        one, other = (
+            {point.step: point.accuracy for point in records.curve(found[each].spec.name)}
+            for each in (min(found), max(found))
+        )
+    if common := set(one) & set(other):
+        yield 100 * (other[max(common)] - one[max(common)])
+
+
+def made() -> str:
+    """What all numbers have in common, and how far they can be trusted."""
+    seeds = {record.spec.seed for record in everything()}
+    kinds = Counter(record.spec.precision for record in everything())
+    groups = {str(record.environment.get("at_once", 1)) for record in everything()}
+    examples = min(record.spec.evaluation_examples for record in everything())
+    planned_runs = {spec.name for group in groups_of(planned(ROOT / PLAN), SCALE) for spec in group.specs}
+    inside = sum(record.spec.name in planned_runs for record in everything())
+    assert len(seeds) == 1, "the page speaks of one seed"
+    trained = " and ".join(f"{count} runs were trained in {kind}" for kind, count in kinds.most_common())
+    return (
+        f"Every run has the same seed, so nothing is said of the spread between seeds; {trained}. An accuracy is the "
+        f"share of {examples:,} fresh examples or more (a standard error of up to "
+        f"{100 * (0.25 / examples) ** 0.5:.1f} points), and the best run of a cell is chosen by that same number, so "
+        f"the best of many is a little too good. {inside} of the {len(everything())} runs are in the plan named above; "
+        f"the others are from earlier versions of it. {min(groups, key=int)} to {max(groups, key=int)} groups trained "
+        "at once."
+    )
 
 
 def steps() -> list[int]:
@@ -131,14 +169,16 @@ def text() -> str:
     lines = [
         "# Figures trained on a GPU\n",
         "The papers' figures and what goes beyond them, trained on one GPU by "
-        "`python -m tools.gpu_figures --plan tools/one_hour_on_a_gpu.toml --at-once 8` (how: [GPU notes](gpu-notes.md))"
+        f"`python -m tools.gpu_figures --plan {PLAN} --at-once 8` (how: [GPU notes](gpu-notes.md))"
         f". {recorded} of {len(cells)} cells of these figures have a record{missing}. Behind each accuracy stand the "
-        "steps that the best run was allowed and how many runs (learning rates) it is the best of.\n",
+        "steps that the best run was allowed and how many runs it is the best of: learning rates, some of them again "
+        "with more steps.\n",
         "**How to read them.** Every run had far fewer steps than the papers allow, and models whose steps are cheap "
         "were given more of them, and more learning rates, than models whose steps are expensive. So the tables show "
         "what a model reaches on a small budget. They do not show the paper's order of the models, and a low number "
         "says nothing about what the model could learn; the remarks below each table say which cells were still "
         "rising, which have not begun to learn, and which differ from the paper by more than ten points.\n",
+        f"{made()}\n",
         f"{cost()}\n",
     ]
     for data in figures():

@@ -1,9 +1,10 @@
 """What a constant answer scores, for every task of the catalog."""
 
+import numpy
 import pytest
 
 from separatrix.tasks import draws_from, tasks
-from separatrix.tasks.constant_answer import constant_answer_share, constant_score
+from separatrix.tasks.constant_answer import constant_answer, constant_answer_share, constant_score
 
 
 @pytest.mark.parametrize("name", list(tasks()))
@@ -31,3 +32,12 @@ def test_it_is_what_counting_gives_where_one_answer_prevails():
     drawn = task.sample(draws_from(1), 4096, 6)
     ones = float(drawn.targets[drawn.read].mean())
     assert constant_answer_share(task, 6, seed=1) == pytest.approx(max(ones, 1 - ones), abs=0.05)
+
+
+@pytest.mark.parametrize("name", ["match3", "index-lookup", "dyck"])
+def test_its_error_is_what_repeating_shows(name):
+    """The questions of one example hang together, so counting them all would promise too much."""
+    found = [constant_answer(tasks()[name], 8, examples=400, seed=seed) for seed in range(60)]
+    spread = numpy.std([each.share for each in found])
+    promised = numpy.mean([each.deviation / each.examples**0.5 for each in found])
+    assert 0.5 * spread < promised < 2 * spread

@@ -109,7 +109,7 @@ def test_models_that_score_what_a_constant_answer_does_are_named(store):
     for name, nothing, something in (
         ("figure2-left", 0.02, 0.05), ("figure4-random", 0.51, 0.6), ("figure4-ncp", 0.0, 0.01),
     ):  # fmt: skip
-        said = telling(name, nothing).partition("No better than always giving the commonest answer: ")[2]
+        said = telling(name, nothing).partition("commonest answer (within 3 standard errors): ")[2]
         assert said.startswith("LSTM"), name
         assert "TF-(1" not in said.partition(". ")[0], name
         assert "TF-(2,64,heads" not in said.partition(". ")[0], name
@@ -135,6 +135,22 @@ def test_the_scale_is_that_of_the_most_cells_also_when_runs_were_cut_short(store
         assert best_scale(experiments()["figure4-ncp"], records) == "quick"
 
 
+def test_a_complete_small_scale_is_preferred_to_short_runs_on_a_larger_grid(store):
+    """Nine of the paper's twelve cells have runs of few steps; all six of the reduced scale have theirs."""
+    reduced = recorded(store, "beyond-widths", "reduced", lambda *_: 0.5)
+    unrecorded = [(row, length) for row in ("Mamba-(2,1024)", "Mamba-(2,2048)") for length in (50, 100, 200)]
+    recorded(
+        store, "beyond-widths", "paper", lambda *_: 0.5, changes={"steps": 20000},
+        left_out=[*unrecorded, ("Mamba-(2,2048)", 20), ("Mamba-(2,2048)", 75), ("Mamba-(2,2048)", 400)],
+    )  # fmt: skip
+    with Records(store) as records:
+        assert gather(reduced, "paper", records).recorded == 9
+        assert best_scale(reduced, records) == "reduced"
+    recorded(store, "beyond-widths", "paper", lambda *_: 0.5)
+    with Records(store) as records:
+        assert best_scale(reduced, records) == "paper", "all of it with the paper's steps"
+
+
 def test_far_cells_say_whether_they_were_still_learning(store):
     def accuracy(row, length, place):
         return 0.5 if row == "Mamba-(2,32)" else 0.0
@@ -145,7 +161,7 @@ def test_far_cells_say_whether_they_were_still_learning(store):
             records.add_points(
                 Point(run.name, step, 1.0, 0.1, accuracy(cell.at("architecture"), 0, 0) * step / 1000)
                 for run in cell.runs
-                for step in range(600, 1001, 100)
+                for step in range(525, 1001, 25)
             )
         data = gather(experiment, "reduced", records)
     text = " ".join(data.remarks)
@@ -391,7 +407,7 @@ def test_attention_comes_with_the_figure(call, store, tmp_path, monkeypatch):  #
     [
         (("figure9",), ("figure9", "nearest")),
         (("figure3",), ("no store", "runs.sqlite")),
-        (("figure3", "--records", "none"), ("none",)),
+        (("figure3", "--records", "none"), ("--records none does not exist", "separatrix runs export")),
         (("figure3", "--records", "a.json", "--store", "b.sqlite"), ("a.json", "b.sqlite")),
     ],
 )
@@ -409,7 +425,27 @@ def test_an_empty_store_says_what_to_train(call, store):  # noqa: F811
     ended = call("figure", "figure2-left", "--store", str(store))
     assert ended.code == 2
     assert "separatrix sweep figure2-left --scale quick" in ended.err
-    assert f"in {store}; name another store with --store" in ended.err
+    assert f"in {store}; name other runs with --records or --store" in ended.err
+
+
+def test_without_a_store_the_runs_that_ship_with_the_project_are_read(call, tmp_path, monkeypatch):  # noqa: F811
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SEPARATRIX_STORE", raising=False)
+    recorded(tmp_path / "results" / "all.sqlite", "figure2-curves", "quick", lambda *_: 0.5)
+    for arguments in (("figure", "figure2-curves"), ("runs", "list")):
+        ended = call(*arguments)
+        assert (ended.code, ended.err) == (0, "there is no store runs.sqlite; reading the runs in results\n")
+    assert not (tmp_path / "runs.sqlite").exists()
+    ended = call("figure", "figure3")
+    assert ended.code == 2
+    assert "nothing is recorded of figure3 in results; name other runs" in ended.err
+    # What was named is not replaced by what is usual.
+    assert "there is no store mine.sqlite" in call("runs", "list", "--store", "mine.sqlite").err
+    monkeypatch.setenv("SEPARATRIX_STORE", "other.sqlite")
+    assert "there is no store other.sqlite" in call("runs", "list").err
+    monkeypatch.delenv("SEPARATRIX_STORE")
+    Records(tmp_path / "runs.sqlite").close()
+    assert call("runs", "list").err == ""
 
 
 def test_without_plotly_it_ends_in_one_line(call, store, tmp_path, monkeypatch):  # noqa: F811

@@ -5,7 +5,10 @@ the examples and scored on the other, so that the luck of choosing it does not c
 classes, some constant answer gets at least one in c right, so that less is never reported.
 """
 
-from collections import Counter
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy
 
 from separatrix.tasks.draws import draws_from
 from separatrix.tasks.task import Task
@@ -14,31 +17,69 @@ MOST_EXAMPLES, FEWEST_EXAMPLES, SYMBOLS = 4096, 512, 1 << 21
 """As many examples as have this many symbols, between two limits."""
 
 
-def constant_answer_share(task: Task, length: int, examples: int | None = None, seed: int = 0) -> float:
-    """The share of questions that one and the same answer gets right. Time and memory grow with examples times length.
+@dataclass(frozen=True)
+class ConstantAnswer:
+    """The ``share`` of questions that one answer gets right, from so many ``examples`` whose own shares have this
+    standard ``deviation``: the questions of one example are not independent, so examples are what counts."""
+
+    share: float
+    deviation: float
+    examples: int
+
+    def error_beside(self, examples: int) -> float:
+        """The standard error of the difference to an accuracy that was measured on so many examples.
+
+        >>> round(ConstantAnswer(0.5, 0.5, 2500).error_beside(2500), 6)
+        0.014142
+        """
+        return self.deviation * sqrt(1 / self.examples + 1 / examples)
+
+
+def constant_answer(task: Task, length: int, examples: int | None = None, seed: int = 0) -> ConstantAnswer:
+    """What the commonest answer scores. Time and memory grow with examples times length.
 
     >>> from separatrix.tasks import tasks
-    >>> constant_answer_share(tasks()["index-lookup"], 6) < 0.03  # 64 symbols
-    True
-    >>> 0.5 <= constant_answer_share(tasks()["index"], 6) < 0.6  # 2 symbols
+    >>> found = constant_answer(tasks()["index-lookup"], 6)  # 64 symbols
+    >>> found.share < 0.03 and found.deviation < 0.2
     True
     """
     count = examples or min(MOST_EXAMPLES, max(FEWEST_EXAMPLES, SYMBOLS // length))
     drawn = task.sample(draws_from(seed), count, length)
-    asked: list[list[int]] = drawn.targets[drawn.read].reshape(int(drawn.read.sum()), -1).tolist()
-    answers = [tuple(answer) for answer in asked]
-    half = len(answers) // 2
-    commonest = Counter(answers[:half]).most_common(1)[0][0]
-    measured = answers[half:].count(commonest) / (len(answers) - half)
+    read, targets = numpy.asarray(drawn.read), numpy.asarray(drawn.targets)
+    answers = targets[read].reshape(int(read.sum()), -1)
+    of_example = numpy.repeat(numpy.arange(count), read.sum(axis=1))
+    first = of_example < count // 2
+    different, times = numpy.unique(answers[first], axis=0, return_counts=True)
+    right = (answers[~first] == different[times.argmax()]).all(axis=1)
+    asked = numpy.bincount(of_example[~first] - count // 2, minlength=count - count // 2)
+    shares = (numpy.bincount(of_example[~first] - count // 2, weights=right, minlength=len(asked)) / asked)[asked > 0]
     classes = task.classes(length)
-    return max(measured, 1 / classes) if classes else measured
+    share = max(float(right.mean()), 1 / classes if classes else 0.0)
+    return ConstantAnswer(share, float(shares.std()), len(shares))
+
+
+def constant_answer_share(task: Task, length: int, examples: int | None = None, seed: int = 0) -> float:
+    """The share of questions that one and the same answer gets right.
+
+    >>> from separatrix.tasks import tasks
+    >>> 0.5 <= constant_answer_share(tasks()["index"], 6) < 0.6  # 2 symbols
+    True
+    """
+    return constant_answer(task, length, examples, seed).share
+
+
+def constant_scored(task: Task, length: int, examples: int | None = None) -> ConstantAnswer:
+    """As the task scores it: nothing where a whole string of different answers must be right."""
+    if task.scoring == "every position of a string":
+        return ConstantAnswer(0.0, 0.0, 1)
+    return constant_answer(task, length, examples)
 
 
 def constant_score(task: Task, length: int, examples: int | None = None) -> float:
-    """The accuracy of a constant answer; nothing where a whole string of different answers must be right.
+    """The accuracy of a constant answer, as the task scores it.
 
     >>> from separatrix.tasks import tasks
     >>> constant_score(tasks()["equality"], 8, 512) >= 0.5
     True
     """
-    return 0.0 if task.scoring == "every position of a string" else constant_answer_share(task, length, examples)
+    return constant_scored(task, length, examples).share

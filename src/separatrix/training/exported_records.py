@@ -105,6 +105,10 @@ class ExportedRecords:
         """Files with weights that a run kept, by step."""
         return self._snapshots.get(name, {})
 
+    def folders(self) -> list[Path]:
+        """Where the files lie."""
+        return list(dict.fromkeys(path.parent for path in self.paths))
+
 
 def run_files(path: Path) -> list[Path]:
     """The file itself, or of a folder and those below it the JSON files that are exported runs and the stores."""

@@ -73,13 +73,24 @@ class Record:
 
 
 def best_of(records: Iterable[Record]) -> Record | None:
-    """The most accurate of some records; of equal ones that of fewer steps, then the first by name."""
+    """The most accurate of some records; of equal ones that of fewer steps, then the first by name.
+
+    >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=8, learning_rate=0.1, steps=800)
+    >>> results = [Result(spec.name, "steps", 800, accuracy, 0.7, 2.0, 100) for accuracy in (0.5, 0.9)]
+    >>> found = [Record(spec, each, {}, "", None) for each in results]
+    >>> best_of(found).result.accuracy, best_of([])
+    (0.9, None)
+    """
     key = lambda record: (-record.result.accuracy, record.result.step, record.spec.name)  # noqa: E731
     return min(records, key=key, default=None)
 
 
 def store_path(given: Path | None) -> Path:
-    """The store that was named, or the one in the environment variable SEPARATRIX_STORE, or ``runs.sqlite``."""
+    """The store that was named, or the one in the environment variable SEPARATRIX_STORE, or ``runs.sqlite``.
+
+    >>> store_path(Path("mine.sqlite")).name
+    'mine.sqlite'
+    """
     return given or Path(os.environ.get(ENVIRONMENT_VARIABLE) or DEFAULT_STORE)
 
 
@@ -221,6 +232,10 @@ class Records:
             rows = self._connection.execute(query, (name,)).fetchall()
         return dict(kept_weights(self.path, self.files, name, *row) for row in rows)
 
+    def folders(self) -> list[Path]:
+        """Where the store lies."""
+        return [self.path.parent]
+
     def frame(self) -> "pandas.DataFrame":
         """All runs as a pandas table, one row each: the fields of the run beside those of its result."""
         try:
@@ -284,12 +299,24 @@ def _number(value: float) -> float | None:
 
 
 def kept_file(files: Path, name: Any) -> Path:
-    """A file of weights that a store names; it must lie in the folder beside the store."""
+    """A file of weights that a store names; it must lie in the folder beside the store.
+
+    >>> kept_file(Path("runs.files"), "weights/0a1b.safetensors").name
+    '0a1b.safetensors'
+    >>> kept_file(Path("runs.files"), "../elsewhere.safetensors")
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: ...
+    """
     return contained(files, name if isinstance(name, str) else "\0", "train the run again with --fresh")
 
 
 def kept_weights(where: object, files: Path, run: Any, step: Any, file: Any) -> tuple[int, Path]:
-    """A row of the table ``snapshots``: the step and the file."""
+    """A row of the table ``snapshots``: the step and the file.
+
+    >>> step, file = kept_weights("runs.sqlite", Path("runs.files"), "0a1b", 500, "weights/0a1b.safetensors")
+    >>> step, file.name
+    (500, '0a1b.safetensors')
+    """
     if not is_count(step):
         raise damaged(where, run, "the steps of its kept weights are no counts")
     return step, kept_file(files, file)

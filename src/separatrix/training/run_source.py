@@ -30,3 +30,7 @@ class RunSource(Protocol):
     def snapshots(self, name: str) -> dict[int, Path]:
         """Files with weights that a run kept, by step."""
         ...
+
+    def folders(self) -> list[Path]:
+        """Where what is read lies, and what was measured on it."""
+        ...

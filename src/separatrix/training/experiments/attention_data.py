@@ -14,13 +14,14 @@ import torch
 
 from separatrix.errors import SeparatrixError
 from separatrix.models.attention_maps import attention_weights
+from separatrix.models.kept_weights import fill
 from separatrix.models.sequence_model import SequenceModel
 from separatrix.tasks.problems.sparse_averaging import SparseAveraging
 from separatrix.training.batches import derived_seed, draw
 from separatrix.training.checkpoints import read_weights
 from separatrix.training.records import Record
 from separatrix.training.run_source import RunSource
-from separatrix.training.trained import fill, untrained_model
+from separatrix.training.trained import untrained_model
 
 FIXED_INPUT = 0
 """The number of the fixed input; another one draws another X."""

@@ -24,7 +24,9 @@ class Experiment:
     ``common`` and ``scales`` give the fields of the runs; a tuple is an axis, anything else is the same for all.
     ``rows`` and ``columns`` are the axes of its heat map, ``paper`` its table's key in ``paper_figures.json`` (None
     where the paper gives no numbers), ``curves`` whether it shows curves over steps, at the last column or at that of
-    ``curves_at``; ``attention`` whether it shows what the trained models attend to.
+    ``curves_at``; ``attention`` whether it shows what the trained models attend to. ``rounded`` says that the states of
+    the trained models were rounded afterwards, and ``near_perfect`` up to which length each model learns the task in
+    the paper where that is said in words, without numbers.
     """
 
     name: str
@@ -39,6 +41,8 @@ class Experiment:
     curves: bool = False
     curves_at: Mapping[str, int] = field(default_factory=dict)
     attention: bool = False
+    rounded: bool = False
+    near_perfect: Mapping[str, int] = field(default_factory=dict)
     note: str = ""
 
     @property

@@ -6,6 +6,7 @@ figure at scale ``paper`` can be drawn from runs of fewer steps, and says so.
 """
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
@@ -17,14 +18,15 @@ from separatrix.models.naming import code_named_in, parse_spec
 from separatrix.training.events import Point
 from separatrix.training.experiments.experiment import SCALES, Experiment
 from separatrix.training.experiments.remarks import remarks
+from separatrix.training.experiments.rounded_states import rounded_states
 from separatrix.training.heatmap import table_axes
 from separatrix.training.records import Record, best_of
 from separatrix.training.run_source import RunSource
 from separatrix.training.spec import RunSpec
 from separatrix.training.sweep import Cell, Sweep, value_text
 
-LEAST_RISE = 0.01
-"""Accuracy; a probe of 512 examples is off by two points at most times, the mean of several by less."""
+LEAST_RISE, ERRORS = 0.01, 3.0
+"""Accuracy, and standard errors of the probes: a rise is more than either."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,8 @@ class PaperTable:
 class FigureCell:
     """One cell: its best record, how many runs were compared, and the paper's accuracy in percent.
 
-    ``rising`` says that the best run still got better when its steps were used up; ``most_steps`` are those that any of
-    the runs was allowed, but for runs that were given up.
+    ``rising`` says that the best run still got better when its steps were used up (None: its curve is too short to
+    say); ``most_steps`` are those that any of the runs was allowed, but for runs that were given up.
     """
 
     row: str
@@ -51,7 +53,7 @@ class FigureCell:
     runs: int
     unfinished_step: int | None
     paper: float | None
-    rising: bool = False
+    rising: bool | None = False
     most_steps: int = 0
 
     @property
@@ -69,6 +71,11 @@ class FigureCell:
         """Ours minus the paper's, in points."""
         return None if self.accuracy is None or self.paper is None else self.accuracy - self.paper
 
+    @property
+    def budget(self) -> str | None:
+        """What was spent on it: the steps that the best run was allowed, and how many runs it is the best of."""
+        return None if self.record is None else f"{self.record.spec.steps / 1000:g}k × {self.runs}"
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data for machines."""
         return {
@@ -78,6 +85,8 @@ class FigureCell:
             "paper": self.paper,
             "deviation": self.deviation,
             "runs_compared": self.runs,
+            "most_steps": self.most_steps,
+            "budget": self.budget,
             "of_this_scale": self.of_this_scale,
             "still_rising": self.rising,
             "unfinished_step": self.unfinished_step,
@@ -110,12 +119,25 @@ class FigureData:
         """How many cells have a record."""
         return sum(cell.record is not None for cell in self.cells.values())
 
+    @property
+    def as_planned(self) -> bool:
+        """Whether every record is of a run that the scale itself asks for, with all its steps."""
+        return all(cell.of_this_scale for cell in self.cells.values() if cell.record is not None)
+
+    @property
+    def steps(self) -> tuple[int, int] | None:
+        """The fewest and the most steps that the best runs of the cells were allowed."""
+        found = [cell.record.spec.steps for cell in self.cells.values() if cell.record is not None]
+        return (min(found), max(found)) if found else None
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data for machines."""
         return {
             "figure": self.experiment.name,
             "scale": self.scale,
             "source": self.experiment.source,
+            "steps": self.steps,
+            "as_planned": self.as_planned,
             "remarks": list(self.remarks),
             "cells": [cell.as_dict() for cell in self.cells.values()],
             "curves": {row: [[point.step, point.accuracy] for point in points] for row, points in self.curves.items()},
@@ -160,12 +182,22 @@ def plain_model(architecture: str) -> str:
 
 
 def best_scale(experiment: Experiment, source: RunSource) -> str:
-    """The scale with the most recorded cells, the smallest of several; quick where there are none."""
+    """The scale that the recorded runs are of: the largest that is complete, else the one with the most cells.
 
-    def recorded(scale: str) -> int:
-        return gather(experiment, scale, source).recorded
-
-    return max((scale for scale in SCALES if scale in experiment.scales), key=recorded)
+    A cell counts for a scale if one of its runs was allowed more steps than the next smaller scale has: short runs that
+    happen to lie on the grid of a larger scale do not make a figure of that scale. Of several that are level the one
+    with the most records, then the smallest; so quick where there are none.
+    """
+    counted: dict[str, tuple[int, int]] = {}
+    complete: list[str] = []
+    before = 0
+    for scale in (each for each in SCALES if each in experiment.scales):
+        data = gather(experiment, scale, source)
+        own = sum(cell.record is not None and cell.most_steps > before for cell in data.cells.values())
+        counted[scale] = own, data.recorded
+        complete += [scale] if own == len(data.cells) else []
+        before = max(run.steps for cell in experiment.sweep(scale).cells() for run in cell.runs)
+    return complete[-1] if complete else max(counted, key=lambda scale: counted[scale])
 
 
 def experiment_of(sweep: Sweep, path: str) -> Experiment:
@@ -205,7 +237,8 @@ def gather(experiment: Experiment, scale: str | None, source: RunSource, sweep: 
             if record is not None:
                 curves[row] = source.curve(record.spec.name)
     most = int(paper_figures()["training_recipe"]["max_steps"])
-    said = tuple(remarks(experiment, scale, list(found.values()), paper is not None, most))
+    rounded = rounded_states(source.folders(), scale) if experiment.rounded and scale is not None else {}
+    said = tuple(remarks(experiment, scale, list(found.values()), paper is not None, most, rounded))
     return FigureData(experiment, scale, rows, columns, found, paper, at, curves, said)
 
 
@@ -224,24 +257,29 @@ def _cell(
         unfinished = max(steps, default=None)
     own = best is not None and best.spec.name in {run.name for run in cell.runs}
     printed = None if paper is None else paper.accuracy.get((plain_model(first.architecture), column))
-    rising = best is not None and best.result.ending == "steps" and still_rising(source.curve(best.spec.name))
+    rising = False
+    if best is not None and best.result.ending == "steps":
+        rising = still_rising(source.curve(best.spec.name), best.spec.probe_examples)
     most = max((each.spec.steps for each in matching if each.result.ending != "pruned"), default=0)
     return FigureCell(row, column, best, own, len(matching), unfinished, printed, rising, most)
 
 
-def still_rising(curve: Sequence[Point]) -> bool:
-    """Whether the last quarter of a curve lies above the quarter before it, by more than a probe's chance.
+def still_rising(curve: Sequence[Point], probe: int = 512) -> bool | None:
+    """Whether the last quarter of a curve lies above the quarter before it, by more than the chance of probes of so
+    many examples; None for a curve of fewer than four points.
 
     >>> flat = [Point("a", step, 0.0, 0.0, 0.5) for step in range(8)]
     >>> rising = [Point("a", step, 0.0, 0.0, step / 10) for step in range(8)]
     >>> still_rising(flat), still_rising(rising), still_rising(rising[:1])
-    (False, True, False)
+    (False, True, None)
     """
     quarter = len(curve) // 4
     if not quarter:
-        return False
+        return None
     last, before = ([point.accuracy for point in curve[-k * quarter :][:quarter]] for k in (1, 2))
-    return sum(last) / quarter > sum(before) / quarter + LEAST_RISE
+    middle = (sum(last) + sum(before)) / (2 * quarter)
+    error = math.sqrt(2 * middle * (1 - middle) / (probe * quarter))
+    return sum(last) / quarter > sum(before) / quarter + max(LEAST_RISE, ERRORS * error)
 
 
 def _same_cell(given: RunSpec, wanted: RunSpec, axes: Iterable[str]) -> bool:

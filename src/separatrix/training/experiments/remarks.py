@@ -1,15 +1,15 @@
 """What a figure must say about itself: missing cells, fewer steps than the paper's, large differences, models that have
 learned nothing, the cost."""
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from separatrix.tasks.constant_answer import constant_score
+from separatrix.tasks.constant_answer import ConstantAnswer, constant_scored
 from separatrix.tasks.task import Task
 from separatrix.training.experiments.experiment import Experiment
-from separatrix.training.records import Record
+from separatrix.training.experiments.rounded_states import RoundedState, told
+from separatrix.training.records import OPEN_ENDED, Record
 
 if TYPE_CHECKING:
     from separatrix.training.experiments.figure_data import FigureCell
@@ -18,15 +18,21 @@ NOTABLE = 10.0
 """Cells that differ from the paper by more points than this are named one by one."""
 UNEQUAL = 2
 """Models side by side whose steps differ by this factor are told of."""
-EXAMPLES, ERRORS = 4096, 3.0
+EXAMPLES, ERRORS = 16384, 3.0
 """A model has learned something if it beats a constant answer, measured on half of so many examples, by more than so
 many standard errors of the two."""
 
 
 def remarks(
-    experiment: Experiment, scale: str | None, cells: "Sequence[FigureCell]", beside_paper: bool, most: int
+    experiment: Experiment,
+    scale: str | None,
+    cells: "Sequence[FigureCell]",
+    beside_paper: bool,
+    most: int,
+    rounded: Mapping[tuple[str, str], RoundedState],
 ) -> Iterable[str]:
-    """Sentences for people; ``beside_paper`` says whether the paper has a table, ``most`` how many steps it allows."""
+    """Sentences for people; ``beside_paper`` says whether the paper has a table, ``most`` how many steps it allows,
+    ``rounded`` what is known of the states of the runs."""
     recorded = [cell for cell in cells if cell.record is not None]
     yield f"{'' if scale is None else f'Scale {scale}: '}{len(recorded)} of {len(cells)} cells have a record."
     missing = [cell for cell in cells if cell.record is None]
@@ -47,11 +53,19 @@ def remarks(
         names = ", ".join(f"{cell.row} at {cell.column} ({cell.deviation:+.1f})" for cell in far)
         yield f"More than {NOTABLE:g} points from the paper: {names}."
         yield from _reasons(far, most)
+    elif worse := [cell for cell in recorded if _below_words(cell, experiment)]:
+        names = ", ".join(f"{cell.row} at {cell.column} ({cell.accuracy:.1f})" for cell in worse)
+        yield f"The paper calls these near-perfect; ours are more than {NOTABLE:g} points below that: {names}."
+        yield from _reasons(worse, most)
     elif any(cell.deviation is not None for cell in recorded):
         yield f"No cell differs from the paper by more than {NOTABLE:g} points."
     idle = [cell for cell in recorded if learned_nothing(cell)]
     if idle:
-        yield f"No better than always giving the commonest answer: {_listed(idle, cells, experiment)}."
+        yield (
+            f"Not shown to be better than always giving the commonest answer (within {ERRORS:g} standard errors): "
+            f"{_listed(idle, cells, experiment)}."
+        )
+    yield from told(recorded, rounded)
     if recorded:
         yield _cost([cell.record for cell in recorded if cell.record])
     if experiment.note:
@@ -62,8 +76,9 @@ def _reasons(far: "Sequence[FigureCell]", most: int) -> Iterable[str]:
     """Why cells lie far from the paper's, as far as their runs tell."""
     short = [cell for cell in far if cell.record and cell.record.result.ending == "steps" and _steps(cell) < most]
     longer = [cell for cell in short if cell.longer]
-    rising = [cell for cell in short if cell.rising and not cell.longer]
-    flat = [cell for cell in short if not cell.rising and not cell.longer]
+    plain = [cell for cell in short if not cell.longer]
+    given_up = [cell for cell in far if cell.record and cell.record.result.ending in OPEN_ENDED]
+    rising, flat, unclear = ([cell for cell in plain if cell.rising is each] for each in (True, False, None))
     if rising:
         yield f"Of these, still rising when their steps were used up: {_named(rising)}. More steps may bring more."
     if longer:
@@ -73,7 +88,11 @@ def _reasons(far: "Sequence[FigureCell]", most: int) -> Iterable[str]:
             f"Of these, level when their steps were used up: {_named(flat)}. Runs that learn late look like this, and "
             "so do learning rates that do not suit; with these steps the two cannot be told apart."
         )
-    other = [cell for cell in far if cell not in short]
+    if unclear:
+        yield f"Of these, too short to tell whether they were rising: {_named(unclear)}."
+    if given_up:
+        yield f"Of these, given up for another learning rate, which ended below them: {_named(given_up)}."
+    other = [cell for cell in far if cell not in short and cell not in given_up]
     if other:
         yield f"Of these, not for want of steps: {_named(other)}."
 
@@ -100,20 +119,25 @@ def _counted(cell: "FigureCell") -> str:
     return f"{cell.runs} {'run' if cell.runs == 1 else 'runs'}"
 
 
+def _below_words(cell: "FigureCell", experiment: Experiment) -> bool:
+    """Whether a cell lies far below what the paper says in words."""
+    upto = experiment.near_perfect.get(cell.row)
+    return upto is not None and int(cell.column) <= upto and cell.accuracy is not None and cell.accuracy < 100 - NOTABLE
+
+
 def learned_nothing(cell: "FigureCell") -> bool:
     """Whether the best run of a cell scores what a constant answer does."""
     if cell.record is None:
         return False
     spec = cell.record.spec
-    score = _constant_score(spec.the_task(), spec.length)
-    error = math.sqrt(score * (1 - score) * (1 / spec.evaluation_examples + 2 / EXAMPLES))
-    return cell.record.result.accuracy <= score + ERRORS * error
+    constant = _constant(spec.the_task(), spec.length)
+    return cell.record.result.accuracy <= constant.share + ERRORS * constant.error_beside(spec.evaluation_examples)
 
 
 @lru_cache(maxsize=256)
-def _constant_score(task: Task, length: int) -> float:
+def _constant(task: Task, length: int) -> ConstantAnswer:
     """Kept, because a figure asks for it cell by cell."""
-    return constant_score(task, length, EXAMPLES)
+    return constant_scored(task, length, EXAMPLES)
 
 
 def _steps(cell: "FigureCell") -> int:

@@ -9,6 +9,7 @@ EXPERIMENT = Experiment(
     title="String equality: Eq-one",
     source="BHBK24 Appendix H.2",
     task="eq-one",
+    near_perfect=dict.fromkeys(MODELS, 400),
     common={},
     scales={
         "quick": {

@@ -10,6 +10,7 @@ EXPERIMENT = Experiment(
     source="BHBK24 Figure 2, middle",
     task="index-lookup",
     curves=True,
+    near_perfect={"TF-(1,64)": 200},
     common={},
     scales={
         "quick": {

@@ -11,6 +11,7 @@ EXPERIMENT = Experiment(
     title="Index lookup: bits of a trained state",
     source="after BHBK24 Theorem 3",
     task="index-lookup",
+    rounded=True,
     common={},
     scales={
         "quick": {
