@@ -25,6 +25,7 @@ from separatrix.arithmetic.codes import delsarte_width
 from separatrix.bit_counts import bits_for
 from separatrix.certificates import Claim, check
 from separatrix.certificates.certificate import size_of
+from separatrix.certificates.shown import shown_count
 from separatrix.constructions import Options, constructions
 from separatrix.constructions.exponents import exponent_in_words
 from separatrix.constructions.pieces import addresses
@@ -69,11 +70,6 @@ PAUSE = 0.01
 """Seconds between two looks at a process."""
 
 
-def in_words(covered: str) -> str:
-    """A number of inputs with points for products: in Markdown a star begins an emphasis."""
-    return covered.replace("*", "·")
-
-
 def measured(name: str, length: int, options: Options) -> tuple[float, dict[str, int], str, str] | None:
     """CPU seconds to build and check, sizes, inputs covered, method; None where the theorem has no such length."""
     addresses.cache_clear()  # so that every row pays for the search of its own code
@@ -85,7 +81,7 @@ def measured(name: str, length: int, options: Options) -> tuple[float, dict[str,
     claim = Claim(built.task, built.length, built.arithmetic)
     verdict = check(built.network, claim)
     seconds = time.process_time() - started
-    covered = in_words(verdict.inputs_covered) if verdict.valid else f"not certified: {verdict.reason[:60]}"
+    covered = shown_count(verdict.inputs_covered) if verdict.valid else f"not certified: {verdict.reason[:60]}"
     return seconds, size_of(built.network, claim), covered, verdict.method
 
 
@@ -158,7 +154,7 @@ def promised_sizes() -> Report:
             words = [name, "--length", str(length), *more.split()]
             record, wall, cpu, memory = command("certify", *words, "--out", folder)
             checked, again, _, _ = command("check", folder)
-        covered = in_words(record["inputs_covered"]) if record["certified"] else "not certified"
+        covered = shown_count(record["inputs_covered"]) if record["certified"] else "not certified"
         said = "valid" if checked["valid"] else checked["reason"]
         seconds = f"{wall:.1f}", f"{cpu:.1f}", f"{memory:.0f}", f"{again:.1f}", said
         options = f"`{more}`" if more else "–"

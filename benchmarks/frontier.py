@@ -50,7 +50,10 @@ What comes out:
   bits (one circle), four if they have a little more than 2 log₂ N (two circles), and log₂ N signs if they have a dozen.
   So width O(1) goes with precision O(log N); log N dimensions are needed only where numbers have fewer bits than that.
   Theorem 1 over 64 symbols at N = 2^20 is certified with width 14 and 44-bit numbers, with width 46 and 12 bits, and
-  with width 228 and 8 bits; the theorem's own code has width 256, at Kc = 1 with 42 bits.
+  with width 228 and 8 bits; the theorem's own code has width 256, at Kc = 1 with 42 bits. The atlas shows the narrowest
+  networks of a whole Kc, there width 18 at Kc = 1. A precision between two whole Kc is asked for by its steps; for the
+  first of these networks 2^-21: `separatrix certify index-lookup --length 1048576 --family circles:2 --gain 1562000
+  --arithmetic fixed:N=2,Kc=21,down`.
 * Narrow is not small. Points on circles are stored, so that the description of the network grows with N: 5·10^8 bits
   at N = 2^20 for width 18. Sign codes are generated; the theorem's own network has 33,896 bits there.
 * That 6 to 8 bits are enough for any N tried is the work of rounding: the fixed point rounds small exponentials down to

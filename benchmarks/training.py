@@ -184,7 +184,7 @@ def recorded_run(group: Group, folder: Path) -> None:
     """A group from start to end as the command line drives it, bars included, drawn as for a terminal."""
     with (
         Records(folder / "runs.sqlite") as records,
-        LiveBars(1, quiet=False, label=lambda spec: spec.name) as bars,
+        LiveBars([[spec.name for spec in group.specs]], quiet=False, label=lambda spec: spec.name) as bars,
     ):
         Driver(records, LocalExecutor(CPU, save_every_seconds=SAVE_EVERY), {}, bars).run([group])
 

@@ -1,5 +1,8 @@
 """Whole files or none."""
 
+import os
+from pathlib import Path
+
 import pytest
 
 from separatrix.errors import SeparatrixError
@@ -33,3 +36,28 @@ def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "blocked").write_text("a file")
     with pytest.raises(SeparatrixError, match="cannot write"):
         write_atomically(tmp_path / "blocked" / "x.txt", "data")
+
+
+def test_devices_pipes_and_open_files_are_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for place, told in ((pipe, "it is a pipe, not a file"), (Path("/dev/null"), "it is a device, not a file")):
+        with pytest.raises(SeparatrixError, match=told):
+            write_atomically(place, "data")
+    assert pipe.is_fifo()
+    assert Path("/dev/null").is_char_device()
+    with (tmp_path / "output").open("w") as stream:
+        link = tmp_path / "stdout"
+        link.symlink_to(f"/proc/self/fd/{stream.fileno()}")
+        with pytest.raises(SeparatrixError, match="a link to what a process has open"):
+            write_atomically(link, "data")
+    assert link.is_symlink()
+    assert {path.name for path in tmp_path.iterdir()} == {"pipe", "output", "stdout"}
+
+
+def test_a_link_to_a_file_gives_way_and_the_file_stays(tmp_path):
+    (tmp_path / "file").write_text("old")
+    (tmp_path / "link").symlink_to("file")
+    write_atomically(tmp_path / "link", "new")
+    assert (tmp_path / "link").read_text() == "new"
+    assert (tmp_path / "file").read_text() == "old"

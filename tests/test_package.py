@@ -1,12 +1,13 @@
 """What a user installs and waits for: the wheel has every file, and starting loads nothing that is not needed."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from hatchling.builders.wheel import WheelBuilder
+from tools.footprint import import_seconds, modules_after, packages, page, room_of, timed_tests
+from tools.pages import recorded
 
 from separatrix.cli.verb_list import NAME as LIST
 
@@ -16,21 +17,16 @@ LIGHT = {
     "separatrix", "shellingham", "typer", "typing_extensions", "typing_inspection",
 }  # fmt: skip
 """What the command line itself is made of; Typer brings pydantic."""
-LOADED = """
-import json, sys
-from separatrix.cli.app import run
-codes = [run(call) for call in {calls}]
-tops = {{name.partition(".")[0] for name in sys.modules}} - set(sys.stdlib_module_names) - {{"cython_runtime"}}
-print(json.dumps([codes, sorted(name for name in tops if not name.startswith("_"))]))
-"""
+REPORT = """<?xml version="1.0" encoding="utf-8"?><testsuites><testsuite tests="3" time="2.5">
+<testcase classname="tests.tasks.test_dyck" name="test_depth[1|2]" time="1.5"/>
+<testcase classname="tests.tasks.test_dyck" name="test_walk" time="0.25"/>
+<testcase classname="tests.test_files" name="test_whole" time="0.5"/></testsuite></testsuites>"""
 
 
 def loaded(*calls: list[str]) -> tuple[list[int], set[str]]:
     """Exit codes of calls in one fresh process, and the packages that it has loaded then."""
-    program = LOADED.format(calls=list(calls))
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    codes, names = json.loads(ended.stdout.splitlines()[-1])
-    return codes, set(names)
+    codes, names = modules_after(*calls)
+    return codes, packages(names)
 
 
 def test_the_wheel_has_every_file_of_the_package_and_no_other():
@@ -56,6 +52,7 @@ def test_help_loads_nothing_but_the_command_line():
     ("call", "allowed"),
     [
         ([LIST, "tasks"], {"numpy"}),
+        ([LIST], {"numpy", "flint", "ml_dtypes"}),
         (["sample", "dyck", "--length", "8"], {"numpy"}),
         (["capacity", "mamba-130m"], {"numpy", "flint", "ml_dtypes"}),
     ],
@@ -73,3 +70,33 @@ def test_the_module_runs_like_the_script():
     )
     script = Path(sys.executable).with_name("separatrix")
     assert ended.stdout == subprocess.run([script, "--version"], capture_output=True, text=True, check=True).stdout
+
+
+# -- the record of all this ------------------------------------------------------------------------------
+
+
+def test_times_of_imports_are_added_up_by_package():
+    report = "\n".join(
+        [
+            "import time: self [us] | cumulative | imported package",
+            "import time:      1000 |       1000 |     json.decoder",
+            "import time:      2000 |       3000 |   rich.text",
+            "import time:       500 |       3500 | rich",
+        ]
+    )
+    assert import_seconds(report) == {"Python's own": 0.001, "rich": 0.0025}
+
+
+def test_times_of_tests_are_added_up_by_folder_and_the_slowest_come_first():
+    found = timed_tests(REPORT)
+    assert (found["tests"], found["seconds"], found["elapsed"]) == (3, 2.2, 2.5)
+    assert found["folders"] == {"tests/tasks": 1.8, "tests": 0.5}
+    assert found["slowest"][0] == ["tests.tasks.test_dyck::test_depth[1|2]", 1.5]
+    shown = page({**recorded("footprint"), "tests": found})
+    assert "| `tests.tasks.test_dyck::test_depth[1\\|2]` | 1.5 |" in shown
+
+
+def test_modules_beside_the_rooms_are_shared():
+    assert [room_of(name) for name in ("separatrix.tasks.task", "separatrix.files", "separatrix")] == [
+        "tasks", "shared", "shared",
+    ]  # fmt: skip

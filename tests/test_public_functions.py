@@ -1,4 +1,4 @@
-"""Every public function of the torch-free rooms has an example; what counts as public is what the reference shows.
+"""Every public function of every room has an example; what counts as public is what the reference shows.
 
 Public are the functions of every façade (its ``__all__``) and those of the modules that the pages of ``docs/reference``
 name, without a leading underscore. That the examples run is checked in ``tests/test_examples.py``, that every name of a
@@ -16,7 +16,9 @@ import pytest
 import separatrix
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ("arithmetic", "tasks", "networks", "constructions", "certificates", "communication")
+ROOMS = (
+    "arithmetic", "tasks", "networks", "constructions", "certificates", "communication", "models", "training", "atlas",
+)  # fmt: skip
 
 
 def public_modules():
@@ -46,6 +48,7 @@ FUNCTIONS = public_functions()
 def test_the_rooms_have_public_functions():
     assert len(FUNCTIONS) > 100
     assert {"separatrix.tasks.catalog.tasks", "separatrix.certificates.checker.check"} <= set(FUNCTIONS)
+    assert {"separatrix.models.naming.parse_spec", "separatrix.training.group.train"} <= set(FUNCTIONS)
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))

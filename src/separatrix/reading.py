@@ -154,10 +154,18 @@ def _check_header(path: Path, read: Callable[[int], bytes], size: int, remedy: s
         )
 
 
+def kind_in_words(mode: int) -> str:
+    """What lies somewhere that is no plain file, from the mode that the system tells.
+
+    >>> kind_in_words(Path("/dev/null").stat().st_mode)
+    'a device, not a file'
+    """
+    return next((f"{words}, not a file" for is_kind, words in _KINDS if is_kind(mode)), "not a file")
+
+
 def _refuse_others(path: Path, about: os.stat_result, remedy: str) -> None:
     if not stat.S_ISREG(about.st_mode):
-        kind = next((f"{words}, not a file" for is_kind, words in _KINDS if is_kind(about.st_mode)), "not a file")
-        raise SeparatrixError(f"cannot read {_shown(path)}: it is {kind}; {remedy}")
+        raise SeparatrixError(f"cannot read {_shown(path)}: it is {kind_in_words(about.st_mode)}; {remedy}")
 
 
 def _unreadable(path: Path, error: OSError | ValueError, remedy: str) -> SeparatrixError:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rich.table import Table
 
-from separatrix.atlas import Atlas, Figure, Section, Sources, build, collect, ordered_sections, render, units, write
+from separatrix.atlas import Atlas, Figure, Section, Sources, build, ordered_sections, render, units, write
 from separatrix.atlas import build as whole_build
 from separatrix.atlas.figure import draw, look, plot_named, themed
 from separatrix.atlas.html import page, table
@@ -155,7 +155,10 @@ def test_progress_is_told_as_often_as_announced(monkeypatch):
     assert len(calls) == units() == 7
     assert list(atlas.results["sections"]) == ["b", "a"]
     assert [figure.name for group in atlas.figures.values() for figure in group] == ["a"]
-    assert collect(calls.append, Sources()) == atlas.results["sections"]
+    alone = build(calls.append, Sources(), only=[entries["a"]])
+    assert alone.results["sections"] == {"a": atlas.results["sections"]["a"]}
+    assert len(calls) == 7 + 3
+    assert render(alone) == {}, "a section without a page has none alone either"
 
 
 # -- figures and single pages ---------------------------------------------------------------------------------

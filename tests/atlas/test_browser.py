@@ -5,6 +5,7 @@ names a folder that keeps the pictures.
 """
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,10 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 from tools.get_chromium import NONE, chromium
 from tools.running_server import running_server
+
+from separatrix.training.events import Result
+from separatrix.training.records import Records
+from separatrix.training.spec import RunSpec
 
 ESSENTIALS = Path(__file__).with_name("accessibility.js").read_text(encoding="utf-8")
 VIEWS = ("attention", "layers", "protocol", "compare", "train")
@@ -223,15 +228,29 @@ def test_the_protocol_is_stepped_through_with_ones_own_partition(browser: Browse
         expect(parties.nth(0)).to_have_attribute("data-party", "Alice")
         parties.nth(0).click()
         expect(parties.nth(0)).to_have_attribute("data-party", "Bob")
-        expect(page.locator("#partition")).to_have_value("2,4,6,8")
+        expect(page.locator("#partition")).to_have_value("3,5,7,9")
         expect(page.locator(".message")).to_have_count(0)
         for count in (1, 2):
             page.locator("#message-next").click()
             expect(page.locator(".message")).to_have_count(count)
         page.locator("#message-all").click()
         expect(page.locator("#protocol-end")).to_contain_text("equal bit for bit")
+        # What the command line says beside the theorem's number stands here as well.
+        expect(page.locator("#protocol-end")).to_contain_text("With m = 6, the rows of the projections: beyond 309.")
+        expect(page.locator("#protocol-end")).to_contain_text("(not met with m = 6)")
         page.locator("#message-back").click()
         expect(page.locator("#protocol-end")).to_be_empty()
+        # Positions count from 1, also where they are typed.
+        typed = page.locator("#partition")
+        for wrong in ("0,3", "3,10"):
+            typed.fill(wrong)
+            typed.press("Enter")
+            expect(page.locator("#protocol-summary")).to_contain_text("this input has 9, counted from 1")
+        typed.fill("1,9")
+        typed.press("Enter")
+        expect(parties.nth(0)).to_have_attribute("data-party", "Alice")
+        expect(page.locator("#parties [data-party=Alice]")).to_have_count(2)
+        assert "partition=0%2C8" in page.url
 
 
 def test_long_work_shows_its_progress_and_is_cancelled(browser: Browser, address: str) -> None:
@@ -267,6 +286,8 @@ def test_a_run_is_trained_watched_and_compared(browser: Browser, address: str, t
         expect(page.locator("#runs tr[data-run]")).to_have_count(1)
         kept(page, "explorer-train", tmp_path)
         page.get_by_role("button", name="compare").click()
+        expect(page.locator("#run option")).to_have_count(1)
+        expect(page.locator("#run option")).to_contain_text("learning rate 0.003, 60 steps, seed 0")
         summary = page.locator("#compare-summary[data-share]")
         summary.wait_for()
         after = summary.inner_text()
@@ -283,15 +304,16 @@ def test_the_keyboard_alone_is_enough(browser: Browser, address: str) -> None:
     with explorer(browser, address, "construction=index-lookup&length=16") as page:
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.className") == "skip"
-        page.keyboard.press("Tab")
-        page.keyboard.press("Tab")
-        assert page.evaluate("document.activeElement.id") == "construction"
+        reached = []
         # Every control has a visible mark while it has the keyboard.
-        for _ in range(3):
+        while not reached or reached[-1] != "gain":
             page.keyboard.press("Tab")
+            reached.append(page.evaluate("document.activeElement.id || document.activeElement.textContent"))
             style = "(e => getComputedStyle(e).outlineStyle)(document.activeElement)"
             assert page.evaluate(style) not in ("none", "")
-        assert page.evaluate("document.activeElement.id") == "gain"
+        assert reached == [
+            "share", "Words on this page", "construction", "E1", "E1", "length-number", "length", "gain",
+        ]  # fmt: skip
         page.keyboard.press("Home")
         expect(page.locator("#verdict")).to_have_attribute("data-state", "refuted")
         page.locator("#gain-own").press("Enter")
@@ -306,6 +328,82 @@ def test_the_keyboard_alone_is_enough(browser: Browser, address: str) -> None:
         page.locator("#position").focus()
         page.keyboard.press("ArrowLeft")
         expect(page.locator("#position-value")).to_contain_text("16 ·")
+
+
+HEARD = """() => {
+  window.heard = [];
+  const line = document.querySelector("#verdict-line[role=status]");
+  const told = {subtree: true, childList: true, characterData: true};
+  new MutationObserver(() => window.heard.push(line.innerText)).observe(line, told);
+}"""
+"""Keeps what a screen reader is told about the verdict."""
+
+
+def test_what_a_screen_reader_hears(browser: Browser, address: str) -> None:
+    with explorer(browser, address, "construction=index-lookup&length=16") as page:
+        page.evaluate(HEARD)
+        page.locator("#gain").focus()
+        page.keyboard.press("Home")
+        expect(page.locator("#word")).to_have_text("✗ refuted")
+        assert "✗ refuted" in page.evaluate("window.heard.at(-1)")
+        # Another input changes nothing about all of them, so that nothing is said.
+        said = page.evaluate("window.heard.length")
+        before = page.locator("#text").input_value()
+        page.locator("#shuffle").click()
+        expect(page.locator("#text")).not_to_have_value(before)
+        assert page.evaluate("window.heard.length") == said
+        page.locator("#exponent").fill("3")
+        expect(page.locator("#exponent")).to_have_attribute("aria-valuetext", "Kc = 3, 26 bits")
+        for view in VIEWS[:-2]:
+            page.locator(f"#tab-{view}").click()
+            for slider in page.locator("input[type=range]:visible").all():
+                expect(slider).to_have_attribute("aria-valuetext", re.compile(r"\w"))
+
+
+def test_words_are_explained_and_links_within_the_page_keep_what_is_chosen(browser: Browser, address: str) -> None:
+    with explorer(browser, address, "construction=match3&length=8&exponent=7") as page:
+        assert "-N^Kc and N^Kc" in (page.locator("label[for=exponent]").get_attribute("title") or "")
+        assert "pairs of positions" in (page.locator("#statement").get_attribute("title") or "")
+        url = page.url
+        page.locator("#statement a", has_text="E10").click()
+        expect(page.locator("#erratum-E10")).to_be_visible()
+        page.get_by_role("link", name="Words on this page").click()
+        page.locator("a.skip").focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("#content")).to_be_focused()
+        assert page.url == url and page.locator("#construction").input_value() == "match3"
+        accessible(page)
+        page.locator("#family").select_option("circle")
+        expect(page.locator("#family-note")).to_contain_text("one unit circle")
+
+
+def test_a_verdict_is_reproduced_by_a_command_that_is_copied(browser: Browser, address: str) -> None:
+    state = "construction=index-lookup&length=16&gain=2"
+    with explorer(browser, address, state, permissions=["clipboard-read", "clipboard-write"]) as page:
+        page.locator("#reproduce button").click()
+        expect(page.locator("#reproduce button")).to_have_text("copied")
+        copied = page.evaluate("navigator.clipboard.readText()")
+        assert copied == "separatrix certify index-lookup --length 16 --gain 2"
+
+
+def test_runs_without_weights_are_counted_and_not_offered(browser: Browser, tmp_path: Path) -> None:
+    store = tmp_path / "runs.sqlite"
+    shape = {"architecture": "TF-(1,8)", "length": 4, "steps": 4}
+    with Records(store) as records:
+        for task, rate, file in (("index-lookup", 0.1, "a"), ("index-lookup", 0.2, "b"), ("equality", 0.1, "c")):
+            spec = RunSpec(task=task, learning_rate=rate, **shape)  # type: ignore[arg-type]
+            records.add_results([spec], [Result(spec.name, "steps", 4, 0.5, 1.0, 1.0, 9)], {}, file)
+        records.files.mkdir()
+        (records.files / "c").touch()
+    with (
+        running_server(store) as found,
+        explorer(browser, found, "construction=index-lookup&length=4&tab=compare") as page,
+    ):
+        empty = page.locator("#compare-empty")
+        expect(empty).to_contain_text("No recorded run of index-lookup has its weights here.")
+        expect(empty).to_contain_text("Of 3 runs in runs.sqlite these are not listed: 2 whose weights are not beside")
+        expect(empty).to_contain_text("Weights are there for 1 run of equality")
+        expect(page.locator("#compare-form")).to_be_hidden()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -125,15 +125,16 @@ def test_architectures_are_those_of_the_catalog(client: httpx.Client) -> None:
         ({"length": 1025}, "--max-length 1025"),
         ({"construction": "index-lokup"}, "nearest: index-lookup"),
         ({"gain": "0"}, "above 0"),
-        ({"gain": "1e9"}, "gain"),
+        ({"gain": "1e9"}, "score scale η '1e9' is not a fraction"),
+        ({"max_inner": "abc"}, "γ at most 'abc' is not a fraction; write one such as 1/4 or 0.25"),
         ({"family": "nonsense"}, "nonsense"),
         ({"max_inner": "7/4"}, "between 0 and 1"),
         ({"parameters": {"alphabet": "x"}}, "not a whole number"),
         ({"parameters": {"alphabet": "100000000000"}}, "out of range"),
         ({"variant": "paper"}, "variant"),
-        ({"exponent": 99}, "exponent"),
+        ({"exponent": 99}, "Precision Kc is 99; choose at most 16"),
         ({"module": "os:system"}, "module"),
-        ({"length": "16"}, "length"),
+        ({"length": "16"}, "Length N is '16'"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_line(client: httpx.Client, change: dict[str, Any], said: str) -> None:
@@ -305,6 +306,9 @@ def test_a_run_is_watched_recorded_and_compared(client: httpx.Client) -> None:
     run = told[-1][1]["run"]
     listed = listings.RunsReply.model_validate(client.get("/api/runs").json())
     [found] = [each for each in listed.runs if each.name == run]
+    ready = listings.ComparableReply.model_validate(client.get("/api/comparable?task=index-lookup").json())
+    assert run in [each.name for each in ready.runs]
+    assert client.get("/api/comparable?task=nothing").status_code == 422
     assert 0 in found.kept_steps and found.step in found.kept_steps
     whole = listings.RunReply.model_validate(client.get(f"/api/runs/{run[:10]}").json())
     assert [point.step for point in whole.curve] == points

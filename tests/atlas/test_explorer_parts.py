@@ -2,31 +2,36 @@
 
 import asyncio
 import json
+import re
 import socket
 import threading
 import time
 from base64 import b64decode
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy
 import pytest
 import uvicorn
+from pydantic import BaseModel, ValidationError
 
 from separatrix.atlas import trace as trace_module
 from separatrix.atlas.explorer import crew as crew_module
-from separatrix.atlas.explorer import guard, jobs, replies, serving
+from separatrix.atlas.explorer import guard, jobs, listings, replies, serving
 from separatrix.atlas.explorer.building import built, cells_of, chosen_here, command_of, own_gain
+from separatrix.atlas.explorer.conversing import converse
 from separatrix.atlas.explorer.crew import Crew, Work
 from separatrix.atlas.explorer.deciding import decide as decided
 from separatrix.atlas.explorer.jobs import Jobs, Ticket
 from separatrix.atlas.explorer.limits import ExplorerError, Limits
 from separatrix.atlas.explorer.look import look
 from separatrix.atlas.explorer.maps import picture
-from separatrix.atlas.explorer.requests import Decide, Input, Look, Setting
-from separatrix.atlas.explorer.runs import opened, snapshot_file
+from separatrix.atlas.explorer.problems import in_words
+from separatrix.atlas.explorer.requests import Compare, Converse, Decide, Input, Look, Setting, Train
+from separatrix.atlas.explorer.runs import comparable_runs, list_runs, opened, snapshot_file
+from separatrix.atlas.explorer.words import WORDS
 from separatrix.atlas.trace import trace
 from separatrix.cli.app import run
 from separatrix.constructions import constructions
@@ -37,6 +42,8 @@ from separatrix.training.records import Records
 from separatrix.training.spec import RunSpec
 
 LENGTH = 8
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "src/separatrix/atlas/explorer/static/index.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", constructions())
@@ -170,6 +177,116 @@ def test_files_outside_the_store_are_not_opened(records: Records, tmp_path: Path
     for step in (2, 4):
         with pytest.raises(ExplorerError, match="outside its own folder"):
             snapshot_file(records, records.get(spec.name), step)
+
+
+def test_only_runs_of_the_task_whose_weights_are_there_are_listed_to_compare(records: Records) -> None:
+    """As with a store that travels without most of its weights: those that are there may be the oldest of all."""
+    folder = records.files / "weights"
+    folder.mkdir(parents=True)
+    usual = {"task": "index-lookup", "architecture": "TF-(1,8)", "length": 4, "learning_rate": 0.1, "steps": 4}
+    given = {
+        "older": {}, "newer": {"learning_rate": 0.2}, "without": {"seed": 1}, "long": {"length": 600},
+        "own": {"architecture": "some.module:Model"}, "other": {"task": "equality"},
+        "gone": {"task": "equality", "seed": 1},
+    }  # fmt: skip
+    specs = {name: RunSpec(**{**usual, **change}) for name, change in given.items()}
+    for name, spec in specs.items():
+        records.add_results([spec], [Result(spec.name, "steps", 4, 0.5, 1.0, 1.0, 9)], {}, f"weights/{name}")
+        if name not in ("without", "gone"):
+            (folder / name).touch()
+    with records._connection as connection:  # the order does not hang on the clock
+        for second, spec in enumerate(specs.values()):
+            connection.execute(
+                "UPDATE runs SET finished_at=? WHERE name=?", (f"2026-01-01T00:00:0{second}Z", spec.name)
+            )
+    found = listings.ComparableReply.model_validate(comparable_runs(records.path, "index-lookup", Limits()))
+    assert [(each.name, each.learning_rate) for each in found.runs] == [
+        (specs["newer"].name, 0.2), (specs["older"].name, 0.1),
+    ]  # fmt: skip
+    assert all(each.kept_steps == [4] for each in found.runs)
+    assert found.recorded == len(specs) == len(found.runs) + sum(each.count for each in found.left_out)
+    assert {each.why: each.count for each in found.left_out} == {
+        "of another task": 2, "of a module of one's own, which a page may not load": 1,
+        "whose weights are not beside the store": 1, "longer than N = 512, which this server shows": 1,
+    }  # fmt: skip
+    assert found.elsewhere == {"equality": 1}
+    kept = {each["name"]: each["kept_steps"] for each in list_runs(records.path)["runs"]}
+    assert kept[specs["gone"].name] == [] and kept[specs["other"].name] == [4]
+    nothing = comparable_runs(records.path.with_name("none.sqlite"), "equality", Limits())
+    assert (nothing["exists"], nothing["recorded"], nothing["runs"]) == (False, 0, [])
+
+
+# -- what a person reads -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "said"),
+    [
+        (Setting, {"construction": "match2", "length": "8"}, "Length N is '8'; it has to be a whole number"),
+        (Setting, {"construction": "match2", "length": 8, "exponent": 99}, "Precision Kc is 99; choose at most 16"),
+        (Setting, {"construction": "match2", "length": 0}, "Length N is 0; choose at least 1"),
+        (Setting, {"construction": "A b", "length": 8}, "Construction is 'A b', which is no name; use"),
+        (Setting, {"construction": "match2", "length": 8, "rounding": "up"}, "Rounding is 'up'; choose 'down' or"),
+        (Setting, {"construction": "match2", "length": 8, "gain": "1" * 41}, "Score scale η is too long; at most 40"),
+        (Setting, {"construction": "match2", "length": 8, "odd": 1}, "there is no field odd"),
+        (Setting, {"length": 8}, "construction is missing"),
+        (Compare, {"run": "xyz"}, "Recorded run is 'xyz', which is no name"),
+        (Train, {"task": "dyck", "length": 8, "architecture": "TF", "learning_rate": 0}, "Learning rate is 0; choose"),
+    ],
+)
+def test_refusals_name_a_field_as_the_page_does(model: type[BaseModel], given: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        model.model_validate(given)
+    told = in_words(caught.value.errors())
+    assert told.startswith(said) and "\n" not in told and "pattern" not in told
+
+
+@pytest.mark.parametrize("text", ["abc", "1e9", "1/0", ""])
+def test_what_is_no_fraction_is_told_by_the_fields_name(text: str) -> None:
+    for change, name in (({"max_inner": text}, "γ at most"), ({"gain": text}, "score scale η")):
+        with pytest.raises(SeparatrixError, match=f"^{name} '{text}' is not a fraction; write one such as"):
+            built(Setting(construction="index-lookup", length=8, **change))
+
+
+def test_positions_are_counted_from_one() -> None:
+    found = look(Look(setting=Setting(construction="directed-3-cycle", length=8)))
+    assert found["input"]["symbols"] == [f"v{vertex}" for vertex in range(1, 9)]
+    with pytest.raises(ExplorerError, match="position 10 is not there; this input has 9, counted from 1"):
+        look(Look(setting=Setting(construction="index-lookup", length=8), position=9))
+
+
+def test_the_protocols_caveats_are_the_command_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = Converse(setting=Setting(construction="index-lookup", length=8))
+    told = converse(asked)["claimed"]["told"]
+    assert run(["protocol", "index-lookup", "--length", "8"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert len(told) == 2 and all(line in printed for line in told)
+    assert told[0] == "with m = 6, the rows of the projections: beyond 309" and "not met" in told[1]
+
+
+def test_words_of_the_page_are_those_of_the_glossary() -> None:
+    rows = [line.split(" | ", 1) for line in (ROOT / "docs/glossary.md").read_text(encoding="utf-8").splitlines()
+            if line.startswith("| ") and " | " in line]  # fmt: skip
+    plain = {_plain(first[2:]): _plain(rest.removesuffix(" |")) for first, rest in rows}
+    for word, meaning in WORDS.values():
+        assert plain[word].startswith(meaning), word
+    named = re.findall('data-word="([^"]+)"', PAGE)
+    assert named and set(named) <= set(WORDS)
+
+
+def _plain(text: str) -> str:
+    """Markdown without its marks."""
+    return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text).replace("`", "").replace("*", "")
+
+
+def test_the_verdict_is_announced_and_nothing_else_of_its_box() -> None:
+    [line] = re.findall(r'<p class="verdict-line"[^>]*>', PAGE)
+    assert 'role="status"' in line and 'aria-live="polite"' in line and 'aria-atomic="true"' in line
+    [box] = re.findall(r'<section id="verdict"[^>]*>', PAGE)
+    assert "aria-live" not in box and "role=" not in box
+    # What holds for one input stands outside the box about every input.
+    inside = PAGE[PAGE.index(box) :].partition("</section>")[0]
+    assert all(f'id="{name}"' not in inside and f'id="{name}"' in PAGE for name in ("answer", "margin", "lead"))
 
 
 def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
@@ -419,6 +536,30 @@ def test_a_port_in_use_ends_in_one_line() -> None:
         first.listen()
         with pytest.raises(SeparatrixError, match="choose another --port"):
             serving.bound_socket("127.0.0.1", first.getsockname()[1])
+
+
+@pytest.mark.parametrize("host", ["º\x80妾", "a" * 5000, "..", "no\0name"])
+def test_a_host_that_is_no_name_ends_in_one_line(host: str) -> None:
+    with pytest.raises(SeparatrixError, match=r"^cannot listen on|is no address"):
+        serving.bound_socket(host, 0)
+
+
+@pytest.mark.parametrize("started", [True, False])
+def test_a_server_that_is_interrupted_before_it_answers_says_so(
+    started: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    told: list[str] = []
+
+    async def ended(server: serving._Server, sockets: Any) -> None:
+        server.has_started = started
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(serving._Server, "serve", ended)
+    with serving.bound_socket("127.0.0.1", 0) as listening:
+        ending = nullcontext() if started else pytest.raises(KeyboardInterrupt)
+        with ending:
+            serving.serve(listening, "127.0.0.1", tmp_path / "runs.sqlite", Limits(), (), lambda: told.append("ready"))
+    assert told == []
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from separatrix.arithmetic.codes import sign_code
 from separatrix.atlas import separation
 from separatrix.atlas.sections.separation import SECTION
 from separatrix.atlas.separation import CLASSES, Certified, cell, known_from_above, size_of_model, table
-from separatrix.atlas.separation_facts import facts_about
 from separatrix.communication.bounds import MODELS, ContradictionError, ModelSize, protocol_bounds
+from separatrix.communication.bounds.known_from_above import facts_about
 from separatrix.constructions import constructions
 from separatrix.tasks import tasks
 

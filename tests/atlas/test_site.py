@@ -21,7 +21,8 @@ from separatrix.atlas.recorded import opened_runs, recorded_surveys
 from separatrix.atlas.sections import architectures, profiles, training
 from separatrix.atlas.sections import errata as errata_section
 from separatrix.atlas.separation import CLASSES
-from separatrix.atlas.site.cells import ARGUMENT, BITS, CERTIFIED, THEOREM, Grid
+from separatrix.atlas.site.cell_html import UNKNOWN, cell_inside
+from separatrix.atlas.site.cells import ARGUMENT, BITS, CERTIFIED, FORMULA, THEOREM, Grid
 from separatrix.atlas.site.components import command_block, length_text, origin_line, task_address, with_code
 from separatrix.atlas.site.site import ASSETS, rendered
 from separatrix.cli.app import run
@@ -85,7 +86,7 @@ def test_every_entry_has_a_page(read, sections):
     assert sections["architectures"]["rows"]
     named = ("constructions", "bounds", "frontiers", "sign-codes", "training", "your-function", "real-models", "errata")
     assert {f"{name}.html" for name in named} <= set(read)
-    assert {"index.html", "tasks.html", "architectures.html", "about.html"} <= set(read)
+    assert {"index.html", "tasks.html", "architectures.html", "glossary.html", "about.html"} <= set(read)
 
 
 def test_pages_are_well_formed_and_ids_are_unique(read):
@@ -199,35 +200,58 @@ def test_lower_numbers_are_those_of_the_bounds(embedded_grid, task, model):
 
 
 def test_upper_numbers_are_certified_where_they_say_so(sections, embedded_grid):
-    """The narrowest of all certified networks that serve the cell, and never one that was not certified."""
-    theorem = {
-        (entry["name"], row["length"]): row["width"] * max(1, row["heads"])
+    """First what is certified with a description no larger than the theorem's own, else the theorem's own as built;
+    networks that are narrower and larger stand second, and nothing is called certified that is not."""
+    heads = {entry["name"]: max(1, entry["sizes"][0]["heads"]) for entry in sections["constructions"]["constructions"]}
+    theorem: dict[tuple[str, int], tuple[int, int]] = {
+        (entry["name"], row["length"]): (row["width"] * max(1, row["heads"]), row["size_bits"])
         for entry in sections["constructions"]["constructions"]
         for row in entry["sizes"]
         if row["certified"]
     }
-    heads = {entry["name"]: max(1, entry["sizes"][0]["heads"]) for entry in sections["constructions"]["constructions"]}
+    built: dict[tuple[str, int], tuple[int, int]] = {
+        (name, row["length"]): (row["width"] * max(1, row["heads"] or 1), row["size_bits"])
+        for name, entry in sections["numbers"]["constructions"].items()
+        for row in entry["sizes"]
+    }
     frontier = sections["frontier"]
     assert frontier["recorded"], "the surveys that ship with the project are read"
-    narrow: dict[tuple[str, int], int] = {}
+    surveyed: dict[tuple[str, int], list[tuple[int, int]]] = {}
     for row in [*frontier["rows"], *frontier["recorded"]]:
         for point in row["points"]:
-            key = (row["construction"], point["length"])
-            width = point["width"] * heads[row["construction"]]
-            narrow[key] = min(narrow.get(key, width), width)
-    checked = 0
+            found = (point["width"] * heads[row["construction"]], point["size_bits"])
+            surveyed.setdefault((row["construction"], point["length"]), []).append(found)
+    checked = narrower = 0
     for key, cell in embedded_grid["cells"].items():
         task, model = key.split("/")
         names = [each["name"] for each in sections["numbers"]["cells"][task][model]["constructions"]]
         for n, length in enumerate(embedded_grid["lengths"]):
-            text, kind, *_ = cell["upper"][n]
-            known = [found[name, length] for found in (theorem, narrow) for name in names if (name, length) in found]
-            assert (kind == CERTIFIED) == bool(known)
-            if known:
-                numbers = [int(part.replace(",", "")) for part in text.split(" × ")]
-                assert int(numpy.prod(numbers)) == min(known)
-                checked += 1
+            text, kind, _, _, _, other = cell["upper"][n]
+            keys = [(name, length) for name in names]
+            small, large = [theorem[each][0] for each in keys if each in theorem], []
+            for each in keys:
+                own = theorem.get(each, built.get(each, (0, None)))[1]
+                for width, bits in surveyed.get(each, []):
+                    (small if own is not None and bits <= own else large).append(width)
+            own_widths = [built[each][0] for each in keys if each in built]
+            expected = small or own_widths or large
+            if not expected:
+                assert kind not in (CERTIFIED, FORMULA) and other is None
+                continue
+            assert kind == (FORMULA if own_widths and not small else CERTIFIED), (key, length)
+            assert _product(text) == min(expected), (key, length)
+            below = [width for width in large if width < min(expected)]
+            assert (other is not None) == bool(below), (key, length)
+            if other is not None:
+                assert _product(other[0]) == min(below)
+                narrower += 1
+            checked += 1
     assert checked > 50
+    assert narrower > 20
+
+
+def _product(text: str) -> int:
+    return int(numpy.prod([int(part.replace(",", "")) for part in text.split(" × ")]))
 
 
 def test_the_command_of_a_certified_number_gives_that_number(sections, embedded_grid, tmp_path, capsys):
@@ -235,30 +259,74 @@ def test_the_command_of_a_certified_number_gives_that_number(sections, embedded_
     grid = Grid(sections)
     calls = {}
     for cell in embedded_grid["cells"].values():
-        text, kind, note, command = cell["upper"][grid.length]
+        text, kind, note, command, own, other = cell["upper"][grid.length]
         assert bool(command) == (kind == CERTIFIED)
-        if command.startswith("separatrix certify") and " × " not in text:
-            calls[command] = (int(text.replace(",", "")), int(re.search(r"p = (\d+) bits", note)[1]))
+        for width, said, call in ((text, note, command), *([other] if other else [])):
+            if call.startswith("separatrix certify") and " × " not in width:
+                told = re.search(r"p = (\d+) bits, ([\d,]+) bits in all", said)
+                calls[call] = tuple(int(each.replace(",", "")) for each in (width, *told.groups()))
+        assert not command or f", {own} bits, " in note
+    assert "separatrix certify index-lookup --length 1024" in calls
     assert "separatrix certify index-lookup --length 1024 --family circle --precision 42" in calls
     quick = [call for call in calls if call.split()[2] in ("index-lookup", "equality", "majority", "dyck-dfa")]
-    assert len(quick) >= 3
-    for call in quick:
+    assert len(quick) >= 5
+    for place, call in enumerate(quick):
         capsys.readouterr()
-        assert run([*call.split()[1:], "--json", "--out", str(tmp_path / call.split()[2])]) == 0
+        assert run([*call.split()[1:], "--json", "--out", str(tmp_path / str(place))]) == 0
         made = json.loads(capsys.readouterr().out)
-        assert (made["width"], made["precision_bits"]) == calls[call], call
+        assert (made["width"], made["precision_bits"], made["size_bits"]) == calls[call], call
 
 
 def test_a_narrower_network_is_told_beside_the_theorems_own(site, sections):
+    """The theorem's own width is what is logarithmic; a circle is narrower, and its description is larger."""
     grid = Grid(sections)
     upper, lower, bits = grid.cell("index-lookup", "transformer-1layer").at(grid.length, grid.precision)
     own = next(each for each in grid.points("index-lookup") if each["length"] == 1024 and each["how"] == THEOREM)
-    assert upper.note.endswith(f"circle addresses and p = 42 bits; the theorem's own network: {own['width']}")
+    assert upper.text == str(own["width"])
+    assert upper.note.endswith(f"p = 42 bits, {own['size_bits']:,} bits in all")
+    assert upper.narrower.text == "10"
+    assert "circle addresses, p = 42 bits, " in upper.narrower.note
+    assert int(re.search(r"([\d,]+) bits in all", upper.narrower.note)[1].replace(",", "")) > own["size_bits"]
     assert (lower, bits) == ("", None)
     front, page = ((site / name).read_text(encoding="utf-8") for name in ("index.html", "tasks/index-lookup.html"))
-    assert upper.command in front, "in the grid"
     assert command_block(upper.command) in front, "in the card"
-    assert command_block(upper.command) in page
+    for each in (upper, upper.narrower):
+        assert each.command in front, "in the grid"
+        assert command_block(each.command) in page
+    assert "Narrower, but not small: width 10" in page
+    assert "or 10, not small" in page and "or 10, not small" in front
+    assert "“Logarithmic” is said of width and precision" in front
+
+
+def test_a_card_compares_both_sides_at_one_length(site, sections):
+    front = (site / "index.html").read_text(encoding="utf-8")
+    grid = Grid(sections)
+    far = f"{grid.lengths[-1]:,}"
+    cards = re.findall(r'<a class="story".*?</a>', front, flags=re.DOTALL)
+    assert len(cards) == 3
+    for card in cards:
+        told = re.findall(r"N\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}([\d,]+)", card)
+        assert told[0] == far
+        assert told[1:] == [] or f"up to N\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{told[1]}" in card
+    lower = grid.cell("index-lookup", "rnn").at(len(grid.lengths) - 1, grid.precision)[1]
+    assert f"the other needs {lower} bits of state" in cards[0]
+
+
+def test_a_place_without_a_size_is_marked(sections, embedded_grid):
+    """A unit alone would look like a number that was lost."""
+    cell = Grid(sections).cell("eq-one", "rnn")
+    place = next(n for n, upper in enumerate(cell.upper) if not upper.text)
+    inside = cell_inside(cell, place, 0)
+    assert "bits of state" in inside and f">{UNKNOWN}<" in inside
+    known = [key for key, each in embedded_grid["cells"].items() if key.endswith("/rnn") and each["upper"][-1][0]]
+    assert "index-lookup/rnn" in known and len(known) > 10, "simple arguments have sizes at the largest length"
+
+
+def test_precisions_are_told_apart_on_the_pages_of_tasks(site):
+    page = (site / "tasks" / "index-lookup.html").read_text(encoding="utf-8")
+    assert "Numbers at N = 1,024: lower bounds at p = 16, each network at its own p." in page
+    strip = page.split('class="verdicts"')[1].split("</ul>")[0]
+    assert '<span class="own">p = 42</span>' in strip
 
 
 def test_signs_are_told_above_the_table_and_on_the_pages_of_tasks(site):
@@ -330,7 +398,7 @@ def test_no_cell_is_smaller_from_above_than_from_below(sections, embedded_grid):
     """At the precision of the certified network or more, a bound must leave room for it."""
     for key, cell in embedded_grid["cells"].items():
         for n in range(len(embedded_grid["lengths"])):
-            text, kind, note, _ = cell["upper"][n]
+            text, kind, note, *_ = cell["upper"][n]
             if cell["unit"] == BITS and text and cell["bits"]:
                 assert int(text.replace(",", "")) >= cell["bits"][n], (key, n)
             found = re.search(r"p = (\d+)", note)
@@ -415,9 +483,13 @@ def test_verdicts_differ_by_more_than_colour(site):
 
 
 def test_every_origin_names_its_command(site, read):
+    """All but what a paper prints, which no command gives."""
     for path in read:
         text = (site / path).read_text(encoding="utf-8")
         for line in re.findall(r'<p class="origin".*?</p>', text, flags=re.DOTALL):
+            if 'data-origin="printed"' in line:
+                assert "<code>" not in line and "float32" not in line and "BHBK24" in line
+                continue
             assert re.search(r"<code>(separatrix|python) .+</code>", line), (path, line)
             assert "separatrix 0." in line
 

@@ -1,14 +1,18 @@
 """Reasons and counterexamples in words: in the task's own symbols, and long inputs are shortened."""
 
+import json
+import math
+
 import pytest
 
 from separatrix.certificates import Claim
-from separatrix.certificates.certificate import check_certificate, write_refutation
+from separatrix.certificates.certificate import check_certificate, write_certificate, write_refutation
 from separatrix.certificates.checker import check
 from separatrix.certificates.shown import (
     FIRST_RUNS,
     LAST_RUNS,
     shortened,
+    shown_count,
     shown_counterexample,
     shown_reason,
     written_answer,
@@ -17,6 +21,20 @@ from separatrix.constructions import Options, constructions
 from separatrix.errors import SeparatrixError
 from separatrix.tasks import draws_from, tasks
 from tests.constructions.test_contract import small_length
+
+
+@pytest.mark.parametrize(("length", "kept", "shown"), [(8, "64^8*8", "64^8 · 8"), (64, "64^65", "64^65")])
+def test_a_number_of_inputs_has_one_spelling_and_its_file_keeps_its_own(tmp_path, length, kept, shown):
+    """What is shown is the number in the certificate, which the checker compares letter for letter."""
+    built = constructions()["index-lookup"].build(length)
+    claim = Claim(built.task, built.length, built.arithmetic)
+    path = write_certificate(built.network, claim, check(built.network, claim), tmp_path, {})
+    assert json.loads(path.read_text())["inputs_covered"] == kept
+    verdict = check_certificate(path).verdict
+    assert verdict.valid and shown_count(verdict.inputs_covered) == shown
+    factors = [factor.partition("^") for factor in shown.split(" · ")]
+    number = math.prod(int(base) ** int(power or 1) for base, _, power in factors)
+    assert number == built.task.count(length)
 
 
 @pytest.mark.parametrize("name", list(constructions()))

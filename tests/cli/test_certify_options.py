@@ -35,6 +35,35 @@ def test_a_fixed_point_by_name(call, tmp_path):
     assert (record["width"], record["precision_bits"]) == (18, 10)
 
 
+@pytest.mark.parametrize(("asked", "used", "offered"), [(30, 22, 14), (43, 42, None), (42, 42, None), (22, 22, None)])
+def test_bits_that_are_not_used_are_told(call, tmp_path, asked, used, offered):
+    common = ("certify", "index-lookup", "-n", "1024", "--out", str(tmp_path), "--json")
+    ended = call(*common, "--precision", str(asked))
+    assert json.loads(ended.out)["precision_bits"] == used
+    said = f"{asked} bits asked for, {used} used: at N = 1024 numbers have {used} bits with Kc = "
+    assert ended.err.startswith(said) if asked != used else ended.err == ""
+    assert ended.err.count("\n") == (asked != used)
+    arithmetic = f"fixed:N=2,Kc={offered},down"
+    assert (f"give --arithmetic {arithmetic} instead of --precision" in ended.err) == (offered is not None)
+    if offered is not None:
+        assert json.loads(call(*common, "--arithmetic", arithmetic).out)["precision_bits"] == asked
+
+
+def test_precision_tells_unused_bits_too(call):
+    ended = call("precision", "index-lookup", "--length", "1024", "--precision", "30", "--json")
+    assert ended.err.startswith("30 bits asked for, 22 used")
+    assert "--arithmetic" not in ended.err
+    assert json.loads(ended.out) | {"provenance": 0} == json.loads(
+        call("precision", "index-lookup", "--length", "1024", "--bits", "22", "--json").out
+    ) | {"provenance": 0}
+
+
+def test_a_crowded_circle_is_not_refused_by_the_bits_that_were_asked_for(call):
+    ended = call("certify", "index-lookup", "-n", "1048576", "--family", "circle", "--precision", "42")
+    assert ended.code == 2
+    assert "steps of 2^-30, in which points are kept at every precision; choose more circles" in ended.err
+
+
 def test_a_false_claim_over_the_reals_is_refuted(call, tmp_path):
     ended = call(
         "certify", "equality", "-n", "8", "--arithmetic", "balls:96", "--gain", "1/2", "--out", str(tmp_path / "made"),

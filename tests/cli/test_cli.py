@@ -42,6 +42,7 @@ def test_list_shows_a_table(call):
     ended = call("list")
     assert ended.code == 0
     assert all(name in ended.out for name in tasks())
+    assert all(name in ended.out for name in ("linear-transformer", "figure2-curves", "Causal convolutional network"))
     assert "separatrix list architectures,  separatrix list experiments" in ended.out.splitlines()[-1]
 
 
@@ -195,7 +196,9 @@ def test_certify_writes_what_check_accepts(call, tmp_path):
     assert checked.code == 0
     assert json.loads(checked.out)["valid"] is True
     assert json.loads(checked.out)["state"] == "certified"
-    assert call("check", folder).code == 0
+    read = call("check", folder)
+    assert read.code == 0 and "(64^32 · 32 inputs, position-addressed)" in read.out
+    assert "64^32 · 32" in call("certify", "index-lookup", "--length", "32", "--out", folder).out
 
 
 def test_a_false_claim_ends_with_one_and_can_be_replayed(call, tmp_path, monkeypatch):

@@ -19,6 +19,15 @@ class Clock:
         return self.now
 
 
+def planned(*groups: Group) -> list[list[str]]:
+    """Everyone is still to end."""
+    return [[spec.name for spec in group.specs] for group in groups]
+
+
+def ended(*specs) -> Finished:
+    return Finished(tuple(Result(spec.name, "steps", 40, 0.9, 0.1, 8.0, 10) for spec in specs), b"")
+
+
 @pytest.fixture
 def clock(monkeypatch):
     found = Clock()
@@ -38,7 +47,7 @@ def terminal(monkeypatch, capsys):
 def test_bars_show_accuracy_loss_and_speed_and_leave_when_a_run_ends(clock, terminal):
     group = Group(grid(2, steps=40))
     first, second = (spec.name for spec in group.specs)
-    with LiveBars(1, quiet=False, label=lambda spec: f"lr {spec.learning_rate:g}") as bars:
+    with LiveBars(planned(group), quiet=False, label=lambda spec: f"lr {spec.learning_rate:g}") as bars:
         bars.started(group, 0)
         clock.now += 2.0
         bars.happened(group, Tick(10))
@@ -60,7 +69,7 @@ def test_bars_show_accuracy_loss_and_speed_and_leave_when_a_run_ends(clock, term
 def test_drawing_takes_a_small_share_of_the_time_however_slow_the_terminal(clock, terminal, monkeypatch):
     group = Group(grid(3, steps=40))
     drawings: list[float] = []
-    with LiveBars(1, quiet=False, label=lambda spec: spec.name) as bars:
+    with LiveBars(planned(group), quiet=False, label=lambda spec: spec.name) as bars:
         bars.started(group, 0)
 
         def slow() -> None:
@@ -79,13 +88,46 @@ def test_drawing_takes_a_small_share_of_the_time_however_slow_the_terminal(clock
 
 def test_many_members_have_few_bars_and_a_quiet_command_draws_nothing(clock, terminal):
     many = Group(grid(MOST_BARS + 4, steps=40))
-    with LiveBars(1, quiet=False, label=lambda spec: spec.name) as bars:
+    with LiveBars(planned(many), quiet=False, label=lambda spec: spec.name) as bars:
         bars.started(many, 0)
         assert len(bars.members) == MOST_BARS
     assert terminal()
-    with LiveBars(1, quiet=True, label=lambda spec: spec.name) as bars:
+    with LiveBars(planned(many), quiet=True, label=lambda spec: spec.name) as bars:
         bars.started(many, 0)
         clock.now += 1.0
         bars.happened(many, Tick(3))
         bars.said("nobody hears this")
     assert terminal() == ""
+
+
+def test_a_group_counts_once_when_its_last_run_ends_drawn_or_not(clock, terminal):
+    group, other = Group(grid(MOST_BARS + 4, steps=40)), Group(grid(2, steps=80))
+    with LiveBars([*planned(group, other), []], quiet=False, label=lambda spec: spec.name) as bars:
+        whole = bars.bars.tasks[0]
+        assert (whole.completed, whole.total) == (1, 3)  # one group has nothing left to train
+        bars.started(group, 0)
+        bars.started(other, 0)
+        assert len(bars.members) == MOST_BARS
+        bars.happened(group, ended(*group.specs[:MOST_BARS]))
+        assert (whole.completed, len(bars.members)) == (1, 0)
+        for spec in group.specs[MOST_BARS:]:
+            bars.happened(group, ended(spec))
+        assert whole.completed == 2
+        bars.happened(group, ended(group.specs[0]))  # told again, as after a lost worker
+        assert whole.completed == 2
+        bars.happened(other, ended(*other.specs))
+        assert whole.completed == whole.total
+
+
+def test_two_halves_are_one_group_and_draw_each_run_once(clock, terminal):
+    group = Group(grid(4, steps=40))
+    halves = Group(group.specs[:2]), Group(group.specs[2:])
+    with LiveBars(planned(group), quiet=False, label=lambda spec: spec.name) as bars:
+        for each in (group, *halves):
+            bars.started(each, 10)
+        assert len(bars.bars.tasks) == 1 + len(group.specs)
+        bars.happened(halves[0], ended(*halves[0].specs))
+        assert bars.bars.tasks[0].completed == 0
+        bars.happened(halves[1], ended(*halves[1].specs))
+        assert bars.bars.tasks[0].completed == 1
+        assert len(bars.bars.tasks) == 1

@@ -1,13 +1,16 @@
 """``separatrix bound``: numbers, evidence and plain words where nothing is known."""
 
+import itertools
 import json
 import re
 import shlex
 
 import pytest
 
+from separatrix.atlas.separation import lower_sides
 from separatrix.cli.app import run
-from separatrix.communication.bounds import bounds
+from separatrix.communication.bounds import MODELS, bounds, bounds_for, strongest_first
+from separatrix.tasks import tasks
 
 
 @pytest.fixture
@@ -47,8 +50,37 @@ def test_heads_and_parameters_count(call):
     _, out, _ = call(*asked, "--set", "sparsity=60", "--json")
     assert json.loads(out)["at_least"] == 4  # 4 + 2·8 + m(2 + 8) ≥ 60
     _, out, _ = call("index-lookup", "--model", "rnn", "--length", "1024", "--json")
+    assert json.loads(out)["at_least"] == 192
+
+
+def test_the_strongest_bound_stands_first_and_the_papers_is_marked(call):
+    arguments = ("index-lookup", "--model", "rnn", "--length", "1024", "--precision", "16")
+    _, out, _ = call(*arguments, "--json")
     data = json.loads(out)
-    assert (data["at_least"], data["strongest"]["at_least"]) == (32, 192)
+    assert (data["at_least"], data["in_the_papers"]) == (384, False)
+    assert data["strongest"]["at_least"] == data["at_least"]
+    assert data["strongest_of_the_papers"] == {"name": "index-lookup-rnn", "claim": "BHBK24 Theorem 3", "at_least": 64}
+    # What the atlas shows in its cell is the same number.
+    first = lower_sides("index-lookup", "rnn", 1024)[0]
+    assert int(first.number) == data["bounds"][0]["bits_needed"] == 6144
+    _, out, _ = call(*arguments)
+    said = " ".join(out.replace("│", " ").split())
+    assert "smallest state 384 numbers of 16 bits, for 6144 bits" in said
+    assert "derived here, not in the papers" in said
+    assert "in the papers state numbers: 64; BHBK24 Theorem 3" in said
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("task", tasks())
+def test_the_headline_is_the_largest_of_all_bounds(task, model):
+    chosen = tasks()[task]
+    length = chosen.minimum_length + 8 * chosen.length_step
+    found = strongest_first(bounds_for(task, model), length, 8, task=chosen)
+    widths = [bound.smallest_width(length, 8, task=chosen) for bound in found]
+    assert widths == sorted(widths, reverse=True)
+    for one, next_one in itertools.pairwise(found):
+        same = one.smallest_width(length, 8, task=chosen) == next_one.smallest_width(length, 8, task=chosen)
+        assert not (same and one.extension and not next_one.extension)
 
 
 @pytest.mark.parametrize(

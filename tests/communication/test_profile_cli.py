@@ -108,6 +108,19 @@ def test_names_that_look_like_markup_are_shown_as_they_are(call, tmp_path):
     assert out.startswith("own[red].py:majority: decision")
 
 
+def test_a_fit_says_which_lengths_it_went_through_and_the_exact_counts_there(call, tmp_path):
+    """The slope of a fit over few lengths is not that of the limit; the formula of the counts is said beside it."""
+    (tmp_path / "pair.py").write_text(
+        "def inner(x):\n    half = len(x) // 2\n    return sum(a * b for a, b in zip(x[:half], x[half:])) % 2\n"
+    )
+    code, out, _ = call("pair.py:inner", "--length", "10")
+    assert code == 0
+    assert "  fitted at N = 4, 6, 8, 10, where the rectangles counted are exactly 2^(N/2 + 1) − 1\n" in out
+    code, out, _ = call("pair.py:inner", "--length", "10", "--json")
+    growth = json.loads(out)["growth"]["communication_bits"]
+    assert (growth["fitted_lengths"], growth["exact_count"]) == ([4, 6, 8, 10], "2^(N/2 + 1) − 1")
+
+
 def test_examples_of_the_package_by_module_name(call):
     target = "separatrix.communication.profile.examples:balanced"
     code, out, _ = call(target, "--length", "4", "--alphabet", "()[]", "--json")

@@ -1,12 +1,20 @@
 """What is said about lengths that were not run: nothing from too few of them, and never more than is possible."""
 
+import re
+from fractions import Fraction
+from itertools import accumulate
+
 import numpy
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from separatrix.bit_counts import bits_for
+from separatrix.communication.capacity import capacity, describe
 from separatrix.communication.profile import profile
 from separatrix.communication.profile.alphabet import Alphabet
+from separatrix.communication.profile.exact_counts import exact_count
+from separatrix.communication.profile.excluded import exclusion
 from separatrix.communication.profile.growth import fit_growth
 from separatrix.communication.profile.partitions import examine_all
 from separatrix.communication.profile.residuals import residual_classes
@@ -41,11 +49,87 @@ def test_no_extrapolation_passes_what_is_possible():
 
     found = profile("inner", inner, 10)
     assert found.communication_growth.best is not None
+    assert found.communication_growth.best.b > 0.5  # so that the fit alone would mislead
+    assert found.communication_growth.exact == "2^(N/2 + 1) − 1"
+    assert found.communication_growth.fitted == (4, 6, 8, 10)
+    assert found.state_growth.exact == "2^(N/2)"
     for each in found.extrapolations:
         assert found.communication_growth.best.at(each.length) > each.length // 2 + 1
         assert each.communication_bits == each.communication_at_most == each.length // 2 + 1
         assert "no function needs more" in each.transformer
         assert each.state_bits == each.length // 2 < each.state_at_most
+
+
+def text(x):
+    return "".join(map(str, x))
+
+
+def heights(x):
+    return list(accumulate((1 - 2 * bit for bit in x), initial=0))
+
+
+@pytest.mark.parametrize(
+    ("law", "function"),
+    [
+        # Up to every other length the first two are what an automaton accepts that is too small for the next.
+        ("logarithmic", lambda x: sum(x[0::2]) == sum(x[1::2])),
+        (None, lambda x: min(heights(x)) == heights(x)[-1] == 0),
+        ("constant", lambda x: sum(x) % 2),
+        ("constant", lambda x: sum(x) % 3 == 0),
+        ("constant", lambda x: "101" in text(x)),
+        ("constant", lambda x: re.fullmatch("(01)*", text(x)) is not None),
+        ("constant", lambda x: text(x).count("01") == text(x).count("10")),
+        ("constant", lambda x: len(x) >= 3 and x[-3] == 1),
+    ],
+)
+def test_a_counter_up_to_a_length_is_no_constant(law, function):
+    for length in (11, 12):
+        found = profile("f", function, length)
+        named = found.state_growth.law
+        assert named == law if law else named != "constant", length
+        bits = found.extrapolations[-1].state_bits
+        assert bits is None or (bits < 4 if law == "constant" else bits > 15)
+
+
+def test_a_model_is_held_against_the_growth_that_goes_on():
+    """Four bits of state are too few for a counter at some length, whether N is even or odd."""
+    small = capacity(describe({"model_type": "gru", "hidden_size": 1}), precision=4)
+    firsts = {
+        exclusion(profile("f", lambda x: sum(x[0::2]) == sum(x[1::2]), length), small).first for length in (11, 12)
+    }
+    assert firsts == {30}
+    assert exclusion(profile("f", lambda x: sum(x) % 3 == 0, 12), small).first is None
+
+
+def evaluated(formula, length):
+    """The formula as Python reads it, in fractions."""
+    whole = re.sub(r"(\d+)", r"Fraction(\1)", formula.replace("·", "*").replace("−", "-").replace("^", "**"))
+    return eval(whole, {"Fraction": Fraction, "N": Fraction(length)})
+
+
+@given(
+    st.integers(0, 9), st.integers(1, 4), st.integers(4, 6), st.integers(1, 3), st.integers(1, 40), st.integers(-9, 9)
+)
+def test_exact_formulas_give_the_counts(first, distance, size, ratio, factor, constant):
+    """Counts of both kinds are found again, and one that is changed is not."""
+    lengths = [first + distance * place for place in range(size)]
+    counts = [constant + factor * (place if ratio == 1 else ratio**place) for place in range(size)]
+    formula = exact_count(lengths, counts)
+    assert formula is not None
+    assert [evaluated(formula, length) for length in lengths] == counts
+    for place in range(size):
+        broken = [count + (number == place) for number, count in enumerate(counts)]
+        other = exact_count(lengths, broken)
+        assert other is None or [evaluated(other, length) for length in lengths] == broken
+    assert exact_count(lengths[:3], counts[:3]) is None
+    assert exact_count([*lengths[:-1], lengths[-1] + 1], counts) is None
+
+
+def test_what_follows_no_formula_has_none_and_a_constant_is_not_fitted():
+    squares = fit_growth(range(1, 13), [n * n for n in range(1, 13)])
+    assert squares.best is not None and squares.exact is None and squares.fitted
+    assert fit_growth(range(1, 13), [2, 2, 2, 2, 3, 4, 5, 5, 5, 5, 5, 5]).fitted == ()
+    assert exact_count([1, 2, 3, 4], [5, 5, 5, 5]) is None
 
 
 @settings(max_examples=40)

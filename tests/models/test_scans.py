@@ -1,5 +1,6 @@
 """The parallel scans against plain loops over the positions, in float64, with derivatives."""
 
+import math
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -11,6 +12,7 @@ from torch import Tensor
 from separatrix.models.scans import attention, delta, keywise, selective
 from separatrix.models.scans.attention import chunk_size, decayed_attention, decayed_weights, suffix_sums
 from separatrix.models.scans.convolution import fast_size, long_convolution, short_convolution, short_convolution_step
+from separatrix.models.scans.decays import decays, floor_of, raise_in_place
 from separatrix.models.scans.delta import corrected_values, gated_delta_rule
 from separatrix.models.scans.keywise import keywise_attention, keywise_weights
 from separatrix.models.scans.recurrence import linear_recurrence
@@ -214,6 +216,62 @@ def test_weights_of_the_past_with_a_decay_for_each_key() -> None:
         lambda *inputs: at(looped_attention(*inputs), READ[..., :1]),
         (*sequences(0, 50), negative(3, MEMBERS, BATCH, HEADS, 50, 4)),
     )
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    length=st.integers(1, 60),
+    seed=st.integers(0, 10**6),
+    # Exponents of the farthest past from almost nothing to far below those whose exponential is a normal number.
+    strength=st.sampled_from([1e-3, 1.0, 10.0, 40.0, 300.0, 1e4]),
+    data=st.data(),
+)
+def test_sums_over_the_past_are_the_scans_whatever_the_decays(
+    length: int, seed: int, strength: float, data: st.DataObject
+) -> None:
+    """In float64 with derivatives: cutting off exponents changes neither."""
+    numbers = st.lists(st.integers(0, length - 1), min_size=MEMBERS * BATCH, max_size=MEMBERS * BATCH)
+    read = torch.tensor(data.draw(numbers)).view(MEMBERS, BATCH, 1)
+    shape = (MEMBERS, BATCH, length)
+    channels, states, keys = 3, 2, 4
+    step, rate = -strength * negative(seed, *shape, channels), negative(seed + 1, MEMBERS, channels, states)
+    write, asked = normal(seed + 2, *shape, states), normal(seed + 3, *shape, states)
+
+    def one(x: Tensor, step: Tensor, rate: Tensor, write: Tensor, asked: Tensor) -> Tensor:
+        return selective_scan_at(x, step, rate, write, at(asked, read).squeeze(2), read[..., 0])
+
+    given = (normal(seed + 4, *shape, channels) / max(1.0, strength), step, rate, write, asked)
+    same_with_derivatives(one, lambda *inputs: at(looped_selective(*inputs), read).squeeze(2), given)
+    same_with_derivatives(selective_scan, looped_selective, given)
+
+    decay = strength * negative(seed + 5, MEMBERS, BATCH, HEADS, length, keys)
+    same_with_derivatives(
+        lambda q, k, v, g: torch.matmul(keywise_weights(at(q, read).squeeze(3), k, g, read[..., 0]).unsqueeze(3), v),
+        lambda *inputs: at(looped_attention(*inputs), read),
+        (*sequences(seed, length), decay),
+    )
+    same_with_derivatives(
+        lambda q, k, v, g: torch.matmul(decayed_weights(at(q, read), k, read, g), v),
+        lambda q, k, v, g: at(looped_attention(q, k, v, g.unsqueeze(-1)), read),
+        (*sequences(seed, length), decay[..., 0]),
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_decays_are_exponentials_down_to_the_smallest_normal_numbers(dtype: torch.dtype) -> None:
+    tiny = torch.finfo(dtype).tiny
+    floor = floor_of(dtype)
+    assert tiny <= math.exp(floor) < 2 * tiny
+    exponent = torch.linspace(0.0, 2 * floor, 4001, dtype=dtype).requires_grad_()
+    found = decays(exponent)
+    expected = torch.where(exponent > floor + 1, torch.exp(exponent), 0.0)
+    near = (exponent > floor) & (exponent <= floor + 1)
+    torch.testing.assert_close(found[~near], expected[~near], rtol=1e-6, atol=0.0)
+    assert bool((found[near] <= math.exp(floor + 1)).all()) and bool((found[exponent <= floor] == 0).all())
+    (slope,) = torch.autograd.grad(found.sum(), exponent)
+    assert torch.equal(slope, found)
+    written_over = exponent.detach().clone()
+    assert raise_in_place(written_over) is written_over and torch.equal(written_over, found)
 
 
 def test_the_past_of_corrected_values() -> None:

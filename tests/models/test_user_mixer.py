@@ -64,12 +64,12 @@ def test_an_installed_command_finds_modules_in_the_current_folder(tmp_path):
     assert ended.stdout.strip() == "mine:ForgettingAverage-(1,8)", ended.stderr
 
 
-@pytest.mark.parametrize("name", ["Shift", "Average", "MaskedAverage", "Stubborn", "Counting"])
+@pytest.mark.parametrize("name", ["Shift", "Average", "MaskedAverage", "Stubborn", "Counting", "Smoothed", "Rotary"])
 def test_an_ensemble_of_user_modules_is_its_single_models(name):
-    together = built(f"{MODULE}:{name}-(2,16)", seeds=(1, 2, 3)).eval()
+    together = built(f"{MODULE}:{name}-(2,16)", seeds=(11, 5, 40)).eval()
     inputs = tokens(3)
     outputs = together(inputs)
-    for member, seed in enumerate((1, 2, 3)):
+    for member, seed in enumerate((11, 5, 40)):
         single = built(f"{MODULE}:{name}-(2,16)", seeds=(seed,)).eval()
         for key, value in single.state_dict().items():
             assert torch.equal(value[0], together.state_dict()[key][member]), key
@@ -80,6 +80,30 @@ def test_an_ensemble_of_user_modules_is_its_single_models(name):
         ours = torch.autograd.grad((outputs[member] * weights).sum(), list(together.parameters()), retain_graph=True)
         for mine, other in zip(ours, theirs, strict=True):
             torch.testing.assert_close(mine[member], other[0])
+
+
+def test_buffers_that_training_changes_are_each_members_own():
+    """Running statistics, changed in place or assigned anew, are those of the member alone; evaluation leaves them."""
+    together, inputs = built(f"{MODULE}:Smoothed-(1,16)", seeds=(11, 5, 40)), tokens(3)
+    mixer = together.blocks[0].mixer
+    assert mixer.batching == "loop" and mixer.batching_reason == "training changes its buffer level"
+    assert "run one after the other: training changes its buffer level" in together.remarks()[0]
+    before = {name: value.clone() for name, value in together.state_dict().items()}
+    outputs = [together(inputs), together(inputs.flip(1))][-1]
+    outputs.square().sum().backward()
+    for member, seed in enumerate((11, 5, 40)):
+        single = built(f"{MODULE}:Smoothed-(1,16)", seeds=(seed,))
+        single(inputs[member : member + 1])
+        torch.testing.assert_close(single(inputs[member : member + 1].flip(1))[0], outputs[member])
+        for name, value in single.state_dict().items():
+            torch.testing.assert_close(value[0], together.state_dict()[name][member])
+    changed = {name for name, value in together.state_dict().items() if not torch.equal(value, before[name])}
+    kept = ("level", "norm/running_mean", "norm/running_var", "norm/num_batches_tracked")
+    assert changed == {f"blocks.0.mixer.module/{name}" for name in kept}
+    assert "blocks.0.mixer.module/start" in before and "blocks.0.mixer.module/table" not in before
+    after = {name: value.clone() for name, value in together.state_dict().items()}
+    together.eval()(inputs)
+    assert all(torch.equal(value, after[name]) for name, value in together.state_dict().items())
 
 
 def test_how_members_are_batched_is_said():
@@ -142,6 +166,8 @@ def test_options_reach_the_constructor_and_the_global_generator_is_left_alone():
         (f"{MODULE}:Doubling", "returned torch.float64 for an input of torch.float32; expected the same"),
         (f"{MODULE}:Remembering", "it keeps state between calls"),
         (f"{MODULE}:Broken", "failed on an input of (2, 5, 16)"),
+        (f"{MODULE}:Late", "makes its buffer level in forward and changes it there"),
+        (f"{MODULE}:Turning", "has complex numbers in turns; keep them as pairs"),
         (f"{MODULE}:Demanding", "could not be made with width 16"),
         (f"{MODULE}:Shfit", "nearest: Shift"),
         (f"{MODULE}:not_a_class", "not a class of torch modules"),

@@ -189,3 +189,60 @@ class Fickle(Shift):
 
     def forward(self, x):
         return super().forward(x) * (2.0 if torch._C._functorch.is_batchedtensor(x) else 1.0)
+
+
+class Smoothed(nn.Module):
+    """Keeps running statistics: in place by BatchNorm, and by assigning a buffer anew; a table that is not saved."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.linear, self.norm = nn.Linear(width, width), nn.BatchNorm1d(width)
+        self.register_buffer("level", torch.zeros(width))
+        self.register_buffer("start", torch.rand(width))
+        self.register_buffer("table", torch.arange(width) / width, persistent=False)
+
+    def forward(self, x):
+        if self.training:
+            self.level = 0.9 * self.level + 0.1 * x.mean(dim=(0, 1))
+        x = self.norm((x - self.level).transpose(1, 2)).transpose(1, 2)
+        return self.linear(x) + self.start + self.table
+
+
+class Rotary(nn.Module):
+    """A table of another length than that of the input is made anew, as rotary positions do it."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.linear = nn.Linear(width, width)
+        self.register_buffer("table", torch.ones(1, 1), persistent=False)
+
+    def forward(self, x):
+        if self.table.shape[0] != x.shape[1]:
+            self.table = torch.arange(x.shape[1], dtype=x.dtype, device=x.device)[:, None].cos()
+        return self.linear(x) * self.table
+
+
+class Late(nn.Module):
+    """Makes its running statistics when they are first needed."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.linear = nn.Linear(width, width)
+        self.register_buffer("level", None)
+
+    def forward(self, x):
+        if self.training:
+            self.level = x.mean(dim=(0, 1)) if self.level is None else 0.9 * self.level + 0.1 * x.mean(dim=(0, 1))
+        return self.linear(x)
+
+
+class Turning(nn.Module):
+    """Has a table of complex numbers."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.linear = nn.Linear(width, width)
+        self.register_buffer("turns", torch.polar(torch.ones(width), torch.arange(width) / width))
+
+    def forward(self, x):
+        return (self.linear(x) * self.turns).real

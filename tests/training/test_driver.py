@@ -440,17 +440,20 @@ def test_the_same_number_written_otherwise_is_the_same_run() -> None:
     assert isinstance(RunSpec(**{**tiny().as_dict(), "learning_rate": 1}).learning_rate, float)
 
 
-def test_ctrl_c_sets_a_flag_and_the_second_one_interrupts() -> None:
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_ctrl_c_sets_a_flag_and_the_second_one_interrupts(name: str) -> None:
+    """So does the signal that clusters and containers end a process with."""
     import signal
 
-    before = signal.getsignal(signal.SIGINT)
+    sent = signal.Signals[name]
+    before = signal.getsignal(sent)
     with interruptible() as stopped:
         assert not stopped()
-        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(sent)
         assert stopped()
         with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
-    assert signal.getsignal(signal.SIGINT) == before
+            signal.raise_signal(sent)
+    assert signal.getsignal(sent) == before
 
 
 def test_events_reach_the_observer_after_they_were_recorded(tmp_path: Path) -> None:

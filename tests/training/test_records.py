@@ -2,17 +2,21 @@
 
 import csv
 import json
+import shutil
 import sqlite3
 import sys
+from pathlib import Path
 
 import pytest
 
 from separatrix.errors import SeparatrixError
 from separatrix.training.checkpoints import weights_of
+from separatrix.training.events import Result
 from separatrix.training.export_records import export
 from separatrix.training.exported_records import ExportedRecords
 from separatrix.training.group import Group
-from separatrix.training.records import ENVIRONMENT_VARIABLE, Records, store_path
+from separatrix.training.records import ENVIRONMENT_VARIABLE, Record, Records, best_of, store_path
+from tests.cli.conftest import call  # noqa: F401 - the fixture
 from tests.training.cases import drive, grid, tiny
 
 
@@ -105,8 +109,48 @@ def test_a_run_of_a_task_that_is_not_here_is_not_called_damaged(records, store, 
     told = (
         r"of the task 'their-task', which is not here; bring it with separatrix --with FILE\.py or install its package$"
     )
-    with Records(other, create=False) as opened, pytest.raises(SeparatrixError, match=told):
-        opened.all()
+    count = len(records.all())
+    with Records(other, create=False) as opened:
+        assert opened.all() == [] and opened.not_here() == {"their-task": count}
+        with pytest.raises(SeparatrixError, match=told):
+            opened.get(records.all()[0].spec.name)
+    assert records.not_here() == {}
+
+
+def test_runs_of_a_task_that_is_not_here_are_left_out_and_told(call, records, store, tmp_path):  # noqa: F811
+    """One run of somebody's own task must not keep the others from being read, listed, exported and drawn."""
+    records._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    other = tmp_path / "other.sqlite"
+    other.write_bytes(store.read_bytes())
+    shutil.copytree(records.files, tmp_path / "other.files")
+    first = records.all()[0].spec.name
+    connection = sqlite3.connect(other)
+    connection.execute("UPDATE runs SET spec = json_set(spec, '$.task', 'their-task') WHERE name = ?", (first,))
+    connection.commit()
+    connection.close()
+    result = call("runs", "list", "--store", str(other), "--json")
+    assert result.code == 0
+    assert len(json.loads(result.out)["runs"]) == len(records.all()) - 1
+    assert "1 run of tasks that are not here (their-task) is left out; bring them with" in result.err
+    exported = tmp_path / "exported.json"
+    assert call("runs", "export", str(exported), "--store", str(other)).code == 0
+    assert len(ExportedRecords([exported]).all()) == len(records.all()) - 1
+    export(records, records.all(), exported)
+    exported.write_text(exported.read_text().replace('"task":"', '"task":"their-', 1))
+    assert sum(ExportedRecords([exported]).not_here().values()) == 1
+
+
+@pytest.mark.parametrize("path", [".", "", "/"])
+def test_a_folder_is_no_store(path):
+    with pytest.raises(SeparatrixError, match="is a folder; name the file of a store, such as"):
+        Records(Path(path))
+
+
+def test_a_run_that_diverged_is_only_the_best_of_its_like():
+    spec = tiny()
+    ended = [("diverged", 0.9), ("steps", 0.4)]
+    found = [Record(spec, Result(spec.name, each, 8, share, 0.7, 2.0, 100), {}, "", None) for each, share in ended]
+    assert best_of(found) is found[1] and best_of(found[:1]) is found[0]
 
 
 @pytest.mark.parametrize("members", ['"two"', "0", "-1", "1.5", "null", "[2]"])

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from separatrix.errors import SeparatrixError
+from separatrix.models.kept_weights import fill
 from separatrix.models.naming import parse_spec
 from separatrix.training.checkpoints import Checkpoint, read_checkpoint, weights_of, with_checksum, written
 from separatrix.training.devices import device_named, device_text, processor_name
@@ -23,7 +24,7 @@ from separatrix.training.records import Record, Records
 from separatrix.training.row_checks import checked_environment, checked_point, checked_run, checked_text
 from separatrix.training.spec import RunSpec, spec_from
 from separatrix.training.sweep import Sweep
-from separatrix.training.trained import fill, trained_model, untrained_model
+from separatrix.training.trained import trained_model, untrained_model
 from tests.training.cases import CPU, tiny
 
 RUN = tiny()

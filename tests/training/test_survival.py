@@ -63,7 +63,7 @@ def unharmed(found: dict[str, Any]) -> bool:
 
 def test_kills_two_drivers_a_falling_clock_and_full_disks_change_no_bit() -> None:
     """``python -m tools.soak`` with few cycles, once for all campaigns; docs/reliability.md has a long one."""
-    few = ["--cycles", "24", "--steps", "240", "--executors", "local", "--stride", "30", "--json"]
+    few = ["--cycles", "24", "--steps", "240", "--executors", "local,turns", "--stride", "30", "--json"]
     soak = json.loads(told("tools.soak", *few))
     undisturbed, *events = soak["events"]
     assert undisturbed["code"] == 0
@@ -74,6 +74,7 @@ def test_kills_two_drivers_a_falling_clock_and_full_disks_change_no_bit() -> Non
     struck = [each for each in events if each["happened"] == "kill"]
     assert kills["campaign"] == "kill -9 and resume"
     assert sum(each["code"] == -signal.SIGKILL for each in struck) == kills["disturbances"] == 24
+    assert {each["executor"] for each in struck} == {"local", "turns"}
     assert len({each["recorded"] for each in struck}) > 1, "kills fell on different parts of the sweep"
     assert kills["runs"] % undisturbed["runs"] == 0
     assert unharmed(kills)

@@ -1,16 +1,15 @@
-"""A folder full of traps, and one call in a process of its own inside it.
+"""One call in a process of its own, inside a folder.
 
 The process is forked, so that a call costs no start-up; it has its own process group, real output files and real
-signals. A call that works longer than it may is interrupted as by Ctrl-C and must end within a grace time.
+signals. A call that works longer than it may is interrupted as by Ctrl-C and must end within a grace time. Where the
+campaign is run by the superuser, to whom no folder is closed, calls are made by one who may only write in their folder.
 """
 
+import ctypes
 import gc
 import hashlib
-import json
 import os
-import shutil
 import signal
-import sqlite3
 import sys
 import time
 import traceback
@@ -25,26 +24,10 @@ from separatrix import cli
 Output: TypeAlias = Literal["file", "closed pipe", "full disk"]
 GRACE = 30.0
 """Seconds that an interrupted call has to save and end."""
-FURNITURE = (
-    ("certify", "index-lookup", "--length", "8", "--out", "good"),
-    ("train", "index-lookup", "LSTM-(1,4)", "--length", "4", "--steps", "1", "--examples", "8", "--batch", "2",
-     "--store", "good.sqlite", "--json"),
-)  # fmt: skip
-FUNCTIONS = """
-import time
-
-def majority(x):
-    return 2 * sum(x) > len(x)
-
-def raises(x):
-    raise RuntimeError("a fault of the\\nuser's own")
-
-def sleeps(x):
-    time.sleep(1000)
-
-def wrong(x):
-    return object()
-"""
+IDLE = 4.0
+"""How many times as long as it may work a call may take in all, as one does that waits, or that others keep waiting."""
+NOBODY = 65534
+"""Whoever owns nothing."""
 
 
 @dataclass(frozen=True)
@@ -62,80 +45,69 @@ class Outcome:
     seconds: float
 
 
-def furnish(folder: Path) -> None:
-    """Fill an empty folder: a good certificate, broken ones, unreadable and wrong files, a link that leads outside."""
-    folder.mkdir(parents=True)
-    good = folder / "good"
-    for arguments in FURNITURE:
-        # In processes of their own, as the calls: a process that has used torch's threads cannot be forked.
-        if (made := call(arguments, folder, "file", 120.0)).code != 0:
-            raise RuntimeError(f"the folder for the calls could not be furnished: {made}")
-    for name, change in (("cut", lambda data: data[: len(data) // 2]), ("flipped", _flipped)):
-        shutil.copytree(good, folder / name)
-        weights = next((folder / name).glob("*.safetensors"))
-        weights.write_bytes(change(weights.read_bytes()))
-    (folder / "folder").mkdir()
-    (folder / "closed").mkdir(mode=0o555)
-    (folder / "outside").symlink_to("/proc/self/nothing")
-    (folder / "empty.json").write_text("")
-    (folder / "deep.json").write_text("[" * 100_000)
-    (folder / "nan.json").write_text(json.dumps({"model_type": "gpt2", "n_embd": float("nan"), "n_layer": -3}))
-    (folder / "binary.toml").write_bytes(bytes(range(256)) * 20)
-    (folder / "several.toml").write_text('name = 3\ntask = "no such"\n[axes]\nlenght = [0, -1]\nsteps = []\n')
-    (folder / "text.sqlite").write_text("this is no database\n" * 400)
-    with sqlite3.connect(folder / "newer.sqlite") as newer:
-        newer.execute("create table groups (anything)")
-        newer.execute("pragma user_version = 999999")
-    newer.close()
-    (folder / "raises.py").write_text(FUNCTIONS)
-    (folder / "syntax.py").write_text("def f(x:\n")
-
-
-def _flipped(data: bytes) -> bytes:
-    middle = len(data) // 2
-    return data[:middle] + bytes([data[middle] ^ 0x40]) + data[middle + 1 :]
-
-
 def contents(folder: Path) -> dict[str, str]:
     """Every file below a folder with the hash of what it holds; links are not followed."""
-    return {
-        str(path.relative_to(folder)): (
-            "link"
-            if path.is_symlink()
-            else hashlib.sha256(path.read_bytes()).hexdigest()
-            if path.is_file()
-            else "folder"
-        )
-        for path in sorted(folder.rglob("*"))
-    }
+    return {str(path.relative_to(folder)): _content(path) for path in sorted(folder.rglob("*"))}
+
+
+def _content(path: Path) -> str:
+    if path.is_symlink():
+        return "link"
+    if not path.is_file():
+        return "folder"
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except PermissionError:
+        return "closed"
 
 
 def call(
-    arguments: Sequence[str], folder: Path, output: Output, seconds: float, main: Callable[[], object] = cli.main
-) -> Outcome:
-    """Make one call inside ``folder``; its outputs go to files beside it. ``main`` is what a call runs."""
+    arguments: Sequence[str], folder: Path, output: Output, seconds: float, main: Callable[[], object] = cli.main,
+    until_output: bool = False,
+) -> Outcome:  # fmt: skip
+    """Make one call inside ``folder``; its outputs go to files beside it. ``main`` is what a call runs.
+
+    It is interrupted after ``seconds`` of work, which on a busy machine take longer, or ``until_output`` when it has
+    said something.
+    """
     out, err = folder.with_name("out"), folder.with_name("err")
+    for file in (out, err):
+        file.write_bytes(b"")
     started = time.monotonic()
     sys.stdout.flush()
     child = os.fork()
     if child == 0:
         _live(arguments, folder, output, out, err, main)
-    interrupted, deadline = False, started + seconds
+    interrupted_at: float | None = None
     while True:
         ended, status, usage = os.wait4(child, os.WNOHANG)
         if ended:
             break
-        if time.monotonic() > deadline:
-            os.kill(child, signal.SIGKILL if interrupted else signal.SIGINT)
-            interrupted, deadline = True, time.monotonic() + GRACE
-        time.sleep(0.002)
+        now = time.monotonic()
+        if interrupted_at is None:
+            said = until_output and out.stat().st_size > 0
+            if said or (now - started > seconds and (now - started > IDLE * seconds or _worked(child) > seconds)):
+                os.kill(child, signal.SIGINT)
+                interrupted_at = now
+        elif now - interrupted_at > GRACE:
+            os.kill(child, signal.SIGKILL)
+        time.sleep(0.002 if now - started < 1 else 0.02)
     with suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)  # workers that a killed call left behind
     return Outcome(
         tuple(arguments), output, os.waitstatus_to_exitcode(status),
         out.read_text(encoding="utf-8", errors="replace"), err.read_text(encoding="utf-8", errors="replace"),
-        interrupted, usage.ru_maxrss << 10, time.monotonic() - started,
+        interrupted_at is not None, usage.ru_maxrss << 10, time.monotonic() - started,
     )  # fmt: skip
+
+
+def _worked(process: int) -> float:
+    """Seconds that a process has had a core, so far as the system says; else as many as one likes."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return float("inf")
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _live(
@@ -158,6 +130,7 @@ def _live(
             os.dup2(writing, 1)
             os.close(writing)
             os.close(reading)
+        give_up_power()
         # As an interpreter that starts here would: streams of these descriptors, not of those the parent had.
         sys.stdout, sys.stderr = (os.fdopen(number, "w", encoding="utf-8") for number in (1, 2))
         gc.callbacks.clear()  # of the parent's, which would be interrupted in the call's place
@@ -175,3 +148,27 @@ def _live(
     finally:
         sys.stderr.flush()
         os._exit(code)
+
+
+def hand_over(folder: Path) -> None:
+    """Let those who make the calls own a folder and all that lies in it, where the campaign is run by the superuser."""
+    if os.geteuid() == 0:
+        for path in [folder, *folder.rglob("*")]:
+            os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+
+
+def give_up_power() -> None:
+    """Keep of the superuser's rights only that of reading: Python itself may lie in the superuser's own folder."""
+    if os.geteuid() != 0 or sys.platform != "linux":
+        return
+    reading, keep_capabilities, dumpable, ambient, raise_one = 2, 8, 4, 47, 2  # numbers of linux/capability.h, prctl.h
+    system = ctypes.CDLL(None)
+    system.prctl(keep_capabilities, 1, 0, 0, 0)
+    os.setgroups([])
+    os.setgid(NOBODY)
+    os.setuid(NOBODY)
+    version, bit = 0x20080522, 1 << reading
+    kept = system.capset((ctypes.c_uint32 * 2)(version, 0), (ctypes.c_uint32 * 6)(bit, bit, bit, 0, 0, 0))
+    if kept != 0 or system.prctl(ambient, raise_one, reading, 0, 0) != 0:
+        raise OSError("the superuser's rights could not be given up")
+    system.prctl(dumpable, 1, 0, 0, 0)

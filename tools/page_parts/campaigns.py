@@ -1,6 +1,6 @@
 """docs/reliability.md: the campaigns against the project, from the records of their last long runs."""
 
-from tools import bound_campaign, room_coverage, server_load, smallest
+from tools import bound_campaign, footprint, room_coverage, server_load, smallest
 from tools.calls import __main__ as calls
 from tools.determinism import __main__ as determinism
 from tools.files import __main__ as files
@@ -21,6 +21,7 @@ PARTS = (
     Section(PAGE, "soak", lambda: soak.page(recorded("soak"))),
     Section(PAGE, bound_campaign.MARK, lambda: bound_campaign.page(recorded(bound_campaign.MARK))),
     Section(PAGE, room_coverage.MARK, lambda: room_coverage.page(recorded(room_coverage.MARK))),
+    Section(PAGE, footprint.MARK, lambda: footprint.page(recorded(footprint.MARK))),
     Section(PAGE, server_load.SECTION, lambda: server_load.page(recorded(server_load.SECTION))),
     Section("docs/training.md", "kill log", lambda: soak.log_of(recorded("kill-log"))),
     Sentence(PAGE, "or {} when interrupted", lambda: [STOPPED]),

@@ -119,6 +119,7 @@ PARTS = (
         "bits, and with width {} and {} bits; the theorem's own code has width {}, at Kc = 1 with {} bits",
         narrow_and_coarse,
     ),
+    Sentence(FRONTIER, "of a whole Kc, there width {} at Kc = 1", lambda: [stored()[1]]),
     Sentence(FRONTIER, "grows with N: {}·10^8 bits at N = 2^20 for width {}", stored),
     Sentence(FRONTIER, "the theorem's own network has {:,} bits", lambda: [theorems_own()["size in bits"]]),
     Sentence(FRONTIER, "A circle has at most {} points here", lambda: [LARGEST_CIRCLE]),

@@ -2,8 +2,9 @@
 
 import re
 
-from tools.pages import ROOT, Sentence, Table, markdown_table, recorded
+from tools.pages import ROOT, Section, Sentence, Table, markdown_table, recorded
 
+from separatrix.atlas.errata import errata
 from separatrix.communication.bounds import protocol_bounds
 from separatrix.communication.capacity import capacity, describe
 from separatrix.communication.facts import LARGEST_BY_RANK, LARGEST_BY_ROWS
@@ -104,7 +105,14 @@ def symbols() -> int:
     return int(tasks()["index-lookup"].parameters()["alphabet"])
 
 
+def errata_index() -> str:
+    """Every erratum by its number, with what it is about, as the atlas has them."""
+    found = sorted(errata().values(), key=lambda each: each.number)
+    return "\n".join(f"- [{each.name}](#{each.name.lower()}) ({each.source}): {each.title}" for each in found)
+
+
 PARTS = (
+    Section("docs/errata.md", "index", errata_index),
     Table("docs/bounds.md", protocol_table, "| index-lookup, positions |"),
     Table("docs/bounds.md", facts_table, "| fact | problem |"),
     Sentence("docs/protocols.md", "the repaired protocol takes {} bits where {} are claimed", sharp_case),

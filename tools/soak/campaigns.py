@@ -19,8 +19,12 @@ from tools.soak.stores import Damage, contents, damage, leftovers, results, watc
 KILLED = -signal.SIGKILL
 MOST_KILLS_OF_A_STORE = 50
 """Then a store is brought to its end and compared, and the next one begins."""
-SHARES = {"local": 17, "processes": 2, "ray": 1}
+SHARES = {"local": 9, "turns": 8, "processes": 2, "ray": 1}
 """How often an executor is taken; those that start processes take seconds to begin."""
+ONE_PROCESS = ("local", "turns")
+"""Executors without workers: they begin to train at once, and there is nobody but the driver to kill."""
+AT_ONCE = (0, 2, 3)
+"""Groups that take turns: as many as the executor takes by itself, which are all of the sweep, or fewer than those."""
 
 Tell = Callable[..., None]
 """Hears what happens, as facts by name."""
@@ -106,12 +110,10 @@ class Soak:
         reach = self.seconds / 16
         for number in range(wanted):
             (executor,) = self.chance.choices(executors, [SHARES[each] for each in executors])
-            more = [] if executor == "local" else ["--executor", executor]
-            more += ["--workers", "2"] if executor == "processes" else []
-            more += ["--address", nodes.address] if executor == "ray" and nodes else []
+            more = self._options(executor, nodes)
             before = signs(store)
             child = forked(lambda more=more: sweep(self.file, store, *more))
-            if executor != "local" and self.chance.random() < 0.75:
+            if executor not in ONE_PROCESS and self.chance.random() < 0.75:
                 until(lambda before=before, child=child: signs(store) != before or has_ended(child))
             delay = self.chance.uniform(0.0, reach)
             until(lambda child=child: has_ended(child), delay)
@@ -133,13 +135,24 @@ class Soak:
             ahead = recorded * wanted >= len(self.undisturbed) * number
             reach = self.seconds / 24 if ahead else min(reach * 1.3, self.seconds / 5)
 
+    def _options(self, executor: str, nodes: Nodes | None = None) -> list[str]:
+        """How the command is told to take this executor."""
+        more = ["--executor", executor]
+        if executor == "turns":
+            more += ["--workers", str(self.chance.choice(AT_ONCE))]
+        elif executor == "processes":
+            more += ["--workers", "2"]
+        elif executor == "ray" and nodes:
+            more += ["--address", nodes.address]
+        return more
+
     def _strike(self, child: int, executor: str, nodes: Nodes | None, reach: float) -> str:
         """Kill the driver; sometimes a worker or a node of the cluster some time before, or everyone at once."""
         chosen = self.chance.random()
         if executor == "processes" and chosen < 0.3:
             kill(members(child))
             return "driver and workers"
-        if executor != "local" and chosen < 0.6:
+        if executor not in ONE_PROCESS and chosen < 0.6:
             workers = [each for each in members(child) if each != child]
             if executor == "ray" and nodes:
                 nodes.kill_one()
@@ -154,14 +167,24 @@ class Soak:
     # -- two at once -------------------------------------------------------------------------------------
 
     def together(self, kills: int) -> Outcome:
-        """Two drivers on one store; both are killed, one after the other, at random moments, and started again."""
-        found = Outcome("two drivers on one store", "both killed at random moments and started again")
+        """Two drivers on one store; both are killed, one after the other, at random moments, and started again.
+
+        Each start of each draws whether its groups train one by one or take turns, so that a driver may hold several
+        groups while the other looks for one.
+        """
+        found = Outcome("two drivers on one store", "")
+        starts = dict.fromkeys(ONE_PROCESS, 0)
         parts: tuple[tuple[str, ...], ...] = ((), ("--only", "length=6"))
         with timed(found):
             for store in self._stores("together"):
                 known: dict[str, Any] = {}
                 for _ in range(min(kills - found.disturbances, MOST_KILLS_OF_A_STORE)):
-                    pair = [forked(lambda part=part, store=store: sweep(self.file, store, *part)) for part in parts]
+                    pair: list[int] = []
+                    for part in parts:
+                        executor = self.chance.choice(ONE_PROCESS)
+                        more = [*part, *self._options(executor)]
+                        starts[executor] += 1
+                        pair.append(forked(lambda more=more, store=store: sweep(self.file, store, *more)))
                     for child in self.chance.sample(pair, 2):
                         until(lambda pair=pair: all(map(has_ended, pair)), self.chance.uniform(0.0, self.seconds / 12))
                         kill([child])
@@ -175,6 +198,8 @@ class Soak:
                 self._finish(store, found)
                 if found.disturbances >= kills:
                     break
+        told = ", ".join(f"{count} × {name}" for name, count in starts.items())
+        found.what = f"both killed at random moments and started again: {told}"
         return found
 
     # -- the clock ---------------------------------------------------------------------------------------

@@ -35,6 +35,11 @@ learning_rate = [2e-2, 1e-2, 5e-3, 1e-6]
 """Two cells of four runs for each model; members leave for every reason: goal, beaten, pruned, steps."""
 MODELS = ("TF-(1,8)", "LSTM-(1,8)")
 ALIVE_SECONDS = 60.0
+LATE = (
+    "separatrix.cli.training_run", "separatrix.tasks.constant_answer", "separatrix.training.executors.local",
+    "separatrix.training.executors.turns", "separatrix.training.executors.processes",
+)  # fmt: skip
+"""What the command imports only when it comes to it."""
 
 
 def sweep_file(path: Path, steps: int, models: Sequence[str] = MODELS) -> Path:
@@ -47,7 +52,8 @@ def sweep_file(path: Path, steps: int, models: Sequence[str] = MODELS) -> Path:
 def prepare(file: Path) -> None:
     """Import everything that the command needs; one thread, so that sums are added in one order."""
     torch.set_num_threads(1)
-    importlib.import_module("separatrix.cli.training_run")
+    for name in LATE:
+        importlib.import_module(name)
     with redirect_stdout(io.StringIO()):
         code = run(["sweep", str(file), "--store", f"{file}.none", "--dry-run", "--no-estimate", "--threads", "1"])
     if code:

@@ -1,6 +1,6 @@
 """The atlas: a site that shows who can, who cannot and why, built from what the rooms compute."""
 
-from separatrix.atlas.build import Atlas, build, collect, draw, ordered_sections, render, sections, units, write
+from separatrix.atlas.build import Atlas, build, ordered_sections, render, sections, units, write
 from separatrix.atlas.section import Figure, RecordedSection, Section, Sources
 
 __all__ = [
@@ -10,8 +10,6 @@ __all__ = [
     "Section",
     "Sources",
     "build",
-    "collect",
-    "draw",
     "ordered_sections",
     "render",
     "sections",

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from separatrix.atlas.separation_facts import GRAPH_TASKS
+from separatrix.communication.bounds.known_from_above import GRAPH_TASKS
 from separatrix.tasks import Examples, Task
 
 LONGEST_LABEL = 5

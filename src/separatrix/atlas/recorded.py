@@ -55,6 +55,18 @@ class SeveralRuns:
         found = [files for source in self._sources if (files := source.snapshots(name))]
         return found[0] if found else {}
 
+    def not_here(self) -> dict[str, int]:
+        """How many runs there are of each task that is not here; those that several sources hold count once each."""
+        found: dict[str, int] = {}
+        for source in self._sources:
+            for task, count in source.not_here().items():
+                found[task] = found.get(task, 0) + count
+        return found
+
+    def folders(self) -> list[Path]:
+        """Where what is read lies."""
+        return list(dict.fromkeys(folder for source in self._sources for folder in source.folders()))
+
     def _holder(self, name: str) -> "RunSource":
         for source in self._sources:
             if any(record.spec.name.startswith(name) for record in source.all()):

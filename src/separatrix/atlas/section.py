@@ -54,7 +54,21 @@ class Sources:
 
 @dataclass(frozen=True, kw_only=True)
 class Section(ABC):
-    """One part of the atlas; ``order`` sorts the parts."""
+    """One part of the atlas; ``order`` sorts the parts.
+
+    >>> class Squares(Section):
+    ...     units = 1
+    ...
+    ...     def collect(self, advance):
+    ...         advance("squared")
+    ...         return {"rows": [number**2 for number in range(4)]}
+    ...
+    ...     def table(self, results):
+    ...         return None
+    >>> Squares(name="squares", title="Squares", order=1).collect(print)
+    squared
+    {'rows': [0, 1, 4, 9]}
+    """
 
     name: str
     title: str
@@ -86,6 +100,10 @@ class Section(ABC):
     @abstractmethod
     def table(self, results: Results) -> Table | None:
         """The section as a terminal table; None where the terminal shows nothing of it."""
+
+    def table_beside(self, sections: Results) -> Table | None:
+        """The terminal table from the results of all sections by name; most need their own alone."""
+        return self.table(sections[self.name])
 
 
 @dataclass(frozen=True, kw_only=True)

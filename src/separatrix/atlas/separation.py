@@ -1,10 +1,10 @@
 """The table: for each task and class of models how its size must grow with N, with the evidence from above and below.
 
 A cell puts three kinds of things side by side: constructions that are built and certified here and now for all inputs
-of one length, facts that need no theorem (``separation_facts.py``), and the lower bounds of the communication room with
-their numbers at the same length. Sizes are representation sizes in bits: state bits of recurrent models, m·p·H of
-attention layers, m·p of a feed-forward network's first layer. Growth is up to powers of log N, so that "logarithmic" is
-what the papers write as width O(log N) at precision O(log N).
+of one length, facts that need no theorem (``bounds/known_from_above.py``), and the lower bounds of the communication
+room with their numbers at the same length. Sizes are representation sizes in bits: state bits of recurrent models,
+m·p·H of attention layers, m·p of a feed-forward network's first layer. Growth is up to powers of log N, so that
+"logarithmic" is what the papers write as width O(log N) at precision O(log N).
 
 A verdict is the growth where both sides meet, or where the size from above is at most logarithmic and no bound can say
 more than that; otherwise it is open *here*: neither the papers nor this package settle it. A certified network, or a
@@ -14,7 +14,6 @@ fact, that is smaller than a bound allows raises :class:`ContradictionError`: on
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from separatrix.atlas.separation_facts import Fact, facts_about, takes
 from separatrix.certificates import Claim, check
 from separatrix.communication.bounds import (
     MODELS,
@@ -26,7 +25,9 @@ from separatrix.communication.bounds import (
     ProtocolBound,
     bounds,
     bounds_for,
+    strongest_first,
 )
+from separatrix.communication.bounds.known_from_above import Fact, facts_about, takes
 from separatrix.constructions import Construction, constructions
 from separatrix.errors import SeparatrixError
 from separatrix.networks import AnyNetwork, Attention, GraphAttention, Network, RecurrentNetwork, ThirdOrderAttention
@@ -187,6 +188,20 @@ def model_of(network: AnyNetwork) -> Model | None:
     return {1: "transformer-1layer", 2: "transformer-2layer"}.get(kinds.count(Attention))  # type: ignore[return-value]
 
 
+def kind_in_words(network: AnyNetwork) -> str:
+    """The class of a network in words, also of those that have no column in the table.
+
+    >>> kind_in_words(constructions()["directed-3-cycle"].build(4).network)
+    'higher-order graph unit'
+    """
+    model = model_of(network)
+    if model is not None:
+        return CLASSES[model].removeprefix("any ")
+    if isinstance(network, Network) and any(isinstance(layer, GraphAttention) for layer in network.layers):
+        return "higher-order graph unit"
+    return f"{network.depth}-layer Transformer"
+
+
 def size_of_model(network: AnyNetwork, precision: int) -> ModelSize:
     """The numbers that the bounds count: rows of the projections, heads of a layer, layers, precision."""
     if isinstance(network, RecurrentNetwork):
@@ -269,26 +284,29 @@ def model_of_construction(construction: Construction) -> Model | None:
     return model_of(construction.build(max(construction.minimum_length, SMALL)).network)
 
 
+def kind_of(construction: Construction) -> str:
+    """The class of a construction's networks in words, from a small one."""
+    return kind_in_words(construction.build(max(construction.minimum_length, SMALL)).network)
+
+
 def _fact_side(fact: Fact) -> Side:
     return Side(fact.growth, "fact", "", fact.short, fact.reason, "not in the papers")
 
 
 def lower_sides(task: str, model: Model, length: int) -> tuple[Side, ...]:
-    """Evidence from below, largest growth first: the bounds with their numbers at a length."""
+    """Evidence from below, the strongest bound first: the bounds with their numbers at a length."""
     name, why = BOUNDED_BY.get(task, (task, ""))
     sides: list[Side] = []
-    for bound in bounds_for(name, model):
-        if not isinstance(bound, ProtocolBound):
-            continue
-        chosen = tasks()[name]
-        at, far = usable_length(chosen, length), usable_length(chosen, LONG)
+    chosen = tasks()[name]
+    at, far = usable_length(chosen, length), usable_length(chosen, LONG)
+    for bound in strongest_first(bounds_for(name, model), far, PRECISION, task=chosen):
         bits, width = bound.required_bits(at, chosen), bound.smallest_width(far, PRECISION, task=chosen)
         state = "state bits" if model == "rnn" else "bits of communication"
         text = f"{bits} {state} at N = {at} ({bound.in_words}), so width ≥ {width} at N = {far}, p = {PRECISION}"
         kind = "extension" if bound.extension else "bound"
         full = f"{text}; {why}" if why else text
         sides.append(Side(bound.growth_for(name), kind, str(bits), f"{bits} bits", full, bound.claim))
-    return tuple(sorted(sides, key=lambda side: (-ORDER.index(side.growth), side.kind)))
+    return tuple(sorted(sides, key=lambda side: -ORDER.index(side.growth)))
 
 
 def _verdict(task: str, model: Model, upper: tuple[Side, ...], lower: tuple[Side, ...]) -> str:

@@ -83,11 +83,33 @@ def experiment_figure(data: "FigureData") -> Figure:
             before = rows
         if data.curves:
             _paint_curves(places[-1], list(data.curves.items()))
-            places[-1].set_title(f"validation curves {data.experiment.at} {data.curve_column}", fontsize=10)
+            places[-1].set_title(curve_title(data), fontsize=10)
         figure.suptitle(f"{data.experiment.title} ({data.experiment.source})", fontsize=11)
+        if footnote:
+            figure.supxlabel(footnote, fontsize=7.5, color="#555555")
 
+    footnote = step_note(data)
     width = max(6.5, sum(widths[:across]) + 0.4)
     return draw(data.stem, caption, paint, width, height * (2 if square else 1) + 0.3)
+
+
+def curve_title(data: "FigureData") -> str:
+    """What the curves of a figure show, and where."""
+    return f"validation curves {data.experiment.at} {data.curve_column}"
+
+
+def step_note(data: "FigureData") -> str:
+    """What a picture says of the steps behind it, for those who see it without its table; empty without records."""
+    from separatrix.training.experiments.figure_data import paper_figures
+
+    if data.steps is None:
+        return ""
+    least, most = data.steps
+    allowed = int(paper_figures()["training_recipe"]["max_steps"])
+    paper = f"; the paper allows {allowed:,}" if data.experiment.source.startswith("BHBK24") else ""
+    if least == most:
+        return "" if most >= allowed else f"Every model had {most:,} training steps{paper}."
+    return f"Steps differ between cells: {least:,} to {most:,}{paper}."
 
 
 def attention_figure(maps: "AttentionMaps", name: str, title: str) -> Figure:

@@ -1,4 +1,4 @@
-"""Reasons and counterexamples as a person reads them: in the task's own symbols, with positions counted from 1.
+"""Verdicts as a person reads them: in the task's own symbols, positions counted from 1, numbers of inputs as products.
 
 Nothing here decides anything: an input is run once more and compared with the task's slow solution
 (:func:`separatrix.certificates.replay`), and what the network says and what is right is put in words.
@@ -26,6 +26,34 @@ FIRST_RUNS, LAST_RUNS = 20, 8
 
 TOKEN = re.compile(r"\btoken ([0-9]+)\b")
 """How reasons name a symbol."""
+
+
+WORDS = {"certified": "certified", "refuted": "refuted", "undecided": "not proved"}
+"""What a person reads for the three states of a verdict: proved for every input; an input that is answered wrongly is
+shown; neither. Of a file, ``check`` says *valid*, *refuted*, or *not valid*: it does not check, and no input is shown.
+"""
+
+
+def shown_state(state: str) -> str:
+    """The word for a state of :func:`separatrix.certificates.certificate.state_of`, in its colour for a terminal.
+
+    >>> shown_state("undecided")
+    '[yellow]not proved[/yellow]'
+    """
+    colour = {"certified": "green", "refuted": "red"}.get(state, "yellow")
+    return f"[{colour}]{WORDS[state]}[/{colour}]"
+
+
+def shown_count(inputs_covered: str) -> str:
+    """The number of inputs that a certificate covers, as a person writes it; certificates themselves keep ``*``.
+
+    It is a product over the positions: how many symbols may stand there, equal factors as a power. Index lookup at
+    length 64 has 64 symbols at 64 positions and 64 indices at one, ``64^65``; at length 256 the factors differ.
+
+    >>> shown_count("64^65"), shown_count("64^256*256"), shown_count("16!/8!*2^8*8!")
+    ('64^65', '64^256 · 256', '16!/8! · 2^8 · 8!')
+    """
+    return inputs_covered.replace("*", " · ")
 
 
 def shown_reason(reason: str, claim: Claim) -> str:

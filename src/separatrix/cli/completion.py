@@ -23,15 +23,16 @@ def complete_construction(incomplete: str) -> list[tuple[str, str]]:
     return [(name, each.title) for name, each in constructions().items() if name.startswith(incomplete)]
 
 
-def complete_experiment(incomplete: str) -> list[str]:
-    """Names of experiments.
+def complete_experiment(incomplete: str) -> list[tuple[str, str]]:
+    """Names of experiments, with their titles; from their files, because the catalog loads torch.
 
     >>> complete_experiment("figure2-l")
-    ['figure2-left']
+    [('figure2-left', 'Index lookup: accuracy against length')]
     """
-    from separatrix.training.experiments.catalog import experiments
+    from separatrix.entry_texts import entry_texts
 
-    return [name for name in experiments() if name.startswith(incomplete)]
+    found = entry_texts("experiment", "training/experiments/papers", "EXPERIMENT", ("name", "title"))
+    return [(each["name"], each["title"]) for each in found if each["name"].startswith(incomplete)]
 
 
 def complete_family(incomplete: str) -> list[str]:

@@ -52,9 +52,10 @@ def options_from(
     construction: "Construction", length: int, *, precision: int | None = None, exponent: int | None = None,
     rounding: str = "down", variant: str = "repaired", gain: str | None = None, attention: str | None = None,
     family: str | None = None, max_inner: str = "1/4", settings: list[str] | None = None,
+    offers_arithmetic: bool = False,
 ) -> "Options":  # fmt: skip
     """What a construction is asked to build; whatever does not make sense ends in one line."""
-    from separatrix.cli.verb_precision import exponent_for_bits
+    from separatrix.cli.verb_precision import exponent_for_bits, tell_unused_bits
     from separatrix.constructions import Options
     from separatrix.networks.weights import SCORINGS
     from separatrix.tasks import tasks
@@ -66,6 +67,7 @@ def options_from(
     construction.check_length(task, length)
     if precision is not None:
         exponent = exponent_for_bits(task.name, length, precision)
+        tell_unused_bits(length, precision, exponent, rounding if offers_arithmetic else None)
     rounded = rounding_named(rounding)
     if attention is not None and attention not in SCORINGS:
         raise UnknownNameError("attention", attention, SCORINGS)

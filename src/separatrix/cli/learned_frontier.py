@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from separatrix.cli.given_options import refuse_given
 from separatrix.cli.output import command_line, console, print_json
 from separatrix.cli.pictures import check_picture, write_picture
 from separatrix.cli.training_options import Place, parse_list, parse_rates
-from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
     from separatrix.training.group import Group
@@ -29,22 +29,23 @@ StepsOption = Annotated[int, typer.Option("--steps", help="With --learned: train
 GoalOption = Annotated[float, typer.Option("--goal", help="With --learned: the accuracy that counts as learned.")]
 
 
-TRAINING_OPTIONS = {
-    "widths": "--widths", "ladder": "--lengths", "rates": "--lr", "steps": "--steps", "goal": "--goal",
-    "device": "--device", "executor": "--executor", "workers": "--workers", "address": "--address",
-}  # fmt: skip
-"""Options that mean something only where models are trained, by the name of their parameter."""
+TRAINING = ("widths", "ladder", "rates", "steps", "goal", "device", "executor", "workers", "address")
+"""Parameters that mean something only where models are trained."""
+CERTIFYING = ("first", "last", "max_memory")
+"""Parameters that mean something only where networks are certified."""
 
 
-def refuse_without_learned(context: typer.Context) -> None:
-    """Raise a one-line error for an option of ``--learned`` that was given without it: it would change nothing."""
-    for name, option in TRAINING_OPTIONS.items():
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            raise SeparatrixError(
-                f'{option} {context.params[name]} is for trained models; give --learned "LSTM-(1,W)" as well, or '
-                "choose lengths by their exponents with --from and --to"
-            )
+def refuse_other_options(context: typer.Context, learned: bool) -> None:
+    """Raise a one-line error for an option of ``--learned`` without it, or of certified networks with it."""
+    if learned:
+        refuse_given(context, CERTIFYING, "is for certified networks; leave --learned out, or choose --lengths")
+    else:
+        refuse_given(
+            context,
+            TRAINING,
+            'is for trained models; give --learned "LSTM-(1,W)" as well, or choose lengths by their exponents with '
+            "--from and --to",
+        )
 
 
 def learned_frontier(

@@ -11,7 +11,7 @@ from separatrix.cli.training_progress import LiveBars
 from separatrix.errors import StoppedError
 from separatrix.models.naming import parse_spec
 from separatrix.models.user_architecture import remarks_on
-from separatrix.training.driver import Driver, interruptible
+from separatrix.training.driver import Driver, interruptible, missing_runs
 from separatrix.training.events import Point
 from separatrix.training.group import Group
 from separatrix.training.observers import Observers
@@ -37,7 +37,9 @@ def run_groups(
     if place.executor != "ray":  # the machines of a cluster may have what this one has not
         tell_remarks(groups)
     with opened_sinks(sinks) as watching, Records(store_path(store)) as records:
-        with interruptible() as stopped, LiveBars(len(groups), quiet, label) as bars:
+        recorded = records.find(names) if resume else {}
+        left = [[spec.name for spec in missing_runs(group, recorded, full_grid)] for group in groups]
+        with interruptible() as stopped, LiveBars(left, quiet, label) as bars:
             executor, environment = place.opened(stopped)
             observer = Observers([bars, *watching])
             driver = Driver(records, executor, environment, observer, full_grid, stopped)

@@ -1,4 +1,7 @@
-"""Where the verbs that show runs read them from: a store, or files that were exported from one."""
+"""Where the verbs that show runs read them from: a store, or files that were exported from one.
+
+Where nothing is named and there is no store, the runs that ship with the project are read, if its folder is there.
+"""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -7,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from separatrix.cli.output import notes
 from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
@@ -15,9 +19,41 @@ if TYPE_CHECKING:
 RecordsOption = Annotated[
     list[Path] | None,
     typer.Option(
-        "--records", help="Read exported runs instead of a store: .json or .sqlite files, or folders of them."
+        "--records",
+        help="Read exported runs instead of a store: .json or .sqlite files, or folders of them; 'results' if it is "
+        "there and no store is.",
     ),
 ]
+RESULTS = Path("results")
+"""Read without being asked: the folder of runs that ships with the project."""
+
+
+def check_records(named: list[Path] | None) -> None:
+    """Raise a one-line error for a file or folder of ``--records`` that is not there.
+
+    >>> check_records([Path("nowhere")])
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: --records nowhere does not exist; give stores, files of  separatrix runs \
+export, or a folder
+    """
+    for path in named or []:
+        if not path.exists():
+            raise SeparatrixError(
+                f"--records {path} does not exist; give stores, files of  separatrix runs export, or a folder"
+            )
+
+
+def usual_records(store: Path | None) -> list[Path]:
+    """What is read where no source was named: ``results``, if it holds runs and there is no store."""
+    import os
+
+    from separatrix.training.exported_records import run_files
+    from separatrix.training.records import ENVIRONMENT_VARIABLE, store_path
+
+    named = store is not None or os.environ.get(ENVIRONMENT_VARIABLE)
+    if named or store_path(store).exists() or not RESULTS.is_dir() or not run_files(RESULTS):
+        return []
+    return [RESULTS]
 
 
 def source_text(store: Path | None, exported: list[Path] | None) -> str:
@@ -28,7 +64,7 @@ def source_text(store: Path | None, exported: list[Path] | None) -> str:
     """
     from separatrix.training.records import store_path
 
-    return ", ".join(map(str, exported)) if exported else str(store_path(store))
+    return ", ".join(map(str, exported or usual_records(store) or [store_path(store)]))
 
 
 def unfinished_groups(source: "RunSource") -> int:
@@ -41,14 +77,20 @@ def unfinished_groups(source: "RunSource") -> int:
 
 @contextmanager
 def opened_source(store: Path | None, exported: list[Path] | None) -> "Generator[RunSource]":
-    """The source that was named; a store that is not there is not made."""
+    """The source that was named, or the usual one; a store that is not there is not made."""
     from separatrix.training.exported_records import ExportedRecords
     from separatrix.training.records import Records, store_path
 
     if exported:
         if store is not None:
             raise SeparatrixError(f"--store {store} and --records {exported[0]} are two sources; keep one")
+        check_records(exported)
         yield ExportedRecords(exported)
+        return
+    if usual := usual_records(store):
+        read = ", ".join(map(str, usual))
+        notes().print(f"there is no store {store_path(store)}; reading the runs in {read}", soft_wrap=True)
+        yield ExportedRecords(usual)
         return
     with Records(store_path(store), create=False) as records:
         yield records

@@ -9,6 +9,7 @@ import typer
 
 from separatrix.cli.output import JsonOption, command_line, console, notes, print_json
 from separatrix.cli.training_options import StoreOption
+from separatrix.cli.training_source import RESULTS, check_records
 
 if TYPE_CHECKING:
     from separatrix.atlas import Sources
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 NAME = "atlas"
 ORDER = 90
 EXAMPLE = "separatrix atlas --out atlas"
-RECORDS = (Path("results"), Path("docs/records"))
+RECORDS = (RESULTS, Path("docs/records"))
 """Read without being asked, where they are there: the folders of records that ship with the project."""
 
 
@@ -41,6 +42,8 @@ def command(
     if out.exists() and not out.is_dir():
         raise SeparatrixError(f"--out {out} is a file; give a folder")
     sources = _sources(records, store)
+    if not as_json:
+        notes().print(_told(sources), soft_wrap=True, highlight=False)
     # Asked first, so that a folder that cannot be written is known before the work and not after it.
     write_atomically(out / ".writable", b"")
     (out / ".writable").unlink()
@@ -51,7 +54,7 @@ def command(
         print_json({"files": [str(path) for path in written], **atlas.results})
         return
     for section in ordered_sections():
-        table = section.table(atlas.results["sections"][section.name])
+        table = section.table_beside(atlas.results["sections"])
         if table is not None:
             console().print(table)
     size = sum(path.stat().st_size for path in written)
@@ -65,15 +68,20 @@ def _sources(records: "list[Path] | None", store: Path | None) -> "Sources":
     from separatrix.errors import SeparatrixError
     from separatrix.training.records import store_path
 
-    for path in records or []:
-        if not path.exists():
-            raise SeparatrixError(
-                f"--records {path} does not exist; give stores, files of  separatrix runs export, or a folder"
-            )
+    check_records(records)
     if store is not None and not store.is_file():
         raise SeparatrixError(f"there is no store {store}; train something first or leave --store out")
     usual = tuple(folder for folder in RECORDS if folder.is_dir())
     return Sources(tuple(records) if records else usual, store_path(store))
+
+
+def _told(sources: "Sources") -> str:
+    """Where records are read from, and how to name others."""
+    known = [str(path) for path in (*sources.recorded, sources.store) if path is not None and path.exists()]
+    if known:
+        return f"records of earlier runs: {', '.join(known)}"
+    usual = ", ".join(map(str, (*RECORDS, *([sources.store] if sources.store else []))))
+    return f"no records of earlier runs: looked for {usual}; name a file or a folder with --records"
 
 
 @contextmanager

@@ -49,7 +49,7 @@ def command(
     as_json: JsonOption = False,
 ) -> int:
     """Give the smallest size that a model may have for a task, and run the evidence for it."""
-    from separatrix.communication.bounds import ProtocolBound, bounds_for
+    from separatrix.communication.bounds import bounds_for, strongest_first
     from separatrix.communication.bounds.own_bound import check_own_bound, held_against_truth, is_own
     from separatrix.provenance import provenance
     from separatrix.tasks import tasks
@@ -77,15 +77,11 @@ def command(
         "heads": heads,
         "layers": layers,
     }
-    numbered = [bound for bound in found if isinstance(bound, ProtocolBound)]
+    numbered = strongest_first(found, length, precision, heads, layers, chosen)
     for bound in filter(is_own, numbered):
         check_own_bound(bound, chosen, length)
-    # Anyone's own bound stands first, then the strongest of the papers; extensions of this package follow.
-    numbered.sort(
-        key=lambda bound: (
-            not is_own(bound), bound.extension, -_width(bound, chosen, length, precision, heads, layers)
-        )
-    )  # fmt: skip
+    # Anyone's own bound stands first, then the strongest.
+    numbered.sort(key=lambda bound: not is_own(bound))
     listed = [_described(bound, chosen, length, precision, heads, layers) for bound in numbered]
     evidence = list(numbered[0].evidence(limit)) if numbered else [e for bound in found for e in bound.evidence(limit)]
     for bound in filter(is_own, numbered[:1]):
@@ -190,15 +186,11 @@ def _check(task: "Task", length: int, precision: int, heads: int, layers: int, l
         raise SeparatrixError(f"--limit {limit} is out of range; choose 1 to {LARGEST_LIMIT} bits")
 
 
-def _width(bound: "ProtocolBound", task: "Task", length: int, precision: int, heads: int, layers: int) -> int:
-    return bound.smallest_width(length, precision, heads, layers, task)
-
-
 def _described(
     bound: "ProtocolBound", task: "Task", length: int, precision: int, heads: int, layers: int
 ) -> dict[str, Any]:
     """One bound with its numbers."""
-    width = _width(bound, task, length, precision, heads, layers)
+    width = bound.smallest_width(length, precision, heads, layers, task)
     return {
         "name": bound.name,
         "claim": bound.claim,
@@ -224,15 +216,17 @@ def _quantity(models: "Collection[Model]") -> str:
 
 
 def _headline(listed: list[dict[str, Any]], found: "tuple[Bound, ...]") -> dict[str, Any]:
-    """What is said first: the bound of the papers, or that none is known."""
+    """What is said first: the strongest bound, with the papers' own beside it, or that none is known."""
     if listed:
         first = listed[0]
         strongest = max(listed, key=lambda each: each["at_least"])
+        papers = next((each for each in listed if each["in_the_papers"]), None)
         return {
             "known": True,
-            **{key: first[key] for key in ("claim", "statement", "quantity", "at_least", "formula")},
+            **{key: first[key] for key in ("claim", "statement", "in_the_papers", "quantity", "at_least", "formula")},
             "assumptions": first["assumptions"],
-            "strongest": {key: strongest[key] for key in ("name", "claim", "at_least")},
+            "strongest": _short(strongest),
+            "strongest_of_the_papers": None if papers is None else _short(papers),
         }
     claim = "no bound known"
     for bound in found:
@@ -242,12 +236,18 @@ def _headline(listed: list[dict[str, Any]], found: "tuple[Bound, ...]") -> dict[
         "known": False,
         "claim": claim,
         "statement": None,
+        "in_the_papers": None,
         "quantity": None,
         "at_least": None,
         "formula": None,
         "assumptions": [],
         "strongest": None,
+        "strongest_of_the_papers": None,
     }
+
+
+def _short(bound: dict[str, Any]) -> dict[str, Any]:
+    return {key: bound[key] for key in ("name", "claim", "at_least")}
 
 
 def _above(task: str, model: "Model") -> list[dict[str, str]]:
@@ -289,10 +289,12 @@ def _print(result: dict[str, Any]) -> None:
     table.add_row("asked", f"{title}, H = {result['heads']}")
     if result["known"]:
         first = result["bounds"][0]
-        table.add_row("claim", f"{result['claim']}: {result['statement']}")
+        derived = "" if first["in_the_papers"] else " (derived here, not in the papers)"
+        table.add_row("claim", f"{result['claim']}: {result['statement']}{derived}")
         if result["quantity"] == "state numbers":
             of = f"{counted(result['at_least'], 'number')} of {counted(result['precision_bits'], 'bit')}"
-            table.add_row("smallest state", f"[bold]{of}[/bold] (m counts the numbers of the state)")
+            needed = f"for {counted(first['bits_needed'], 'bit')}"
+            table.add_row("smallest state", f"[bold]{of}[/bold], {needed} (m counts the numbers of the state)")
         else:
             table.add_row("smallest width", f"[bold]{result['at_least']}[/bold] (bounded: {first['bounded']})")
         table.add_row("formula", result["formula"])
@@ -311,7 +313,8 @@ def _print(result: dict[str, Any]) -> None:
         table.add_row(each["kind"], each["text"] if each["kind"] == "cited" else f"{mark}{each['text']}")
     for bound in result["bounds"][1:]:
         size = f"{bound['quantity']}: {bound['at_least']}"
-        table.add_row("also", f"{size}; {bound['claim']}, {bound['statement']}")
+        label = "in the papers" if bound["in_the_papers"] and not result["in_the_papers"] else "also"
+        table.add_row(label, f"{size}; {bound['claim']}, {bound['statement']}")
     for remark in result["remarks"]:
         table.add_row(remark["kind"], f"{remark['claim']}: {remark['statement']}")
     above = result["known_from_above"]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from separatrix.cli.completion import complete_preset
+from separatrix.cli.given_options import refuse_given
 from separatrix.cli.model_argument import PRECISION_HELP, check_task, described
 from separatrix.cli.output import JsonOption, command_line, console, print_json
 
@@ -39,6 +40,7 @@ def command(
 
     started = time.perf_counter()
     if config is None:
+        refuse_given(context, ("precision", "length", "alphabet", "task"), "asks about a model; name one, such as gpt2")
         _list(as_json)
         return
     for name in task or ():

@@ -78,6 +78,7 @@ def command(
     options = options_from(
         chosen, length, precision=precision, exponent=exponent, rounding=rounding, variant=variant, gain=gain,
         attention=attention, family=family, max_inner=max_inner, settings=settings,
+        offers_arithmetic=True,
     )  # fmt: skip
     other = _arithmetic(arithmetic, precision, exponent)
     folder = out or Path("certificates") / f"{construction}-{length}"
@@ -148,14 +149,15 @@ def _print(result: dict[str, Any]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
+    from separatrix.certificates.shown import shown_count, shown_state
+
     table = Table(show_header=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
-    verdict = "[green]certified[/green]" if result["certified"] else "[red]not certified[/red]"
     rows = [
         ("claim", result["claim"]),
-        ("verdict", f"{verdict}: {escape(result['reason'])}"),
-        ("inputs covered", result["inputs_covered"]),
+        ("verdict", f"{shown_state(result['state'])}: {escape(result['reason'])}"),
+        ("inputs covered", shown_count(result["inputs_covered"])),
         ("method", result["method"]),
         (
             "size",

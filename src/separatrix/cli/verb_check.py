@@ -21,13 +21,13 @@ def command(
     max_memory: MaxMemoryOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Recompute a certificate from the weights; exit code 1 when it does not hold."""
+    """Recompute a certificate from the weights: valid, refuted by an input that is shown, or not valid (exit 1)."""
     import numpy
     from rich.markup import escape
 
     from separatrix.certificates import replay as run_again
     from separatrix.certificates.certificate import check_certificate, state_of
-    from separatrix.certificates.shown import shown_counterexample, shown_reason
+    from separatrix.certificates.shown import shown_count, shown_counterexample, shown_reason, shown_state
     from separatrix.cli.progress import progress_bar
     from separatrix.progress import listening
     from separatrix.provenance import provenance
@@ -58,9 +58,10 @@ def command(
         record = provenance(command_line(context), arithmetic=arithmetic, seed=None, started=started)
         print_json({**result, "provenance": record})
     else:
-        word = "[green]valid[/green]" if verdict.valid else "[red]not valid[/red]"
+        other = shown_state("refuted") if verdict.refuted else "[red]not valid[/red]"
+        word = "[green]valid[/green]" if verdict.valid else other
         reason = escape(shown_reason(verdict.reason, claim))
-        console().print(f"{word}: {reason} ({verdict.inputs_covered} inputs, {verdict.method})")
+        console().print(f"{word}: {reason} ({shown_count(verdict.inputs_covered)} inputs, {verdict.method})")
         shown = result["counterexample_shown"]
         if shown is not None:
             console().print(f"counterexample: {escape(shown['shortened'])}", soft_wrap=True)

@@ -61,8 +61,8 @@ def command(
         data = gather(experiment, chosen, source, own)
         if not data.recorded:
             raise SeparatrixError(
-                f"nothing is recorded of {name} in {source_text(store, records)}; name another store with --store, or "
-                f"train it first:  {how_to_train(experiment, chosen)}"
+                f"nothing is recorded of {name} in {source_text(store, records)}; name other runs with --records or "
+                f"--store, or train it first:  {how_to_train(experiment, chosen)}"
             )
         attention = _attention(data, source) if experiment.attention else None
     figures = [experiment_figure(data)]

@@ -15,7 +15,7 @@ from separatrix.cli.learned_frontier import (
     StepsOption,
     WidthsOption,
     learned_frontier,
-    refuse_without_learned,
+    refuse_other_options,
 )
 from separatrix.cli.limits import MaxMemoryOption, limited_memory, memory_limit
 from separatrix.cli.output import JsonOption, command_line, console, notes, print_json
@@ -55,6 +55,7 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Find the narrowest and the coarsest networks that certify, from points on a circle to sign codes."""
+    refuse_other_options(context, bool(learned))
     if learned:
         place = Place(device, executor, workers, address, threads=0, save_every=30.0)
         learned_frontier(
@@ -62,7 +63,6 @@ def command(
             place=place, store=store, figure=figure, as_json=as_json,
         )  # fmt: skip
         return
-    refuse_without_learned(context)
     from separatrix.atlas.frontier import LARGEST, check_supported
     from separatrix.atlas.frontier_store import FrontierStore
     from separatrix.atlas.frontier_survey import picture, survey, units

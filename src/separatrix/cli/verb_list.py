@@ -149,6 +149,18 @@ def _experiments() -> list[dict[str, Any]]:
     ]
 
 
+def _architectures_in_short() -> list[dict[str, Any]]:
+    from separatrix.entry_texts import entry_texts
+
+    return [*entry_texts("architecture", "models/architectures", "ARCHITECTURE", COLUMNS_IN_SHORT["architectures"])]
+
+
+def _experiments_in_short() -> list[dict[str, Any]]:
+    from separatrix.entry_texts import entry_texts
+
+    return [*entry_texts("experiment", "training/experiments/papers", "EXPERIMENT", COLUMNS_IN_SHORT["experiments"])]
+
+
 CATALOGS = {
     "tasks": _tasks,
     "constructions": _constructions,
@@ -159,8 +171,12 @@ CATALOGS = {
     "architectures": _architectures,
     "experiments": _experiments,
 }
-NOT_BY_DEFAULT = ("architectures", "experiments")
-"""Listed only when asked for, because they load torch."""
+IN_SHORT = {"architectures": _architectures_in_short, "experiments": _experiments_in_short}
+"""What stands in the list of everything, read from the files; the whole entries load torch."""
+COLUMNS_IN_SHORT = {
+    "architectures": ("name", "short", "title", "reference"),
+    "experiments": ("name", "title", "source", "task"),
+}
 COLUMNS = {
     "tasks": ("name", "question", "source"),
     "constructions": ("name", "theorem", "statement"),
@@ -185,35 +201,37 @@ def command(
     catalog: Annotated[
         str | None,
         typer.Argument(
-            help="One catalog; if left out all but architectures and experiments, which load torch.",
+            help="One catalog; if left out all, architectures and experiments in short because they load torch.",
             autocompletion=_complete,
         ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List what is in the catalogs: tasks, constructions, bounds, reductions, families of sign codes, arithmetics.
+    """List what is in the catalogs: tasks, theorems, bounds, codes, arithmetics, architectures, experiments.
 
-    What loads torch is listed when asked for:  separatrix list architectures,  separatrix list experiments.
+    State sizes and numbers of runs, which load torch:  separatrix list architectures,  separatrix list experiments.
     """
     from rich.table import Table
 
     if catalog is not None and catalog not in CATALOGS:
         raise UnknownNameError("catalog", catalog, CATALOGS)
-    chosen = [catalog] if catalog else [name for name in CATALOGS if name not in NOT_BY_DEFAULT]
-    found = {name: CATALOGS[name]() for name in chosen}
+    listing, columns = ({catalog: CATALOGS[catalog]}, COLUMNS) if catalog else (
+        {**CATALOGS, **IN_SHORT}, {**COLUMNS, **COLUMNS_IN_SHORT},
+    )  # fmt: skip
+    found = {name: entries() for name, entries in listing.items()}
     if as_json:
         print_json(found)
         return
-    for name in chosen:
+    for name in found:
         console().print(f"[bold]{len(found[name])} {name}[/bold]")
         table = Table()
-        for number, column in enumerate(COLUMNS[name]):
+        for number, column in enumerate(columns[name]):
             table.add_column(column, style="bold" if number == 0 else "", no_wrap=number == 0)
         for entry in found[name]:
-            table.add_row(*["-" if entry[column] is None else str(entry[column]) for column in COLUMNS[name]])
+            table.add_row(*["-" if entry[column] is None else str(entry[column]) for column in columns[name]])
         console().print(table)
-        if name in REMARKS:
-            console().print(REMARKS[name])
+        if catalog in REMARKS:
+            console().print(REMARKS[catalog])
     if catalog is None:
-        asked = ",  ".join(f"separatrix list {name}" for name in NOT_BY_DEFAULT)
-        console().print(f"not listed here, because they load torch:  {asked}", soft_wrap=True)
+        asked = ",  ".join(f"separatrix list {name}" for name in IN_SHORT)
+        console().print(f"state sizes and numbers of runs, which load torch:  {asked}", soft_wrap=True)

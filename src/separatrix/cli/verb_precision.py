@@ -7,14 +7,14 @@ from typing import Annotated
 import typer
 
 from separatrix.cli.completion import complete_task
-from separatrix.cli.output import JsonOption, command_line, console, print_json
+from separatrix.cli.output import JsonOption, command_line, console, notes, print_json
 from separatrix.errors import SeparatrixError
 from separatrix.wording import counted
 
 MOST_BITS = 4096
 NAME = "precision"
 ORDER = 40
-EXAMPLE = "separatrix precision sparse-threshold --length 1024 --bits 41"
+EXAMPLE = "separatrix precision sparse-threshold --length 1024 --bits 42"
 
 
 def command(
@@ -45,8 +45,10 @@ def command(
             "give one of --bits and --exponent, not both" if bits is not None else "give --bits or --exponent"
         )
     positions = chosen.positions(length)
-    if exponent is None:
-        exponent = exponent_for_bits(task, length, bits or 0)
+    if bits is not None:
+        exponent = exponent_for_bits(task, length, bits)
+        tell_unused_bits(length, bits, exponent)
+    assert exponent is not None
     arithmetic = FixedPoint(length, exponent, rounding)  # type: ignore[arg-type]
     share = arithmetic.decode(arithmetic.encode(Fraction(1, positions))).item()
     result = {
@@ -98,3 +100,33 @@ def exponent_for_bits(task: str, length: int, bits: int) -> int:
             f"give at least {needed} bits"
         )
     return exponent
+
+
+def unused_bits(length: int, bits: int, exponent: int, offered: str | None = None) -> str:
+    """Why fewer bits are used than were asked for, in a line; empty where all of them are.
+
+    ``offered`` is the rounding where the caller takes an arithmetic by name: steps of 2^-b up to 2^b have 2b + 2 bits
+    at every length.
+
+    >>> unused_bits(1024, 30, 1)
+    '30 bits asked for, 22 used: at N = 1024 numbers have 22 bits with Kc = 1 and 42 with Kc = 2 (BHBK24 B.2)'
+    >>> unused_bits(1024, 22, 1)
+    ''
+    """
+    from separatrix.arithmetic import FixedPoint
+
+    used, more = (FixedPoint(length, each).precision_bits for each in (exponent, exponent + 1))
+    if used == bits:
+        return ""
+    steps = (bits - 2) // 2
+    finer = f"; for {2 * steps + 2} give --arithmetic fixed:N=2,Kc={steps},{offered} instead of --precision"
+    return (
+        f"{counted(bits, 'bit')} asked for, {used} used: at N = {length} numbers have {used} bits with Kc = {exponent} "
+        f"and {more} with Kc = {exponent + 1} (BHBK24 B.2){finer if offered and 2 * steps + 2 > used else ''}"
+    )
+
+
+def tell_unused_bits(length: int, bits: int, exponent: int, offered: str | None = None) -> None:
+    """Say so on standard error."""
+    if line := unused_bits(length, bits, exponent, offered):
+        notes().print(line, soft_wrap=True, markup=False)

@@ -162,7 +162,7 @@ def _partition_row(each: "PartitionProfile") -> tuple[str, ...]:
 
 
 def _print_growth(out: "Console", found: "Profile") -> None:
-    from separatrix.communication.profile.growth import law_in_words
+    from separatrix.communication.profile.growth import fitted_in_words, law_in_words
 
     out.print("\nGrowth with N")
     rows = [
@@ -171,19 +171,24 @@ def _print_growth(out: "Console", found: "Profile") -> None:
         for each in found.lengths
     ]  # fmt: skip
     _table(out, ("N", "most classes", "state bits", "communication bits", "partition"), rows)
-    for what, growth in (("state", found.state_growth), ("communication", found.communication_growth)):
+    series = (("state", "classes", found.state_growth), ("communication", "rectangles", found.communication_growth))
+    for what, counts, growth in series:
         if growth.best is None:
             out.print(f"{what}: {growth.untold}", soft_wrap=True)
             continue
         near = "" if growth.rival is None else f"; {growth.rival.law} fits nearly as well, {growth.rival.formula()}"
         error = f"error {growth.best.error:.2f}"
         out.print(f"{what}: [bold]{law_in_words(growth.law)}[/bold], bits ≈ {growth.best.formula()} ({error}{near})")
+        if growth.fitted:
+            out.print(f"  {fitted_in_words(growth.fitted, growth.exact, counts)}", soft_wrap=True)
     if found.skipped:
         lengths = ", ".join(str(length) for length, _ in found.skipped)
         out.print(f"not defined at N = {lengths}: {escape(found.skipped[0][1])}", soft_wrap=True)
 
 
 def _print_meaning(out: "Console", found: "Profile", network: dict[str, Any] | None) -> None:
+    from separatrix.certificates.shown import shown_count
+
     bits = found.residuals.minimum_state_bits
     rows = [("any recurrent model", f"at least {counted(bits, 'bit')} of state at N = {found.length}")]
     rows.append(("smallest automaton", _automaton_in_words(found)))
@@ -195,7 +200,8 @@ def _print_meaning(out: "Console", found: "Profile", network: dict[str, Any] | N
     if network is not None:
         verdict = "certified" if network["certified"] else f"not certified ({network['reason']})"
         size = f"width {network['width']}, heads {network['heads']}, p = {network['precision_bits']}"
-        rows.append(("two layers, Theorem 13", f"{size}: {verdict} for all {network['inputs_covered']} inputs"))
+        inputs = shown_count(network["inputs_covered"])
+        rows.append(("two layers, Theorem 13", f"{size}: {verdict} for all {inputs} inputs"))
     out.print("\nWhat it means")
     _table(out, ("model", "needs"), rows)
     if found.state_growth.best is None and found.communication_growth.best is None:

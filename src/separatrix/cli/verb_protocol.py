@@ -141,7 +141,7 @@ def _theorem_4(
     )  # fmt: skip
     plan = run.plan
     direct = one_layer_directly(run, cells)
-    stated = condition(plan)
+    stated, sizes = condition(plan), compare(plan, run.transcript.total_bits)
     return {
         "theorem": "BHBK24 Theorem 4",
         "version": plan.version.name,
@@ -154,8 +154,9 @@ def _theorem_4(
         "formula_bits": plan.formula_bits,
         "step_bits": plan.step_bits(),
         "claim": {
-            **compare(plan, run.transcript.total_bits).as_json(),
+            **sizes.as_json(),
             "sufficient": {"constant": stated.constant, "when": stated.when, "met": stated.met},
+            "told": [each for each in (sizes.told_for_rows(), stated.told()) if each is not None],
         },
         "answer": run.answer.tolist(),
         "direct_answer": direct.answer.tolist(),
@@ -195,17 +196,9 @@ def _print(subject: Subject, result: dict[str, Any], transcript: "Transcript") -
     sizes = f"m = {claim['m']}, p = {p}"
     sizes += f", N = {claim['positions']}, H = {claim['heads']}" if kind else ""
     out.print(f"[bold]{result['bits']} bits[/bold], {holds} the claimed {formula} = {claim['claimed_bits']} ({sizes})")
-    if kind and claim["projection_rows"] != claim["m"]:
-        holds = "[green]within[/green]" if claim["holds_for_projection_rows"] else "[red]beyond[/red]"
-        bits = claim["claimed_bits_for_projection_rows"]
-        out.print(f"with m = {claim['projection_rows']}, the rows of the projections: {holds} {bits}")
-    if kind:
-        enough = claim["sufficient"]
-        met = "met" if enough["met"] else "not met"
-        out.print(
-            f"[dim]sufficient for constant {enough['constant']}: {enough['when']} ({met} with m = "
-            f"{claim['projection_rows']})[/dim]"
-        )
+    for line in claim.get("told", []):
+        shown = escape(line).replace(": within ", ": [green]within[/green] ")
+        out.print(shown.replace(": beyond ", ": [red]beyond[/red] "), soft_wrap=True)
     equal = "[green]equal bit for bit[/green]" if result["equal"] else "[red]not equal[/red]"
     answer: Any = result["answer"]
     if subject.task is not None:

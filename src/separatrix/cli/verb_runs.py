@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from separatrix.cli.output import JsonOption, command_line, console, print_json
+from separatrix.cli.given_options import refuse_given
+from separatrix.cli.output import JsonOption, command_line, console, notes, print_json
 from separatrix.cli.pictures import check_picture, write_picture
 from separatrix.cli.training_options import SHOWN_DIGITS, StoreOption
 from separatrix.cli.training_source import RecordsOption, opened_source, source_text, unfinished_groups
@@ -24,6 +25,13 @@ ORDER = 84
 EXAMPLE = "separatrix runs list --task index-lookup"
 
 ACTIONS = ("list", "show", "compare", "bits", "export")
+ACTIONS_OF = {
+    **dict.fromkeys(("task", "architecture", "length", "experiment", "limit"), ("list", "export")),
+    "curves": ("export",),
+    "bits": ("bits",),
+    "plot": ("show", "compare"),
+}
+"""Parameters that mean something only for some actions."""
 BARS = "▁▂▃▄▅▆▇█"
 SPARKS, CURVE = 60, "accuracy over steps"
 """Columns of the curves that ``show`` and ``compare`` print, and what stands before them."""
@@ -69,6 +77,9 @@ def command(
     started = time.perf_counter()
     if action not in ACTIONS:
         raise UnknownNameError("action", action, ACTIONS)
+    for name, actions in ACTIONS_OF.items():
+        if action not in actions:
+            refuse_given(context, [name], f"is for {' and '.join(actions)}, not for {action}; leave it out")
     check_picture("--plot", plot)
     if limit < 0:
         raise SeparatrixError(f"--limit {limit} is negative; give 0 for all or a number of runs")
@@ -85,6 +96,7 @@ def command(
         if action in ("list", "export"):
             chosen = _filtered(source, task, architecture, length, experiment)
             chosen = chosen[-limit:] if limit else chosen
+            _tell_what_is_left_out(source)
         else:
             chosen = [source.get(name) for name in given]
         made = provenance(command_line(context), arithmetic="float32", seed=None, started=started)
@@ -136,6 +148,20 @@ def _filtered(
     if length is not None:
         found = [record for record in found if record.spec.length == length]
     return found
+
+
+def _tell_what_is_left_out(source: "RunSource") -> None:
+    """Beside the answer, so that it stays what it is: runs of tasks that only somebody's file defines."""
+    others = source.not_here()
+    if others:
+        verb = "is" if sum(others.values()) == 1 else "are"
+        names = ", ".join(sorted(each[:40] for each in others))
+        notes().print(
+            f"{counted(sum(others.values()), 'run')} of tasks that are not here ({names}) {verb} left out; bring them "
+            "with  separatrix --with FILE.py",
+            soft_wrap=True,
+            markup=False,
+        )
 
 
 def _runs_of(text: str) -> set[str]:

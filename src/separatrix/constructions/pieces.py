@@ -109,7 +109,10 @@ def circles(count: int, number: str) -> Addresses:
     nearest = max(a * c + b * d for (a, b), (c, d) in zip(points.tolist(), following, strict=True))
     gap = Fraction(own - nearest, scale * scale * dimensions)
     if gap <= 0:
-        raise SeparatrixError(f"{base} points on a circle are not told apart by {CIRCLE_BITS} bits; choose a sign code")
+        raise SeparatrixError(
+            f"{base} points on a circle are too close for steps of 2^-{CIRCLE_BITS}, in which points are kept at every "
+            f"precision; choose more circles, such as circles:{dimensions + 1}, or a sign code"
+        )
     places = numpy.arange(count)[:, None] // base ** numpy.arange(dimensions)[None, :] % base
     return Addresses(TableRows(ExactMatrix(points[places].reshape(count, 2 * dimensions), scale)), 1 - gap, dimensions)
 

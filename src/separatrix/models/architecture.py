@@ -31,7 +31,15 @@ Options: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Option:
-    """A setting of an architecture; its type is that of its default."""
+    """A setting of an architecture; its type is that of its default.
+
+    >>> heads = Option("heads", 1, "attention heads", minimum=1)
+    >>> heads.checked(4, "TF")
+    4
+    >>> heads.checked(0, "TF")
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: option heads=0 of TF is out of range; at least 1
+    """
 
     name: str
     default: Value
@@ -75,7 +83,11 @@ class FeedForwardShape:
 
 @dataclass(frozen=True)
 class AttentionShape:
-    """How much one attention layer reads: H heads of inner dimension m."""
+    """How much one attention layer reads: H heads of inner dimension m.
+
+    >>> AttentionShape(heads=4, dimension=16).bits(length=400, precision=32)
+    2624
+    """
 
     heads: int
     dimension: int
@@ -170,7 +182,11 @@ def architectures() -> Catalog[Architecture]:
 
 
 def architecture_named(name: str) -> Architecture:
-    """The architecture of a name or short name, in any case; ``package.module:Class`` and ``fla:NAME`` are wrapped."""
+    """The architecture of a name or short name, in any case; ``package.module:Class`` and ``fla:NAME`` are wrapped.
+
+    >>> architecture_named("TF").name, architecture_named("Transformer").short
+    ('transformer', 'TF')
+    """
     if ":" in name:
         from separatrix.models.user_architecture import user_architecture
 

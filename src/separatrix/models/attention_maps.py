@@ -8,6 +8,7 @@ from torch import Tensor
 
 from separatrix.errors import SeparatrixError
 from separatrix.models.architecture import ModelSpec
+from separatrix.models.kept_weights import fill
 from separatrix.models.sequence_model import SequenceModel
 from separatrix.models.task_model import model_for_task
 from separatrix.tasks import Task
@@ -44,12 +45,8 @@ def attention_of_kept_weights(
 ) -> "NDArray[Any]":
     """The weights (heads, queries, keys) of a model with these parameters on one input, in float64.
 
-    ``kept`` are one member's parameters by name, ``cells`` one input (positions,) or (positions, features).
+    ``kept`` is what was kept of one member by name, ``cells`` one input (positions,) or (positions, features).
     """
-    model = model_for_task(spec, task, length, [0])
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if name not in kept or kept[name].shape != parameter[0].shape:
-                raise SeparatrixError(f"the kept weights do not fit {spec}: {name} is missing or of another shape")
-            parameter[0].copy_(kept[name])
+    model = model_for_task(spec, task, length, [0]).eval()
+    fill(model, kept)
     return attention_weights(model, torch.from_numpy(cells)[None, None], layer)[0, 0].double().numpy()

@@ -23,7 +23,12 @@ from separatrix.models.mixer import AttentionMixer, RecurrentMixer, State, with_
 
 
 def make_norm(kind: Norm, members: int, width: int, epsilon: float) -> EnsembleNorm:
-    """Layer or root-mean-square normalisation."""
+    """Layer or root-mean-square normalisation.
+
+    >>> import torch
+    >>> make_norm("layer", members=2, width=3, epsilon=1e-5)(torch.ones(2, 1, 4, 3)).shape
+    torch.Size([2, 1, 4, 3])
+    """
     make = EnsembleLayerNorm if kind == "layer" else EnsembleRMSNorm
     return make(members, width, epsilon=epsilon)
 

@@ -26,7 +26,19 @@ REMEDY = "give a folder that separatrix export wrote"
 
 
 def save_exported(module: NetworkModule, folder: Path) -> str:
-    """Write a model, trained further or not; returns the SHA-256 of its weights."""
+    """Write a model, trained further or not; returns the SHA-256 of its weights.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from separatrix.constructions import constructions
+    >>> from separatrix.models.from_network import module_from_network
+    >>> module = module_from_network(constructions()["equality"].build(4).network)
+    >>> with TemporaryDirectory() as folder:
+    ...     digest = save_exported(module, Path(folder))
+    ...     sorted(path.name for path in Path(folder).iterdir())
+    ['config.json', 'model.safetensors']
+    >>> len(digest)
+    64
+    """
     return write_folder(folder, module.description, module.state_dict())
 
 
@@ -53,7 +65,15 @@ def load_exported(folder: Path | str) -> NetworkModule:
 
 
 def write_folder(folder: Path, config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> str:
-    """Write a configuration and its tensors; returns the SHA-256 of the weights."""
+    """Write a configuration and its tensors; returns the SHA-256 of the weights.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> import torch
+    >>> with TemporaryDirectory() as folder:
+    ...     digest = write_folder(Path(folder), {"kind": "demo"}, {"weight": torch.ones(2)})
+    ...     parse_json(Path(folder, "config.json").read_bytes())["sha256"] == digest
+    True
+    """
     if folder.exists() and not folder.is_dir():
         raise SeparatrixError(f"{folder} is a file; give a folder")
     data = save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
@@ -64,7 +84,16 @@ def write_folder(folder: Path, config: Mapping[str, Any], tensors: Mapping[str, 
 
 
 def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """The configuration and the tensors of a folder, if they belong together."""
+    """The configuration and the tensors of a folder, if they belong together.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> import torch
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = write_folder(Path(folder), {"kind": "demo"}, {"weight": torch.ones(2)})
+    ...     config, tensors = read_folder(Path(folder))
+    >>> config["kind"], tensors
+    ('demo', {'weight': tensor([1., 1.])})
+    """
     text = read_file(folder / CONFIG, LARGEST_CONFIG, REMEDY)
     data = read_tensors(folder / WEIGHTS, LARGEST_WEIGHTS, REMEDY)
     try:

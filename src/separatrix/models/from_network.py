@@ -47,11 +47,15 @@ def module_from_network(network: AnyNetwork, dtype: torch.dtype = torch.float64)
     >>> module.answers(torch.tensor([[1, 0, 1, 0], [1, 0, 1, 1]])).tolist()
     [[1], [0]]
     """
-    return assemble(describe(network, dtype), tensors_of(network, dtype))
+    return assemble(describe(network, dtype), _tensors_of(network, dtype))
 
 
 def dtype_name(dtype: torch.dtype) -> str:
-    """``float32`` or ``float64``; other types are refused."""
+    """``float32`` or ``float64``; other types are refused.
+
+    >>> dtype_name(torch.float32)
+    'float32'
+    """
     for name, each in DTYPES.items():
         if each == dtype:
             return name
@@ -59,7 +63,13 @@ def dtype_name(dtype: torch.dtype) -> str:
 
 
 def describe(network: AnyNetwork, dtype: torch.dtype) -> dict[str, Any]:
-    """The network without its weights, as data that fits into JSON."""
+    """The network without its weights, as data that fits into JSON.
+
+    >>> from separatrix.constructions import constructions
+    >>> description = describe(constructions()["equality"].build(4).network, torch.float64)
+    >>> description["kind"], description["positions"], [layer["kind"] for layer in description["layers"]]
+    ('transformer', 4, ['attention', 'feed-forward', 'attention', 'feed-forward'])
+    """
     common = {
         "format": FORMAT,
         "dtype": dtype_name(dtype),
@@ -89,7 +99,12 @@ def describe(network: AnyNetwork, dtype: torch.dtype) -> dict[str, Any]:
 
 
 def describe_readout(network: AnyNetwork) -> dict[str, Any]:
-    """What a readout means."""
+    """What a readout means.
+
+    >>> from separatrix.constructions import constructions
+    >>> describe_readout(constructions()["equality"].build(4).network)
+    {'decoding': 'bits', 'at': 'last'}
+    """
     readout, sums = network.readout, network.readout.power_sums
     meaning: dict[str, Any] = {"decoding": readout.decoding, "at": readout.at}
     return meaning if sums is None else {**meaning, "power_sums": [sums.modulus, sums.prime]}
@@ -111,7 +126,7 @@ def _describe_layer(layer: Layer) -> dict[str, Any]:
     return {"kind": kind, "residual": layer.residual, "heads": [{"scoring": head.scoring} for head in layer.heads]}
 
 
-def tensors_of(network: AnyNetwork, dtype: torch.dtype) -> dict[str, Tensor]:
+def _tensors_of(network: AnyNetwork, dtype: torch.dtype) -> dict[str, Tensor]:
     """All weights under the names that they have in the module's ``state_dict``."""
     found: dict[str, Tensor] = {
         "readout.matrix": floats(network.readout.matrix, dtype),
@@ -151,12 +166,23 @@ def tensors_of(network: AnyNetwork, dtype: torch.dtype) -> dict[str, Tensor]:
 
 
 def floats(matrix: ExactMatrix, dtype: torch.dtype) -> Tensor:
-    """The entries, each rounded once to the nearest float."""
+    """The entries, each rounded once to the nearest float.
+
+    >>> from fractions import Fraction
+    >>> floats(exact([[Fraction(1, 3), 2]]), torch.float32)
+    tensor([[0.3333, 2.0000]])
+    """
     return torch.from_numpy(matrix.encoded(Floating(dtype_name(dtype))))
 
 
 def set_rows(part: DualPart, positions: int, dtype: torch.dtype) -> Tensor:
-    """All sign vectors where the sets come with the input, else the finished vector of each position."""
+    """All sign vectors where the sets come with the input, else the finished vector of each position.
+
+    >>> from separatrix.constructions import constructions
+    >>> network = constructions()["sparse-averaging"].build(4).network
+    >>> set_rows(network.dual_parts[0], network.positions, torch.float32).shape
+    torch.Size([4, 4])
+    """
     if isinstance(part.sets, CellSets):
         return torch.from_numpy(part.rule.signs(numpy.arange(part.rule.count, dtype=numpy.int64))).to(dtype)
     nobody = numpy.zeros((1, positions, 0), dtype=numpy.int64)
@@ -164,7 +190,11 @@ def set_rows(part: DualPart, positions: int, dtype: torch.dtype) -> Tensor:
 
 
 def check_embedding_size(network: Network, dtype: torch.dtype) -> None:
-    """Refuse an embedding that would not fit, before anything is made."""
+    """Refuse an embedding that would not fit, before anything is made.
+
+    >>> from separatrix.constructions import constructions
+    >>> check_embedding_size(constructions()["equality"].build(4).network, torch.float64)  # 4 positions fit
+    """
     numbers = sum(_row_count(part) * part.rule.width for part in network.embedding)
     for part in network.dual_parts:
         numbers += (part.rule.count if isinstance(part.sets, CellSets) else network.positions) * part.rule.width

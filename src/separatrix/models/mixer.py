@@ -59,7 +59,16 @@ class AttentionMixer(Mixer):
 
 
 class RecurrentMixer(Mixer):
-    """A mixer with a state of constant size, of as many numbers as ``Architecture.state_numbers`` says."""
+    """A mixer with a state of constant size, of as many numbers as ``Architecture.state_numbers`` says.
+
+    >>> from separatrix.models.architecture import Place, architectures
+    >>> entry = architectures()["lstm"]
+    >>> mixer = entry.mixer(8, entry.filled({}), 1, Place(layer=0, layers=1, length=6))
+    >>> state = mixer.initial_state(batch=2)
+    >>> output, state = mixer.step(torch.zeros(1, 2, 8), state)
+    >>> output.shape, sum(part[0, 0].numel() for part in state) == entry.state_numbers(8, entry.filled({}), 6)
+    (torch.Size([1, 2, 8]), True)
+    """
 
     causal = True
 
@@ -86,6 +95,11 @@ def with_positions(x: Tensor, read: Tensor) -> tuple[Tensor, Tensor]:
 
     For an x that is used again: whoever goes on with the x that is returned saves a pass over all positions backwards,
     because the gradient of the rows is added into that of x instead of being spread out and then added.
+
+    >>> x = torch.tensor([5.0, 6.0, 7.0]).view(1, 1, 3, 1)
+    >>> same, rows = with_positions(x, torch.tensor([[[2, 0]]]))
+    >>> same.flatten(), rows.flatten()
+    (tensor([5., 6., 7.]), tensor([7., 5.]))
     """
     members, batch, length, _ = x.shape
     first = torch.arange(members * batch, device=read.device).view(members, batch, 1) * length

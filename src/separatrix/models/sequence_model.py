@@ -61,13 +61,23 @@ class Positions(EnsembleModule):
 
 
 def sine_waves(length: int, width: int) -> Tensor:
-    """Vaswani et al. 2017 §3.5: sines in the even, cosines in the odd columns; (length, width)."""
+    """Vaswani et al. 2017 §3.5: sines in the even, cosines in the odd columns; (length, width).
+
+    >>> sine_waves(2, 4)[0]
+    tensor([0., 1., 0., 1.])
+    """
     angle = torch.arange(length)[:, None] / 10000.0 ** (torch.arange(0, width, 2) / width)
     return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)[:, :width]
 
 
 class SequenceModel(nn.Module):
-    """E models of one specification: tokens or features in, logits out."""
+    """E models of one specification: tokens or features in, logits out.
+
+    >>> from separatrix.models.naming import parse_spec
+    >>> model = SequenceModel(parse_spec("RNN-(1,8)"), vocabulary=5, classes=3, length=6, members=2)
+    >>> model(torch.zeros(2, 4, 6, dtype=torch.int64)).shape
+    torch.Size([2, 4, 6, 3])
+    """
 
     def __init__(
         self,

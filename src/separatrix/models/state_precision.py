@@ -31,13 +31,24 @@ LARGEST_BITS = 24
 
 
 def to_numbers(state: ModelState) -> Tensor:
-    """All numbers of a state, layer by layer: (members, batch, m) real; a complex number is two."""
+    """All numbers of a state, layer by layer: (members, batch, m) real; a complex number is two.
+
+    >>> state = ((torch.ones(1, 2, 3), torch.zeros(1, 2, 1, dtype=torch.complex64)),)
+    >>> to_numbers(state).shape
+    torch.Size([1, 2, 5])
+    """
     parts = [part for layer in state for part in layer]
     return torch.cat([(torch.view_as_real(part) if part.is_complex() else part).flatten(2) for part in parts], dim=-1)
 
 
 def from_numbers(numbers: Tensor, like: ModelState) -> ModelState:
-    """The state of these numbers, in the form of another one of the same model."""
+    """The state of these numbers, in the form of another one of the same model.
+
+    >>> state = ((torch.ones(1, 2, 3), torch.zeros(1, 2, 1, dtype=torch.complex64)),)
+    >>> again = from_numbers(to_numbers(state), state)
+    >>> [torch.equal(part, other) for part, other in zip(again[0], state[0])]
+    [True, True]
+    """
     place, layers = 0, []
     for layer in like:
         parts: list[Tensor] = []
@@ -128,7 +139,12 @@ class PrecisionReport:
 
 
 def prefix_cut(task: Task, length: int) -> int:
-    """How many positions Alice holds in the task's own communication problem, where hers are a prefix."""
+    """How many positions Alice holds in the task's own communication problem, where hers are a prefix.
+
+    >>> from separatrix.tasks import tasks
+    >>> prefix_cut(tasks()["index-lookup"], 10), prefix_cut(tasks()["majority"], 10)
+    (10, 6)
+    """
     alice = task.communication(length).alice
     if tuple(alice) == tuple(range(len(alice))) and 0 < len(alice) < task.positions(length):
         return len(alice)

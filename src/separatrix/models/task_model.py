@@ -33,7 +33,12 @@ def columns_of(task: Task, length: int) -> tuple[Columns, ...]:
 
 
 def outputs_of(task: Task, length: int) -> int:
-    """How many numbers a model gives at a position: one for each class, or those of a vector answer."""
+    """How many numbers a model gives at a position: one for each class, or those of a vector answer.
+
+    >>> from separatrix.tasks import tasks
+    >>> outputs_of(tasks()["equality"], 8), outputs_of(tasks()["sparse-averaging"], 8)
+    (2, 1)
+    """
     classes = task.classes(length)
     if classes:
         return classes

@@ -129,14 +129,36 @@ _loaded: dict[str, UserArchitecture] = {}
 
 
 def user_architecture(name: str) -> UserArchitecture:
-    """The architecture behind ``package.module:MixerClass``, ``FILE.py:MixerClass`` or ``fla:NAME``."""
+    """The architecture behind ``package.module:MixerClass``, ``FILE.py:MixerClass`` or ``fla:NAME``.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> lines = ["from torch import nn", "class Scale(nn.Linear):", "    def __init__(self, width, bias=True):"]
+    >>> lines += ["        super().__init__(width, width, bias)"]
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "scale.py")
+    ...     _ = file.write_text(chr(10).join(lines))
+    ...     entry = user_architecture(f"{file}:Scale")
+    >>> [option.name for option in entry.options]
+    ['positions', 'bias']
+    """
     if name not in _loaded:
         _loaded[name] = _load(name)
     return _loaded[name]
 
 
 def look_again(name: str) -> None:
-    """Forget a file that was edited since it was loaded, so that it is loaded anew; an edited module is refused."""
+    """Forget a file that was edited since it was loaded, so that it is loaded anew; an edited module is refused.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "same.py")
+    ...     _ = file.write_text("from torch.nn import Identity as Same")
+    ...     before = user_architecture(f"{file}:Same")
+    ...     _ = file.write_text("from torch.nn import Linear as Same")
+    ...     look_again(f"{file}:Same")
+    ...     user_architecture(f"{file}:Same") is before
+    False
+    """
     known = _loaded.get(name)
     module = name.rpartition(":")[0]
     if known is None or module == "fla":
@@ -156,7 +178,7 @@ def _load(name: str) -> UserArchitecture:
     if module == "fla":
         make, skipped, sources = fla_layer(class_name), 0, dict[str, str]()
     else:
-        make, skipped = load_class(module, class_name, name, content), 1
+        make, skipped = _load_class(module, class_name, name, content), 1
         sources = outside_sources(make) if content is None else {module: digest(content)}
     parameters = list(inspect.signature(make).parameters.values())[skipped:]
     told = LAYER_PARAMETER if module == "fla" and LAYER_PARAMETER in [each.name for each in parameters] else None
@@ -178,6 +200,10 @@ def remarks_on(spec: ModelSpec, members: int = 2) -> list[str]:
     """What a person should know about how an ensemble of a model runs: which of anyone's own modules go one by one.
 
     Modules that cannot run are refused here, before anything else is done.
+
+    >>> from separatrix.models.naming import parse_spec
+    >>> remarks_on(parse_spec("LSTM-(1,8)"))
+    []
     """
     if not any(":" in name for name in spec.layers):
         return []
@@ -191,10 +217,10 @@ def _constructor_option(parameter: inspect.Parameter) -> ConstructorParameter:
     return ConstructorParameter(parameter.name, None, "parameter of the module's constructor")  # type: ignore[arg-type]
 
 
-def load_class(module: str, class_name: str, name: str, content: bytes | None) -> type[nn.Module]:
+def _load_class(module: str, class_name: str, name: str, content: bytes | None) -> type[nn.Module]:
     """The class, from an importable module, a module in the current folder, or the content of a file."""
     try:
-        with current_folder_importable():
+        with _current_folder_importable():
             loaded = importlib.import_module(module) if content is None else _executed(Path(module), content)
     except SeparatrixError:
         raise
@@ -229,7 +255,7 @@ def _executed(path: Path, content: bytes) -> ModuleType:
 
 
 @contextmanager
-def current_folder_importable() -> Iterator[None]:
+def _current_folder_importable() -> Iterator[None]:
     """Installed commands do not look for modules in the current folder; while a user's module is loaded, we do."""
     here = str(Path.cwd())
     sys.path.append(here)

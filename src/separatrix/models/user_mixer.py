@@ -12,11 +12,15 @@ What a module may tell, all optional:
 - a parameter ``lengths`` of ``forward``, (batch,) int64, for modules that are not causal and mask their padding.
   Without it, padding is set to zero before such a module sees it: its content cannot leak, that it is there can.
 - ``vmap = False``: members run one after the other, without a trial of vmap.
+- buffers (``register_buffer``): each member has its own, made by its own constructor. Those that torch would save are
+  kept in checkpoints and weights beside the parameters, and so is every buffer that a call in training changes, such as
+  running statistics; a trial finds these, and members then run one after the other. What a module keeps elsewhere, in
+  plain attributes, is not saved.
 - a static ``state_numbers(width, length)``: numbers carried past a cut; else width times length, which always suffice.
   Options of the constructor that it names as parameters are passed. A module that looks ahead is not asked.
 
-A module whose output is not of the input's shape and dtype, or that keeps something between two calls, is refused; of
-one that mixes the examples of a batch a remark tells.
+A module whose output is not of the input's shape and dtype, or that gives another output for the same input when called
+again in evaluation, is refused; of one that mixes the examples of a batch a remark tells.
 
 An ensemble runs as one program by ``torch.func.vmap`` where that works, which is tried when the model is built, and by
 a loop over members where not; ``batching`` and ``batching_reason`` of the mixer say which and why. Each member is made
@@ -26,7 +30,7 @@ How a name becomes such an architecture stands in ``user_architecture``.
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 import torch
 from torch import Tensor, nn
@@ -60,13 +64,18 @@ class UserMixer(Mixer):
         self._template = [example]
         self._parameters_of = [each for each, _ in example.named_parameters()]
         self._buffers_of = [each for each, _ in example.named_buffers()]
+        self.takes_lengths = "lengths" in inspect.signature(example.forward).parameters
+        self._changing = self._changed_in_training(trial)
+        kept = {*example.state_dict(), *self._changing}
         for each, value in [*example.named_parameters(), *example.named_buffers()]:
+            if value.is_complex():
+                # Weights are of one real type, and torch would drop the imaginary part.
+                raise SeparatrixError(f"{name} has complex numbers in {each}; keep them as pairs by torch.view_as_real")
             stacked = value.detach().unsqueeze(0).repeat(members, *[1] * value.dim())
             if each in self._buffers_of:
-                self.register_buffer(attribute_name(each), stacked)
+                self.register_buffer(_attribute_name(each), stacked, persistent=each in kept)
             else:
-                self.register_parameter(attribute_name(each), nn.Parameter(stacked))
-        self.takes_lengths = "lengths" in inspect.signature(example.forward).parameters
+                self.register_parameter(_attribute_name(each), nn.Parameter(stacked))
         self.batching, self.batching_reason = "loop", "one member"
         self._try(example.to(trial), trial)
 
@@ -83,14 +92,38 @@ class UserMixer(Mixer):
                     "first, and everything else it needs is given as options"
                 ) from error
 
+    @torch.no_grad()
+    def _changed_in_training(self, device: torch.device) -> list[str]:
+        """The buffers that a call in training changes, found by a trial of two calls with inputs that differ."""
+        module = self._instance(0).to(device).train()
+        # ``named_buffers`` leaves out those that are None until they are needed.
+        if not any(vars(each)["_buffers"] for each in module.modules()):
+            return []
+        x, more = self._trial_input(device)
+        found = [_copies(module.named_buffers())]
+        for given in (x, x + 1.0):
+            self._checked(module, given, more)
+            found.append(_copies(module.named_buffers()))
+        for name, last in found[2].items():
+            if name not in found[0] and name in found[1] and not torch.equal(last, found[1][name]):
+                raise SeparatrixError(
+                    f"{self.name} makes its buffer {name} in forward and changes it there: it cannot be kept for each "
+                    "member; register it with its shape in the constructor"
+                )
+        # One of another shape is a table that grows with the length and is made again in every call.
+        same = [name for name, each in found[0].items() if name in found[2] and found[2][name].shape == each.shape]
+        return [name for name in same if not torch.equal(found[0][name], found[2][name])]
+
+    def _trial_input(self, device: torch.device) -> tuple[Tensor, dict[str, Tensor]]:
+        batch, length = TRIAL
+        x = torch.randn(batch, length, self.width, generator=torch.Generator().manual_seed(0)).to(device)
+        return x, {"lengths": torch.full((batch,), length, device=device)} if self.takes_lengths else {}
+
     def _try(self, example: nn.Module, device: torch.device) -> None:
         """Check the shapes, find out whether the module is causal and whether vmap works."""
-        batch, length = TRIAL
         # Without dropout and the like, so that two runs can be compared.
         example.eval()
-        generator = torch.Generator().manual_seed(0)
-        x = torch.randn(batch, length, self.width, generator=generator).to(device)
-        more = {"lengths": torch.full((batch,), length, device=device)} if self.takes_lengths else {}
+        x, more = self._trial_input(device)
         with torch.no_grad():
             output = self._checked(example, x, more)
             if not _same(self._checked(example, x, more), output, ROUNDING):
@@ -111,6 +144,8 @@ class UserMixer(Mixer):
             self._surprises.append(f"{self.name} mixes the examples of a batch: its answers depend on the others there")
         if not getattr(example, "vmap", True):
             self.batching_reason = "the module says vmap = False"
+        elif self._changing:
+            self.batching_reason = f"training changes its buffer {self._changing[0]}"
         elif self.members > 1:
             self.batching, self.batching_reason = self._choose_batching(example, x, more)
         example.to("cpu")
@@ -167,7 +202,7 @@ class UserMixer(Mixer):
         both = torch.stack([x, x.flip(0)])
         own = {name: torch.stack([value, value]) for name, value in more.items()}
         results: list[list[Tensor]] = []
-        for run in (run_by_vmap, run_by_loop):
+        for run in (_run_by_vmap, _run_by_loop):
             leaves = {name: value.clone() for name, value in weights.items()}
             for name in self._parameters_of:
                 leaves[name].requires_grad_(leaves[name].is_floating_point())
@@ -177,7 +212,7 @@ class UserMixer(Mixer):
                 wanted = [given, *[leaves[name] for name in self._parameters_of if leaves[name].requires_grad]]
                 gradients = torch.autograd.grad(output.square().sum(), wanted, allow_unused=True)
             except Exception as error:
-                if run is run_by_loop:
+                if run is _run_by_loop:
                     raise SeparatrixError(f"{self.name} cannot be trained: {type(error).__name__}: {error}") from error
                 return "loop", f"torch.func.vmap does not work: {type(error).__name__}: {' '.join(str(error).split())}"
             results.append([output.detach(), *[each for each in gradients if each is not None]])
@@ -199,7 +234,7 @@ class UserMixer(Mixer):
             instance = self._instance(int(torch.randint(2**62, (), generator=generator)))
             with torch.no_grad():
                 for name, value in [*instance.named_parameters(), *instance.named_buffers()]:
-                    getattr(self, attribute_name(name))[member].copy_(value)
+                    getattr(self, _attribute_name(name))[member].copy_(value)
 
     def forward(self, x: Tensor, *, read: Tensor | None = None, lengths: Tensor | None = None) -> Tensor:
         """x (members, batch, length, width) to the same at the positions read."""
@@ -209,15 +244,18 @@ class UserMixer(Mixer):
         elif lengths is not None and not self.causal:
             inside = torch.arange(x.shape[2], device=x.device) < lengths.unsqueeze(-1)
             x = x * inside.unsqueeze(-1).to(x.dtype)
-        weights = {name: getattr(self, attribute_name(name)) for name in [*self._parameters_of, *self._buffers_of]}
-        run = run_by_vmap if self.batching == "vmap" else run_by_loop
-        output = run(self._template[0].train(self.training), weights, x, more)
+        weights = {name: getattr(self, _attribute_name(name)) for name in [*self._parameters_of, *self._buffers_of]}
+        module = self._template[0].train(self.training)
+        if self.batching == "vmap":
+            output = _run_by_vmap(module, weights, x, more)
+        else:
+            output = _run_by_loop(module, weights, x, more, self._changing)
         if not torch.is_autocast_enabled(x.device.type):
             self._check_dtype(output, x)  # the trial was in float32
         return at_positions(output, read)
 
 
-def run_by_vmap(module: nn.Module, weights: Mapping[str, Tensor], x: Tensor, more: Mapping[str, Tensor]) -> Tensor:
+def _run_by_vmap(module: nn.Module, weights: Mapping[str, Tensor], x: Tensor, more: Mapping[str, Tensor]) -> Tensor:
     """All members as one program; everything has the members in front."""
 
     def single(own: dict[str, Tensor], x: Tensor, more: dict[str, Tensor]) -> Tensor:
@@ -226,21 +264,32 @@ def run_by_vmap(module: nn.Module, weights: Mapping[str, Tensor], x: Tensor, mor
     return vmap(single, randomness="different")(dict(weights), x, dict(more))
 
 
-def run_by_loop(module: nn.Module, weights: Mapping[str, Tensor], x: Tensor, more: Mapping[str, Tensor]) -> Tensor:
-    """One member after the other."""
+def _run_by_loop(
+    module: nn.Module,
+    weights: Mapping[str, Tensor],
+    x: Tensor,
+    more: Mapping[str, Tensor],
+    changing: Collection[str] = (),
+) -> Tensor:
+    """One member after the other; what a call makes of the ``changing`` buffers is written back."""
     # Taken apart all at once: the gradient of one row alone would be a whole tensor of zeros around it.
     rows = {name: value.unbind() for name, value in weights.items()}
     others = {name: value.unbind() for name, value in more.items()}
-    outputs = [
-        functional_call(
-            module,
-            {name: values[member] for name, values in rows.items()},
-            (cells,),
-            {name: values[member] for name, values in others.items()},
+    outputs: list[Tensor] = []
+    for member, cells in enumerate(x.unbind()):
+        # Copies of what changes: the gradient may need it as it was.
+        own = {name: values[member].clone() if name in changing else values[member] for name, values in rows.items()}
+        outputs.append(
+            functional_call(module, own, (cells,), {name: values[member] for name, values in others.items()})
         )
-        for member, cells in enumerate(x.unbind())
-    ]
+        for name in changing:
+            # ``functional_call`` has put there what was assigned anew.
+            weights[name][member].copy_(own[name].detach())
     return torch.stack(outputs)
+
+
+def _copies(named: Iterable[tuple[str, Tensor]]) -> dict[str, Tensor]:
+    return {name: each.clone() for name, each in named}
 
 
 def _same(one: Tensor, other: Tensor, slack: float = 0.0) -> bool:
@@ -250,6 +299,6 @@ def _same(one: Tensor, other: Tensor, slack: float = 0.0) -> bool:
     return torch.allclose(one, other, rtol=0.0, atol=slack * largest, equal_nan=True)
 
 
-def attribute_name(parameter: str) -> str:
+def _attribute_name(parameter: str) -> str:
     """A name without dots, which torch reserves."""
     return "module/" + parameter.replace(".", "/")

@@ -1,8 +1,9 @@
 """Checkpoints: one safetensors file with a description in its header and a checksum over everything.
 
-No pickle is ever loaded. The file holds weights and both moments of Adam of every member that is still in training; the
-data need no generator state because they are a function of seed and step (see ``batches``). The checksum is of the
-header's description and of all numbers, so that a truncated or changed file is known for what it is.
+No pickle is ever loaded. The file holds weights and both moments of Adam of every member that is still in training, and
+the buffers of users' own modules; the data need no generator state because they are a function of seed and step (see
+``batches``). The checksum is of the header's description and of all numbers, so that a truncated or changed file is
+known for what it is.
 """
 
 import hashlib
@@ -18,12 +19,15 @@ from safetensors.torch import load, save
 from torch import Tensor
 
 from separatrix.errors import SeparatrixError
+from separatrix.models.kept_weights import kept_tensors
 from separatrix.reading import parse_json, read_tensors
 
 if TYPE_CHECKING:
     from separatrix.training.ensemble import Ensemble
 
 FORMAT = "separatrix-checkpoint-1"
+BUFFER = "buffer/"
+"""How the names of buffers begin in a checkpoint."""
 LARGEST_WEIGHTS = 64 << 30
 UNREADABLE = (SafetensorError, ValueError, KeyError, TypeError, AttributeError, IndexError, RuntimeError, OverflowError)
 """What the reading of a damaged file may raise."""
@@ -86,7 +90,8 @@ def read_checkpoint(content: bytes, group: str) -> Checkpoint:
 
 def _fits_together(found: Checkpoint) -> bool:
     """Whether there are weights, both moments and sums of all its runs, after a number of steps."""
-    rows = {name: tuple(each.shape) for name, each in found.tensors.items()}
+    shapes = {name: tuple(each.shape) for name, each in found.tensors.items()}
+    rows = {name: shape for name, shape in shapes.items() if not name.startswith(BUFFER)}
     members = len(found.runs)
     return (
         members > 0
@@ -99,6 +104,7 @@ def _fits_together(found: Checkpoint) -> bool:
         and len(rows["weights"]) == 2
         and rows["weights"][0] == members
         and rows["weights"] == rows["first"] == rows["second"]
+        and all(shape[:1] == (members,) for name, shape in shapes.items() if name not in rows)
     )
 
 
@@ -117,11 +123,11 @@ def part_of(whole: Checkpoint, group: str, members: Sequence[str]) -> bytes:
 
 
 def weights_file(ensemble: "Ensemble", members: Sequence[int]) -> bytes:
-    """The weights of some members as a safetensors file, one tensor for each run and parameter."""
+    """What is kept of some members as a safetensors file, one tensor for each run and parameter or buffer."""
     tensors: dict[str, Tensor] = {}
-    for name, parameter in ensemble.model.named_parameters():
+    for name, each in kept_tensors(ensemble.model).items():
         for member in members:
-            tensors[f"{ensemble.specs[member].name}/{name}"] = parameter.detach()[member].cpu().clone()
+            tensors[f"{ensemble.specs[member].name}/{name}"] = each.detach()[member].cpu().clone()
     return with_checksum(tensors)
 
 
@@ -131,12 +137,12 @@ def with_checksum(tensors: dict[str, Tensor]) -> bytes:
 
 
 def read_weights(path: Path, run: str) -> dict[str, Tensor]:
-    """The parameters of one run from a file of weights, by name."""
+    """What a file of weights keeps of one run, by name."""
     return weights_of(read_tensors(path, LARGEST_WEIGHTS, "train the run again with --fresh"), run)
 
 
 def weights_of(content: bytes, run: str) -> dict[str, Tensor]:
-    """The parameters of one run from the content of :func:`weights_file`, by name; older files have no checksum."""
+    """What the content of :func:`weights_file` keeps of one run, by name; older files have no checksum."""
     try:
         tensors = load(content)
         whole = _metadata(content).get("checksum", "") in ("", _checksum("", tensors))
@@ -155,5 +161,5 @@ def _checksum(text: str, tensors: dict[str, Tensor]) -> str:
     for name in sorted(tensors):
         each = tensors[name].contiguous()
         digest.update(f"{name}{tuple(each.shape)}{each.dtype}".encode())
-        digest.update(each.view(torch.uint8).numpy().tobytes())
+        digest.update(each.reshape(-1).view(torch.uint8).numpy().tobytes())
     return digest.hexdigest()

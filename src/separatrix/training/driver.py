@@ -50,6 +50,18 @@ class Driver:
 
     ``full_grid`` trains again what was pruned or beaten before. ``stopped`` is asked between events; once it says yes,
     the newest state of each group has been written and :meth:`run` returns.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from separatrix.training.executors.opening import open_executor
+    >>> from separatrix.training.observers import Observers
+    >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=4, learning_rate=0.01, steps=4,
+    ...                evaluation_examples=8, probe_examples=8)
+    >>> with TemporaryDirectory() as folder, Records(Path(folder, "runs.sqlite")) as records:
+    ...     executor, about = open_executor("local", device="cpu")
+    ...     ended = Driver(records, executor, about, Observers([])).run([Group((spec,))])
+    ...     ended, [record.result.step for record in records.all()]
+    (True, [4])
     """
 
     records: Records
@@ -248,7 +260,17 @@ class Driver:
 
 
 def missing_runs(group: Group, recorded: Mapping[str, Record], full_grid: bool) -> list[RunSpec]:
-    """Who has no result yet. A result of one that was stopped for others is none where all train to the end."""
+    """Who has no result yet. A result of one that was stopped for others is none where all train to the end.
+
+    >>> from separatrix.training.events import Result
+    >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=8, learning_rate=0.1, steps=800)
+    >>> result = Result(run=spec.name, ending="pruned", step=200, accuracy=0.5, loss=0.7, seconds=2.0, parameters=100)
+
+    >>> record = Record(spec, result, {}, "", None)
+    >>> group = Group((spec, spec.with_changes(seed=1)))
+    >>> [len(missing_runs(group, {spec.name: record}, full_grid)) for full_grid in (False, True)]
+    [1, 2]
+    """
     whole = full_grid and not group.rungs and not group.first_goal_ends
     return [
         spec
@@ -279,7 +301,16 @@ def _step_of(job: Job) -> int:
 
 @contextmanager
 def interruptible() -> Iterator[Callable[[], bool]]:
-    """Within it Ctrl-C only sets a flag, so that a step is finished and saved; a second Ctrl-C ends at once."""
+    """Within it Ctrl-C only sets a flag, so that a step is finished and saved; a second Ctrl-C ends at once. So does
+    the signal to end that clusters and containers send.
+
+    >>> import signal
+    >>> with interruptible() as stopped:
+    ...     before = stopped()
+    ...     signal.raise_signal(signal.SIGINT)
+    ...     before, stopped()
+    (False, True)
+    """
     import signal
 
     pressed = False
@@ -291,8 +322,9 @@ def interruptible() -> Iterator[Callable[[], bool]]:
             raise KeyboardInterrupt
         pressed = True
 
-    before = signal.signal(signal.SIGINT, remember)
+    before = {each: signal.signal(each, remember) for each in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield lambda: pressed
     finally:
-        signal.signal(signal.SIGINT, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)

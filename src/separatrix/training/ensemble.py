@@ -12,8 +12,8 @@ same CPU with the same number of threads gives the same bits.
 """
 
 import os
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -21,12 +21,14 @@ from torch import Tensor
 
 from separatrix.errors import SeparatrixError
 from separatrix.models.block import Block
+from separatrix.models.kept_weights import kept_buffers
 from separatrix.models.naming import parse_spec
 from separatrix.models.sequence_model import SequenceModel
 from separatrix.models.task_model import model_for_task
 from separatrix.training.adam import Adam, FlatParameters, MemberRates
 from separatrix.training.batches import CHUNK_STEPS, Batch, data_source
 from separatrix.training.captured import CapturedStep
+from separatrix.training.checkpoints import BUFFER
 from separatrix.training.objective import losses, scores
 from separatrix.training.own_code import own_code
 from separatrix.training.spec import RunSpec
@@ -67,6 +69,8 @@ class Ensemble:
         )
         if self.device.type == "cuda":
             compile_blocks(self.model)
+        # What a user's own module keeps beside its parameters, such as running statistics.
+        self.kept = kept_buffers(self.model)
         self.flat = FlatParameters(self.model)
         self.adam = Adam(self.flat, _rates(specs))
         self.chunk: tuple[int, Batch] | None = None
@@ -131,7 +135,7 @@ class Ensemble:
         right = torch.zeros(len(self.specs), dtype=torch.int64, device=self.device)
         asked = torch.zeros_like(right)
         everything = self.data.evaluation(self.seeds, examples, purpose, number)
-        with self._precision():
+        with self._precision(), self._only_asked():
             rows = max(1, EVALUATION_ROWS // len(self.specs)) if self.device.type == "cpu" else EVALUATION_ROWS
             for start in range(0, examples, rows):
                 batch = self.for_members(everything.part(slice(None), slice(start, start + rows)))
@@ -140,35 +144,48 @@ class Ensemble:
                 right, asked = right + found[0], asked + found[1]
         return (right.double() / asked.clamp(min=1)).tolist()
 
+    @contextmanager
+    def _only_asked(self) -> Iterator[None]:
+        """Without dropout, and running statistics stay as they are, where a user's own module has any."""
+        self.model.eval()
+        try:
+            yield
+        finally:
+            self.model.train()
+
     # -- members come and go -----------------------------------------------------------------------------
 
     def keep(self, members: Sequence[int]) -> None:
         """Go on with these members only; their weights, moments and data are untouched."""
-        rows = {name: self.flat.by_member(tensor)[list(members)] for name, tensor in self._buffers().items()}
+        rows = {name: self.flat.by_member(tensor)[list(members)] for name, tensor in self._flat().items()}
+        kept = {name: each[list(members)] for name, each in self.kept.items()}
         step = self.adam.step.clone()
         # The old graph and its memory go before the new model comes.
         self.captured = None
         self._take([self.specs[member] for member in members])
-        self._restore(rows, step)
+        self._restore(rows, kept, step)
 
-    def _buffers(self) -> dict[str, Tensor]:
+    def _flat(self) -> dict[str, Tensor]:
         return {"weights": self.flat.values, "first": self.adam.first, "second": self.adam.second}
 
     def state_tensors(self) -> list[Tensor]:
         """Everything that a step changes in place."""
-        return [*self._buffers().values(), self.flat.gradients, self.adam.step, self.sums]
+        return [*self._flat().values(), *self.kept.values(), self.flat.gradients, self.adam.step, self.sums]
 
-    def _restore(self, rows: dict[str, Tensor], step: Tensor) -> None:
-        for name, tensor in self._buffers().items():
+    def _restore(self, rows: dict[str, Tensor], kept: dict[str, Tensor], step: Tensor) -> None:
+        for name, tensor in self._flat().items():
             self.flat.write(tensor, rows[name].to(tensor))
+        for name, tensor in self.kept.items():
+            tensor.copy_(kept[name])
         self.adam.step.copy_(step)
 
     # -- saving ------------------------------------------------------------------------------------------
 
     def tensors(self) -> dict[str, Tensor]:
-        """Everything that training goes on from, (members, numbers) each, on the CPU; see ``checkpoints``."""
-        found = {name: self.flat.by_member(tensor).cpu().contiguous() for name, tensor in self._buffers().items()}
-        return {**found, "sums": self.sums.cpu().clone()}
+        """Everything that training goes on from, members first but for the sums, on the CPU; see ``checkpoints``."""
+        found = {name: self.flat.by_member(tensor).cpu().contiguous() for name, tensor in self._flat().items()}
+        kept = {f"{BUFFER}{name}": tensor.cpu().clone() for name, tensor in self.kept.items()}
+        return {**found, **kept, "sums": self.sums.cpu().clone()}
 
     def load(self, tensors: dict[str, Tensor], step: int) -> None:
         """Go on from what :meth:`tensors` gave after ``step`` steps."""
@@ -178,8 +195,14 @@ class Ensemble:
                 f"the checkpoint has {given} numbers of a model, {self.architecture} has {wanted}; train again with "
                 "--fresh"
             )
+        kept = {name.removeprefix(BUFFER): each for name, each in tensors.items() if name.startswith(BUFFER)}
+        if {name: each.shape for name, each in kept.items()} != {name: each.shape for name, each in self.kept.items()}:
+            raise SeparatrixError(
+                f"the checkpoint has other buffers than {self.architecture}; train again with --fresh"
+            )
         self.step = step
-        self._restore({name: tensors[name] for name in self._buffers()}, torch.tensor(step, dtype=torch.float64))
+        rows = {name: tensors[name] for name in self._flat()}
+        self._restore(rows, kept, torch.tensor(step, dtype=torch.float64))
         self.sums.copy_(tensors["sums"])
 
     def numbers_of_one_member(self) -> int:

@@ -16,7 +16,13 @@ from separatrix.errors import SeparatrixError
 from separatrix.reading import parse_json, read_file
 from separatrix.training.events import Point
 from separatrix.training.records import Record, Records, kept_weights
-from separatrix.training.row_checks import checked_environment, checked_point, checked_run, checked_text
+from separatrix.training.row_checks import (
+    TaskNotHereError,
+    checked_environment,
+    checked_point,
+    checked_run,
+    checked_text,
+)
 
 FORMAT = "separatrix-runs-1"
 LARGEST_FILE = 1 << 30
@@ -41,6 +47,7 @@ class ExportedRecords:
         self._records: dict[str, Record] = {}
         self._curves: dict[str, list[Point]] = {}
         self._snapshots: dict[str, dict[int, Path]] = {}
+        self._not_here: dict[str, int] = {}
         self.paths = tuple(file for path in paths for file in run_files(path))
         if not self.paths:
             raise SeparatrixError("no file of exported runs was found there; write one with  separatrix runs export")
@@ -52,6 +59,8 @@ class ExportedRecords:
 
     def _read_store(self, path: Path) -> None:
         with Records(path, create=False) as store:
+            for task, count in store.not_here().items():
+                self._not_here[task] = self._not_here.get(task, 0) + count
             for record in store.all():
                 name = record.spec.name
                 self._records[name] = record
@@ -63,7 +72,11 @@ class ExportedRecords:
             for plain in content["runs"]:
                 name = plain["name"]
                 fields = [plain[key] for key in ("spec", "ending", "step", "accuracy", "loss", "seconds", "parameters")]
-                spec, result = checked_run(path, name, *fields)
+                try:
+                    spec, result = checked_run(path, name, *fields)
+                except TaskNotHereError as error:
+                    self._not_here[error.task] = self._not_here.get(error.task, 0) + 1
+                    continue
                 own = {key: plain[key] for key in ("group", "members") if key in plain}
                 where = checked_environment(path, name, {**content["environments"][plain["environment"]], **own})
                 finished_at = checked_text(path, name, plain["finished_at"])
@@ -104,6 +117,10 @@ class ExportedRecords:
     def snapshots(self, name: str) -> dict[int, Path]:
         """Files with weights that a run kept, by step."""
         return self._snapshots.get(name, {})
+
+    def not_here(self) -> dict[str, int]:
+        """How many runs there are of each task that is not here; :meth:`all` leaves them out."""
+        return dict(self._not_here)
 
     def folders(self) -> list[Path]:
         """Where the files lie."""

@@ -38,6 +38,13 @@ class Group:
 
     ``rungs`` are the steps at which the worse half leaves; empty for a full grid. ``first_goal_ends`` stops the others
     as soon as one member has reached the goal: a figure's cell is the best of its grid.
+
+    >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=4, learning_rate=0.01, steps=4)
+    >>> len(Group((spec, spec.with_changes(seed=1))).specs)
+    2
+    >>> Group((spec, spec.with_changes(length=6)))
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: 2 runs of 2 shapes cannot train as one; split them
     """
 
     specs: tuple[RunSpec, ...]
@@ -86,6 +93,14 @@ def train(
 
     On a GPU a tick comes whenever the data of a chunk are used up and before anything is read back: until then the
     host has only handed out work, and may hand out that of another group while it is done.
+
+    >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=4, learning_rate=0.01, steps=4, goal=0.0,
+    ...                evaluate_every=2, probe_examples=8, evaluation_examples=8)
+    >>> events = list(train(Group((spec, spec.with_changes(seed=1))), torch.device("cpu")))
+    >>> [type(event).__name__ for event in events if not isinstance(event, (Tick, Saved))]
+    ['Progress', 'Progress', 'Finished']
+    >>> [result.ending for result in events[-1].results]
+    ['steps', 'steps']
     """
     started = clock()
     ensemble, earlier = _begun(group, device, checkpoint)

@@ -36,7 +36,13 @@ SMALL_EVALUATION = 256
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds of one step and of one evaluated example, with all members and with one."""
+    """Seconds of one step and of one evaluated example, with all members and with one.
+
+    >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=4, learning_rate=0.01, steps=1000,
+    ...                probe_examples=100, evaluation_examples=100)
+    >>> round(Timing(step=0.01, step_alone=0.005, example=0.001, basis="measured").seconds(Group((spec,))), 1)
+    10.3
+    """
 
     step: float
     step_alone: float
@@ -154,6 +160,11 @@ def plan(
 
     ``recorded`` are the records of these runs by name, ``earlier`` all records whose times may be used. ``told`` hears
     how many of how many shapes have been timed.
+
+    >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=4, learning_rate=0.1, steps=800, batch=4)
+    >>> found = plan([Group((spec,))], {}, [], torch.device("cpu"), {})
+    >>> found.runs, found.steps, found.groups[0].basis, found.seconds > 0
+    (1, 800, 'measured', True)
     """
     known = known_timings(earlier, environment)
     found: list[GroupPlan] = []
@@ -172,7 +183,13 @@ def plan(
 
 
 def counted(groups: Sequence[Group], recorded: Mapping[str, Record], *, full_grid: bool = False) -> Plan:
-    """What is left of ``groups``, without an estimate of the time."""
+    """What is left of ``groups``, without an estimate of the time.
+
+    >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=8, learning_rate=0.1, steps=800)
+    >>> plan = counted([Group((spec, spec.with_changes(seed=1)))], {})
+    >>> plan.runs, plan.recorded, plan.model_steps, plan.seconds
+    (2, 0, 1600, None)
+    """
     return Plan(tuple(_counted(group, _left(group, recorded, full_grid)) for group in groups))
 
 
@@ -190,7 +207,12 @@ def _counted(group: Group, left: Group | None) -> GroupPlan:
 
 
 def cost_key(spec: RunSpec, members: int) -> tuple[Any, ...]:
-    """What decides how long a step takes."""
+    """What decides how long a step takes.
+
+    >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=8, learning_rate=0.1, steps=800)
+    >>> cost_key(spec, 4) == cost_key(spec.with_changes(learning_rate=0.2, steps=10), 4)
+    True
+    """
     parameters = tuple(sorted((name, repr(value)) for name, value in spec.task_parameters))
     return (spec.task, parameters, spec.architecture, spec.length, spec.batch, spec.precision, members)
 
@@ -199,6 +221,15 @@ def known_timings(records: Sequence[Record], environment: Mapping[str, Any]) -> 
     """Timings from records made on this device with as many threads, by :func:`cost_key`; evaluation is within them.
 
     Only runs that ended with their group's first ones say how long a step with all members takes.
+
+    >>> from separatrix.training.events import Result
+    >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=8, learning_rate=0.1, steps=800)
+    >>> result = Result(run=spec.name, ending="pruned", step=200, accuracy=0.5, loss=0.7, seconds=2.0, parameters=100)
+
+    >>> here = {"device": "cpu", "device_name": "cpu", "threads": 1, "executor": "local"}
+    >>> record = Record(spec, result, {**here, "group": "demo", "members": 4}, "", None)
+    >>> known_timings([record], here)[cost_key(spec, 4)].step
+    0.01
     """
     found: dict[Any, Timing] = {}
     same = ("device", "device_name", "threads", "executor")
@@ -220,7 +251,13 @@ def known_timings(records: Sequence[Record], environment: Mapping[str, Any]) -> 
 
 
 def measure(specs: Sequence[RunSpec], device: torch.device) -> Timing:
-    """Time a few steps of these runs; nothing is kept."""
+    """Time a few steps of these runs; nothing is kept.
+
+    >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=4, learning_rate=0.1, steps=800, batch=4)
+    >>> timing = measure([spec], torch.device("cpu"))
+    >>> timing.basis, timing.step > 0
+    ('measured', True)
+    """
     first, members, batch = specs[0], 1, min(SMALL_BATCH, specs[0].batch)
     while True:
         seconds = _tried(specs[:members], batch, device)

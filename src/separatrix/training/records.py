@@ -23,6 +23,7 @@ from separatrix.errors import SeparatrixError
 from separatrix.reading import contained, parse_json
 from separatrix.training.events import Ending, Point, Result
 from separatrix.training.row_checks import (
+    TaskNotHereError,
     checked_environment,
     checked_point,
     checked_run,
@@ -73,7 +74,8 @@ class Record:
 
 
 def best_of(records: Iterable[Record]) -> Record | None:
-    """The most accurate of some records; of equal ones that of fewer steps, then the first by name.
+    """The most accurate of some records; of equal ones that of fewer steps, then the first by name. One that diverged
+    is only the best of others that did.
 
     >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=8, learning_rate=0.1, steps=800)
     >>> results = [Result(spec.name, "steps", 800, accuracy, 0.7, 2.0, 100) for accuracy in (0.5, 0.9)]
@@ -81,7 +83,11 @@ def best_of(records: Iterable[Record]) -> Record | None:
     >>> best_of(found).result.accuracy, best_of([])
     (0.9, None)
     """
-    key = lambda record: (-record.result.accuracy, record.result.step, record.spec.name)  # noqa: E731
+
+    def key(record: Record) -> tuple[bool, float, int, str]:
+        result = record.result
+        return result.ending == "diverged", -result.accuracy, result.step, record.spec.name
+
     return min(records, key=key, default=None)
 
 
@@ -95,9 +101,17 @@ def store_path(given: Path | None) -> Path:
 
 
 class Records:
-    """An open store; use as a context manager. ``create`` False only looks at one that is there."""
+    """An open store; use as a context manager. ``create`` False only looks at one that is there.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, Records(Path(folder, "runs.sqlite")) as records:
+    ...     list(records.all()), records.files.name
+    ([], 'runs.files')
+    """
 
     def __init__(self, path: Path, *, create: bool = True) -> None:
+        if not path.name:
+            raise SeparatrixError(f"{path} is a folder; name the file of a store, such as {path / DEFAULT_STORE}")
         self.path = path
         self.files = path.with_name(f"{path.stem}.files")
         if not create:
@@ -213,10 +227,24 @@ class Records:
         return found
 
     def all(self) -> list[Record]:
-        """Every finished run, by the time it finished."""
+        """Every finished run of a task that is here, by the time it finished."""
+        return self._told()[0]
+
+    def not_here(self) -> dict[str, int]:
+        """How many runs there are of each task that is not here; :meth:`all` leaves them out."""
+        return self._told()[1]
+
+    def _told(self) -> tuple[list[Record], dict[str, int]]:
         with self._explained():
             rows = self._connection.execute("SELECT * FROM runs ORDER BY finished_at, name").fetchall()
-        return [_record_from_row(row, self.path) for row in rows]
+        found: list[Record] = []
+        others: dict[str, int] = {}
+        for row in rows:
+            try:
+                found.append(_record_from_row(row, self.path))
+            except TaskNotHereError as error:
+                others[error.task] = others.get(error.task, 0) + 1
+        return found, others
 
     def curve(self, name: str) -> list[Point]:
         """The points of a run, in order of steps."""

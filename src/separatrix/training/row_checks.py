@@ -16,6 +16,17 @@ from separatrix.training.spec import RunSpec, spec_from
 LARGEST_NUMBER = 1 << 62
 
 
+class TaskNotHereError(SeparatrixError):
+    """A run of a task that nothing here defines: it can be neither checked nor trained, and is not damaged either."""
+
+    def __init__(self, where: object, run: Any, task: str) -> None:
+        super().__init__(
+            f"{where}: run {str(run)[:40]} is of the task {task[:40]!r}, which is not here; bring it with  "
+            "separatrix --with FILE.py  or install its package"
+        )
+        self.task = task
+
+
 def checked_run(
     where: object, name: Any, spec: Any, ending: Any, step: Any, accuracy: Any, loss: Any, seconds: Any, parameters: Any
 ) -> tuple[RunSpec, Result]:
@@ -27,10 +38,7 @@ def checked_run(
     except (ValueError, TypeError) as error:
         raise damaged(where, name, f"its description is none ({str(error)[:300]})") from error
     if described is None:
-        raise SeparatrixError(
-            f"{where}: run {str(name)[:40]} is of the task {str(task)[:40]!r}, which is not here; bring it with  "
-            "separatrix --with FILE.py  or install its package"
-        )
+        raise TaskNotHereError(where, name, str(task))
     if described.name != name:
         raise damaged(where, name, "its description was changed or is of another version")
     if ending not in get_args(Ending):

@@ -20,7 +20,11 @@ class RunSource(Protocol):
         ...
 
     def all(self) -> list[Record]:
-        """Every run."""
+        """Every run of a task that is here."""
+        ...
+
+    def not_here(self) -> dict[str, int]:
+        """How many runs there are of each task that is not here; :meth:`all` leaves them out."""
         ...
 
     def curve(self, name: str) -> list[Point]:

@@ -168,7 +168,15 @@ def _are_pairs(value: Any) -> bool:
 
 
 def spec_from(plain: Mapping[str, Any]) -> RunSpec:
-    """A run from plain data; unknown and missing fields raise."""
+    """A run from plain data; unknown and missing fields raise.
+
+    >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=8, learning_rate=0.1, steps=800)
+    >>> spec_from(spec.as_dict()) == spec
+    True
+    >>> spec_from({"task": "equality", "length": 8})
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: a run needs architecture, learning_rate, steps; add them
+    """
     if not isinstance(plain, Mapping):
         raise SeparatrixError(f"{str(plain)[:40]!r} describes no run; it must be a table of {', '.join(FIELDS)}")
     _check_known(plain)
@@ -184,6 +192,11 @@ def _hashed(plain: Mapping[str, Any]) -> str:
 
 
 def group_name(specs: Sequence[RunSpec], rungs: Sequence[int], first_goal_ends: bool) -> str:
-    """The name of runs that train together, in this order and competing in this way."""
+    """The name of runs that train together, in this order and competing in this way.
+
+    >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=8, learning_rate=0.1, steps=800)
+    >>> group_name([spec], [], False) == group_name([spec], [200], False)
+    False
+    """
     members = [spec.name for spec in specs]
     return _hashed({"members": members, "rungs": list(rungs), "first_goal_ends": first_goal_ends})

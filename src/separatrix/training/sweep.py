@@ -193,7 +193,11 @@ def _value_problems(name: str, value: Any) -> Iterable[str]:
 
 
 def missing_fields(names: Container[str]) -> Iterable[str]:
-    """That fields are missing without which there is no run, if any are."""
+    """That fields are missing without which there is no run, if any are.
+
+    >>> list(missing_fields(["task", "architecture", "length", "steps"]))
+    ['the sweep gives no learning_rate; add it to the base or as an axis']
+    """
     missing = [name for name in REQUIRED_FIELDS if name not in names]
     if missing:
         yield f"the sweep gives no {', '.join(missing)}; add it to the base or as an axis"

@@ -53,6 +53,9 @@ def train_runs(
 
 
 def try_own_tasks(specs: Iterable[RunSpec]) -> None:
-    """Try tasks from outside this package, each once at each length, before anything is trained on them."""
+    """Try tasks from outside this package, each once at each length, before anything is trained on them.
+
+    >>> try_own_tasks([RunSpec(task="equality", architecture="TF-(1,8)", length=8, learning_rate=0.1, steps=800)])
+    """
     for spec in {(spec.task, repr(spec.task_parameters), spec.length): spec for spec in specs}.values():
         try_own_task(spec.the_task(), spec.length)

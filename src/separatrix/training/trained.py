@@ -1,16 +1,14 @@
-"""Trained models back from the files of their runs.
+"""Trained models back from the files of their runs, ready to be asked: in evaluation mode, without dropout.
 
 Records may come from strangers: code that a record names is imported only when the caller names it too, see
 ``own_code``.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 
-import torch
-from torch import Tensor
-
 from separatrix.errors import SeparatrixError
+from separatrix.models.kept_weights import fill
 from separatrix.models.naming import parse_spec
 from separatrix.models.sequence_model import SequenceModel
 from separatrix.models.task_model import model_for_task
@@ -23,25 +21,31 @@ from separatrix.training.spec import RunSpec
 
 
 def untrained_model(recorded: RunSpec, trusted: Collection[str] = ()) -> SequenceModel:
-    """A model of one member with the shapes of a recorded run, on the CPU; ``trusted`` as in :func:`trained_model`."""
+    """A model of one member with the shapes of a recorded run, on the CPU; ``trusted`` as in :func:`trained_model`.
+
+    >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=8, learning_rate=0.1, steps=800)
+    >>> untrained_model(spec).length
+    8
+    """
     check_trusted(recorded, trusted)
     architecture, task, dtype = parse_spec(recorded.architecture), recorded.the_task(), WEIGHT_TYPES[recorded.precision]
-    return model_for_task(architecture, task, recorded.length, [recorded.seed], dtype=dtype)
-
-
-@torch.no_grad()
-def fill(model: SequenceModel, weights: Mapping[str, Tensor]) -> None:
-    """Give a model of one member the weights of a run, by name."""
-    for name, parameter in model.named_parameters():
-        if name not in weights or weights[name].shape != parameter.shape[1:]:
-            raise SeparatrixError(f"the weights do not fit {model.spec}: {name} is missing or of another shape")
-        parameter[0].copy_(weights[name])
+    return model_for_task(architecture, task, recorded.length, [recorded.seed], dtype=dtype).eval()
 
 
 def trained_model(record: Record, files: Path, trusted: Collection[str] = ()) -> SequenceModel:
     """The model of a finished run with the weights it ended with; ``files`` is the folder beside its store.
 
     ``trusted`` names the code of one's own, such as ``mine.py:Mixer``, that may be run if the record names it.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from separatrix.training.train_runs import train_runs
+    >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=4, learning_rate=0.01, steps=4,
+    ...                evaluation_examples=8, probe_examples=8)
+    >>> with TemporaryDirectory() as folder:
+    ...     (record,) = train_runs([spec], Path(folder, "runs.sqlite"))
+    ...     model = trained_model(record, Path(folder, "runs.files"))
+    >>> model.length, model.training
+    (4, False)
     """
     if record.weights is None:
         raise SeparatrixError(f"run {record.spec.name} has no weights in this place; give the --store that trained it")

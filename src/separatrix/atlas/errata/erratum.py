@@ -12,7 +12,12 @@ from typing import Any, Literal
 from separatrix.atlas.errata import entries
 from separatrix.catalog import Catalog, discover
 from separatrix.certificates import Claim, Verdict, check
+from separatrix.certificates.shown import shown_count
 from separatrix.constructions import Built, Options, constructions
+
+SLIDES = "SHT23 slides"
+"""How the source of an erratum begins that is about the talk: of SHT23 its slides were read, not the paper."""
+ABOUT_SLIDES = "About the wording of the talk's slides; the paper was not checked for it."
 
 
 @dataclass(frozen=True)
@@ -43,10 +48,19 @@ class Erratum:
         """E1, E2, …."""
         return f"E{self.number}"
 
+    @property
+    def remark(self) -> str:
+        """What the entry does not say about: empty, or that only the slides were read."""
+        return ABOUT_SLIDES if self.source.startswith(SLIDES) else ""
+
 
 @cache
 def errata() -> Catalog[Erratum]:
-    """All errata by name."""
+    """All errata by name.
+
+    >>> errata()["E1"].number
+    1
+    """
     return discover("erratum", entries, "ERRATUM", Erratum)
 
 
@@ -57,7 +71,12 @@ def _decided(construction: str, length: int, variant: str, options: Mapping[str,
 
 
 def refuted(construction: str, length: int, variant: str = "repaired", **options: Any) -> Finding:
-    """The original is refuted, with the input that breaks it."""
+    """The original is refuted, with the input that breaks it.
+
+    >>> finding = refuted("equality", 4, "paper")
+    >>> finding.about, finding.holds
+    ('original', True)
+    """
     built, verdict = _decided(construction, length, variant, options)
     shown = "none found"
     if verdict.counterexample is not None:
@@ -68,10 +87,14 @@ def refuted(construction: str, length: int, variant: str = "repaired", **options
 
 
 def certified(construction: str, length: int, variant: str = "repaired", **options: Any) -> Finding:
-    """The repaired one is certified."""
+    """The repaired one is certified.
+
+    >>> certified("equality", 4).text
+    'equality at N = 4 is certified; inputs covered: 2^4'
+    """
     _, verdict = _decided(construction, length, variant, options)
     kind = _kind(variant, options)
-    text = f"{construction} at N = {length}{kind} is certified; inputs covered: {verdict.inputs_covered}"
+    text = f"{construction} at N = {length}{kind} is certified; inputs covered: {shown_count(verdict.inputs_covered)}"
     return Finding("repair", text, verdict.valid)
 
 

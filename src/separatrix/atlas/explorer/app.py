@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Header, HTTPException
+from fastapi import FastAPI, Header, HTTPException, Query
 from fastapi import Path as InPath
 from fastapi import Request as HttpRequest
 from fastapi.exceptions import RequestValidationError
@@ -23,12 +23,24 @@ from separatrix.atlas.explorer.crew import Crew, Work
 from separatrix.atlas.explorer.guard import Application, Guard, Hosts
 from separatrix.atlas.explorer.jobs import Jobs, Ticket
 from separatrix.atlas.explorer.limits import STATUS, ExplorerError, Kind, Limits
-from separatrix.atlas.explorer.requests import Compare, Converse, Decide, Identifier, Look, Request, RunName, Train
-from separatrix.atlas.explorer.runs import list_runs, one_run
+from separatrix.atlas.explorer.problems import in_words
+from separatrix.atlas.explorer.requests import (
+    Compare,
+    Converse,
+    Decide,
+    Identifier,
+    Look,
+    Name,
+    Request,
+    RunName,
+    Train,
+)
+from separatrix.atlas.explorer.runs import comparable_runs, list_runs, one_run
 from separatrix.atlas.explorer.streams import Streams
 from separatrix.atlas.explorer.training import Training
 from separatrix.atlas.html import asset
 from separatrix.errors import SeparatrixError
+from separatrix.tasks import tasks
 
 TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8",
          ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}  # fmt: skip
@@ -39,6 +51,7 @@ ABOUT = (
 )
 JobName = Annotated[Identifier, InPath(description="The name of a job, from a reply with status 202.")]
 TrainingName = Annotated[Identifier, InPath(description="The name of a run in training.")]
+TaskName = Annotated[Name, Query(description="The name of a task.")]
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"model": replies.Problem, "description": about}
     for status, about in (
@@ -115,8 +128,7 @@ def _add_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: HttpRequest, error: RequestValidationError) -> JSONResponse:  # pyright: ignore[reportUnusedFunction]
-        found = [f"{'.'.join(str(part) for part in each['loc'])}: {each['msg']}" for each in error.errors()[:5]]
-        return _problem("input", "; ".join(found).encode(errors="replace").decode())
+        return _problem("input", in_words(error.errors()))
 
     @app.exception_handler(StarletteHTTPException)
     async def other(_: HttpRequest, error: StarletteHTTPException) -> JSONResponse:  # pyright: ignore[reportUnusedFunction]
@@ -133,8 +145,8 @@ def _add_page(app: FastAPI) -> None:
     folder = resources.files("separatrix.atlas.explorer") / "static"
     # Read once: what is served is this list of files, whatever a request asks for.
     files = {each.name: each.read_bytes() for each in folder.iterdir() if Path(each.name).suffix in TYPES}
-    # The look is that of the static site.
-    files |= {name: asset(name).encode() for name in ("site.css", "mark.svg")}
+    # The look is that of the static site, and so are the buttons that copy commands.
+    files |= {name: asset(name).encode() for name in ("site.css", "site.js", "mark.svg")}
 
     def file(name: str) -> Response:
         if name not in files:
@@ -246,6 +258,11 @@ def _add_runs(app: FastAPI, parts: Parts) -> None:
     def runs() -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
         """The newest runs of the store."""
         return list_runs(parts.store)
+
+    @app.get("/api/comparable", response_model=listings.ComparableReply, responses=MISSING)
+    def comparable(task: TaskName) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
+        """The runs of a task whose weights are there, so that their attention can be shown."""
+        return comparable_runs(parts.store, tasks()[task].name, parts.limits)
 
     @app.get("/api/runs/{name}", response_model=listings.RunReply, responses=MISSING)
     def run(name: RunName) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]

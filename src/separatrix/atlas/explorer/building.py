@@ -45,12 +45,12 @@ def options_of(setting: Setting) -> tuple[Construction, Options]:
     chosen = constructions()[setting.construction]
     task = tasks()[chosen.task_name]
     task.check_length(setting.length)
-    inner = parse_fraction("the largest inner product", setting.max_inner)
+    inner = parse_fraction("γ at most", setting.max_inner)
     if not 0 < inner < 1:
-        raise ExplorerError(f"the largest inner product {inner} is out of range; choose a fraction between 0 and 1")
-    gain = None if setting.gain is None else parse_fraction("η", setting.gain)
+        raise ExplorerError(f"γ at most {inner} is out of range; choose a fraction between 0 and 1, such as 1/4")
+    gain = None if setting.gain is None else parse_fraction("score scale η", setting.gain)
     if gain is not None and gain <= 0:
-        raise ExplorerError("η = 0 compares nothing; choose a number above 0")
+        raise ExplorerError(f"score scale η = {gain} favours no right key; choose a number above 0")
     own = task.parameters()
     changed = parameters_of(task, {**chosen_here(setting), **setting.parameters}).parameters()
     return chosen, Options(
@@ -169,13 +169,13 @@ def labels_of(task: Task, cells: Integers, length: int) -> tuple[Integers, list[
 
 
 def symbols_of(cells: Integers, task: Task, length: int) -> list[str]:
-    """A short text for each position."""
+    """A short text for each position; where it is a number, positions count from 1 as everywhere on the page."""
     if cells.ndim == 1:
         return task.vocabulary(length).texts(cells.tolist())
     if cells.shape[0] == cells.shape[1]:
-        return [f"v{vertex}" for vertex in range(len(cells))]
+        return [f"v{vertex}" for vertex in range(1, len(cells) + 1)]
     words = task.write(cells.tolist(), length).split()
-    return words if len(words) == len(cells) else [str(place) for place in range(len(cells))]
+    return words if len(words) == len(cells) else [str(place) for place in range(1, len(cells) + 1)]
 
 
 def answer_text(made: Built, answer: Any) -> str:

@@ -1,10 +1,12 @@
-"""What can be chosen on the page, from the catalogs of the rooms."""
+"""What can be chosen on the page, from the catalogs of the rooms, and the words and errata that it names."""
 
 from typing import Any
 
 from separatrix import __version__
 from separatrix.arithmetic.codes import families
+from separatrix.atlas.errata.erratum import errata
 from separatrix.atlas.explorer.limits import Limits
+from separatrix.atlas.explorer.words import WORDS
 from separatrix.communication.protocols import VERSIONS
 from separatrix.constructions import constructions
 from separatrix.networks.weights import SCORINGS
@@ -52,6 +54,11 @@ def catalog(limits: Limits) -> dict[str, Any]:
         "attentions": list(SCORINGS),
         "protocol_versions": [{"name": each.name, "about": each.about} for each in VERSIONS.values()],
         "limits": limits.as_json(),
+        "words": [{"key": key, "word": word, "meaning": meaning} for key, (word, meaning) in WORDS.items()],
+        "errata": [
+            {"name": each.name, "source": each.source, "title": each.title, "claim": each.claim, "repair": each.repair}
+            for each in sorted(errata().values(), key=lambda one: one.number)
+        ],
     }
 
 

@@ -13,7 +13,7 @@ from separatrix.atlas.explorer.limits import ExplorerError, Limits
 from separatrix.atlas.explorer.look import traced
 from separatrix.atlas.explorer.maps import attention_of, picture, rounded
 from separatrix.atlas.explorer.requests import Compare, Setting
-from separatrix.atlas.explorer.runs import opened, run_named, snapshot_file, snapshot_steps
+from separatrix.atlas.explorer.runs import LARGEST_MAP, opened, run_named, snapshot_file, snapshot_steps
 from separatrix.atlas.trace import Reals
 from separatrix.constructions import constructions
 from separatrix.networks import Integers
@@ -22,9 +22,6 @@ from separatrix.tasks import Task, tasks
 from separatrix.tasks.problems._matching import Matching
 from separatrix.training.records import Record, Records
 
-LARGEST_LENGTH = 512
-"""Both matrices are made whole."""
-
 
 def compare(request: Compare, store: Path, limits: Limits) -> dict[str, Any]:
     """Both maps, and how much of its weight the trained model gives to the keys that the construction looks at."""
@@ -32,7 +29,8 @@ def compare(request: Compare, store: Path, limits: Limits) -> dict[str, Any]:
         record = run_named(records, request.run)
         steps = snapshot_steps(records, record)
         if not steps:
-            raise ExplorerError(f"run {record.spec.name} kept no weights; train it again here, where they are kept")
+            remedy = "train it again here, where they are kept"
+            raise ExplorerError(f"the weights of run {record.spec.name} are not beside the store; {remedy}")
         step = steps[-1] if request.step is None else request.step
         if step not in steps:
             listed = ", ".join(map(str, steps))
@@ -47,7 +45,7 @@ def compare(request: Compare, store: Path, limits: Limits) -> dict[str, Any]:
     read = labels_of(task, cells, spec.length)[1]
     position = request.position if request.position is not None else read[-1]
     if position >= len(cells):
-        raise ExplorerError(f"position {position} is not there; this input has 0 to {len(cells) - 1}")
+        raise ExplorerError(f"position {position + 1} is not there; this input has {len(cells)}, counted from 1")
     constructed, share = _constructed(request, task, spec.length, cells, position, trained, read)
     return {
         "run": spec.name,
@@ -78,8 +76,8 @@ def _trained(records: Records, record: Record, step: int, cells: Integers, reque
             "command line for it",
             "refused",
         )
-    if spec.length > LARGEST_LENGTH:
-        raise ExplorerError(f"run {spec.name} has N = {spec.length}; maps are drawn up to {LARGEST_LENGTH}", "limit")
+    if spec.length > LARGEST_MAP:
+        raise ExplorerError(f"run {spec.name} has N = {spec.length}; maps are drawn up to {LARGEST_MAP}", "limit")
     report("loading the model", 0, None)
     from separatrix.models.attention_maps import attention_of_kept_weights
     from separatrix.models.naming import parse_spec

@@ -10,6 +10,7 @@ from separatrix.communication.protocols import (
     VERSIONS,
     Transcript,
     compare,
+    condition,
     one_layer_directly,
     recurrent_directly,
     run_one_layer,
@@ -63,7 +64,7 @@ def _recurrent(made: Built, network: RecurrentNetwork, cells: Integers, split: P
         "version": "one-way",
         "about_version": "Alice sends the state after her prefix, Bob goes on from there",
         "read_position": network.positions - 1,
-        "claimed": {"formula": "m·p", "bits": run.formula_bits},
+        "claimed": {"formula": "m·p", "bits": run.formula_bits, "told": []},
         "answer": answer_text(made, run.answers[-1].tolist()),
         "direct_answer": answer_text(made, direct.answer.tolist()),
         "equal": direct.equal,
@@ -82,12 +83,13 @@ def _one_layer(made: Built, network: Network, cells: Integers, split: Partition,
     plan = run.plan
     direct = one_layer_directly(run, cells)
     claim = compare(plan, run.transcript.total_bits)
+    told = [each for each in (claim.told_for_rows(), condition(plan).told()) if each is not None]
     return {
         "theorem": "BHBK24 Theorem 4",
         "version": plan.version.name,
         "about_version": VERSIONS[plan.version.name].about,
         "read_position": plan.position,
-        "claimed": {"formula": "3m(p + log N)H", "bits": claim.claimed()},
+        "claimed": {"formula": "3m(p + log N)H", "bits": claim.claimed(), "told": told},
         "answer": answer_text(made, run.answer.tolist()),
         "direct_answer": answer_text(made, direct.answer.tolist()),
         "equal": direct.equal,

@@ -50,6 +50,24 @@ class VersionAbout(Reply):
     about: str
 
 
+class WordAbout(Reply):
+    """A word of the page and what it means."""
+
+    key: str
+    word: str
+    meaning: str
+
+
+class ErratumAbout(Reply):
+    """A claim of a source that does not hold as written, and what holds instead."""
+
+    name: str
+    source: str
+    title: str
+    claim: str
+    repair: str
+
+
 class Catalog(Reply):
     """Everything that can be chosen, and what this server allows."""
 
@@ -60,6 +78,8 @@ class Catalog(Reply):
     attentions: list[str]
     protocol_versions: list[VersionAbout]
     limits: dict[str, float]
+    words: list[WordAbout]
+    errata: list[ErratumAbout]
 
 
 class OptionAbout(Reply):
@@ -95,6 +115,8 @@ class RunSummary(Reply):
     architecture: str
     length: int
     learning_rate: float
+    parameters: dict[str, str]
+    steps: int
     seed: int
     accuracy: float
     loss: float | None
@@ -111,6 +133,24 @@ class RunsReply(Reply):
     exists: bool
     runs: list[RunSummary]
     more: int
+
+
+class LeftOut(Reply):
+    """Runs that are not listed, and why."""
+
+    why: str
+    count: int
+
+
+class ComparableReply(Reply):
+    """The runs of a task whose attention can be shown, the newest first; of other tasks how many there are."""
+
+    store: str
+    exists: bool
+    recorded: int
+    runs: list[RunSummary]
+    left_out: list[LeftOut]
+    elsewhere: dict[str, int]
 
 
 class PointReply(Reply):

@@ -42,7 +42,7 @@ def look(request: Look) -> dict[str, Any]:
     positions = made.network.positions
     position = read[-1] if request.position is None and read else request.position or 0
     if position >= positions:
-        raise ExplorerError(f"position {position} is not there; this input has 0 to {positions - 1}")
+        raise ExplorerError(f"position {position + 1} is not there; this input has {positions}, counted from 1")
     run = traced(setting, made, cells, promised, position)
     own = own_gain(setting)
     return {

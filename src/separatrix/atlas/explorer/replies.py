@@ -219,10 +219,11 @@ class MessageReply(Reply):
 
 
 class Claimed(Reply):
-    """What the theorem allows."""
+    """What the theorem allows, and what is to be told beside it: for which m and when the constant holds (E13)."""
 
     formula: str
     bits: int
+    told: list[str]
 
 
 class ProtocolReply(Reply):

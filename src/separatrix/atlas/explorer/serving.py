@@ -3,7 +3,6 @@
 import asyncio
 import socket
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -88,6 +87,9 @@ def bound_socket(host: str, port: int) -> socket.socket:
         raise SeparatrixError(
             f"cannot listen on {host} port {port}: {error.strerror or error}; choose another --port, or 0 for any"
         ) from error
+    except (TypeError, ValueError) as error:  # a text that cannot be written as the name of a machine
+        listening.close()
+        raise SeparatrixError(f"--host {host!r} is no address: {error}; give one such as 127.0.0.1") from error
     return listening
 
 
@@ -108,9 +110,13 @@ def serve(
         timeout_graceful_shutdown=SECONDS_TO_END, proxy_headers=False,
     )  # fmt: skip
     server = _Server(config, ready)
-    # Ctrl-C is how a server ends: uvicorn has shut down when it passes the signal on.
-    with suppress(KeyboardInterrupt):
+    # Ctrl-C is how a server ends: uvicorn has shut down when it passes the signal on. One that has not started yet is
+    # interrupted as every command is.
+    try:
         asyncio.run(server.serve(sockets=[listening]))
+    except KeyboardInterrupt:
+        if not server.has_started:
+            raise
     if server.not_told is not None:
         raise server.not_told
 
@@ -121,6 +127,7 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._ready = ready
+        self.has_started = False
         self.not_told: OSError | SystemExit | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -128,6 +135,7 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self.should_exit:
             return
+        self.has_started = True
         try:
             self._ready()
         except (OSError, SystemExit) as error:

@@ -12,6 +12,7 @@ from separatrix.atlas.origin import Origin
 from separatrix.atlas.section import Advance, Figure, Results, Section
 from separatrix.certificates import Claim, check
 from separatrix.certificates.memory import estimated_bytes
+from separatrix.certificates.shown import shown_count
 from separatrix.constructions import Construction, constructions
 from separatrix.errors import SeparatrixError
 
@@ -81,7 +82,7 @@ class ConstructionsSection(Section):
         sizes = [
             (
                 e["name"], r["length"], r["layers"], r["heads"], r["width"], r["precision_bits"], r["size_bits"],
-                r["inputs_covered"], r["method"], r["seconds"], r["command"],
+                shown_count(r["inputs_covered"]), r["method"], r["seconds"], r["command"],
             )
             for e in results["constructions"]
             for r in e["sizes"]
@@ -105,7 +106,8 @@ class ConstructionsSection(Section):
         for entry in results["constructions"]:
             certified = [row for row in entry["sizes"] if row["certified"]]
             row = certified[-1] if certified else dict.fromkeys(COLUMNS, "—")
-            shown.add_row(entry["name"], *[str(row[key]) for key in COLUMNS])
+            cells = [str(row[key]) for key in COLUMNS]
+            shown.add_row(entry["name"], *cells[:-1], shown_count(cells[-1]))
         return shown
 
 

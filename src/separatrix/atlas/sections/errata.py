@@ -21,8 +21,9 @@ class ErrataSection(Section):
     order: int = 45
     page: str = "errata"
     lead: str = (
-        "Found by running the papers. Each entry has the claim, what happens when it is run, and the repair that this "
-        "package implements. The originals are kept as variants, so that they can be seen to fail."
+        "Found by running BHBK24 and the slides of the talk about SHT23. Each entry has the claim, what is wrong with "
+        "it, and the repair that this package implements, which was run. Where the original can be run it is kept as a "
+        "variant, and was run as well."
     )
 
     @property
@@ -41,11 +42,11 @@ class ErrataSection(Section):
     def body(self, results: Results) -> str:
         """An index, then one article for each."""
         index = index_list((row["name"], f"{row['name']} {row['title']}", row["source"]) for row in results["rows"])
-        return index + "".join(map(_article, results["rows"]))
+        return f"<p>{escape(_told(results))}</p>{index}" + "".join(map(_article, results["rows"]))
 
     def table(self, results: Results) -> Table:
         """Number, source and title."""
-        shown = Table(title=f"{len(results['rows'])} errata, each shown to fail and repaired", title_justify="left")
+        shown = Table(title=_told(results), title_justify="left")
         shown.add_column("", style="bold", no_wrap=True)
         shown.add_column("source")
         shown.add_column("what does not hold")
@@ -54,10 +55,26 @@ class ErrataSection(Section):
         return shown
 
 
+def shown_by_running(row: Results) -> bool:
+    """Whether something was run on the original, and came out as the entry says."""
+    originals = [each["holds"] for each in row["findings"] if each["about"] == "original"]
+    return bool(originals) and all(originals)
+
+
+def _told(results: Results) -> str:
+    """How many there are, and how many of them were shown by running the original."""
+    rows = results["rows"]
+    others = [row["name"] for row in rows if not shown_by_running(row)]
+    shown = len(rows) - len(others)
+    rest = f"; the others ({', '.join(others)}) have only a repair to run" if others else ""
+    return f"{len(rows)} errata, {shown} of them shown by running the original{rest}"
+
+
 def _entry(erratum: Erratum) -> dict[str, Any]:
     return {
         "name": erratum.name,
         "source": erratum.source,
+        "remark": erratum.remark,
         "title": erratum.title,
         "claim": erratum.claim,
         "fault": erratum.fault,
@@ -77,9 +94,10 @@ def _article(row: Results) -> str:
         )
         return f'<ul class="run">{lines}</ul>' if lines else ""
 
+    source = f"{row['source']}. {row['remark']}" if row["remark"] else row["source"]
     return (
         f'<article class="erratum" id="{row["name"]}"><h2><span class="tag">{row["name"]}</span> {escape(row["title"])}'
-        f'</h2><p class="quiet">{escape(row["source"])}</p><div class="columns">'
+        f'</h2><p class="quiet">{escape(source)}</p><div class="columns">'
         f"<section><h3>Claimed</h3><p>{escape(row['claim'])}</p></section>"
         f"<section><h3>Found</h3><p>{escape(row['fault'])}</p>{findings('original')}</section>"
         f"<section><h3>Repaired</h3><p>{escape(row['repair'])}</p>{findings('repair')}</section></div>"

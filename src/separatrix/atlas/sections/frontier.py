@@ -105,6 +105,7 @@ def _points(name: str) -> list[dict[str, Any]]:
         if point is not None and point.certified:
             found.append({
                 "length": point.length, "width": point.width, "precision": point.precision_bits, "code": point.code,
+                "size_bits": point.size_bits,
             })  # fmt: skip
         if time.process_time() - started > SLOW:
             break
@@ -125,7 +126,7 @@ def recorded_part(file: str, found: Results) -> Results:
     try:
         points = [_recorded_point(each) for each in found["widths"] if each["point"]]
         made = {name: found["provenance"][name] for name in ("command", "arithmetic", "seed", "versions")}
-        numbers = [each[name] for each in points for name in ("length", "width", "precision", "exponent")]
+        numbers = [each[name] for each in points for name in ("length", "width", "precision", "exponent", "size_bits")]
         texts = [found["construction"], made["command"], made["arithmetic"], *(each["code"] for each in points)]
         kinds = [*((each, int) for each in numbers), *((each, str) for each in texts), (made["versions"], dict)]
         if not all(type(value) is kind for value, kind in kinds) or type(made["seed"]) not in (int, type(None)):
@@ -141,7 +142,7 @@ def _recorded_point(each: Results) -> dict[str, Any]:
     point = each["point"]
     return {
         "length": point["length"], "width": point["width"], "precision": point["precision_bits"], "code": point["code"],
-        "exponent": each["exponent"],
+        "exponent": each["exponent"], "size_bits": point["size_bits"],
     }  # fmt: skip
 
 

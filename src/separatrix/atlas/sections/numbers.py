@@ -3,7 +3,7 @@
 Everything is computed exactly by the same functions as the table itself: lower bounds by the communication room,
 for every N and every p; sizes of constructions by building them (a network that is built is not certified; the
 certified sizes are those of the section ``constructions``), and where building takes long, by the size that the
-theorem claims if that does not depend on a code; sizes of simple reasons by ``separation_facts``.
+theorem claims if that does not depend on a code; sizes of simple reasons by ``bounds/known_from_above``.
 
 The page only looks up what stands here, so that its sliders cannot show anything that was not computed.
 """
@@ -25,11 +25,12 @@ from separatrix.atlas.separation import (
     CONTAINS,
     INHERITED,
     SERVED_BY,
+    kind_of,
     model_of_construction,
     usable_length,
 )
-from separatrix.atlas.separation_facts import facts_about, takes
 from separatrix.communication.bounds import MODELS, Model, ProtocolBound, bounds_for
+from separatrix.communication.bounds.known_from_above import facts_about, takes
 from separatrix.constructions import Built, Construction, constructions
 from separatrix.constructions.pieces import addresses
 from separatrix.errors import SeparatrixError
@@ -43,8 +44,8 @@ LENGTH, PRECISION = 1024, 16
 """Where the sliders stand at first, and what is shown without them."""
 SLOW, VERY_SLOW = 0.3, 1.0
 """A construction whose last network took this many seconds to build is not built larger."""
-LONGEST_FACT = 1 << 16
-"""Sizes of simple reasons count all inputs of a length; beyond this the counts are too long to be worth it."""
+SLOW_FACT = 0.15
+"""Sizes of simple reasons count all inputs of a length; one that took so many seconds is not asked for a longer one."""
 CODE_SLOTS = ("address", "key")
 """Slots of a residual stream that hold a vector of a code."""
 MOST_ADDRESSES = 1 << 21
@@ -77,7 +78,12 @@ class NumbersSection(Section):
                 sizes[construction.name] += [found] if found is not None else []
             advance(f"built networks for N = {length}")
         built = {
-            each.name: {"task": each.task_name, "model": kinds[each.name], "sizes": sizes[each.name]}
+            each.name: {
+                "task": each.task_name,
+                "model": kinds[each.name],
+                "kind": kind_of(each),
+                "sizes": sizes[each.name],
+            }
             for each in constructions().values()
         }
         cells: dict[str, Any] = {}
@@ -117,6 +123,7 @@ def size_at(construction: Construction, length: int, slow: set[str]) -> dict[str
         "width": built.network.width,
         "heads": built.network.heads,
         "precision": built.arithmetic.precision_bits,
+        "size_bits": built.network.size_bits(built.arithmetic.precision_bits),
         "limit": _width_at_the_limit(construction, built),
     }
 
@@ -129,7 +136,7 @@ def _claimed_size(construction: Construction, length: int) -> dict[str, Any] | N
     # A claimed width that depends on a code is not known without one.
     if claimed != construction.claimed_width(task, length, 1):
         return None
-    return {"length": length, "width": claimed, "heads": None, "precision": None, "limit": None}
+    return {"length": length, "width": claimed, "heads": None, "precision": None, "size_bits": None, "limit": None}
 
 
 def _width_at_the_limit(construction: Construction, built: Built) -> int | None:
@@ -192,8 +199,9 @@ def constructions_for(task: str, model: Model, kinds: dict[str, Model | None]) -
 
 def _sizes(size: Callable[[Task, int], Any], task: Task) -> Iterator[dict[str, Any]]:
     for length in LENGTHS:
-        if length > min(LONGEST_FACT, task.maximum_length):
+        if length > task.maximum_length:
             return
+        started = time.process_time()
         found = size(task, usable_length(task, length))
         yield {
             "length": length,
@@ -202,6 +210,8 @@ def _sizes(size: Callable[[Task, int], Any], task: Task) -> Iterator[dict[str, A
             "heads": found.heads,
             "precision": found.precision,
         }
+        if time.process_time() - started > SLOW_FACT:
+            return
 
 
 def _bounds(task: str, model: Model) -> Iterator[dict[str, Any]]:

@@ -12,8 +12,9 @@ from separatrix.atlas.own_function import certify_sparse_form
 from separatrix.atlas.own_function_figure import profile_figure
 from separatrix.atlas.section import Advance, Figure, Results, Section
 from separatrix.atlas.site.components import command_block, counted, definitions, figure_slot, number, origin_line
+from separatrix.certificates.shown import shown_count
 from separatrix.communication.profile import Profile, ProfileOptions, as_record, load_function, parse_alphabet, profile
-from separatrix.communication.profile.growth import Fit, Growth, law_in_words
+from separatrix.communication.profile.growth import Fit, Growth, fitted_in_words, law_in_words
 
 MODULE = "separatrix.communication.profile.examples"
 SAMPLES: dict[str, tuple[str, str, int]] = {
@@ -117,12 +118,14 @@ def drawable(row: Results) -> Profile:
     return cast("Profile", shown)
 
 
-def _grows(growth: Results) -> str:
+def _grows(growth: Results, counts: str) -> str:
     """The law that fits the lengths that were run, and another that fits nearly as well."""
     if growth["formula"] is None:
         return "how it grows cannot be told from these lengths"
     near = "" if growth["nearly_as_good"] is None else f"; {growth['nearly_as_good']} fits nearly as well"
-    return f"grows: {law_in_words(growth['law'])}, about {growth['formula']}{near}"
+    fitted = growth["fitted_lengths"]
+    through = f", {fitted_in_words(fitted, growth['exact_count'], counts)}" if fitted else ""
+    return f"grows: {law_in_words(growth['law'])}, about {growth['formula']}{through}{near}"
 
 
 def _article(row: Results) -> str:
@@ -132,12 +135,13 @@ def _article(row: Results) -> str:
     facts = {
         "inputs": f"all {row['inputs']} over {row['alphabet']['symbols']}",
         "any recurrent model": (
-            f"at least {counted(row['minimum_state_bits'], 'bit')} of state at N = {row['length']}; {_grows(state)}"
+            f"at least {counted(row['minimum_state_bits'], 'bit')} of state at N = {row['length']}; "
+            f"{_grows(state, 'classes')}"
         ),
         "one attention layer": ""
         if row["one_layer"] is None
         else f"{counted(row['one_layer']['communication_bits'], 'bit')} of communication by "
-        f"{row['one_layer']['partition']}; {_grows(talk)}",
+        f"{row['one_layer']['partition']}; {_grows(talk, 'rectangles')}",
         "smallest automaton": ""
         if automaton is None
         else f"{number(automaton['states'])} states: {automaton['meaning']}",
@@ -146,7 +150,7 @@ def _article(row: Results) -> str:
         if row["network"] is None
         else f"{row['network']['theorem']}: width {row['network']['width']}, "
         f"{'certified' if row['network']['certified'] else 'not certified'} for all "
-        f"{row['network']['inputs_covered']} inputs",
+        f"{shown_count(row['network']['inputs_covered'])} inputs",
     }
     return (
         f'<article class="sample" id="function-{escape(row["function"])}"><h2>{escape(row["title"])}</h2>'

@@ -15,6 +15,7 @@ from separatrix.communication.protocols import (
     ALICE,
     BOB,
     compare,
+    condition,
     one_layer_directly,
     recurrent_directly,
     run_one_layer,
@@ -123,7 +124,7 @@ def _one_layer(built: Built, row: Integers) -> dict[str, Any]:
     split = odd_even(network.positions)
     run = run_one_layer(network, row, built.arithmetic, split, version=VERSION, position=position)
     plan, total = run.plan, run.transcript.total_bits
-    sizes = compare(plan, total)
+    sizes, stated = compare(plan, total), condition(plan)
     return {
         "theorem": "BHBK24 Theorem 4",
         "version": plan.version.name,
@@ -135,6 +136,9 @@ def _one_layer(built: Built, row: Integers) -> dict[str, Any]:
         "claim": {
             "formula": "3m(p + log N)H", "m": sizes.width, "p": sizes.precision_bits, "bits": sizes.claimed(),
             "holds": sizes.holds(), "smallest_constant": sizes.smallest_constant(), "heads": sizes.heads,
+            "rows": sizes.projection_rows, "bits_for_rows": sizes.claimed(rows=True),
+            "holds_for_rows": sizes.holds(rows=True), "constant": stated.constant, "when": stated.when,
+            "met": stated.met,
         },
         "answer": _written(built, run.answer),
         "equal": one_layer_directly(run, row).equal,

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from separatrix.atlas.section import Advance, Results, Section
 from separatrix.atlas.separation import LENGTH, LONG, PRECISION, certify_all, table
+from separatrix.atlas.site.cells import BITS, CellNumbers, Grid
 from separatrix.constructions import constructions
 from separatrix.tasks import tasks
 
@@ -74,25 +75,42 @@ class SeparationSection(Section):
         return {"length": LENGTH, "long": LONG, "precision": PRECISION, "legend": LEGEND, "rows": rows}
 
     def table(self, results: Results) -> Table:
-        """The verdicts with certified widths and needed bits, narrow enough for 80 columns."""
-        shown = Table(title="How size must grow with N", title_justify="left", padding=(0, 0, 0, 1))
-        shown.add_column("task", style="bold", no_wrap=True)
-        for heading in COLUMNS.values():
-            shown.add_column(heading, no_wrap=True)
-        for row in results["rows"]:
-            shown.add_row(row["task"], *[_terminal(row["cells"][model]) for model in COLUMNS])
-        meanings = "; ".join(f"{SIGNS[name]} {name}: {text}" for name, text in results["legend"].items())
-        numbers = f"≤ a width certified and ≥ bits needed at N = {results['length']}"
-        shown.caption = f"1 layer, 2 layers: Transformers; 3rd: third-order attention. {numbers}. {meanings}"
-        return shown
+        """The verdicts alone: their numbers need other sections."""
+        return _table(results, None)
+
+    def table_beside(self, sections: Results) -> Table:
+        """The verdicts with the numbers of the front page's cells at a small N, narrow enough for 80 columns."""
+        return _table(sections[self.name], Grid(sections))
 
 
-def _terminal(cell: Results) -> str:
+def _table(results: Results, grid: Grid | None) -> Table:
+    shown = Table(title="How size must grow with N", title_justify="left", padding=(0, 0, 0, 1))
+    shown.add_column("task", style="bold", no_wrap=True)
+    for heading in COLUMNS.values():
+        shown.add_column(heading, no_wrap=True)
+    for row in results["rows"]:
+        cells = [(row["cells"][model], None if grid is None else grid.cell(row["task"], model)) for model in COLUMNS]
+        shown.add_row(row["task"], *[_terminal(cell, numbers, grid) for cell, numbers in cells])
+    told = "1 layer, 2 layers: Transformers; 3rd: third-order attention."
+    if grid is not None:
+        told += (
+            f" Numbers as on the front page at N = {results['length']}: ≤ width of a network (b: bits of state), at "
+            f"its own p; ≥ what every model needs at p = {grid.precisions[grid.precision]}."
+        )
+    meanings = "; ".join(f"{SIGNS[name]} {name}: {text}" for name, text in results["legend"].items())
+    shown.caption = f"{told} {meanings}"
+    return shown
+
+
+def _terminal(cell: Results, numbers: CellNumbers | None, grid: Grid | None) -> str:
     sign = SIGNS[cell["verdict"]]
     colour, word = TERMINAL[cell["verdict"]]
-    above = [f"≤{side['number']}" for side in cell["upper"][:1] if side["number"]]
-    below = [f"≥{side['number']}" for side in cell["lower"][:1]]
-    return "\n".join([f"[{colour}]{sign} {word}[/{colour}]", *(f"[dim]{line}[/dim]" for line in (*above, *below))])
+    lines: list[str] = []
+    if numbers is not None and grid is not None:
+        upper, lower, _ = numbers.at(grid.lengths.index(LENGTH), grid.precision)
+        unit = "b" if numbers.unit == BITS else ""
+        lines = [f"{mark}{text}{unit}" for mark, text in (("≤", upper.text), ("≥", lower)) if text]
+    return "\n".join([f"[{colour}]{sign} {word}[/{colour}]", *(f"[dim]{line}[/dim]" for line in lines)])
 
 
 SECTION = SeparationSection()

@@ -7,6 +7,7 @@ imported while collecting and not before.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from separatrix.atlas.origin import Origin
 from separatrix.atlas.recorded import opened_runs
 from separatrix.atlas.section import Advance, Figure, RecordedSection, Results, Sources
 from separatrix.atlas.site.components import missing
-from separatrix.atlas.site.training import curves_name, experiment_articles
+from separatrix.atlas.site.training import curves_name, experiment_articles, reading_note
 
 if TYPE_CHECKING:
     from separatrix.models.architecture import ModelSpec
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 LEARNED = 0.99
 """Accuracy on fresh examples from which a task counts as learned at a length."""
 ATTENTION = ("transformer", "hard-attention")
+PLAN = "python -m tools.gpu_figures --plan tools/one_hour_on_a_gpu.toml --at-once 8"
+"""How the runs that ship with the project were trained (see the page of the GPU figures)."""
+PLANNED_STORES = ("quick.sqlite", "reduced.sqlite", "paper.sqlite")
+"""The stores that ``tools.gpu_figures`` writes, one for each scale."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +60,11 @@ class TrainingSection(RecordedSection):
         except ModuleNotFoundError as error:
             advance("training records need torch")
             missing = f"{error.name} is not installed; install it with  pip install 'separatrix[train]'"
-            return {"missing": missing, "files": [], "runs": 0, "rows": [], "marks": {}, "learned": {}}
+            return {
+                "missing": missing, "files": [], "runs": 0, "rows": [], "marks": {}, "learned": {}, "steps": None,
+                "plan": None,
+            }  # fmt: skip
+        from separatrix.training.experiments.figure_data import paper_figures
         from separatrix.training.exported_records import run_files
 
         # What a reader adds to a command so that it reads the same records.
@@ -67,6 +76,8 @@ class TrainingSection(RecordedSection):
         return {
             "missing": None, "files": files, "runs": len(records), "rows": rows, "marks": marks(_built_in(records)),
             "learned": learned(_built_in(records), f"separatrix runs list{read}"),
+            "steps": _steps(rows, int(paper_figures()["training_recipe"]["max_steps"])),
+            "plan": PLAN if any(Path(file).name in PLANNED_STORES for file in files) else None,
         }  # fmt: skip
 
     def figures(self, results: Results) -> list[Figure]:
@@ -82,14 +93,15 @@ class TrainingSection(RecordedSection):
             # The whole figure is for papers; a page shows its tables as text and its curves alone.
             drawn.append(replace(experiment_figure(data), inline=""))
             if data.curves:
-                drawn.append(curve_figure(data.experiment.title, list(data.curves.items()), curves_name(row)))
+                title = f"{data.experiment.title}, {data.experiment.at} {data.curve_column}"
+                drawn.append(curve_figure(title, list(data.curves.items()), curves_name(row)))
         return drawn
 
     def body(self, results: Results) -> str:
         """One article for each experiment."""
         if results["missing"]:
             return missing(results["missing"])
-        return experiment_articles(results["rows"])
+        return reading_note(results["steps"]) + experiment_articles(results["rows"])
 
     def table(self, results: Results) -> Table | None:
         """How much is recorded of each experiment."""
@@ -103,6 +115,14 @@ class TrainingSection(RecordedSection):
         for row in results["rows"]:
             shown.add_row(row["figure"], row["source"], row["scale"], f"{row['recorded']} of {len(row['cells'])}")
         return shown
+
+
+def _steps(rows: list[dict[str, Any]], allowed: int) -> dict[str, int] | None:
+    """The fewest and the most steps behind the cells shown, and those that the paper allows."""
+    known = [row["steps"] for row in rows if row["steps"]]
+    if not known:
+        return None
+    return {"least": min(least for least, _ in known), "most": max(most for _, most in known), "paper": allowed}
 
 
 def _built_in(records: "list[Record]") -> "list[Record]":
@@ -262,7 +282,7 @@ def figure_data(row: Results) -> "FigureData":
     cells = {
         (cell["row"], cell["column"]): FigureCell(
             cell["row"], cell["column"], record(cell["record"]), cell["of_this_scale"], cell["runs_compared"],
-            cell["unfinished_step"], cell["paper"], cell["still_rising"],
+            cell["unfinished_step"], cell["paper"], cell["still_rising"], cell["most_steps"],
         )
         for cell in row["cells"]
     }  # fmt: skip

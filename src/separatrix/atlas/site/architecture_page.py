@@ -4,9 +4,9 @@ from html import escape
 
 from separatrix.atlas.html import table as html_table
 from separatrix.atlas.section import Results
+from separatrix.atlas.site.cell_html import verdict_chip
 from separatrix.atlas.site.cells import TITLES
 from separatrix.atlas.site.components import definitions, missing, number, origin_line, part, percent, task_address
-from separatrix.atlas.site.front import verdict_chip
 from separatrix.atlas.site.shell import Page
 
 

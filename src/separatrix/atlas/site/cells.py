@@ -6,9 +6,9 @@ up and a page without scripts shows the same.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from separatrix.atlas.section import Results
 from separatrix.atlas.separation import CLASSES
@@ -18,18 +18,33 @@ TITLES: Mapping[str, str] = dict(CLASSES.items())
 """The columns of the table: class of models and its title."""
 WIDTH, BITS = "width", "bits of state"
 """What both numbers of a cell count: one unit, so that they can be compared."""
-THEOREM = "certified with the theorem's code"
+THEOREM = "certified as its theorem builds it"
 CERTIFIED, FORMULA, ARGUMENT, NOTHING = "certified", "formula", "argument", "nothing"
 
 
 @dataclass(frozen=True)
+class Narrower:
+    """A certified network that is narrower than the one a cell shows, with a larger description."""
+
+    text: str
+    note: str
+    command: str
+
+
+@dataclass(frozen=True)
 class Upper:
-    """The best size from above at one length: its text, what kind of evidence, and more words."""
+    """The best size from above at one length: its text, what kind of evidence, and more words.
+
+    ``precision`` is the network's own p, ``size_bits`` its whole description, where they are known.
+    """
 
     text: str
     kind: str
     note: str
     command: str = ""
+    precision: int | None = None
+    size_bits: int | None = None
+    narrower: Narrower | None = None
 
 
 @dataclass(frozen=True)
@@ -96,22 +111,14 @@ class Grid:
     def _upper(self, found: Results, model: str, verdict: str, length: int) -> Upper:
         names = [each["name"] for each in found["constructions"]]
         certified = [(each, name) for name in names for each in self.points(name) if each["length"] == length]
-        if certified:
-            best, name = min(certified, key=lambda pair: _product(pair[0]))
-            own = next((each for each, whose in certified if whose == name and each["how"] == THEOREM), best)
-            other = "" if own is best else f"; the theorem's own network: {_size(own)}"
-            note = f"{name}, {best['how']} and p = {best['precision']} bits{other}"
-            return Upper(_size(best), CERTIFIED, note, best["command"])
         built = [
             (each, name)
             for name in names
             for each in self._numbers["constructions"][name]["sizes"]
             if each["length"] == length
         ]
-        if built:
-            best, name = min(built, key=lambda pair: _product(pair[0]))
-            at = "" if best["precision"] is None else f", p = {best['precision']}"
-            return Upper(_size(best), FORMULA, f"{name}, the theorem's size, not certified here{at}")
+        if certified or built:
+            return _headline(certified, built)
         facts = found["facts"]
         if names and verdict != "open":
             # Something is known that grows less than most arguments; its size at this length is not.
@@ -119,6 +126,51 @@ class Grid:
             if not facts:
                 return Upper("", NOTHING, f"{names[0]} was not built at this length")
         return _argument(facts, model, length)
+
+
+Named: TypeAlias = tuple[Results, str]
+"""A network's size and the name of its construction."""
+
+
+def _headline(certified: Sequence[Named], built: Sequence[Named]) -> Upper:
+    """What a cell shows where there are networks: the one rule for pages, dialogs, cards and the terminal.
+
+    First the narrowest certified network whose description is no larger than that of the theorem's own; where none is
+    certified at this length, the theorem's own as it was built. Networks that are narrower at the price of a larger
+    description (points on circles, whose table of addresses is written out) come second, the narrowest of them.
+    """
+    own = {name: each for each, name in [*built, *((e, n) for e, n in certified if e["how"] == THEOREM)]}
+    small = [(each, name) for each, name in certified if each["how"] == THEOREM or not _larger(each, own.get(name))]
+    best, name = min(small or built or certified, key=_narrowness)
+    others = [pair for pair in certified if _product(pair[0]) < _product(best) and pair not in small]
+    narrower = None
+    if others:
+        other, whose = min(others, key=_narrowness)
+        narrower = Narrower(_size(other), f"{whose}, {other['how']}{_cost(other)}", other["command"])
+    if "how" in best:
+        beside = best["how"] != THEOREM and name in own
+        theorem = f"; the theorem's own network: {_size(own[name])}" if beside else ""
+        note, kind, command = f"{name}, {best['how']}{_cost(best)}{theorem}", CERTIFIED, best["command"]
+    else:
+        note, kind, command = f"{name}, the theorem's size, not certified here{_cost(best)}", FORMULA, ""
+    return Upper(_size(best), kind, note, command, best["precision"], best["size_bits"], narrower)
+
+
+def _narrowness(named: Named) -> tuple[int, bool, int]:
+    """The order of networks: by width × heads; of equal ones the theorem's own, then the smallest description."""
+    size = named[0]
+    return _product(size), size.get("how") != THEOREM, size["size_bits"] or 0
+
+
+def _larger(each: Results, own: Results | None) -> bool:
+    """Whether a network's description is larger than that of the theorem's own, where both are known."""
+    return own is None or own["size_bits"] is None or each["size_bits"] > own["size_bits"]
+
+
+def _cost(size: Results) -> str:
+    """The bits of a number and of the whole description, as far as they are known."""
+    told = f", p = {size['precision']} bits" if size["precision"] is not None else ""
+    return f"{told}, {number(size['size_bits'])} bits in all" if size["size_bits"] is not None else told
 
 
 def _certified(sections: Results) -> dict[str, list[dict[str, Any]]]:
@@ -130,6 +182,7 @@ def _certified(sections: Results) -> dict[str, list[dict[str, Any]]]:
                 found.setdefault(entry["name"], []).append({
                     "length": row["length"], "width": row["width"], "heads": row["heads"],
                     "precision": row["precision_bits"], "how": THEOREM, "command": row["command"],
+                    "size_bits": row["size_bits"],
                 })  # fmt: skip
     frontier = sections["frontier"]
     for entry, how in _surveys(frontier):
@@ -138,6 +191,7 @@ def _certified(sections: Results) -> dict[str, list[dict[str, Any]]]:
             {
                 "length": point["length"], "width": point["width"], "heads": heads, "precision": point["precision"],
                 "how": how.format(code=point["code"]), "command": _command(entry["construction"], point),
+                "size_bits": point["size_bits"],
             }
             for point in entry["points"]
         )  # fmt: skip
@@ -181,7 +235,7 @@ def _argument(facts: list[Results], model: str, length: int) -> Upper:
         return Upper("", ARGUMENT, fact["short"])
     if model == "rnn" and size["state_bits"] is not None:
         return Upper(number(size["state_bits"]), ARGUMENT, fact["short"])
-    return Upper(_size(size), ARGUMENT, f"{fact['short']}, p = {size['precision']}")
+    return Upper(_size(size), ARGUMENT, f"{fact['short']}, p = {size['precision']}", precision=size["precision"])
 
 
 def _lower(bounds: list[Results], precisions: int, lengths: int) -> tuple[tuple[tuple[str, ...], ...], tuple[int, ...]]:

@@ -68,6 +68,10 @@ def width_figure(task: str, title: str, sections: Results, grid: Grid) -> Figure
                            handlelength=2.6, columnspacing=1.2)  # fmt: skip
 
     shade = f" Shaded is impossible for {excluded} at p = {precision}, and for no other class." if excluded else ""
+    outside = [f"{name} is a {entry['kind']}" for name, entry in built.items() if not entry["model"]]
+    shade += (
+        f" {', '.join(outside)}, a class of its own to which no bound here applies." if outside and excluded else ""
+    )
     caption = f"{title}: marks are certified on all inputs, dashed is the theorem's size.{shade}"
     return draw(f"widths-{task}", caption, paint, 5.8, 4.4)
 
@@ -89,12 +93,14 @@ def _paint_constructions(axes: Any, built: dict[str, Any], grid: Grid) -> float:
             axes.plot(*zip(*own, strict=True), linestyle="none", marker=marker, markersize=5, color=colour)
         # One entry for the line and its marks: without the marks two networks of one class would look the same.
         told = ", ".join(["theorem"] * bool(sizes) + ["certified"] * bool(own))
+        # A network of another class than those with a column may lie below their bounds, which say nothing of it.
+        shown = name if entry["model"] else f"{name} ({entry['kind']})"
         if told:
             axes.plot([], [], linestyle="--" if sizes else "none", marker=marker if own else "", markersize=5,
-                      color=colour, linewidth=1.1, label=f"{name}: {told}")  # fmt: skip
+                      color=colour, linewidth=1.1, label=f"{shown}: {told}")  # fmt: skip
         if narrow:
             axes.plot(*zip(*narrow, strict=True), linestyle="none", marker=marker, markersize=5, markerfacecolor="none",
-                      color=colour, label=f"{name}: narrowest certified")  # fmt: skip
+                      color=colour, label=f"{name}: narrowest certified at a whole Kc")  # fmt: skip
         limits = [
             (each["length"], each["limit"] * max(1, each["heads"] or 1)) for each in entry["sizes"] if each["limit"]
         ]

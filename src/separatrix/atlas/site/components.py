@@ -75,7 +75,12 @@ def badge(kind: str) -> str:
 
 
 def origin_line(origin: Results) -> str:
-    """Where a number or a figure comes from: badge, reach, arithmetic, seed, version and the command."""
+    """Where a number or a figure comes from: badge, reach, arithmetic, seed, version and the command.
+
+    What is printed in a paper was not computed here, so it has its source alone.
+    """
+    if origin["kind"] == "printed":
+        return f'<p class="origin" data-origin="printed">{badge("printed")} <span>{escape(origin["reach"])}</span></p>'
     told = [
         origin["reach"],
         f"arithmetic: {origin['arithmetic']}" if origin["arithmetic"] else "",
@@ -112,6 +117,21 @@ def with_code(text: str) -> str:
     """
     pieces = re.split(r"`([^`]+)`", text)
     return "".join(code(piece) if place % 2 else escape(piece) for place, piece in enumerate(pieces))
+
+
+def with_errata(markup: str, root: str) -> str:
+    """HTML in whose text the numbers of errata lead to their entries; ``root`` leads to the top of the site.
+
+    What stands in links, code and scripts is left alone.
+
+    >>> with_errata("corrected (E11), <code>E11</code>", "../")
+    'corrected (<a href="../errata.html#E11">E11</a>), <code>E11</code>'
+    """
+    pieces = re.split(r"(<(a|code|script|h\d)\b.*?</\2>|<[^>]*>)", markup, flags=re.DOTALL)
+    # Text, the piece that is left alone, the name of its tag, and again.
+    for place in range(0, len(pieces), 3):
+        pieces[place] = re.sub(r"\bE[1-9]\d?\b", rf'<a href="{root}errata.html#\g<0>">\g<0></a>', pieces[place])
+    return "".join(piece for place, piece in enumerate(pieces) if place % 3 != 2)
 
 
 def index_list(entries: Iterable[tuple[str, str, str]]) -> str:

@@ -11,22 +11,26 @@ from html import escape
 from typing import Any
 
 from separatrix.atlas.section import Results
-from separatrix.atlas.sections.separation import LEGEND, SIGNS
-from separatrix.atlas.site.cells import ARGUMENT, BITS, CERTIFIED, FORMULA, NOTHING, TITLES, CellNumbers, Grid, Upper
+from separatrix.atlas.sections.separation import LEGEND
+from separatrix.atlas.site.cell_html import (
+    MARK_OF,
+    UNKNOWN,
+    WORD_OF,
+    cell_inside,
+    own_precision,
+    reading_line,
+    verdict_chip,
+)
+from separatrix.atlas.site.cells import TITLES, CellNumbers, Grid, Upper
 from separatrix.atlas.site.components import command_block, length_text, task_address
 from separatrix.atlas.site.shell import Page
+from separatrix.atlas.site.stories import stories
 
 TITLE = "Who can, who cannot, and why"
 LEAD = (
     "Which sequence models can solve which task at all, and how large must they be? Each cell puts a network that is "
     "certified on every input beside a lower bound that holds for all weights."
 )
-STORIES: tuple[tuple[str, str, str], ...] = (
-    ("index-lookup", "transformer-1layer", "rnn"),
-    ("dyck", "rnn", "transformer-1layer"),
-    ("equality", "transformer-2layer", "transformer-1layer"),
-)
-"""Tasks that separate two classes of models: (task, who can, who cannot)."""
 PROBLEMS: Mapping[str, str] = {
     "INDEX": "Alice holds bits, Bob a position: she cannot know which bit he will ask for",
     "DISJ": "Alice and Bob hold sets: do they meet?",
@@ -51,91 +55,16 @@ QUESTIONS: tuple[tuple[str, str, str], ...] = (
         "separatrix train index-lookup 'TF-(1,64)' --length 50",
     ),
 )
-MARK_OF = {CERTIFIED: "✓", FORMULA: "ƒ", ARGUMENT: "∴", NOTHING: ""}
-WORD_OF = {CERTIFIED: "certified", FORMULA: "formula", ARGUMENT: "by a simple argument", NOTHING: ""}
 
 
 def front_page(sections: Results, grid: Grid) -> Page:
     """The page from the results of all sections."""
     main = (
-        f"{_stories(sections, grid)}<section aria-labelledby='table-heading'><h2 id='table-heading'>The table</h2>"
+        f"{stories(sections, grid)}<section aria-labelledby='table-heading'><h2 id='table-heading'>The table</h2>"
         f"{reading_line('#reading-heading')}{_controls(grid)}{_table(sections, grid)}</section>"
         f"{_reading()}{_start()}{_data(sections, grid)}{_dialog()}"
     )
     return Page("index.html", TITLE, LEAD, main)
-
-
-def verdict_chip(verdict: str) -> str:
-    """A verdict: its sign and its word in its colour."""
-    name = verdict.replace(" ", "-")
-    return f'<span class="verdict v-{name}"><span aria-hidden="true">{SIGNS[verdict]}</span> {escape(verdict)}</span>'
-
-
-def training_mark(mark: Results | None) -> str:
-    """The small mark for training evidence."""
-    if mark is None:
-        return _mark("none", "○", "no run recorded")
-    if mark["learned"] is None:
-        return _mark("no", f"◇ {mark['tried']}", f"trained, not learned at N = {mark['tried']} ({mark['runs']} runs)")
-    return _mark("yes", f"◆ {mark['learned']}", f"learned up to N = {mark['learned']} ({mark['runs']} runs)")
-
-
-def _mark(kind: str, text: str, said: str) -> str:
-    hidden = f'<span class="unseen"> {escape(said)}</span>'
-    return f'<span class="trained {kind}" title="{escape(said)}">{text}{hidden}</span>'
-
-
-def cell_inside(cell: CellNumbers, length: int, precision: int) -> str:
-    """What stands in a cell: verdict, best size from above, bound from below, training mark."""
-    upper, lower, _ = cell.at(length, precision)
-    counted = any(each.text for each in cell.upper) or cell.lower
-    unit = f"<span class='unit'>{cell.unit}</span>" if counted else ""
-    return (
-        f"{verdict_chip(cell.verdict)}<span class='numbers'>{unit}{_upper(upper)}"
-        f"<span class='lower' data-lower>{f'≥ {lower}' if lower else ''}</span></span>{training_mark(cell.training)}"
-    )
-
-
-def _upper(upper: Upper) -> str:
-    shown = f"≤ {upper.text}" if upper.text else ""
-    return (
-        f'<span class="upper" data-upper data-kind="{upper.kind}" title="{escape(upper.note, quote=True)}">{shown}'
-        f'<span class="kind">{MARK_OF[upper.kind] if shown else ""}</span></span>'
-    )
-
-
-def _stories(sections: Results, grid: Grid) -> str:
-    titles = {row["task"]: row["title"] for row in sections["separation"]["rows"]}
-    cards: list[str] = []
-    for task, able, unable in STORIES:
-        if task not in titles:
-            continue
-        far = len(grid.lengths) - 1
-        upper, _, _ = grid.cell(task, able).at(grid.length, grid.precision)
-        note = upper.note.replace(f", {CERTIFIED} ", " ")
-        other = grid.cell(task, unable)
-        _, lower, _ = other.at(far, grid.precision)
-        at = f" at p = {grid.precisions[grid.precision]}"
-        needs = f"{lower} {BITS}" if other.unit == BITS else f"width {lower}{_unbroken(at)}"
-        cards.append(
-            f'<li><a class="story" href="{escape(task_address(task))}"><h2>{escape(titles[task])}</h2><p>'
-            f"{_side(TITLES[able], grid.cell(task, able).verdict)} "
-            f"{_side(TITLES[unable], grid.cell(task, unable).verdict)}</p>"
-            f'<p class="quiet">Width {escape(upper.text)} is {WORD_OF[upper.kind]} at '
-            f"{_unbroken(f'N = {grid.lengths[grid.length]:,}')} ({escape(note)}); at "
-            f"{_unbroken(f'N = {grid.lengths[far]:,}')} the other needs {escape(needs)}.</p></a>"
-            f"{command_block(upper.command) if upper.command else ''}</li>"
-        )
-    return f'<ul class="stories" aria-label="Three separations">{"".join(cards)}</ul>'
-
-
-def _unbroken(text: str) -> str:
-    """Words that stay on one line."""
-    return text.replace(" ", "\N{NO-BREAK SPACE}")
-
-
-def _side(model: str, verdict: str) -> str:
-    return f'<span class="pair"><span>{escape(model)}</span> {verdict_chip(verdict)}</span>'
 
 
 def _controls(grid: Grid) -> str:
@@ -211,30 +140,26 @@ def _cell(cell: CellNumbers, title: str, grid: Grid) -> str:
     )
 
 
-def reading_line(address: str) -> str:
-    """The signs in one line, with a link to what they mean."""
-    return (
-        f'<p class="quiet signs"><a href="{address}">How to read it</a>: ≤ a network can, ≥ every model must; '
-        '<span class="kind">✓</span> certified, <span class="kind">ƒ</span> the theorem’s formula, '
-        '<span class="kind">∴</span> a simple argument; ◆ learned, ◇ not learned, ○ not trained.</p>'
-    )
-
-
 def _reading() -> str:
     verdicts = "".join(f"<dt>{verdict_chip(name)}</dt><dd>{escape(text)}</dd>" for name, text in LEGEND.items())
     return (
         '<section class="reading" aria-labelledby="reading-heading"><h2 id="reading-heading">How to read it</h2>'
         f'<div class="columns"><dl class="legend" id="legend">{verdicts}</dl><dl class="legend">'
-        '<dt>≤ m <span class="kind">✓</span></dt><dd>the narrowest network that is certified on every input of this '
-        "length, at its own precision</dd>"
+        '<dt>≤ m <span class="kind">✓</span></dt><dd>a network that is certified on every input of this length, at '
+        "its own precision p: the theorem’s own, or a narrower one with a description no larger</dd>"
+        "<dt>or m, not small</dt><dd>certified too, and narrower: points on circles as addresses. Its numbers are more "
+        "precise and its table of addresses is written out for all N positions, so the whole description, the bits in "
+        "all, is larger and grows like N. “Logarithmic” is said of width and precision, not of the description</dd>"
         '<dt>≤ m <span class="kind">ƒ</span></dt><dd>the size that the theorem claims; not certified at this '
         "length here</dd>"
         '<dt>≤ m <span class="kind">∴</span></dt><dd>a simple argument, such as storing the whole input</dd>'
+        "<dt>–</dt><dd>nothing was computed at this length</dd>"
         "<dt>width, bits of state</dt><dd>what both numbers of a cell count: the width (× heads), or the bits that a "
         "recurrent model hands on</dd>"
         "<dt>≥ m</dt><dd>no narrower model is right on every input, whatever its weights, with one head and numbers "
         "of p bits</dd>"
-        '<dt><span class="trained yes">◆ N</span></dt><dd>trained to at least 99 % up to this length</dd>'
+        '<dt><span class="trained yes">◆ N</span></dt><dd>learned: trained to at least 99 % up to this length (a run '
+        "itself ends early only at its goal, 99.9 %)</dd>"
         '<dt><span class="trained no">◇ N</span></dt><dd>trained and not learned, up to this length</dd>'
         '<dt><span class="trained none">○</span></dt><dd>no run is recorded</dd></dl></div></section>'
     )
@@ -265,7 +190,7 @@ def _data(sections: Results, grid: Grid) -> str:
             cells[f"{task}/{model}"] = {
                 "verdict": cell["verdict"],
                 "unit": numbers.unit,
-                "upper": [[each.text, each.kind, each.note, each.command] for each in numbers.upper],
+                "upper": [_plain(each) for each in numbers.upper],
                 "lower": [list(line) for line in numbers.lower],
                 "bits": list(numbers.bits),
                 "above": [[side["growth"], side["text"], side["source"]] for side in cell["upper"]],
@@ -275,10 +200,16 @@ def _data(sections: Results, grid: Grid) -> str:
             }
     data = {
         "lengths": grid.lengths, "precisions": grid.precisions, "classes": dict(TITLES), "titles": titles,
-        "marks": MARK_OF, "words": WORD_OF, "cells": cells,
+        "marks": MARK_OF, "words": WORD_OF, "unknown": UNKNOWN, "cells": cells,
     }  # fmt: skip
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     return f'<script type="application/json" id="grid">{text}</script>'
+
+
+def _plain(upper: Upper) -> list[Any]:
+    other = upper.narrower
+    narrower = None if other is None else [other.text, other.note, other.command]
+    return [upper.text, upper.kind, upper.note, upper.command, own_precision(upper), narrower]
 
 
 def _dialog() -> str:

@@ -1,13 +1,15 @@
 """Pages that list others: all tasks, all architectures, and what the badges mean."""
 
+import re
+from collections.abc import Sequence
 from html import escape
 
 from separatrix.atlas.origin import MEANINGS
 from separatrix.atlas.section import Results
 from separatrix.atlas.sections.separation import COLUMNS
+from separatrix.atlas.site.cell_html import verdict_chip
 from separatrix.atlas.site.cells import TITLES
 from separatrix.atlas.site.components import badge, command_block, link_list, missing, number, percent, task_address
-from separatrix.atlas.site.front import verdict_chip
 from separatrix.atlas.site.shell import Page
 
 
@@ -63,9 +65,20 @@ def _architecture_card(row: Results, found: Results) -> str:
     return (
         f'<li class="card"><h2><a href="architectures/{escape(row["name"])}.html">'
         f"{escape(row['title'])}</a></h2>"
-        f'<p><code>{escape(row["equations"][0])}</code></p><p class="quiet">{escape(row["model"])} at '
+        f'<p><code>{escape(main_equation(row["equations"]))}</code></p><p class="quiet">{escape(row["model"])} at '
         f"{found['precision']} bits carries {carried}.</p></li>"
     )
+
+
+def main_equation(equations: Sequence[str]) -> str:
+    """The equation that tells an architecture apart: how its state goes on, or its attention; else the first.
+
+    >>> main_equation(["[u, z] = W_in x", "h_t = exp(Δ_t A) ⊙ h_{t-1} + Δ_t u_t B_tᵀ"])
+    'h_t = exp(Δ_t A) ⊙ h_{t-1} + Δ_t u_t B_tᵀ'
+    """
+    kinds = (r"\b(\w)_t = .*\1_\{t-1\}", r"(soft|arg)max_")
+    found = (line for kind in kinds for line in equations if re.search(kind, line))
+    return next(found, equations[0])
 
 
 def about_page(sections: Results, provenance: Results) -> Page:
@@ -89,9 +102,11 @@ def about_page(sections: Results, provenance: Results) -> Page:
         '<a href="atlas.json">atlas.json</a>, and every page and figure is drawn from those results alone. The '
         "figures, as SVG and PNG for papers, are in the folder <code>figures</code>.</p>"
         f"{command_block(str(provenance['command']))}<dl>{versions}</dl></section>"
-        "<section><h2>Papers</h2><dl><dt>BHBK24</dt><dd>Bhattamishra, Hahn, Blunsom and Kanade (2024), Separations in "
+        "<section><h2>Sources</h2><dl><dt>BHBK24</dt><dd>Bhattamishra, Hahn, Blunsom and Kanade (2024), Separations in "
         "the Representational Capabilities of Transformers and Recurrent Architectures</dd><dt>SHT23</dt><dd>Sanford, "
-        "Hsu and Telgarsky (2023), Representational Strengths and Limitations of Transformers</dd></dl></section>"
+        "Hsu and Telgarsky (2023), Representational Strengths and Limitations of Transformers. What is taken "
+        "from it was read from the slides of Daniel Hsu's talk about it (Yale S&amp;DS Seminar, November 2023); its "
+        "errata are about the slides, and the paper was not checked for them.</dd></dl></section>"
     )
     lead = "What stands behind the numbers, and how to make this site again."
     return Page("about.html", "About this atlas", lead, main)

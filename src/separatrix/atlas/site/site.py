@@ -1,18 +1,22 @@
 """The whole site: every page from the results of the sections, every figure, and the files they share."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from separatrix.atlas.section import Figure, Results, Section
+from separatrix.atlas.site import glossary
 from separatrix.atlas.site.architecture_page import architecture_page
 from separatrix.atlas.site.cells import Grid
 from separatrix.atlas.site.charts import width_figure
-from separatrix.atlas.site.components import figure_slot, files_slot
+from separatrix.atlas.site.components import figure_slot, files_slot, with_errata
 from separatrix.atlas.site.front import front_page
 from separatrix.atlas.site.lists import about_page, architectures_page, tasks_folder_page, tasks_page
 from separatrix.atlas.site.shell import Frame, Page
 from separatrix.atlas.site.task_page import task_page
 from separatrix.errors import SeparatrixError
 
+ERRATA = "errata.html"
+"""The page to which the numbers of errata lead, where it is there."""
 ASSETS = ("site.css", "site.js", "mark.svg")
 
 
@@ -21,6 +25,15 @@ def composed_figures(sections: Results) -> list[Figure]:
     grid = Grid(sections)
     drawn = (width_figure(row["task"], row["title"], sections, grid) for row in sections["separation"]["rows"])
     return [figure for figure in drawn if figure is not None]
+
+
+def section_pages(
+    results: Results, sections: Sequence[Section], figures: Mapping[str, Sequence[Figure]]
+) -> Iterator[Page]:
+    """The pages that sections have of their own."""
+    for section in sections:
+        if section.page:
+            yield section_page(section, results["sections"][section.name], figures.get(section.name, ()))
 
 
 def pages(results: Results, sections: Sequence[Section], figures: Mapping[str, Sequence[Figure]]) -> Iterator[Page]:
@@ -34,9 +47,8 @@ def pages(results: Results, sections: Sequence[Section], figures: Mapping[str, S
     yield architectures_page(found)
     for row in found["architectures"]["rows"]:
         yield architecture_page(row, found)
-    for section in sections:
-        if section.page:
-            yield section_page(section, found[section.name], figures.get(section.name, ()))
+    yield from section_pages(results, sections, figures)
+    yield glossary.glossary_page()
     yield about_page(found, results["provenance"])
     yield front_page(found, grid)
 
@@ -50,25 +62,35 @@ def section_page(section: Section, results: Results, figures: Sequence[Figure]) 
     return Page(f"{section.page}.html", section.title, section.lead, main)
 
 
-def rendered(results: Results, sections: Sequence[Section], figures: Mapping[str, Sequence[Figure]]) -> dict[str, str]:
-    """All pages as HTML, by path."""
+def rendered(
+    results: Results, sections: Sequence[Section], figures: Mapping[str, Sequence[Figure]], whole: bool = True
+) -> dict[str, str]:
+    """All pages as HTML, by path; without the ``whole`` site only those of these sections."""
     by_name = {figure.name: figure for group in figures.values() for figure in group}
-    frame = Frame(links(sections), results["provenance"])
+    own = own_links(sections)
+    frame = Frame(links(sections) if whole else own, results["provenance"])
+    has_errata = whole and ERRATA in {path for _, path in own}
     made: dict[str, str] = {}
-    for page in pages(results, sections, figures):
+    for page in (pages if whole else section_pages)(results, sections, figures):
         if page.path in made:
             raise SeparatrixError(f"two pages of the atlas would be {page.path}; rename the section or the entry")
-        made[page.path] = frame.render(page, by_name)
+        linked = replace(page, main=with_errata(page.main, page.root)) if has_errata and page.path != ERRATA else page
+        made[page.path] = frame.render(linked, by_name)
     return made
+
+
+def own_links(sections: Sequence[Section]) -> list[tuple[str, str]]:
+    """(title, path) of every section that has a page."""
+    return [(section.title, f"{section.page}.html") for section in sections if section.page]
 
 
 def links(sections: Sequence[Section]) -> list[tuple[str, str]]:
     """The navigation: (title, path)."""
-    own = [(section.title, f"{section.page}.html") for section in sections if section.page]
     return [
         ("Table", "index.html"),
         ("Tasks", "tasks.html"),
         ("Architectures", "architectures.html"),
-        *own,
+        *own_links(sections),
+        (glossary.TITLE, glossary.PATH),
         ("About", "about.html"),
     ]

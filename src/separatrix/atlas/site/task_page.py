@@ -10,6 +10,7 @@ from html import escape
 from separatrix.atlas.html import table as html_table
 from separatrix.atlas.origin import Origin
 from separatrix.atlas.section import Results
+from separatrix.atlas.site.cell_html import cell_inside, reading_line, training_mark, verdict_chip
 from separatrix.atlas.site.cells import TITLES, Grid
 from separatrix.atlas.site.components import (
     badge,
@@ -17,7 +18,6 @@ from separatrix.atlas.site.components import (
     counted,
     definitions,
     figure_slot,
-    length_text,
     link_list,
     missing,
     number,
@@ -28,9 +28,11 @@ from separatrix.atlas.site.components import (
     task_address,
 )
 from separatrix.atlas.site.drawing import example_html
-from separatrix.atlas.site.front import cell_inside, reading_line, training_mark, verdict_chip
+from separatrix.atlas.site.reproduce import reproduce
 from separatrix.atlas.site.shell import Page
-from separatrix.atlas.site.training import experiment_articles
+from separatrix.atlas.site.training import experiment_articles, reading_note
+from separatrix.atlas.site.why import why
+from separatrix.certificates.shown import shown_count
 
 
 def task_page(task: str, sections: Results, grid: Grid) -> Page:
@@ -41,7 +43,7 @@ def task_page(task: str, sections: Results, grid: Grid) -> Page:
     main = (
         f"{_strip(row, grid)}{_about(entry)}{_chart(task, sections, grid)}{_evidence(row, sections, grid)}"
         f"{_networks(names, sections)}{_conversation(names, sections)}{_training(task, sections)}"
-        f"{_reproduce(entry, names, sections)}"
+        f"{reproduce(entry, names, sections)}"
     )
     return Page(task_address(task), entry["title"], entry["question"], main, (("Tasks", "tasks.html"),))
 
@@ -62,9 +64,13 @@ def _strip(row: Results, grid: Grid) -> str:
         for model, title in TITLES.items()
         if row["cells"][model]["verdict"] != "not applicable"
     )
-    at = f"at N = {grid.lengths[grid.length]:,}, p = {grid.precisions[grid.precision]}"
+    length, precision = f"{grid.lengths[grid.length]:,}", grid.precisions[grid.precision]
     reading = reading_line("../index.html#reading-heading")
-    return f'<ul class="verdicts" aria-label="Verdicts {at}">{items}</ul><p class="quiet">Numbers {at}.</p>{reading}'
+    told = f"Numbers at N = {length}: lower bounds at p = {precision}, each network at its own p."
+    return (
+        f'<ul class="verdicts" aria-label="Verdicts at N = {length}, bounds at p = {precision}">{items}</ul>'
+        f'<p class="quiet">{told}</p>{reading}'
+    )
 
 
 def _about(entry: Results) -> str:
@@ -79,7 +85,8 @@ def _about(entry: Results) -> str:
     }
     origin = Origin("measured", "a random example", entry["command"], seed=0).plain()
     body = f"{example_html(entry, entry['examples'][0])}{definitions(facts)}{origin_line(origin)}"
-    return part("about", "What it asks", body)
+    told = "".join(f"<p>{escape(sentence)}</p>" for sentence in why(entry))
+    return part("about", "What it asks", body) + (part("why", "Why", told) if told else "")
 
 
 def _chart(task: str, sections: Results, grid: Grid) -> str:
@@ -119,6 +126,9 @@ def _class_evidence(task: str, model: str, title: str, cell: Results, sections: 
     if upper.command:
         at = f"At N = {grid.lengths[grid.length]:,}: {numbers.unit} {upper.text} ({upper.note})."
         more += f'<p class="quiet">{escape(at)}</p>{command_block(upper.command)}'
+    if upper.narrower:
+        also = f"Narrower, but not small: {numbers.unit} {upper.narrower.text} ({upper.narrower.note})."
+        more += f'<p class="quiet">{escape(also)}</p>{command_block(upper.narrower.command)}'
     none = "" if above or below else '<p class="quiet">Nothing is known from either side.</p>'
     return (
         f'<section class="class-evidence" id="{model}"><h3>{escape(title)} {verdict_chip(cell["verdict"])} '
@@ -147,7 +157,8 @@ def _network(name: str, sections: Results) -> str:
     shown = sections["networks"]["networks"][name]
     headings = ("N", "layers", "heads", "width", "p", "size in bits", "inputs covered", "method")
     keys = ("length", "layers", "heads", "width", "precision_bits", "size_bits", "inputs_covered", "method")
-    rows = plain_rows([[size[key] for key in keys] for size in entry["sizes"] if size["certified"]])
+    sizes = [{**size, "inputs_covered": shown_count(size["inputs_covered"])} for size in entry["sizes"]]
+    rows = plain_rows([[size[key] for key in keys] for size in sizes if size["certified"]])
     largest = entry["sizes"][-1] if entry["sizes"] else None
     origin = (
         origin_line(
@@ -202,10 +213,25 @@ def _run(name: str, run: Results) -> str:
         f"<p>Alice holds {counted(len(run['partition']['alice']), 'position')}, Bob "
         f"{len(run['partition']['bob'])} ({escape(run['partition']['name'])}). They exchange "
         f"<strong>{counted(said['total_bits'], 'bit')}</strong>, {within} the claimed {escape(claim['formula'])} = "
-        f"{number(claim['bits'])}; their result and a direct evaluation are {equal}.</p>"
+        f"{number(claim['bits'])} (m = {number(claim['m'])}, p = {claim['p']}); their result and a direct evaluation "
+        f"are {equal}.</p>{_caveat(claim)}"
         f'<p class="quiet">Input <code>{escape(_cut(run["input"]))}</code></p>'
         f"<details><summary>The messages, bit by bit</summary>"
         f'<ol class="messages">{messages}</ol></details>{origin_line(run["origin"])}</div></div></article>'
+    )
+
+
+def _caveat(claim: Results) -> str:
+    """The claim of Theorem 4 counts m; with the rows of the projections for it, it may not hold (E13)."""
+    if claim.get("rows", claim["m"]) == claim["m"]:
+        return ""
+    within = "within" if claim["holds_for_rows"] else "beyond"
+    met = "met" if claim["met"] else "not met"
+    return (
+        f'<p class="quiet">Here m is the width of the network. With m = {number(claim["rows"])}, the rows of the '
+        f"projections, they are {within} {number(claim['bits_for_rows'])}; what suffices for the constant "
+        f"{claim['constant']} is {escape(claim['when'])} ({met}). "
+        '<a href="../errata.html#E13">E13</a></p>'
     )
 
 
@@ -215,7 +241,7 @@ def _training(task: str, sections: Results) -> str:
     if training["missing"]:
         body = missing(training["missing"])
     elif rows:
-        body = experiment_articles(rows, "h3")
+        body = reading_note(training["steps"]) + experiment_articles(rows, "h3")
     else:
         body = missing(
             "The papers have no experiment on this task. Train one:",
@@ -227,45 +253,7 @@ def _training(task: str, sections: Results) -> str:
         for model, mark in marks.items()
         for length, best in sorted(mark["lengths"].items(), key=lambda pair: int(pair[0]))
     ]
-    table = (
-        html_table(
-            ("class", "N", "best model", "accuracy", "run"), learned, "All recorded runs of this task", numbers=(1, 3)
-        )
-        if learned
-        else ""
-    )
+    headings = ("class", "N", "best model", "accuracy", "run")
+    caption = "The best recorded run of each class at each length"
+    table = html_table(headings, learned, caption, numbers=(1, 3)) if learned else ""
     return part("training", "Does it learn it?", f"{body}{table}")
-
-
-def _reproduce(entry: Results, names: list[str], sections: Results) -> str:
-    task = entry["name"]
-    numbers = sections["numbers"]
-    shown = numbers["shown"]
-    commands = [("examples", entry["command"])]
-    commands += [
-        (
-            f"lower bound, {TITLES[model]}",
-            f"separatrix bound {task} --model {model} --length {shown['length']} --precision {shown['precision']}",
-        )
-        for model, cell in numbers["cells"][task].items()
-        if cell["bounds"]
-    ]
-    for name in names:
-        sizes = next(each for each in sections["constructions"]["constructions"] if each["name"] == name)["sizes"]
-        commands += [
-            (f"certificate of {name} at N = {length_text(each['length'])}", each["command"]) for each in sizes[-1:]
-        ]
-        commands += [
-            (f"narrowest networks of {name}", each["command"])
-            for each in sections["frontier"]["rows"]
-            if each["construction"] == name
-        ]
-        if name in sections["protocols"]["runs"]:
-            commands.append((f"conversation of {name}", sections["protocols"]["runs"][name]["origin"]["command"]))
-    commands += [
-        (f"training, {each['figure']}", each["train_command"])
-        for each in sections["training"]["rows"]
-        if each["task"] == task
-    ]
-    listed = "".join(f"<dt>{escape(what)}</dt><dd>{command_block(command)}</dd>" for what, command in commands)
-    return part("reproduce", "Get each number again", f'<dl class="commands">{listed}</dl>')

@@ -2,15 +2,39 @@
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from typing import TypeAlias
 
 from separatrix.atlas.section import Results
-from separatrix.atlas.site.components import figure_slot, files_slot, missing, origin_line
+from separatrix.atlas.site.components import figure_slot, files_slot, missing, number, origin_line
+
+Cells: TypeAlias = Mapping[tuple[str, str], float | None]
+
+
+def reading_note(steps: Results | None) -> str:
+    """How tables of short runs are to be read; nothing where there are no runs, or none is short."""
+    if steps is None or steps["least"] >= steps["paper"]:
+        return ""
+    return (
+        '<div class="caution" role="note"><p><strong>How to read the tables.</strong> The runs had '
+        f"{number(steps['least'])} to {number(steps['most'])} training steps; BHBK24 allows {number(steps['paper'])}. "
+        "Models whose steps are cheap were given more of them, and more learning rates, than models whose steps are "
+        "expensive. So the tables show what a model reaches on a small budget. They do not show the paper’s order of "
+        "the models, and a low number says nothing about what the model could learn.</p>"
+        "<p>Below each accuracy: the steps that the best run was allowed × how many runs it is the best of "
+        "(20k × 3: the best of three runs, allowed 20,000 steps).</p></div>"
+    )
 
 
 def heat_table(
-    caption: str, rows: Sequence[str], columns: Sequence[str], values: Mapping[tuple[str, str], float | None], kind: str
+    caption: str,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    values: Cells,
+    kind: str,
+    spent: Mapping[tuple[str, str], str | None] | None = None,
 ) -> str:
-    """Percentages by (row, column), each on a ground whose strength is its value; ``kind``: share or difference."""
+    """Percentages by (row, column), each on a ground whose strength is its value; ``kind``: share or difference;
+    ``spent`` stands below a percentage."""
 
     def cell(row: str, column: str) -> str:
         value = values.get((row, column))
@@ -19,7 +43,9 @@ def heat_table(
         text = f"{value:+.1f}" if kind == "difference" else f"{value:.1f}"
         strength = min(100.0, 2 * abs(value)) if kind == "difference" else value
         sign = " below" if kind == "difference" and value < 0 else ""
-        return f'<td class="heat{sign}" style="--strength:{strength:.0f}%">{text}</td>'
+        budget = (spent or {}).get((row, column))
+        below = f'<span class="budget">{escape(budget)}</span>' if budget else ""
+        return f'<td class="heat{sign}" style="--strength:{strength:.0f}%">{text}{below}</td>'
 
     head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
     body = "".join(
@@ -49,7 +75,9 @@ def _article(row: Results, heading: str) -> str:
     several = len(row["columns"]) > 1
     if row["recorded"] and several:
         ours = {key: cell["accuracy"] for key, cell in cells.items()}
-        tables.append(heat_table(f"Ours, scale {row['scale']} (%)", row["rows"], row["columns"], ours, "share"))
+        spent = {key: cell["budget"] for key, cell in cells.items()}
+        caption = f"Ours, scale {row['scale']} (%; steps × runs)"
+        tables.append(heat_table(caption, row["rows"], row["columns"], ours, "share", spent))
     if row["paper"]:
         paper = row["paper"]
         theirs = {

@@ -13,7 +13,13 @@ from separatrix.communication.bounds.bound import (
     OpenQuestion,
     ProtocolBound,
 )
-from separatrix.communication.bounds.catalog import bounds, bounds_for, model_named, protocol_bounds
+from separatrix.communication.bounds.catalog import (
+    bounds,
+    bounds_for,
+    model_named,
+    protocol_bounds,
+    strongest_first,
+)
 from separatrix.communication.bounds.evidence import Evidence
 from separatrix.communication.bounds.simulations import MODELS, Model, ModelSize, Setting, Simulation
 
@@ -34,4 +40,5 @@ __all__ = [
     "bounds_for",
     "model_named",
     "protocol_bounds",
+    "strongest_first",
 ]

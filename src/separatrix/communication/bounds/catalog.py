@@ -1,11 +1,13 @@
 """The catalog of bounds: every file of ``separatrix/communication/bounds/claims`` exports one ``BOUND``."""
 
+from collections.abc import Iterable
+
 from separatrix.catalog import Catalog, discover
 from separatrix.communication.bounds import claims
 from separatrix.communication.bounds.bound import Bound, ProtocolBound
 from separatrix.communication.bounds.simulations import MODELS, Model
 from separatrix.errors import UnknownNameError
-from separatrix.tasks import tasks
+from separatrix.tasks import Task, tasks
 
 
 def bounds() -> Catalog[Bound]:
@@ -52,4 +54,19 @@ def protocol_bounds(task: str | None = None, model: str | None = None) -> tuple[
         if isinstance(bound, ProtocolBound)
         and (task is None or task in bound.task_names)
         and (model is None or model in bound.models)
+    )
+
+
+def strongest_first(
+    found: Iterable[Bound], length: int, precision: int, heads: int = 1, layers: int = 1, task: Task | None = None
+) -> list[ProtocolBound]:
+    """The bounds with numbers among some, the one that asks for the largest width first; of equals the papers' first.
+
+    >>> [bound.name for bound in strongest_first(bounds_for("index-lookup", "rnn"), 1024, precision=16)]
+    ['index-lookup-rnn-packed', 'index-lookup-rnn']
+    """
+    numbered = [bound for bound in found if isinstance(bound, ProtocolBound)]
+    return sorted(
+        numbered,
+        key=lambda bound: (-bound.smallest_width(length, precision, heads, layers, task), bound.extension),
     )

@@ -18,6 +18,7 @@ from separatrix.communication.profile.automaton import (
     SmallestAutomaton,
     commuting_transformations,
     smallest_automaton,
+    standing,
 )
 from separatrix.communication.profile.function import FunctionError, Mode, NotDeterministicError, UserFunction, probe
 from separatrix.communication.profile.growth import FEWEST, Growth, fit_growth
@@ -140,7 +141,7 @@ def profile(
     partitions = examine_all(table, wanted, options.seed)
     lengths = [*shorter, _length_profile(length, residuals, partitions, table)]
     report("looking for the smallest automaton", 0, None)
-    automaton = None
+    automaton, empty = None, None
     if not alphabet.grows and table.causal:
         with allowance.spending():
             empty = _empty(user, numbering)
@@ -148,15 +149,19 @@ def profile(
     report("looking for a threshold of sparse features", 0, None)
     sparse = sparse_form(table)
     # An automaton of s states leaves at most s classes at every cut of every length that it is right at.
-    most = automaton.states if automaton is not None and automaton.exact else None
-    state_growth = fit_growth([each.length for each in lengths], [each.classes for each in lengths], most)
+    # One that was too small before may be too small again, and then it says nothing.
+    exact = automaton if automaton is not None and automaton.exact else None
+    stands = "growing" if exact is None else standing([empty, *kept, table.last], alphabet.size, exact)
+    kept_up, settled = stands != "growing", stands == "settled"
+    most = exact.states if exact is not None and kept_up else None
+    state_growth = fit_growth([each.length for each in lengths], [each.classes for each in lengths], most, settled)
     talked = [each for each in lengths if each.rectangles is not None]
     symbols, values = alphabet.at(length).size, lengths[-1].values
-    rows = None if automaton is None else commuting_transformations(automaton)
+    rows = commuting_transformations(exact) if exact is not None and kept_up else None
     # The columns at which one row has one value are a rectangle, so a matrix has at most rows times values of them.
     rectangles = None if rows is None else rows * values
     communication_growth = fit_growth(
-        [each.length for each in talked], [each.rectangles or 1 for each in talked], rectangles
+        [each.length for each in talked], [each.rectangles or 1 for each in talked], rectangles, settled
     )
     best = best_of(partitions)
     return Profile(

@@ -4,14 +4,19 @@ What counts is the most that any length so far needs, as the logarithm of a coun
 lengths up to N needs that much. A constant is named when this maximum does not change over the last third of the
 lengths, at least three of them, and has stood for longer than any step of the rise to it: a count such as (N + 3)/2
 rises by steps of two lengths. It is also named where the caller knows an automaton that is right at all of these
-lengths (``most``): its states are enough at every length, whatever the rise to them looks like. Otherwise fits over the
-lengths from N/3 on compete: a + b·log2 N and log2(a + b·N), both logarithmic, and a + b·N. The second is there because
-a count such as (N + 3)/2 looks linear in its logarithm at small N. They go by least squares through the lengths at
-which a step begins, and through N itself where the last step is longer than those before; their error is that at every
-length from N/3 on that needs no less than a shorter one.
+lengths (``most``) and was so at the last ones already: its states are enough at every length, whatever the rise to them
+looks like. One that is right for the first time names nothing, since a counter up to N is such an automaton as well.
+Otherwise fits over the lengths from N/3 on compete: a + b·log2 N and log2(a + b·N), both logarithmic, and a + b·N. The
+second is there because a count such as (N + 3)/2 looks linear in its logarithm at small N. They go by least squares
+through the lengths at which a step begins, and through N itself where the last step is longer than those before; their
+error is that at every length from N/3 on that needs no less than a shorter one.
 
 Three points lie near many laws. So a growth other than a constant is named only where the quantity rises at four
 lengths or more, and where the best fit misses the lengths by less than a fifth of the rise it describes.
+
+A slope fitted over a few lengths is not the one that a quantity tends to: log2(2^(N/2 + 1) − 1) rises by more than a
+half for each symbol. So a fit comes with the lengths that it went through, and with the formula that the counts follow
+there exactly, if there is one (``exact_counts``).
 
 This describes the lengths that were run; what it says about others is extrapolation.
 """
@@ -25,6 +30,7 @@ from typing import Literal, TypeAlias
 import numpy
 from numpy.typing import NDArray
 
+from separatrix.communication.profile.exact_counts import exact_count
 from separatrix.wording import counted
 
 Law: TypeAlias = Literal["constant", "logarithmic", "linear", "unknown"]
@@ -42,6 +48,8 @@ FEWEST_RISES = 4
 """Lengths with a new maximum above 0 bits below which no other growth is named."""
 WORST = 0.2
 """A fit whose error is a larger share of the rise from N/3 on names no growth."""
+MOST_LISTED = 6
+"""Lengths of a fit that are written out; of more the middle is left out."""
 CLEARLY = 1.5
 """A law is clearly better when the error of every other law is larger by this factor."""
 
@@ -76,11 +84,18 @@ class Fit:
 
 @dataclass(frozen=True)
 class Growth:
-    """A series over lengths and its fits, best first; empty when the lengths do not tell a growth."""
+    """A series over lengths and its fits, best first; empty when the lengths do not tell a growth.
+
+    ``fitted`` are the lengths that the fits went through, and ``exact`` the formula of the counts there, if any.
+    ``unsettled``: an automaton is right at all lengths, but has not been for long enough to name a constant.
+    """
 
     lengths: tuple[int, ...]
     values: tuple[float, ...]
     fits: tuple[Fit, ...]
+    fitted: tuple[int, ...] = ()
+    exact: str | None = None
+    unsettled: bool = False
 
     @property
     def best(self) -> Fit | None:
@@ -107,6 +122,8 @@ class Growth:
         """
         if self.fits:
             return ""
+        if self.unsettled:
+            return "cannot be told: an automaton is right at all these lengths, but only as of the last; run a larger N"
         if self.rises < FEWEST_RISES:
             where = counted(self.rises, "length")
             return f"cannot be told: it rises at {where}, and at least {FEWEST_RISES} are needed; run a larger N"
@@ -122,6 +139,17 @@ class Growth:
         return near[0] if near else None
 
 
+def fitted_in_words(fitted: Sequence[int], exact: str | None, counts: str) -> str:
+    """What a fit went through, and what the ``counts`` are there.
+
+    >>> fitted_in_words((4, 6, 8, 10), "2^(N/2 + 1) − 1", "rectangles")
+    'fitted at N = 4, 6, 8, 10, where the rectangles counted are exactly 2^(N/2 + 1) − 1'
+    """
+    shown = [str(length) for length in fitted]
+    listed = ", ".join(shown if len(shown) <= MOST_LISTED else [*shown[:3], "…", shown[-1]])
+    return f"fitted at N = {listed}" + ("" if exact is None else f", where the {counts} counted are exactly {exact}")
+
+
 def law_in_words(law: Law) -> str:
     """The law as it may be told: that a quantity stays what it is was only seen, at the lengths that were run.
 
@@ -131,8 +159,10 @@ def law_in_words(law: Law) -> str:
     return "constant as far as seen" if law == "constant" else law
 
 
-def fit_growth(lengths: Sequence[int], counts: Sequence[int], most: int | None = None) -> Growth:
-    """Fit the laws to the logarithms of counts (at least 1) at ascending lengths; no count ever passes ``most``.
+def fit_growth(lengths: Sequence[int], counts: Sequence[int], most: int | None = None, settled: bool = True) -> Growth:
+    """Fit the laws to the logarithms of counts (at least 1) at ascending lengths; no count there passes ``most``.
+
+    ``settled``: what ``most`` comes from was right at the last lengths before as well.
 
     >>> fit_growth(range(2, 17, 2), [2 ** (n // 2) for n in range(2, 17, 2)]).best.formula()
     '0.00 + 0.500·N'
@@ -150,7 +180,8 @@ def fit_growth(lengths: Sequence[int], counts: Sequence[int], most: int | None =
     if running and _levelled(lengths, steps):
         return Growth(tuple(lengths), values, (Fit("a", math.log2(running[-1]), 0.0, 0.0),))
     if most is not None and seen and len(lengths) >= FEWEST:
-        return Growth(tuple(lengths), values, (_constant(math.log2(most), y),))
+        level = (_constant(math.log2(most), y),) if settled else ()
+        return Growth(tuple(lengths), values, level, unsettled=not settled)
     begins = [place for place in seen if place == 0 or running[place] > running[place - 1]]
     unknown = Growth(tuple(lengths), values, ())
     if len(begins) < FEWEST or unknown.rises < FEWEST_RISES:
@@ -167,7 +198,10 @@ def fit_growth(lengths: Sequence[int], counts: Sequence[int], most: int | None =
     ]
     ranked = sorted(fits, key=lambda fit: fit.error)
     whole = tuple(replace(fit, error=_error(fit, x, y), error_at_steps=fit.error) for fit in ranked)
-    return unknown if whole[0].error > WORST * float(y.max() - y.min()) else replace(unknown, fits=whole)
+    if whole[0].error > WORST * float(y.max() - y.min()):
+        return unknown
+    through = tuple(lengths[place] for place in begins)
+    return replace(unknown, fits=whole, fitted=through, exact=exact_count(through, [running[i] for i in begins]))
 
 
 def _levelled(lengths: Sequence[int], steps: Sequence[int]) -> bool:

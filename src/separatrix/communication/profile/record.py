@@ -110,6 +110,8 @@ def _growth(growth: Growth, quantity: str) -> dict[str, Any]:
         "law": growth.law,
         "untold": growth.untold or None,
         "formula": None if growth.best is None else growth.best.formula(),
+        "fitted_lengths": list(growth.fitted),
+        "exact_count": growth.exact,
         "lengths": list(growth.lengths),
         "values": [round(value, 6) for value in growth.values],
         "fits": [{"law": fit.law, "formula": fit.formula(), **asdict(fit)} for fit in growth.fits],

@@ -74,6 +74,13 @@ class Comparison:
         """Whether the counted bits stay within the claim."""
         return self.bits <= self.claimed(constant, rows=rows)
 
+    def told_for_rows(self) -> str | None:
+        """The claim with m the rows of the projections, in words; None where that is the width (erratum E13)."""
+        if self.projection_rows == self.width:
+            return None
+        within = "within" if self.holds(rows=True) else "beyond"
+        return f"with m = {self.projection_rows}, the rows of the projections: {within} {self.claimed(rows=True)}"
+
     def smallest_constant(self, *, rows: bool = False) -> int:
         """The smallest whole constant c with bits ≤ c·m(p + log N)H."""
         constant = 1
@@ -124,6 +131,12 @@ class Condition:
     constant: int
     when: str
     met: bool
+    rows: int
+
+    def told(self) -> str:
+        """The statement in words."""
+        met = "met" if self.met else "not met"
+        return f"sufficient for constant {self.constant}: {self.when} ({met} with m = {self.rows})"
 
 
 def condition(plan: Plan) -> Condition:
@@ -153,4 +166,4 @@ def condition(plan: Plan) -> Condition:
     if any(head.scoring == "linear" for head in plan.attention.heads) and plan.products == "exact":
         asked["no linear attention"] = False
     constant = CONSTANT_AS_WRITTEN if both_ways else CLAIMED_CONSTANT
-    return Condition(constant, ", ".join(asked), all(asked.values()))
+    return Condition(constant, ", ".join(asked), all(asked.values()), m)

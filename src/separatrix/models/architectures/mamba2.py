@@ -30,6 +30,7 @@ from separatrix.models.ensemble import (
     EnsembleLinear,
     Generators,
     Uniform,
+    linear,
     plus_minus,
     unset,
 )
@@ -68,7 +69,14 @@ class Mamba2Mixer(RecurrentMixer):
 
     def forward(self, x: Tensor, *, read: Tensor | None = None, lengths: Tensor | None = None) -> Tensor:
         """x (members, batch, length, width) to the same at the positions read; padding lies in the future."""
-        gate, entered, step = self._split(self.project_in(x))
+        if read is None:
+            gate, entered, step = self._split(self.project_in(x))
+        else:
+            weight = self.project_in.weight
+            gate = linear(at_positions(x, read), weight[..., : self.inner])
+            entered, step = linear(x, weight[..., self.inner :]).split(
+                [self.inner + 2 * self.state_size, self.heads], -1
+            )
         used, write, query = self._selected(self.convolution(entered))
         delta, log_decay = self._steps(step.movedim(-1, 2), (1, -1, 1))
         value = split_heads(used, self.heads)
@@ -80,7 +88,7 @@ class Mamba2Mixer(RecurrentMixer):
             mixed = join_heads(decayed_attention(query.unsqueeze(2), write.unsqueeze(2), driven, log_decay))
             mixed = at_positions(mixed, read)
         skipped = self.skip[:, None, None].repeat_interleave(self.head, dim=-1) * at_positions(used, read)
-        return self.project_out(self.norm(mixed + skipped, at_positions(gate, read)))
+        return self.project_out(self.norm(mixed + skipped, gate))
 
     def _split(self, projected: Tensor) -> tuple[Tensor, ...]:
         return projected.split([self.inner, self.inner + 2 * self.state_size, self.heads], dim=-1)

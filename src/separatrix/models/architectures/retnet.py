@@ -40,6 +40,7 @@ from separatrix.models.ensemble import (
 from separatrix.models.kernels.attention import retention
 from separatrix.models.kernels.gated_norm import gated_group_norm
 from separatrix.models.mixer import Mixer, RecurrentMixer, State, at_positions
+from separatrix.models.scans.decays import decays
 from separatrix.models.scans.exact import at_least_float32
 from separatrix.models.scans.heads import split_heads, turn
 
@@ -116,8 +117,8 @@ class Retention(RecurrentMixer):
     def _decays(self, read: Tensor, place: Tensor) -> Tensor:
         """γ^(p - s) for s ≤ p, else 0: (members, batch, heads, reads, length)."""
         age = (read.unsqueeze(-1) - place).unsqueeze(2)
-        decays = torch.exp(self._log_decay(self.norm_weight)[:, None, None] * age.clamp_min(0))
-        return torch.where(age >= 0, decays, 0)
+        kept = decays(self._log_decay(self.norm_weight)[:, None, None] * age.clamp_min(0))
+        return torch.where(age >= 0, kept, 0)
 
     def initial_state(self, batch: int) -> State:
         """The state S, 0."""

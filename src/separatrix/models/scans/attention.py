@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from separatrix.models.scans.decays import decays
 from separatrix.models.scans.exact import at_least_float32
 from separatrix.models.scans.recurrence import linear_recurrence, suffix_sums
 
@@ -53,7 +54,7 @@ def segment_decays(log_decay: Tensor) -> Tensor:
     size = log_decay.shape[-1]
     summed = log_decay.cumsum(-1)
     past = torch.ones(size, size, dtype=torch.bool, device=log_decay.device).tril()
-    return torch.exp((summed.unsqueeze(-1) - summed.unsqueeze(-2)).masked_fill(~past, float("-inf")))
+    return decays((summed.unsqueeze(-1) - summed.unsqueeze(-2)).masked_fill(~past, float("-inf")))
 
 
 def decayed_attention(
@@ -81,12 +82,12 @@ def decayed_attention(
         return whole(within + torch.matmul(query, before.to(value.dtype)), length)
     log_decay = chunked(log_decay, size, -1)
     summed = log_decay.cumsum(-1)
-    to_end = torch.exp(summed[..., -1:] - summed).unsqueeze(-1).to(value.dtype)
+    to_end = decays(summed[..., -1:] - summed).unsqueeze(-1).to(value.dtype)
     states = torch.matmul(key.transpose(-1, -2), value * to_end).to(log_decay.dtype)
-    over_chunk = torch.exp(summed[..., -1]).unsqueeze(-1).unsqueeze(-1)
+    over_chunk = decays(summed[..., -1]).unsqueeze(-1).unsqueeze(-1)
     before = before_chunks(linear_recurrence(over_chunk, states, dim=states.dim() - 3)).to(value.dtype)
     within = torch.matmul(_scores(query, key, log_decay), value)
-    from_start = torch.exp(summed).unsqueeze(-1).to(value.dtype)
+    from_start = decays(summed).unsqueeze(-1).to(value.dtype)
     return whole(within + torch.matmul(query, before) * from_start, length)
 
 
@@ -113,4 +114,4 @@ def decayed_weights(query: Tensor, key: Tensor, read: Tensor, log_decay: Tensor 
     past = (torch.arange(length, device=read.device) <= read.unsqueeze(-1)).unsqueeze(2)
     if log_decay is None:
         return weights * past
-    return weights * torch.where(past, torch.exp(suffix_sums(log_decay.unsqueeze(-2) * past, -1)), 0).to(weights.dtype)
+    return weights * torch.where(past, decays(suffix_sums(log_decay.unsqueeze(-2) * past, -1)), 0).to(weights.dtype)

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from separatrix.models.scans.attention import chunked, decayed_attention, segment_decays, whole
+from separatrix.models.scans.decays import decays
 from separatrix.models.scans.exact import exactly
 
 CHUNK = 32
@@ -51,13 +52,13 @@ def _corrected(key: Tensor, value: Tensor, beta: Tensor, log_decay: Tensor) -> T
     summed = log_decay.cumsum(-1).unsqueeze(-1)
     scaled = beta.unsqueeze(-1) * key
     lower = torch.matmul(scaled, key.transpose(-1, -2)) * segment_decays(log_decay)
-    right = torch.cat([beta.unsqueeze(-1) * value, torch.exp(summed) * scaled], dim=-1)
+    right = torch.cat([beta.unsqueeze(-1) * value, decays(summed) * scaled], dim=-1)
     # The diagonal counts as 1 and what stands there or above is not looked at.
     solved = torch.linalg.solve_triangular(lower, right, upper=False, unitriangular=True)
     free, taken = solved.split([value.shape[-1], key.shape[-1]], dim=-1)
-    to_end = (key * torch.exp(summed[..., -1:, :] - summed)).transpose(-1, -2)
+    to_end = (key * decays(summed[..., -1:, :] - summed)).transpose(-1, -2)
     gain = torch.matmul(to_end, free)
-    keep = torch.exp(summed[..., -1:, :]) * torch.eye(key.shape[-1], dtype=exact, device=key.device)
+    keep = decays(summed[..., -1:, :]) * torch.eye(key.shape[-1], dtype=exact, device=key.device)
     keep = keep - torch.matmul(to_end, taken)
     states = [torch.zeros_like(gain[..., 0, :, :])]
     for chunk in range(gain.shape[-3] - 1):

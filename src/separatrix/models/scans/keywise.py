@@ -19,6 +19,7 @@ from torch import Tensor
 
 from separatrix.bit_counts import bits_for
 from separatrix.models.scans.attention import before_chunks, chunked, whole
+from separatrix.models.scans.decays import decays
 from separatrix.models.scans.recurrence import linear_recurrence, suffix_sums
 
 CHUNK = 32
@@ -41,9 +42,9 @@ def keywise_attention(query: Tensor, key: Tensor, value: Tensor, log_decay: Tens
     if length > size:
         kind = value.dtype
         end = summed[..., -1:, :]
-        states = torch.matmul((key * torch.exp(end - summed).to(kind)).transpose(-1, -2), value).to(summed.dtype)
-        states = linear_recurrence(torch.exp(end).transpose(-1, -2), states, dim=states.dim() - 3)
-        outputs = outputs + torch.matmul(query * torch.exp(summed).to(kind), before_chunks(states).to(kind))
+        states = torch.matmul((key * decays(end - summed).to(kind)).transpose(-1, -2), value).to(summed.dtype)
+        states = linear_recurrence(decays(end).transpose(-1, -2), states, dim=states.dim() - 3)
+        outputs = outputs + torch.matmul(query * decays(summed).to(kind), before_chunks(states).to(kind))
     return whole(outputs, length)
 
 
@@ -56,8 +57,8 @@ def halved_scores(query: Tensor, key: Tensor, summed: Tensor) -> Tensor:
     while half < size:
         query_half, key_half, sums = (each.unflatten(-2, (-1, 2, half)) for each in (query, key, summed))
         middle = sums[..., 0, -1:, :]
-        later = query_half[..., 1, :, :] * torch.exp(sums[..., 1, :, :] - middle).to(query.dtype)
-        earlier = key_half[..., 0, :, :] * torch.exp(middle - sums[..., 0, :, :]).to(key.dtype)
+        later = query_half[..., 1, :, :] * decays(sums[..., 1, :, :] - middle).to(query.dtype)
+        earlier = key_half[..., 0, :, :] * decays(middle - sums[..., 0, :, :]).to(key.dtype)
         across = torch.matmul(later, earlier.transpose(-1, -2))
         squares = squares.unflatten(-3, (-1, 2))
         top = torch.cat([squares[..., 0, :, :], torch.zeros_like(across)], dim=-1)
@@ -73,5 +74,5 @@ def keywise_weights(query: Tensor, key: Tensor, log_decay: Tensor, position: Ten
     """
     past = torch.arange(key.shape[-2], device=key.device) <= position.unsqueeze(-1)
     past = past[:, :, None, :, None]
-    kept = torch.where(past, torch.exp(suffix_sums(log_decay * past, -2)), 0).to(key.dtype)
+    kept = torch.where(past, decays(suffix_sums(log_decay * past, -2)), 0).to(key.dtype)
     return torch.matmul(key * kept, query.unsqueeze(-1)).squeeze(-1)

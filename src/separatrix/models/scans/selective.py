@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from separatrix.models.scans.decays import raise_in_place
 from separatrix.models.scans.exact import at_least_float32
 from separatrix.models.scans.once import differentiable_once
 from separatrix.models.scans.recurrence import scan, scan_back, suffix_sums
@@ -71,7 +72,7 @@ def _time_first(tensor: Tensor, member: int, rows: slice, positions: slice) -> T
 
 def _states(x: Tensor, delta: Tensor, rate: Tensor, write: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
     """Decays and states of a tile, (positions, rows, d, n) both, that starts from the state ``before`` (rows, d, n)."""
-    decay = torch.exp(delta.unsqueeze(-1) * rate)
+    decay = raise_in_place(delta.unsqueeze(-1) * rate)
     drive = (delta * x).unsqueeze(-1) * write.unsqueeze(2)
     drive[0].addcmul_(decay[0], before)
     return decay, scan(decay, drive)
@@ -143,7 +144,7 @@ class _DecayedSum(torch.autograd.Function):
         output = torch.zeros_like(since[:, :, 0])
         for member, rows, positions in _blocks(since, rate):
             place = (member, rows, positions)
-            kept = torch.exp(since[place].unsqueeze(-1) * rate[member])
+            kept = raise_in_place(since[place].unsqueeze(-1) * rate[member])
             output[member, rows] += (kept.mul_(overlap[place].unsqueeze(2)).sum(-1) * drive[place]).sum(1)
         ctx.save_for_backward(since, drive, overlap, rate)
         return output
@@ -157,7 +158,7 @@ class _DecayedSum(torch.autograd.Function):
         for member, rows, positions in _blocks(since, rate):
             place = (member, rows, positions)
             gradient = gradients[0][member, rows].unsqueeze(1)
-            kept = torch.exp(since[place].unsqueeze(-1) * rate[member])
+            kept = raise_in_place(since[place].unsqueeze(-1) * rate[member])
             to_kept = gradient * drive[place]
             to_overlap[place] = torch.matmul(to_kept.unsqueeze(2), kept).squeeze(2)
             kept.mul_(overlap[place].unsqueeze(2))

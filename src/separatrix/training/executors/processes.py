@@ -125,6 +125,7 @@ def _work(pipe: "Connection[Any, Any]", device: str, threads: int, save_every_se
 
     # Ctrl-C reaches every process of the terminal; only the driver decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a fork has its parent's handler, which only remembers
     where = torch.device(device)
     prepare_process(where, threads)
     while True:

@@ -29,7 +29,7 @@ def show() -> tuple[Finding, ...]:
 
 ERRATUM = Erratum(
     number=9,
-    source="SHT23, q-sparse averaging",
+    source="SHT23 slides, q-sparse averaging",
     title="Dual certificates need not stay below 1/2",
     claim="Dual certificates with inner products of 1 on a set and at most 1/2 outside it, in O(q log N) dimensions.",
     fault="The least-norm certificate needs many dimensions for 1/2, more than N at small sizes.",

@@ -33,7 +33,7 @@ def show() -> tuple[Finding, ...]:
 
 ERRATUM = Erratum(
     number=10,
-    source="SHT23 Match2",
+    source="SHT23 slides, Match2",
     title="Cosines run out of floating point",
     claim="One unit of constant width with scores α cos(2π(z + z′)/M) solves Match2.",
     fault="A match and a near miss differ by about 2π²α/M²; float32 confuses them from M ≈ 7,000 on.",

@@ -22,7 +22,7 @@ def show() -> tuple[Finding, ...]:
 
 ERRATUM = Erratum(
     number=11,
-    source="SHT23, easier variants, Variant 1",
+    source="SHT23 slides, easier variants, Variant 1",
     title="The triple (N, N, N) always matches",
     claim="With x_N = 0, decide whether some x_N + x_j + x_k ≡ 0.",
     fault="j = k = N always is such a triple, so the answer is always 1.",

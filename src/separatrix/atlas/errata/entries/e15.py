@@ -16,8 +16,8 @@ def show() -> tuple[Finding, ...]:
 
 ERRATUM = Erratum(
     number=15,
-    source="SHT23, triple matching, lower bound",
-    title="The published encoding fails on every disjoint pair",
+    source="SHT23 slides, triple matching, lower bound",
+    title="The slides' encoding fails on every disjoint pair",
     claim="DISJ on n bits reduces to Match3 with the given encoding.",
     fault="The triple (N, N, N) matches on all 3ⁿ disjoint pairs, and 0 is not in {1, …, M}.",
     repair="Another constant at the query, or the query's index excluded.",

@@ -19,7 +19,7 @@ def show() -> tuple[Finding, ...]:
 
 ERRATUM = Erratum(
     number=16,
-    source="SHT23, undirected 5-cycle",
+    source="SHT23 slides, undirected 5-cycle",
     title="A triangle satisfies the definition",
     claim="Edges {i,j₁}, {j₁,j₂}, {j₂,j₃}, {j₃,j₄}, {j₄,i} are a 5-cycle.",
     fault="The vertices need not be distinct: a triangle and every neighbour of one satisfy it.",

@@ -12,7 +12,7 @@ def show() -> tuple[Finding, ...]:
 
 ERRATUM = Erratum(
     number=17,
-    source="SHT23, sparse averaging, lower bound for RNNs",
+    source="SHT23 slides, sparse averaging, lower bound for RNNs",
     title="enc(∅) is not a q-subset",
     claim="Alice's cells carry enc(∅), for all i ∈ [N].",
     fault="The empty set is not a set of q indices, and i runs over [n].",

@@ -27,7 +27,7 @@ def show() -> tuple[Finding, ...]:
 
 ERRATUM = Erratum(
     number=18,
-    source="SHT23, directed 3-cycle",
+    source="SHT23 slides, directed 3-cycle",
     title="Self-loops are not excluded",
     claim="Vertex i is on a 3-cycle if edges (i,j), (j,k), (k,i) exist.",
     fault="With a loop (i, i) the triple i, i, i is one.",

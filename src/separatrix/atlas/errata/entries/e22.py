@@ -46,7 +46,7 @@ def show() -> tuple[Finding, ...]:
 
 ERRATUM = Erratum(
     number=22,
-    source="SHT23, sparse averaging, lower bound for FNNs",
+    source="SHT23 slides, sparse averaging, lower bound for FNNs",
     title="The bound needs real values or weights of limited precision",
     claim="Every FNN that computes qSA has width Ω(N), even if q = 1.",
     fault="On a finite grid of values one unit with large weights tells all inputs apart.",

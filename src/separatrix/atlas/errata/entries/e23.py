@@ -29,7 +29,7 @@ def show() -> tuple[Finding, ...]:
 
 ERRATUM = Erratum(
     number=23,
-    source="SHT23, sparse averaging, lower bound for RNNs",
+    source="SHT23 slides, sparse averaging, lower bound for RNNs",
     title="For q > 1 Bob's set must be filled with cells of value 0",
     claim="Bob's cell asks for {b}, with N = n + 1 cells (q = 1); the bound is stated for every q.",
     fault="A set of q indices names q - 1 more cells; the bits of Alice's cells among them enter the sum.",

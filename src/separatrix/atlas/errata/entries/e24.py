@@ -34,10 +34,10 @@ def _agree(what: str, found: tuple[Verification, ...]) -> Finding:
 
 ERRATUM = Erratum(
     number=24,
-    source="SHT23, (almost) matching lower bound for qSA; graph Transformers",
-    title="Two bounds are stated without a reduction",
+    source="SHT23 slides, (almost) matching lower bound for qSA; graph Transformers",
+    title="Two bounds of the slides come without a reduction",
     claim="Attention needs m of nearly q for qSA; graph Transformers need LHm = Ω̃(N) for directed 3-cycle.",
-    fault="The slides give neither reduction, so nothing can be run against the statements.",
+    fault="The slides give neither reduction, so there is nothing on them to run against the statements.",
     repair="Reductions from DISJ on q bits (N = 2q + 1) and on n² bits (N = 3n), checked on every pair.",
     show=show,
     command="separatrix bound directed-3-cycle --model graph-transformer --length 64",

@@ -36,8 +36,8 @@ def show() -> tuple[Finding, ...]:
 
 ERRATUM = Erratum(
     number=25,
-    source="SHT23, model sizes",
-    title="The table of model sizes mixes the width of a head and of the model",
+    source="SHT23 slides, model sizes",
+    title="The slides' table of model sizes mixes the width of a head and of the model",
     claim="BERT, GPT-2 and GPT-3 have m = 1024, 768 and 128, beside H = 16, 12 and 96.",
     fault="m is the width of one attention unit; for BERT and GPT-2 the width d = Hm of the model is given, "
     "so that Hm comes out H times too large.",

@@ -16,21 +16,27 @@ export function setUp(given) {
   get("run").addEventListener("change", (event) => change({ run: event.target.value, step: "", rival: "" }));
   get("rival").addEventListener("change", (event) => change({ rival: event.target.value }));
   get("step").addEventListener("input", (event) => change({ step: String(chosen()?.kept_steps[event.target.value] ?? "") }));
-  onChange((now, before) => (now.tab === "compare" && before.tab !== "compare" ? load() : refresh()));
+  onChange((now, before) => (now.tab === "compare" && (before.tab !== "compare" || task(now) !== task(before)) ? load() : refresh()));
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
 }
 
+const task = (s = state()) => catalog.constructions.find((each) => each.name === s.construction)?.task;
+
 const chosen = () => runs.find((each) => each.name === state().run) ?? runs[0];
 
-/** Look into the store again. */
+const lists = new Asker("api/comparable", "GET");
+
+/** Look into the store again: the runs of the chosen task whose weights are there, and one that was asked for by name. */
 export async function load() {
   try {
-    const store = await request("GET", "api/runs");
-    runs = store.runs.filter((each) => each.kept_steps.length > 0);
-    const reason = !store.exists || store.runs.length === 0
-      ? `Nothing is recorded in ${store.store} yet. Start a run in the view “Train”: its weights are kept at several steps and can be compared here.`
-      : "No recorded run kept its weights. Runs that are started in the view “Train” do.";
-    get("compare-empty").textContent = reason;
+    lists.path = `api/comparable?task=${encodeURIComponent(task())}`;
+    const store = await lists.ask(undefined);
+    if (store === null) return;
+    runs = store.runs;
+    const other = await wanted(state().run);
+    if (other !== null) runs = [other, ...runs];
+    get("compare-left-out").textContent = leftOut(store);
+    get("compare-empty").textContent = whyNone(store);
   } catch (error) {
     runs = [];
     get("compare-empty").textContent = error.message;
@@ -41,11 +47,44 @@ export async function load() {
   if (runs.length > 0) refresh();
 }
 
+/** A run that the address or the view “Train” names and that is not of the chosen task; null where there is none. */
+async function wanted(name) {
+  if (name === "" || runs.some((each) => each.name === name)) return null;
+  try {
+    const found = await request("GET", `api/runs/${encodeURIComponent(name)}`);
+    return found.kept_steps.length > 0 ? found : null;
+  } catch {
+    return null;
+  }
+}
+
+const runsOf = (count) => `${count.toLocaleString("en")} run${count === 1 ? "" : "s"}`;
+
+/** How many recorded runs are not listed, and why. */
+function leftOut(store) {
+  if (store.left_out.length === 0) return "";
+  const reasons = store.left_out.map((each) => `${each.count.toLocaleString("en")} ${each.why}`).join(", ");
+  return `Of ${runsOf(store.recorded)} in ${store.store} these are not listed: ${reasons}.`;
+}
+
+/** Why there is nothing to compare, and what to do. */
+function whyNone(store) {
+  if (store.recorded === 0) return `Nothing is recorded in ${store.store} yet. Start a run in the view “Train”: its weights are kept at several steps and can be compared here.`;
+  const elsewhere = Object.entries(store.elsewhere).map(([name, count]) => `${runsOf(count)} of ${name}`).join(", ");
+  return `No recorded run of ${task()} has its weights here. ${leftOut(store)} ${elsewhere ? `Weights are there for ${elsewhere}: choose a construction of that task. ` : ""}Runs that are started in the view “Train” keep theirs.`;
+}
+
+/** What tells one run from another. */
+function label(each) {
+  const own = Object.entries(each.parameters).map(([name, value]) => `, ${name.replaceAll("_", " ")} ${value}`).join("");
+  return `${each.task === task() ? "" : `${each.task}, `}${each.architecture}, N = ${each.length}${own}, learning rate ${each.learning_rate}, ${each.step.toLocaleString("en")} steps, seed ${each.seed}: ${number(100 * each.accuracy)} % · ${each.finished_at.slice(0, 10)} · ${each.name.slice(0, 6)}`;
+}
+
 async function refresh() {
   const s = state();
   if (s.tab !== "compare" || runs.length === 0) return;
   const run = chosen();
-  fill(get("run"), runs.map((each) => [each.name, `${each.task}, ${each.architecture}, N = ${each.length}, seed ${each.seed}: ${number(100 * each.accuracy)} %`]), run.name);
+  fill(get("run"), runs.map((each) => [each.name, label(each)]), run.name);
   const rivals = catalog.constructions.filter((each) => each.task === run.task).map((each) => each.name);
   fill(get("rival"), [["", "first that fits"], ...rivals.map((each) => [each, each])], s.rival);
   const steps = run.kept_steps;

@@ -2,6 +2,7 @@
 
 import { code, debounced, fill, fraction, get, h, number } from "./dom.js";
 import { change, onChange, parameters, state, withoutParameters } from "./state.js";
+import { meaning, withErrata } from "./words.js";
 
 const LADDER = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048, 4096, 8192, 16384, 65536];
 const PLAIN = ["rounding", "numbers", "family", "max_inner", "attention", "variant"];
@@ -102,8 +103,9 @@ function followed() {
   if (!settle()) show();
 }
 
-function choose(name) {
-  change({ construction: name, ...fresh, ...withoutParameters(), variant: "repaired", gain: "", exponent: "" });
+/** Another construction; what was chosen for the one before is forgotten. */
+export function choose(name) {
+  change({ construction: name, ...fresh, ...withoutParameters(), variant: "repaired", gain: "", exponent: "", run: "", step: "", rival: "" });
 }
 
 /** The exact η at so many per cent of the theorem's own; nothing at 100. */
@@ -119,7 +121,8 @@ function show() {
   const s = state();
   const entry = chosen();
   get("construction").value = s.construction;
-  get("statement").replaceChildren(`${entry.theorem}: ${entry.statement}.`, ...entry.deviations.length ? [h("br"), `Deviates: ${entry.deviations.join("; ")}.`] : []);
+  get("statement").replaceChildren(`${entry.theorem}: ${entry.statement}.`, ...entry.deviations.length ? [h("br"), ...withErrata(`Deviates: ${entry.deviations.join("; ")}.`)] : []);
+  get("statement").title = /third.order/.test(`${entry.title} ${entry.statement}`) ? `Third-order attention: ${meaning("third-order")}.` : "";
   const offered = lengths();
   const place = offered.findIndex((each) => each >= Number(s.length));
   get("length").max = offered.length - 1;
@@ -134,6 +137,9 @@ function show() {
   fill(get("variant"), entry.variants.map((each) => [each, each]), s.variant);
   get("variant").disabled = entry.variants.length < 2;
   for (const name of PLAIN) if (document.activeElement !== get(name)) get(name).value = s[name];
+  const about = { digits: meaning("digits"), circle: meaning("circle") }[s.family.replace(/s?:\d+$/, "")];
+  get("family-note").textContent = about === undefined ? "" : `${s.family}: ${about}.`;
+  get("family-note").hidden = about === undefined;
   const exact = s.numbers === "reals";
   get("exponent").disabled = exact;
   get("exponent-own").disabled = exact;
@@ -186,8 +192,10 @@ function showOwn(precision = shownBits) {
   get("gain-own").hidden = s.gain === "";
   get("gain-is-own").hidden = s.gain !== "" || scale === null;
   get("threshold").disabled = scale === null;
-  if (scale === null) get("gain-value").textContent = "plays no part";
-  else {
+  if (scale === null) {
+    get("gain-value").textContent = "plays no part";
+    get("gain").setAttribute("aria-valuetext", "η plays no part");
+  } else {
     const value = s.gain === "" ? scale : fraction(s.gain);
     const percent = Math.round((100 * value) / scale);
     if (document.activeElement !== get("gain") || Number(get("gain").value) !== percent) get("gain").value = percent;
@@ -200,4 +208,6 @@ function showOwn(precision = shownBits) {
   get("exponent-is-own").hidden = s.exponent !== "";
   const told = `${exponent ?? "–"}${precision === null ? "" : ` · ${precision} bits`}`;
   get("exponent-value").textContent = s.numbers === "reals" ? "exact" : told;
+  const heardBits = precision === null ? "" : `, ${precision} bits`;
+  get("exponent").setAttribute("aria-valuetext", s.numbers === "reals" ? "plays no part: numbers are exact" : `Kc = ${exponent ?? "the theorem’s own"}${heardBits}`);
 }

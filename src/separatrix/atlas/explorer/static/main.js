@@ -11,6 +11,7 @@ import { input, onChange, setting, state } from "./state.js";
 import * as tabs from "./tabs.js";
 import * as train from "./train.js";
 import * as verdict from "./verdict.js";
+import * as words from "./words.js";
 
 const QUIET = 40; // milliseconds without a movement of a slider before the server is asked
 const looker = new Asker("api/look");
@@ -33,6 +34,7 @@ async function look() {
     document.body.dataset.look = Math.round(performance.now() - started);
   } catch (error) {
     askedLook = "";
+    verdict.unheard();
     get("look-error").textContent = error.message;
     get("look-error").hidden = false;
   }
@@ -70,6 +72,7 @@ async function begin() {
     get("broken").hidden = false;
     return;
   }
+  words.setUp(catalog);
   controls.setUp(catalog);
   tabs.setUp();
   verdict.setUp();

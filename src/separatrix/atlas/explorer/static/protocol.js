@@ -3,6 +3,7 @@
 import { Asker } from "./api.js";
 import { bits, fill, get, h } from "./dom.js";
 import { change, input, onChange, setting, state } from "./state.js";
+import { withErrata } from "./words.js";
 
 const asker = new Asker("api/protocol");
 let run = null;
@@ -13,7 +14,7 @@ export function setUp(catalog) {
   fill(get("version"), catalog.protocol_versions.map((each) => [each.name, each.name]));
   get("version").addEventListener("change", (event) => change({ version: event.target.value }));
   get("products").addEventListener("change", (event) => change({ products: event.target.value }));
-  get("partition").addEventListener("change", (event) => change({ partition: event.target.value.trim() }));
+  get("partition").addEventListener("change", (event) => take(event.target.value.trim()));
   get("parties").addEventListener("click", (event) => {
     const button = event.target.closest("button");
     if (button) toggle(Number(button.dataset.position));
@@ -25,12 +26,29 @@ export function setUp(catalog) {
   onChange(refresh);
 }
 
+const LIST = /^\d+(\s*,\s*\d+)*$/;
+
+/** A list of positions, which the server counts from 0, as the page counts them; other partitions stay as they are. */
+const shownPartition = (text) => (LIST.test(text) ? text.split(",").map((each) => Number(each) + 1).join(",") : text);
+
+/** What was typed, as the server takes it; a list that cannot be right is explained here, in the page's own counting. */
+function take(text) {
+  if (!LIST.test(text)) {
+    change({ partition: text });
+    return;
+  }
+  const most = run?.input.symbols.length ?? Infinity;
+  const wrong = text.split(",").map(Number).find((each) => each < 1 || each > most);
+  if (wrong === undefined) change({ partition: text.split(",").map((each) => Number(each) - 1).join(",") });
+  else get("protocol-summary").textContent = `There is no position ${wrong}; this input has ${most}, counted from 1.`;
+}
+
 /** Ask again when the view is open and something that matters has changed. */
 export async function refresh() {
   const s = state();
   get("version").value = s.version;
   get("products").value = s.products;
-  if (document.activeElement !== get("partition")) get("partition").value = s.partition || (run?.partition.name ?? "");
+  if (document.activeElement !== get("partition")) get("partition").value = shownPartition(s.partition || (run?.partition.name ?? ""));
   if (s.tab !== "protocol") return;
   const question = { setting: setting(), input: input(), partition: s.partition || null, version: s.version, products: s.products };
   if (JSON.stringify(question) === asked) return;
@@ -78,10 +96,10 @@ function show() {
     return h("button", { type: "button", "data-position": place, "data-party": party, "aria-pressed": party === "Alice", title: `position ${place + 1}: ${symbol}, held by ${party}`, "aria-label": `position ${place + 1}: ${symbol}, held by ${party}` }, symbol);
   }));
   if (focused) get("parties").querySelector(`[data-position="${focused}"]`)?.focus();
-  if (document.activeElement !== get("partition")) get("partition").value = state().partition || run.partition.name;
+  if (document.activeElement !== get("partition")) get("partition").value = shownPartition(state().partition || run.partition.name);
   get("partition-hint").textContent = run.needs_cut
     ? "A recurrent network needs a prefix and a suffix: cut:5 gives Alice the first five; click a position to cut before it."
-    : "odd-even, halves, cut:5, or positions counted from 0, such as 0,2,5; or click positions below to hand them over.";
+    : "odd-even, halves, cut:5, or positions such as 1,3,6 (the command line counts them from 0); or click positions below to hand them over.";
   for (const id of ["version", "products"]) get(id).disabled = run.needs_cut;
   get("protocol-summary").replaceChildren(`${run.theorem}: `, person("Alice"), ` holds ${alice.size} positions, `, person("Bob"), ` ${run.input.symbols.length - alice.size}; numbers have ${bits(run.precision_bits)}. ${run.about_version}.`);
   const said = run.messages.slice(0, shown);
@@ -110,6 +128,8 @@ function showEnd() {
   const within = run.total_bits <= run.claimed.bits;
   box.replaceChildren(h("p", { class: "notice" },
     `In all ${bits(run.total_bits)}; the theorem’s ${run.claimed.formula} is ${bits(run.claimed.bits)}: ${within ? "within" : "beyond"} it. `,
+    ...run.claimed.told.flatMap((each) => withErrata(`${each[0].toUpperCase()}${each.slice(1)}. `)),
+    ...(run.claimed.told.length > 0 ? withErrata("Which m the constant holds for is erratum E13. ") : []),
     `Both know the answer ${run.answer}, and the network run directly says ${run.direct_answer}: `,
     h("b", { class: run.equal ? "right" : "wrong" }, run.equal ? "equal bit for bit" : "not equal"), "."));
 }

@@ -61,7 +61,21 @@ export function onChange(listener) {
   listeners.push(listener);
 }
 
+/** A link within the page is no state: the address is put back, and its place is shown even where it is folded. */
+function follow(place) {
+  history.replaceState(null, "", `#${address()}`);
+  const folded = place.closest("details");
+  if (folded !== null) folded.open = true;
+  place.scrollIntoView();
+  place.focus({ preventScroll: true });
+}
+
 window.addEventListener("hashchange", () => {
+  const place = document.getElementById(location.hash.slice(1));
+  if (place !== null) {
+    follow(place);
+    return;
+  }
   const before = current;
   current = read();
   for (const listener of listeners) listener(current, before);

@@ -3,7 +3,9 @@
 import { Asker, events, request } from "./api.js";
 import { chart } from "./chart.js";
 import { fill, get, h, number } from "./dom.js";
-import { change, onChange } from "./state.js";
+import { choose } from "./controls.js";
+import { change, onChange, state } from "./state.js";
+import { meaning } from "./words.js";
 
 const NUMBERS = ["length", "layers", "width", "steps", "batch", "seed"];
 const MOST_FAILURES = 10;
@@ -132,6 +134,14 @@ function show() {
   else if (watching !== null && training.state === "running") says(`training: ${training.step.toLocaleString("en")} of ${training.steps.toLocaleString("en")} steps`);
 }
 
+/** Show a run beside a construction of its task, where there is one. */
+function compareWith(run) {
+  const fits = catalog.constructions.find((each) => each.task === run.task);
+  const own = catalog.constructions.find((each) => each.name === state().construction);
+  if (fits !== undefined && own?.task !== run.task) choose(fits.name);
+  change({ tab: "compare", run: run.name, step: "", rival: "" });
+}
+
 async function listRuns() {
   const box = get("runs");
   try {
@@ -140,14 +150,14 @@ async function listRuns() {
       box.replaceChildren(h("p", { class: "notice" }, `Nothing is recorded in ${store.store} yet.`));
       return;
     }
-    const titles = ["run", "task", "model", "N", "seed", "accuracy", "steps", "ended", "weights kept"];
-    const right = ["N", "seed", "accuracy", "steps"];
-    const head = titles.map((title) => h("th", { scope: "col", class: right.includes(title) ? "number" : null }, title));
+    const titles = ["run", "task", "model", "N", "learning rate", "seed", "accuracy", "steps", "ended", "weights"];
+    const right = ["N", "learning rate", "seed", "accuracy", "steps"];
+    const head = titles.map((title) => h("th", { scope: "col", class: right.includes(title) ? "number" : null, title: title === "ended" ? `Goal: ${meaning("goal")}.` : null }, title));
     const rows = store.runs.slice(0, 50).map((each) => h("tr", { "data-run": each.name },
       h("td", {}, h("code", {}, each.name.slice(0, 8))), h("td", {}, each.task), h("td", {}, each.architecture), h("td", { class: "number" }, String(each.length)),
-      h("td", { class: "number" }, String(each.seed)), h("td", { class: "number" }, `${(100 * each.accuracy).toFixed(1)} %`), h("td", { class: "number" }, each.step.toLocaleString("en")),
+      h("td", { class: "number" }, String(each.learning_rate)), h("td", { class: "number" }, String(each.seed)), h("td", { class: "number" }, `${(100 * each.accuracy).toFixed(1)} %`), h("td", { class: "number" }, each.step.toLocaleString("en")),
       h("td", {}, ENDINGS[each.ending] ?? each.ending),
-      h("td", {}, each.kept_steps.length ? h("button", { type: "button", class: "link", onclick: () => change({ tab: "compare", run: each.name, step: "" }) }, `compare (${each.kept_steps.length} steps)`) : "no")));
+      h("td", {}, each.kept_steps.length ? h("button", { type: "button", class: "link", onclick: () => compareWith(each) }, `compare (${each.kept_steps.length} steps)`) : "not here")));
     const more = store.runs.length - 50 + store.more;
     box.replaceChildren(h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Runs in the store" }, h("table", {}, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows))), ...(more > 0 ? [h("p", { class: "hint" }, `and ${more} older ones; see  separatrix runs list`)] : []));
   } catch (error) {

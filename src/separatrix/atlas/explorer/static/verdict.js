@@ -6,12 +6,12 @@ import { change, setting } from "./state.js";
 
 const asker = new Asker("api/verdict");
 const seeker = new Asker("api/threshold");
-const WORDS = { certified: "✓ certified", refuted: "✗ refuted", undecided: "? not decided", failed: "! no verdict", waiting: "… deciding" };
+const WORDS = { certified: "✓ certified", refuted: "✗ refuted", undecided: "? not proved", failed: "! no verdict", waiting: "… deciding" };
 
 function shows(name, reason) {
   get("verdict").dataset.state = name;
-  get("word").textContent = WORDS[name];
-  get("reason").textContent = reason;
+  // The line is announced when it changes; writing the same text again would announce it again.
+  for (const [id, text] of [["word", WORDS[name]], ["reason", reason]]) if (get(id).textContent !== text) get(id).textContent = text;
   // On narrow screens the box may be out of sight while a slider moves.
   get("mini").dataset.state = name;
   get("mini").firstElementChild.textContent = WORDS[name];
@@ -49,6 +49,7 @@ export async function decide() {
     get("covered").textContent = "–";
     get("method").textContent = "–";
     get("counterexample").hidden = true;
+    get("reproduce").hidden = true;
   } finally {
     clearTimeout(waiting);
     if (asker.controller === null) get("busy").hidden = true;
@@ -61,6 +62,7 @@ function show(found) {
   get("covered").replaceChildren(...(found.state === "certified" ? power(found.inputs_covered) : ["–"]));
   get("method").textContent = `${found.method} · ${number(found.seconds)} s`;
   get("command").replaceChildren(...words(found.command));
+  get("reproduce").hidden = false;
   const box = get("counterexample");
   const broken = found.counterexample;
   box.hidden = broken === null;
@@ -86,6 +88,11 @@ export function heard(look) {
   const box = get("answer");
   if (only !== null) box.replaceChildren(only.given, only.right === null ? "" : only.right ? h("span", { class: "right" }, " ✓") : h("span", { class: "wrong" }, ` ✗ (right: ${only.expected})`));
   else box.replaceChildren(known.length === 0 ? "–" : h("span", { class: right === known.length ? "right" : "wrong" }, `${right} of ${known.length} right` + (look.not_run ? `, ${look.not_run} not run` : "")));
+}
+
+/** Nothing is known about the input: it could not be run. */
+export function unheard() {
+  for (const id of ["margin", "lead", "answer"]) get(id).textContent = "–";
 }
 
 async function seek() {

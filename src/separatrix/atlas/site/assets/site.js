@@ -61,6 +61,7 @@
   const cells = [...document.querySelectorAll("#separation td[data-task]")].map((cell) => ({
     data: grid.cells[`${cell.dataset.task}/${cell.dataset.model}`],
     upper: cell.querySelector("[data-upper]"),
+    narrower: cell.querySelector("[data-narrower]"),
     lower: cell.querySelector("[data-lower]"),
   }));
   const commas = (value) => value.toLocaleString("en-US");
@@ -75,9 +76,16 @@
     document.getElementById("precision-shown").textContent = `${grid.precisions[p]} bits`;
     length.setAttribute("aria-valuetext", `N = ${commas(grid.lengths[n])}`);
     precision.setAttribute("aria-valuetext", `${grid.precisions[p]} bits`);
-    for (const { data, upper, lower } of cells) {
-      const [text, kind, note] = data.upper[n];
-      upper.replaceChildren(text ? `≤ ${text}` : "", element("span", text ? grid.marks[kind] : "", "kind"));
+    for (const { data, upper, narrower, lower } of cells) {
+      const [text, kind, note, , own, other] = data.upper[n];
+      const counted = data.lower.length || data.upper.some((each) => each[0]);
+      upper.replaceChildren(
+        text ? `≤ ${text}` : counted ? grid.unknown : "",
+        element("span", text ? grid.marks[kind] : "", "kind"),
+        element("span", own, "own"),
+      );
+      narrower.textContent = other ? `or ${other[0]}, not small` : "";
+      narrower.title = other ? other[1] : "";
       upper.dataset.kind = kind;
       upper.title = note;
       lower.textContent = data.lower.length ? `≥ ${data.lower[p][n]}` : "";
@@ -111,7 +119,7 @@
     const data = grid.cells[`${task}/${model}`];
     const n = Number(length.value);
     const p = Number(precision.value);
-    const [text, kind, note, command] = data.upper[n];
+    const [text, kind, note, command, , other] = data.upper[n];
     document.getElementById("evidence-title").textContent = `${grid.titles[task]} for ${grid.classes[model]}`;
     const numbers = element("dl");
     const add = (term, said) => numbers.append(element("dt", term), element("dd", said));
@@ -121,11 +129,15 @@
     add("from below", data.lower.length
       ? `${data.unit} ${data.lower[p][n]} ${at}${data.unit === "width" ? ` with numbers of ${grid.precisions[p]} bits` : ""} (${commas(data.bits[n])} bits must be exchanged; ${data.claims.join("; ")})`
       : "no bound is known");
-    if (command) {
-      numbers.append(element("dt", "this network"));
+    const run = (term, asked) => {
       const shown = element("dd");
-      shown.append(code(command));
-      numbers.append(shown);
+      shown.append(code(asked));
+      numbers.append(element("dt", term), shown);
+    };
+    if (command) run("this network", command);
+    if (other) {
+      add("narrower, but not small", `${data.unit} ${other[0]}, certified ${at} (${other[1]})`);
+      run("that network", other[2]);
     }
     const list = element("ul", undefined, "evidence");
     list.append(...data.above.map((side) => line("≤", side)), ...data.below.map((side) => line("≥", side)));

@@ -9,15 +9,20 @@ The sizes are representation sizes in bits, the papers' m·p·H (state bits m·p
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from separatrix.bit_counts import bits_for
-from separatrix.communication.bounds import Growth, Model, ModelSize
+from separatrix.communication.bounds.bound import Growth
+from separatrix.communication.bounds.simulations import Model, ModelSize
 from separatrix.errors import SeparatrixError
 from separatrix.tasks import Task
 
 GRAPH_TASKS = ("directed-3-cycle", "undirected-5-cycle")
 GRID_BITS = 22
 """Bits of one coordinate of a point on the grid of the nearest-neighbour task, its sign included."""
+
+LISTED = 1 << 13
+"""Longer inputs are not put together to be counted."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +49,15 @@ def facts_about(task: str, model: Model) -> tuple[Fact, ...]:
     return (*special, *_GENERAL.get((_family(model), task in GRAPH_TASKS), ()))
 
 
+@lru_cache(maxsize=256)
 def input_bits(task: Task, length: int) -> int:
-    """Bits that tell all inputs of a length apart."""
-    try:
-        return bits_for(task.count(length))
-    except SeparatrixError:
-        # Points on the sphere are not listed; every number of a cell fits in the grid.
-        return task.positions(length) * max(1, task.features(length)) * GRID_BITS
+    """Bits that tell all inputs of a length apart, exactly up to length ``LISTED``; beyond it those of all cells."""
+    if length <= LISTED:
+        try:
+            return bits_for(task.count(length))
+        except SeparatrixError:  # points on the sphere are not listed
+            pass
+    return task.positions(length) * token_bits(task, length)
 
 
 def token_bits(task: Task, length: int) -> int:
