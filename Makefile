@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 EXTRAS := train,atlas,export,ray,records,dev
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock
 
-.PHONY: setup atlas test lint types imports pytest bench docs screenshots mutants bounds calls soak server files determinism coverage lock clean help
+.PHONY: setup atlas test lint types imports pytest bench docs screenshots mutants bounds calls soak server files determinism footprint coverage lock clean help
 
 help:
 	@echo "make atlas   build the atlas (atlas/index.html, atlas/atlas.json) and print its table"
@@ -17,7 +17,7 @@ help:
 	@echo "make bench   rerun the benchmarks of docs/benchmarks.md"
 	@echo "make docs    build the documentation as a site (site/index.html)"
 	@echo "make screenshots   pictures of the site and the explorer (docs/screenshots)"
-	@echo "make mutants | bounds | calls | soak | server | files | determinism   campaigns against the project (docs/reliability.md)"
+	@echo "make mutants | bounds | calls | soak | server | files | determinism | footprint   campaigns against the project (docs/reliability.md)"
 	@echo "make coverage   whether every line of arithmetic, certificates and communication is run by its tests"
 	@echo "make lock    resolve the newest versions and rewrite requirements.lock"
 
@@ -65,7 +65,7 @@ coverage: $(STAMP)
 	$(BIN)/python -m tools.room_coverage --write docs/reliability.md
 
 # The campaigns that are called as their tools are; the others follow.
-mutants calls soak files determinism: $(STAMP)
+mutants calls soak files determinism footprint: $(STAMP)
 	$(BIN)/python -m tools.$@ --write docs/reliability.md
 
 bounds: $(STAMP)

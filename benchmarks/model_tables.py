@@ -25,7 +25,7 @@ from benchmarks.report import Report
 from separatrix.provenance import versions
 
 Record: TypeAlias = dict[str, Any]
-"""One line of a file: the machine, a row of the first table or a row of the second."""
+"""One line of a file: the machine, or a row of one of the tables."""
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/architectures.md"
 RECORDS = "records/models-{device}.jsonl"
@@ -88,14 +88,14 @@ def mebibytes(value: int | None) -> str:
 
 
 def tables(records: Sequence[Record]) -> list[Report]:
-    """Both tables of one device, those that have rows; the records go into a file beside the page."""
+    """All tables of one device, those that have rows; the records go into a file beside the page."""
     device = str(records[0]["device"])
     made = f"Measured on {records[0]['name']} with " + ", ".join(
         f"{name} {number}" for name, number in records[0]["versions"].items()
     )
     found = [
         table(device, made, [each for each in records if each["table"] == kind])
-        for kind, table in (("baselines", baseline_table), ("growth", growth_table))
+        for kind, table in (("baselines", baseline_table), ("growth", growth_table), ("one-read", one_read_table))
         if any(each["table"] == kind for each in records)
     ]
     for report in found[:1]:
@@ -152,13 +152,37 @@ def growth_table(device: str, made: str, records: Sequence[Record]) -> Report:
             record["model"],
             *[f"{each['milliseconds']:.1f}" for each in costs],
             mebibytes(costs[-1]["kept_bytes"]),
-            *[
-                ", ".join(
-                    f"{math.log(after[what] / before[what]) / math.log(after['length'] / before['length']):.2f}"
-                    for before, after in pairwise(costs)
-                )
-                for what in ("milliseconds", "kept_bytes")
-            ],
+            *[exponents(costs, what) for what in ("milliseconds", "kept_bytes")],
+        )
+    return report
+
+
+def exponents(costs: Sequence[Record], what: str) -> str:
+    """The powers of the length with which a cost grows from each length to the next."""
+    return ", ".join(
+        f"{math.log(after[what] / before[what]) / math.log(after['length'] / before['length']):.2f}"
+        for before, after in pairwise(costs)
+    )
+
+
+def one_read_table(device: str, made: str, records: Sequence[Record]) -> Report:
+    """One position read against every position computed by the same layer's parallel form."""
+    lengths = [int(each["length"]) for each in records[0]["ours"]]
+    report = Report(
+        f"One position read against all ({device})",
+        f"One layer, batch {records[0]['batch']}, forward and backward{CLOCK[device]}. The same model in its parallel "
+        "form, once with one position read and once with every position computed and read, in the same run; "
+        f"exponents as above, of the time with one read. {made}.",
+        ("model", *[f"ms at {length}" for length in lengths], *[f"all, ms at {length}" for length in lengths],
+         f"faster at {lengths[-1]}", "time exponents", "memory exponents"),
+    )  # fmt: skip
+    for record in sorted(records, key=lambda each: str(each["model"]).casefold()):
+        one, every = record["ours"], record["every"]
+        report.add(
+            record["model"],
+            *[f"{each['milliseconds']:.1f}" for each in (*one, *every)],
+            f"{every[-1]['milliseconds'] / one[-1]['milliseconds']:.1f}×",
+            *[exponents(one, what) for what in ("milliseconds", "kept_bytes")],
         )
     return report
 

@@ -2,14 +2,15 @@
 
 Run as  python -m benchmarks models --write docs/architectures.md, or in part, on a CPU or a GPU, as
 
-    python -m benchmarks.models [--device cuda] [--lengths 50,200] [--members 1,8] [--names TF,LSTM] [--only growth]
+    python -m benchmarks.models [--device cuda] [--lengths 50,200] [--members 1,8] [--names TF,LSTM] [--only one-read]
                                 [--json FILE] [--limit SECONDS]
 
 Both sides read one position, as index lookup does, in float32. Time is for one model: that of the ensemble divided by
 its members, and that of the baseline's single model. Memory is what is kept for the backward pass, counted tensor by
 tensor, so that it means the same on every device; on a GPU the most that is allocated at a time is told as well. The
-second table doubles the length from 2048 on: a linear-time model takes twice as long each time. A pass that takes very
-long is timed once and not warmed up.
+second table doubles the length from 2048 on: a linear-time model takes twice as long each time. The third has the same
+for one position read, beside the layer's own parallel form with every position computed. A pass that takes very long is
+timed once and not warmed up.
 
 With ``--json`` each row is appended to the file as soon as it is measured, one JSON object a line. Rows that the file
 has are not measured again, so that a run that was cut off, or ended at its ``--limit``, goes on with the same command.
@@ -45,6 +46,9 @@ LENGTHS, MEMBERS = (50, 200, 800), (1, 8)
 GROWTH_LENGTHS = (2048, 4096, 8192)
 GROWTH_SIZES = {"cpu": (16, 1), "cuda": (64, 32)}
 """Width and batch of the table of growth: a GPU needs more of both, or it would only show what a launch costs."""
+ONE_READ_LENGTHS = (400, 800, 1600)
+ONE_READ_SIZES = {"cpu": (64, 8), "cuda": (64, 32)}
+"""Width and batch of the table of one read."""
 LARGEST_BASELINES = {"cpu": {"third-order": 100}, "cuda": {"third-order": 200}}
 """Longer inputs do not fit: the baseline of attention to pairs holds N³ scores."""
 SLOW = {"cpu": 10.0, "cuda": 3.0}
@@ -56,7 +60,10 @@ LEAST = {"cpu": 1, "cuda": 3}
 ABOUT = f"""\
 One layer of width {WIDTH}, batch {BATCH}, one position read. The baseline is one eager model at a time: Hugging Face or
 torch where they have the architecture, else the recurrence as a loop over time, all pairs at once, or our own layer
-with every position computed. Both sides are measured in the same run.
+with every position computed. Both sides are measured in the same run. A loop over time is the obvious form of a
+recurrence and a slow one, on a GPU above all, where each of its steps waits for launches: the largest ratios say what a
+parallel form is worth and nothing about other parallel forms. The table of one read has each layer against its own
+(the Fourier transform for DSS, chunks for the others) with every position computed.
 
 The LSTM is torch's own fused one on a CPU, member by member, and takes the time that torch takes: at this size oneDNN
 is faster than a scan over all members. Third-order attention streams over pairs, so that its memory is O(N·m) and
@@ -278,22 +285,44 @@ def growth(names: Sequence[str], lengths: Sequence[int], found: Measurements) ->
             found.keep({"table": "growth", "model": str(spec), "batch": batch, "ours": costs})
 
 
-def whole_cost(spec: ModelSpec, batch: int, length: int, device: torch.device) -> Record:
-    """Time and memory of one model that is read at every position."""
+def whole_cost(spec: ModelSpec, batch: int, length: int, device: torch.device, *, one: bool = False) -> Record:
+    """Time and memory of one model that is read at every position, or at the last one."""
     model = build_model(spec, vocabulary=VOCABULARY, classes=CLASSES, length=length, seeds=[0], device=device)
     tokens = torch.randint(VOCABULARY, (1, batch, length), device=device)
-    targets = torch.randint(CLASSES, (batch, length), device=device)
-    return cost_of(training_pass(model, lambda: model(tokens), targets), lambda: model(tokens), device, 1)
+    read = torch.full((1, batch, 1), length - 1, device=device) if one else None
+    targets = torch.randint(CLASSES, (batch, 1 if one else length), device=device)
+
+    def logits() -> Tensor:
+        return model(tokens, read=read)
+
+    return cost_of(training_pass(model, logits, targets), logits, device, 1)
+
+
+def one_read(names: Sequence[str], lengths: Sequence[int], found: Measurements) -> None:
+    """Linear-time models read at one position, and the same models with every position computed."""
+    device = found.device
+    width, batch = ONE_READ_SIZES[device.type]
+    for name in names:
+        spec = ModelSpec((name,), width)
+        if not spec.entries[0].linear_time or not found.wanted("one-read", str(spec)):
+            continue
+        with found.row(f"one read of {spec}"):
+            one, every = (
+                [{"length": length, **whole_cost(spec, batch, length, device, one=only)} for length in lengths]
+                for only in (True, False)
+            )
+            found.keep({"table": "one-read", "model": str(spec), "batch": batch, "ours": one, "every": every})
 
 
 def reports() -> Iterator[Report]:
-    """Both tables on the CPU, and on a GPU: of this machine, or else as another machine has measured them."""
+    """All tables on the CPU, and on a GPU: of this machine, or else as another machine has measured them."""
     settle()
     devices = [torch.device("cpu"), *([torch.device("cuda")] if torch.cuda.is_available() else [])]
     for device in devices:
         found = Measurements(device)
         against_baselines(list(architectures()), LENGTHS, MEMBERS, found)
         growth(list(architectures()), GROWTH_LENGTHS, found)
+        one_read(list(architectures()), ONE_READ_LENGTHS, found)
         yield from tables(found.records)
     for records in kept_records(without=[device.type for device in devices]):
         yield from tables(records)
@@ -306,8 +335,9 @@ def main() -> int:
     parser.add_argument("--device", choices=list(SLOW), default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--lengths", type=numbers, default=list(LENGTHS), help="such as 50,100,200,400,800")
     parser.add_argument("--growth-lengths", type=numbers, default=list(GROWTH_LENGTHS), help="such as 2048,4096")
+    parser.add_argument("--one-read-lengths", type=numbers, default=list(ONE_READ_LENGTHS), help="such as 400,800")
     parser.add_argument("--members", type=numbers, default=list(MEMBERS))
-    parser.add_argument("--only", choices=["baselines", "growth"], help="one of the two tables")
+    parser.add_argument("--only", choices=["baselines", "growth", "one-read"], help="one of the tables")
     parser.add_argument("--names", help="architectures, such as TF,LSTM; all if left out")
     parser.add_argument("--json", type=Path, help="append each row to this file; what it has is not measured again")
     parser.add_argument("--limit", type=float, default=math.inf, help="begin no row after this many seconds")
@@ -319,10 +349,12 @@ def main() -> int:
     found = Measurements(torch.device(given.device), given.json, until)
     if found.records[0]["device"] != given.device:
         parser.error(f"{given.json} holds measurements on {found.records[0]['device']}; name another file")
-    if given.only != "growth":
+    if given.only in (None, "baselines"):
         against_baselines(names, given.lengths, given.members, found)
-    if given.only != "baselines":
+    if given.only in (None, "growth"):
         growth(names, given.growth_lengths, found)
+    if given.only in (None, "one-read"):
+        one_read(names, given.one_read_lengths, found)
     for report in tables(found.records):
         if given.markdown:
             print(report.markdown())

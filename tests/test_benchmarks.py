@@ -157,6 +157,18 @@ def test_exponents_are_those_of_doubling_whatever_the_lengths():
     assert report.rows[0][-2:] == ["2.00, 2.00", "1.00, 1.00"]
 
 
+def test_one_read_is_measured_beside_every_position(small, monkeypatch):
+    monkeypatch.setitem(models.ONE_READ_SIZES, "cpu", (8, 2))
+    found = Measurements(CPU)
+    models.one_read(["transformer", "retnet"], [8, 16], found)
+    (record,) = found.records[1:]
+    assert record["model"] == "RetNet-(1,8)", "only linear-time models"
+    for one, every in zip(record["ours"], record["every"], strict=True):
+        assert one["length"] == every["length"] and one["kept_bytes"] < every["kept_bytes"]
+    (report,) = tables(found.records)
+    assert report.title == "One position read against all (cpu)" and len(report.rows[0]) == len(report.headings) == 8
+
+
 def test_a_file_that_is_none_of_ours_is_refused(tmp_path):
     file = tmp_path / "rows.jsonl"
     for content, words in (('{"a": 1}\n', "does not begin with a machine"), ("{\n{}\n", "line 1 of .* is not JSON")):
@@ -169,9 +181,9 @@ def test_the_models_are_measured_with_what_a_gpu_machine_has(tmp_path):
     file = tmp_path / "rows.jsonl"
     run_without(
         "benchmarks.models", "--device", "cpu", "--names", "RNN", "--lengths", "4", "--members", "1",
-        "--growth-lengths", "8,16", "--json", str(file),
+        "--growth-lengths", "8,16", "--one-read-lengths", "8,16", "--json", str(file),
     )  # fmt: skip
-    assert [record["table"] for record in read_records(file)] == ["machine", "baselines", "growth"]
+    assert [record["table"] for record in read_records(file)] == ["machine", "baselines", "growth", "one-read"]
 
 
 def test_steps_and_evaluations_of_a_recorded_run_are_told_apart(tmp_path):

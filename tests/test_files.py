@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from separatrix.errors import SeparatrixError
-from separatrix.files import write_atomically
+from separatrix.files import check_writable, write_atomically
 
 
 def test_content_and_folders(tmp_path):
@@ -53,6 +53,27 @@ def test_devices_pipes_and_open_files_are_not_replaced(tmp_path):
             write_atomically(link, "data")
     assert link.is_symlink()
     assert {path.name for path in tmp_path.iterdir()} == {"pipe", "output", "stdout"}
+
+
+def test_what_cannot_be_written_is_known_before_the_work(tmp_path, monkeypatch):
+    check_writable(tmp_path / "new" / "folder" / "file.txt")
+    (tmp_path / "old.txt").write_text("old")
+    check_writable(tmp_path / "old.txt")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(SeparatrixError, match=r"cannot write .*folder: Is a directory"):
+        check_writable(tmp_path / "folder")
+    for place, told in ((tmp_path / "old.txt" / "x", "Not a directory"), (Path("/proc/none/x"), "cannot write")):
+        with pytest.raises(SeparatrixError, match=told):
+            check_writable(place)
+
+    def no_room(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("separatrix.files.os.fsync", no_room)
+    with pytest.raises(SeparatrixError, match="No space left on device"):
+        check_writable(tmp_path / "file.txt")
+    assert {path.name for path in tmp_path.iterdir()} == {"old.txt", "folder"}
+    assert (tmp_path / "old.txt").read_text() == "old"
 
 
 def test_a_link_to_a_file_gives_way_and_the_file_stays(tmp_path):

@@ -1,11 +1,13 @@
 """Files of one's own on the command line: their entries stand in the catalogs for one command and no longer."""
 
+import json
 import os
 import sys
 from pathlib import Path
 
 import pytest
 
+from separatrix.atlas.separation import lower_sides
 from separatrix.cli.app import run
 from separatrix.communication.bounds import bounds
 from separatrix.constructions import constructions
@@ -118,3 +120,153 @@ def test_certify_refuses_a_task_whose_two_answers_differ(tmp_path, capsys):
     text = task + network.replace('task.parameters()["alphabet"]', "2")
     assert run(["--with", written(tmp_path, "both.py", text), "certify", "one-hot-lookup", "--length", "4"]) == 2
     assert "label and solve disagree" in capsys.readouterr().err
+
+
+def told_by(capsys) -> str:
+    return " ".join(capsys.readouterr().out.replace("│", " ").split())
+
+
+FALSE = LEMMA.replace(BITS, f"2 * {BITS}")
+WHY = "asks for 2 bits at N = 2, where 1 are enough"
+
+
+def test_a_refuted_bound_is_the_first_row_and_no_headline(tmp_path, capsys):
+    false = written(tmp_path, "false_lemma.py", FALSE)
+    assert run(["--with", false, *ASKED]) == 1
+    table = capsys.readouterr().out.splitlines()
+    assert "REFUTED" in table[1]
+    assert "smallest state" not in "".join(table)
+    assert run(["--with", false, *ASKED, "--json"]) == 1
+    result = json.loads(capsys.readouterr().out)
+    assert (result["known"], result["holds"], result["at_least"], result["bounds"]) == (False, False, None, [])
+    assert result["refuted"][0]["from_file"] == "false_lemma.py"
+    assert WHY in result["refuted"][0]["text"]
+
+
+def test_a_bound_that_turns_false_beyond_what_is_listed_is_refuted_at_the_length_asked_for(tmp_path, capsys):
+    late = written(tmp_path, "late_lemma.py", LEMMA.replace(BITS, f"{BITS} if length < 13 else 100 * length"))
+    assert run(["--with", late, *ASKED]) == 1
+    assert "asks for 100000 bits at N = 1000, where 1000 are enough: the whole input has no more" in told_by(capsys)
+    assert run(["--with", late, "capacity", "LSTM-(1,64)", "--task", "majority"]) == 1
+    assert "refuted, not used: majority-rnn (a lemma of mine, late_lemma.py)" in told_by(capsys)
+
+
+def test_a_refuted_bound_leaves_the_others_and_says_nothing_about_a_model(tmp_path, capsys):
+    text = LEMMA.replace('"majority",)', '"index",)').replace("majority-rnn", "index-mine").replace(BITS, "3 * length")
+    asked = ["bound", "index", "--model", "LSTM-(1,1)", "--length", "1000", "--json"]
+    assert run(["--with", written(tmp_path, "index_lemma.py", text), *asked]) == 1
+    result = json.loads(capsys.readouterr().out)
+    assert result["at_least"] is None
+    assert "a lemma of mine" not in result["architecture"]["excluded_by"]
+    assert "BHBK24 Theorem 3" in result["architecture"]["excluded_by"]
+    assert "index-mine" not in [each["name"] for each in result["bounds"]]
+
+
+def test_what_rests_on_the_formula_is_said(tmp_path, capsys):
+    mine = written(tmp_path, "mine_lemma.py", LEMMA)
+    assert run(["--with", mine, *ASKED]) == 0
+    told = told_by(capsys)
+    assert "(from mine_lemma.py)" in told
+    assert "derived here" not in told
+    assert "at N = 1000 this rests on the formula in mine_lemma.py; checked up to N = 12" in told
+    assert run(["--with", mine, "capacity", "LSTM-(1,64)", "--task", "majority"]) == 0
+    told = told_by(capsys)
+    assert "a lemma of mine †" in told
+    assert "† from mine_lemma.py" in told
+    assert "derived here" not in told
+
+
+def test_no_verb_tells_a_refuted_bound_as_a_fact(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    own = ["--with", written(tmp_path, "false_lemma.py", FALSE)]
+    refuted = "refuted, not used: majority-rnn (a lemma of mine, false_lemma.py) for majority"
+    assert run([*own, "capacity", "LSTM-(1,64)"]) == 0
+    told = told_by(capsys)
+    assert refuted in told
+    assert WHY in told
+    ladder = ["--learned", "LSTM-(1,W)", "--widths", "4", "--lengths", "4", "--steps", "2", "--lr", "1e-3"]
+    assert run([*own, "frontier", "majority", *ladder, "--store", "runs.sqlite"]) == 0
+    told = told_by(capsys)
+    assert refuted in told
+    assert "out of reach" not in told
+    assert run(["runs", "list", "--store", "runs.sqlite", "--json"]) == 0
+    (trained,) = json.loads(capsys.readouterr().out)["runs"]
+    bits = ["runs", "bits", trained["name"], "--store", "runs.sqlite", "--bits", "1,2"]
+    assert run([*own, *bits]) == 0
+    told = told_by(capsys)
+    assert refuted in told
+    assert "sends at least" not in told
+    assert run([*own, *bits, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["bits_needed"] is None
+    assert WHY in result["refuted_bounds"][0]
+    mine = written(tmp_path, "mine_lemma.py", LEMMA)
+    assert run(["--with", mine, *bits]) == 0
+    assert "sends at least 2 bits (a lemma of mine, from mine_lemma.py)" in told_by(capsys)
+
+
+def test_the_table_leaves_a_refuted_bound_out(tmp_path):
+    with using_files([Path(written(tmp_path, "false_lemma.py", FALSE))]):
+        assert lower_sides("majority", "rnn", 64) == ()
+    with using_files([Path(written(tmp_path, "mine_lemma.py", LEMMA))]):
+        assert [each.source for each in lower_sides("majority", "rnn", 64)] == ["a lemma of mine"]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        (
+            'task_names=("majority",)',
+            'task_names=("majorty",)',
+            "task_names of majority-rnn 'majorty'; nearest: majority",
+        ),
+        ('models=("rnn",)', 'models=("rnnn",)', "models of majority-rnn 'rnnn'; nearest: rnn"),
+    ],
+)
+def test_a_misspelt_name_in_a_bound_is_refused(tmp_path, capsys, right, wrong, said):
+    misspelt = written(tmp_path, "lemma.py", LEMMA.replace(right, wrong))
+    for asked in (ASKED, ["capacity", "LSTM-(1,64)"]):
+        assert run(["--with", misspelt, *asked]) == 2
+        assert said in capsys.readouterr().err
+
+
+def test_the_claimed_width_of_a_construction_is_compared(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    text = first_python("own-theorem.md")
+    asked = ["certify", "one-hot-lookup", "--length", "8", "--out", "made"]
+    assert run(["--with", written(tmp_path, "as_claimed.py", text), *asked]) == 0
+    told = told_by(capsys)
+    assert "these weights on every input of length 8, no other claim" in told
+    assert "claimed_width" not in told
+    narrow = written(tmp_path, "narrow.py", text.replace("bit_length() + 2 * length", "bit_length() + length"))
+    assert run(["--with", narrow, *asked]) == 1
+    assert "claimed_width gives 14, the network has 22: what the claim says about its size is false" in told_by(capsys)
+    coded = written(tmp_path, "coded.py", text.replace("bit_length() + 2 * length", "bit_length() + code_width"))
+    assert run(["--with", coded, *asked, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["width_as_claimed"] is None
+    fraction = written(tmp_path, "fraction.py", text.replace("bit_length() + 2 * length", "bit_length() / 2"))
+    assert run(["--with", fraction, *asked]) == 2
+    assert "claimed_width of one-hot-lookup gives 3.0; give an int" in capsys.readouterr().err
+
+
+def test_why_a_task_of_ones_own_is_not_proved_at_a_length_is_shown(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    task = first_python("own-task.md")
+    network = first_python("own-theorem.md").replace('"index-lookup"', '"ends-agree"')
+    text = task + network.replace('task.parameters()["alphabet"]', "2")
+    assert run(["--with", written(tmp_path, "both.py", text), "certify", "one-hot-lookup", "--length", "24"]) == 1
+    told = told_by(capsys)
+    assert "all inputs are tried, up to 2^20; no other method knows the task" in told
+
+
+def test_a_certificate_of_a_task_of_ones_own_asks_for_its_file(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    hot = written(tmp_path, "one_hot_lookup.py", first_python("own-theorem.md"))
+    assert run(["--with", hot, "certify", "one-hot-lookup", "--length", "8", "--out", "made"]) == 0
+    certificate = tmp_path / "made" / "certificate.json"
+    certificate.write_text(certificate.read_text(encoding="utf-8").replace('"index-lookup"', '"index-lookip"'))
+    capsys.readouterr()
+    assert run(["check", "made"]) == 2
+    told = capsys.readouterr().err
+    assert "unknown task 'index-lookip'; nearest: index-lookup" in told
+    assert told.endswith("if it is of your own, give its file: separatrix --with FILE.py check made\n")

@@ -1,5 +1,6 @@
 """Writing files so that nothing is ever half-written: to a temporary name in the same folder, then renamed."""
 
+import errno
 import os
 import stat
 import tempfile
@@ -37,12 +38,38 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         Path(partial).replace(path)
         _sync(path.parent)
     except OSError as error:
-        raise SeparatrixError(
-            f"cannot write {path}: {error.strerror or error}; check that the folder exists, is writable and has room"
-        ) from error
+        raise _refused(path, error) from error
     finally:
         if partial is not None:
             Path(partial).unlink(missing_ok=True)
+
+
+def check_writable(path: Path) -> None:
+    """Raise what :func:`write_atomically` would, before the work whose result it is to hold; nothing is left behind.
+
+    Asked of the folder that is there already: a small file is written in it and taken away again.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     check_writable(Path(folder) / "new" / "notes.txt")
+    ...     list(Path(folder).iterdir())
+    []
+    """
+    _check_place(path)
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        folder = next(each for each in path.absolute().parents if each.exists())
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".", suffix=".partial") as stream:
+            stream.write(bytes(4096))
+            stream.flush()
+            os.fsync(stream.fileno())
+    except (OSError, ValueError) as error:
+        raise _refused(path, error) from error
+
+
+def _refused(path: Path, error: OSError | ValueError) -> SeparatrixError:
+    said = getattr(error, "strerror", None) or error
+    return SeparatrixError(f"cannot write {path}: {said}; check that the folder exists, is writable and has room")
 
 
 def _check_place(path: Path) -> None:

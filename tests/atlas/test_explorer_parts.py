@@ -31,7 +31,7 @@ from separatrix.atlas.explorer.maps import picture
 from separatrix.atlas.explorer.problems import in_words
 from separatrix.atlas.explorer.requests import Compare, Converse, Decide, Input, Look, Setting, Train
 from separatrix.atlas.explorer.runs import comparable_runs, list_runs, opened, snapshot_file
-from separatrix.atlas.explorer.words import WORDS
+from separatrix.atlas.explorer.words import SHOWN, words
 from separatrix.atlas.trace import trace
 from separatrix.cli.app import run
 from separatrix.constructions import constructions
@@ -245,7 +245,7 @@ def test_refusals_name_a_field_as_the_page_does(model: type[BaseModel], given: d
 def test_what_is_no_fraction_is_told_by_the_fields_name(text: str) -> None:
     for change, name in (({"max_inner": text}, "γ at most"), ({"gain": text}, "score scale η")):
         with pytest.raises(SeparatrixError, match=f"^{name} '{text}' is not a fraction; write one such as"):
-            built(Setting(construction="index-lookup", length=8, **change))
+            built(Setting.model_validate({"construction": "index-lookup", "length": 8, **change}))
 
 
 def test_positions_are_counted_from_one() -> None:
@@ -265,18 +265,12 @@ def test_the_protocols_caveats_are_the_command_lines(capsys: pytest.CaptureFixtu
 
 
 def test_words_of_the_page_are_those_of_the_glossary() -> None:
-    rows = [line.split(" | ", 1) for line in (ROOT / "docs/glossary.md").read_text(encoding="utf-8").splitlines()
-            if line.startswith("| ") and " | " in line]  # fmt: skip
-    plain = {_plain(first[2:]): _plain(rest.removesuffix(" |")) for first, rest in rows}
-    for word, meaning in WORDS.values():
-        assert plain[word].startswith(meaning), word
+    glossary = (ROOT / "docs/glossary.md").read_text(encoding="utf-8").replace("`", "").replace("*", "")
+    for each in words():
+        assert f"| {each['word']} | {each['meaning'][:40]}" in glossary
+        assert not re.search(r"[`*]|\]\(", each["meaning"])
     named = re.findall('data-word="([^"]+)"', PAGE)
-    assert named and set(named) <= set(WORDS)
-
-
-def _plain(text: str) -> str:
-    """Markdown without its marks."""
-    return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text).replace("`", "").replace("*", "")
+    assert named and set(named) <= set(SHOWN)
 
 
 def test_the_verdict_is_announced_and_nothing_else_of_its_box() -> None:

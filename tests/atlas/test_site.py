@@ -314,10 +314,15 @@ def test_a_card_compares_both_sides_at_one_length(site, sections):
 
 def test_a_place_without_a_size_is_marked(sections, embedded_grid):
     """A unit alone would look like a number that was lost."""
-    cell = Grid(sections).cell("eq-one", "rnn")
-    place = next(n for n, upper in enumerate(cell.upper) if not upper.text)
-    inside = cell_inside(cell, place, 0)
-    assert "bits of state" in inside and f">{UNKNOWN}<" in inside
+    changed = json.loads(json.dumps(sections))
+    for fact in changed["numbers"]["cells"]["eq-one"]["rnn"]["facts"]:
+        fact["sizes"] = fact["sizes"][:1]
+    cell = Grid(changed).cell("eq-one", "rnn")
+    assert cell.upper[0].text and not cell.upper[1].text
+    for place, marked in ((0, False), (1, True)):
+        inside = cell_inside(cell, place, 0)
+        assert "bits of state" in inside
+        assert (f">{UNKNOWN}<" in inside) == marked
     known = [key for key, each in embedded_grid["cells"].items() if key.endswith("/rnn") and each["upper"][-1][0]]
     assert "index-lookup/rnn" in known and len(known) > 10, "simple arguments have sizes at the largest length"
 

@@ -20,6 +20,7 @@ from separatrix.atlas.site.lists import main_equation
 from separatrix.atlas.site.task_page import _caveat
 from separatrix.atlas.site.training import reading_note
 from separatrix.atlas.site.why import WHY
+from separatrix.cli import verb_atlas
 from separatrix.constructions import constructions
 from separatrix.tasks import tasks
 
@@ -127,7 +128,7 @@ def test_a_network_of_another_class_is_named_in_the_chart(site):
     assert kind_of(constructions()["directed-3-cycle"]) == "higher-order graph unit"
     assert kind_of(constructions()["index-lookup"]) == "1-layer Transformer"
     page = text_of(site, "tasks/directed-3-cycle.html")
-    assert "directed-3-cycle (higher-order graph unit): theorem, certified" in page
+    assert "higher-order graph unit: theorem, certified" in page
     assert "directed-3-cycle is a higher-order graph unit, a class of its own to which no bound here applies." in page
 
 
@@ -145,7 +146,7 @@ def test_the_terminal_shows_the_numbers_of_the_front_page(sections):
             numbers = grid.cell(name, model)
             upper, lower, _ = numbers.at(place, grid.precision)
             unit = "b" if numbers.unit == BITS else ""
-            assert (f"≤{upper.text}{unit}[" in cell) == bool(upper.text), (name, model)
+            assert (f"≤{upper.text.replace(' × ', '×')}{unit}[" in cell) == bool(upper.text), (name, model)
             assert (f"≥{lower}{unit}[" in cell) == bool(lower), (name, model)
     assert "≥384b" in columns["RNN"][names.index("index-lookup")]
     other = next(section for section in ordered_sections() if section.name == "errata")
@@ -189,3 +190,17 @@ def test_cards_of_architectures_show_the_equation_of_the_state(sections):
     assert shown["lstm"] == "c_t = f∘c_{t-1} + i∘g"
     assert "softmax" in shown["transformer"]
     assert shown["fnn"].startswith("y_i = ")
+
+
+# -- the command --------------------------------------------------------------------------------------------
+
+
+def test_the_command_says_where_it_looks_for_records(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SEPARATRIX_STORE", str(tmp_path / "none.sqlite"))
+    said = verb_atlas._told(verb_atlas._sources(None, None))
+    assert said.startswith("no records of earlier runs: looked for ")
+    assert all(name in said for name in ("results", "docs/records", "none.sqlite", "--records"))
+    (tmp_path / "results").mkdir()
+    assert verb_atlas._told(verb_atlas._sources(None, None)) == "records of earlier runs: results"
+    assert verb_atlas._told(verb_atlas._sources([tmp_path], None)) == f"records of earlier runs: {tmp_path}"

@@ -235,12 +235,22 @@ def test_a_counterexample_is_written_in_symbols(call, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     ended = call("certify", "index-lookup", "--length", "256", "--gain", "2", "--out", str(tmp_path))
     assert ended.code == 1
+    assert "refuted: " in ended.out
     assert "a b ×255 @1" in ended.out
     assert "the network says b, right is a, at position 257 (@1)" in ended.out
     assert "--replay" in ended.out
     checked = call("check", str(tmp_path), "--replay")
     assert checked.code == 1
+    assert checked.out.startswith("refuted: ")
     assert "counterexample: a b ×255 @1\nreplayed: the network says b, right is a, at position 257 (@1)" in checked.out
+
+
+def test_what_no_method_decides_is_not_proved_and_not_called_refuted(call, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    ended = call("certify", "match2", "--length", "256", "--out", str(tmp_path))
+    assert ended.code == 1
+    assert "not proved: " in ended.out and "not proved: not proved" not in ended.out
+    assert "refuted" not in ended.out and "more than 62 bits" in ended.out
 
 
 def test_an_edited_certificate_ends_with_one(call, tmp_path):

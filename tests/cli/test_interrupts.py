@@ -112,14 +112,15 @@ def test_without_an_interrupt_nothing_happens():
     assert done
 
 
-def test_ctrl_c_while_a_compiled_module_loads_is_ctrl_c(monkeypatch, capsys):
-    """Such a module swallows it and says that it could not be initialised."""
+@pytest.mark.parametrize("raised", [ImportError("initialization failed"), RuntimeError("Failed to export the model")])
+def test_ctrl_c_that_a_library_turns_into_its_own_error_is_ctrl_c(monkeypatch, capsys, raised):
+    """A compiled module that loads says that it could not be initialised, torch's exporter that it failed."""
 
     def loading(arguments):
         try:
             signal.raise_signal(signal.SIGINT)
         except KeyboardInterrupt:
-            raise ImportError("initialization failed") from None
+            raise raised from None
 
     monkeypatch.setattr(app, "_run", loading)
     assert app.run(["list"]) == 130

@@ -167,7 +167,7 @@ def test_layers_described_by_hand():
         ((local_attention(16, 2, 8, 4),), 1, ("rnn", "transformer-1layer"), "Theorem 4"),
         ((attention(16, 2, 8),), 1, ("transformer-1layer",), "one-layer"),
         ((attention(16, 2, 8, count=2),), 1, (), "13.1"),
-        ((attention(16, 2, 8), recurrent("x", 4, StatePart("h", 4, "4"))), 1, (), "1 of 2 layers"),
+        ((attention(16, 2, 8), recurrent("x", 4, StatePart("h", 4, "4"))), 1, (), "1 attention over the whole"),
         ((LayerDescription(kind="attention", name="third order", width=16),), 1, (), "not by the softmax"),
         ((LayerDescription(kind="attention", name="third order", width=16, count=2),), 1, (), "not all of them"),
     ],
@@ -253,7 +253,41 @@ def test_local_attention_has_a_reach():
     reach = next(limit for limit in found.limits if limit.bound == "reach")
     assert reach.first_impossible == 32 * 4095 + 1
     assert reach.impossible_at_length
-    assert not limits_of(found)["index-lookup"].impossible_at_length
+    assert [limit for limit in found.limits if limit.task == "index-lookup"] == [reach], "one verdict for a task"
+
+
+def test_one_verdict_for_each_task():
+    """A single windowed layer is covered by two classes and a reach; of three bounds the earliest speaks."""
+    model = ModelDescription(name="x", family="x", layers=(local_attention(16, 2, 8, 4),))
+    found = capacity(model, precision=16, length=50)
+    first = {limit.task: limit.first_impossible for limit in found.limits}
+    assert len(first) == len(found.limits)
+    assert first["index-lookup"] == 5
+    state = capacity(describe({"model_type": "gru", "hidden_size": model.state_numbers}), precision=16)
+    assert all(first[limit.task] <= limit.first_impossible for limit in state.limits)
+
+
+@pytest.mark.parametrize(
+    ("stated", "bits", "said"),
+    [
+        ({"torch_dtype": "float32"}, 32, "float32, from its config"),
+        ({"dtype": "torch.bfloat16"}, 16, "bfloat16, from its config"),
+        ({"torch_dtype": "float16"}, 16, "float16"),
+        ({"torch_dtype": "float64"}, 64, "float64"),
+        ({"torch_dtype": "float8_e4m3fn"}, 16, "'float8_e4m3fn', which is not known here"),
+        ({"torch_dtype": 7}, 16, "does not say"),
+        ({}, 16, "does not say"),
+    ],
+)
+def test_the_bits_of_a_number_are_those_of_the_config(stated, bits, said):
+    """A float32 model judged by 16 bits would be called unable at half the length."""
+    gru = {"model_type": "gru", "hidden_size": 64, **stated}
+    found = capacity(describe(gru), alphabet=2)
+    assert (found.precision, found.state_bits) == (bits, 64 * bits)
+    assert said in found.precision_from
+    assert limits_of(found)["index-lookup"].longest == 64 * bits
+    given = capacity(describe(gru), precision=8, alphabet=2)
+    assert (given.precision, given.precision_from, given.state_bits) == (8, "as given", 64 * 8)
 
 
 def test_one_layer_of_the_slides_models():

@@ -40,7 +40,7 @@ GOOD = {"model_type": "mamba", "hidden_size": 8, "num_hidden_layers": 2}
         ({"ssm_cfg": {"layer": "Mamba9"}}, ["ssm_cfg.layer is 'Mamba9'", "Mamba1, Mamba2"]),
         (
             {"model_type": "mistral", "num_attention_heads": 2, "layer_types": ["full_attention"]},
-            ["layer_types lists 1 layers but num_hidden_layers is 2"],
+            ["layer_types lists 1 layer but num_hidden_layers is 2"],
         ),
         (
             {"model_type": "qwen2", "num_attention_heads": 2, "layer_types": ["sliding_attention", "full_attention"]},
@@ -142,6 +142,25 @@ def test_verb_on_a_file(tmp_path, capsys):
     assert found["index-lookup"]["longest_possible"] == data["state_bits"] // 6
     assert found["index-lookup"]["impossible_at_length"] is False
     assert found["index-lookup"]["needed_bits"] == 3000
+
+
+def test_verb_reads_the_bits_of_a_number_from_the_file_of_a_folder(tmp_path, capsys):
+    (tmp_path / "config.json").write_text(json.dumps({**GOOD, "torch_dtype": "float32"}))
+    assert run(["capacity", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "Bits of a number: 32 (float32, from its config)." in out
+    assert "numbers of 32 bits" in out
+    assert run(["capacity", str(tmp_path), "--precision", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "Bits of a number" not in out
+    assert "numbers of 1 bit =" in out
+    (tmp_path / "config.json").write_text(json.dumps({**GOOD, "torch_dtype": "int4"}))
+    assert run(["capacity", str(tmp_path), "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["precision_bits"] == 16
+    assert "'int4', which is not known here" in data["precision_from"]
+    (tmp_path / "config.json").write_text(json.dumps({**GOOD, "expand": 0.3}))
+    refused(capsys, [str(tmp_path)], f"{tmp_path / 'config.json'}: expand × hidden_size is 2.4")
 
 
 @pytest.mark.parametrize("name", ["mamba-130m", "recurrentgemma-9b", "gpt3", "jamba-v0.1", "mistral-7b-v0.1"])

@@ -137,6 +137,19 @@ HYBRIDS = {
         "num_hidden_layers": 4, "attn_layer_indices": [1, 3], "mamba_n_heads": 4, "mamba_d_state": 4,
         "mamba_n_groups": 2, "mamba_d_conv": 3, "mamba_chunk_size": 8,
     },
+    "FalconH1": {
+        "num_hidden_layers": 2, "head_dim": 6, "mamba_n_heads": 4, "mamba_d_ssm": 24, "mamba_d_state": 4,
+        "mamba_n_groups": 2, "mamba_d_conv": 3, "mamba_chunk_size": 8,
+    },
+    "GraniteMoeHybrid": {
+        "num_hidden_layers": 4, "layer_types": ["mamba", "attention", "mamba", "mamba"], "mamba_n_heads": 4,
+        "mamba_d_state": 4, "mamba_n_groups": 2, "mamba_d_conv": 3, "mamba_chunk_size": 8, "num_local_experts": 2,
+        "num_experts_per_tok": 1, "shared_intermediate_size": 8,
+    },
+    "NemotronH": {
+        "layers_block_type": ["mamba", "mlp", "attention", "mamba", "mlp"], "head_dim": 6, "ssm_state_size": 4,
+        "mamba_num_heads": 4, "mamba_head_dim": 6, "n_groups": 2, "conv_kernel": 3, "chunk_size": 8,
+    },
     "Qwen3Next": {
         "num_hidden_layers": 5, "head_dim": 8, "linear_key_head_dim": 4, "linear_value_head_dim": 6,
         "linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_conv_kernel_dim": 3, "num_experts": 2,
@@ -160,7 +173,8 @@ def test_caches_of_hybrids(kind):
     channels = next(part.numbers for part in recurrent_part.state if part.name == "convolution") // 2
     for length in (12, 17):
         layers = run_on(torch, model, length).past_key_values.layers
-        kept = [layer for layer in layers if hasattr(layer, "recurrent_states")]
+        # Layers of Nemotron-H that mix no positions have a place in the cache as well, with nothing in it.
+        kept = [layer for layer in layers if cache_numbers([getattr(layer, "recurrent_states", [])])]
         assert len(kept) == recurrent_part.count
         held = sum(cache_numbers([layer.conv_states, layer.recurrent_states]) for layer in kept)
         assert held == described.bounded_state_numbers + channels * recurrent_part.count
@@ -172,13 +186,89 @@ def test_caches_of_hybrids(kind):
     assert which_bounds(described)[0] == ()
 
 
+WINDOWED = {
+    "Gemma2": {"num_hidden_layers": 5, "query_pre_attn_scalar": 6},
+    "Gemma3Text": {"num_hidden_layers": 7, "query_pre_attn_scalar": 6},
+    "GptOss": {"num_hidden_layers": 5, "num_local_experts": 2, "num_experts_per_tok": 1},
+}
+
+
+@pytest.mark.parametrize("kind", WINDOWED)
+def test_caches_of_windows_and_full_attention_in_turns(kind):
+    """Which layers have a window is read from the list, and taken as transformers takes it where there is none."""
+    sizes = {
+        "hidden_size": 16, "intermediate_size": 16, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 6,
+        "sliding_window": 5,
+    }  # fmt: skip
+    torch, _, model, fields = tiny(kind, **sizes, **WINDOWED[kind])
+    described = describe(fields)
+    assert fields["layer_types"]
+    assert described.layers == describe({**fields, "layer_types": None}).layers
+    local, full = described.layers
+    for length in (12, 17):
+        layers = run_on(torch, model, length).past_key_values.layers
+        held = [cache_numbers([layer.keys, layer.values]) for layer in layers]
+        assert sorted(held) == [local.state_numbers] * local.count + [2 * length * 2 * 6] * full.count
+    assert described.bounded_state_numbers == local.count * 2 * 2 * 6 * 4
+    assert which_bounds(described)[0] == ()
+    with pytest.raises(SeparatrixError, match="sliding_window is null"):
+        describe({**fields, "layer_types": None, "sliding_window": None})
+
+
+def test_gemma3_files_hold_the_decoder_further_in():
+    inner = {"model_type": "gemma3_text", "hidden_size": 2560, "num_hidden_layers": 34, "sliding_window": 1024}
+    outer = {"model_type": "gemma3", "torch_dtype": "bfloat16", "text_config": inner, "vision_config": {}}
+    described = describe(outer)
+    assert described.layers == describe(inner).layers
+    sizes = [(layer.count, layer.head_width, layer.key_value_heads) for layer in described.layers]
+    assert sizes == [(29, 256, 4), (5, 256, 4)]
+    assert described.number_format == "bfloat16"
+
+
+def test_deepseek_cache_grows():
+    sizes = {
+        "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "num_key_value_heads": 4, "kv_lora_rank": 8, "q_lora_rank": 8, "qk_rope_head_dim": 4, "qk_nope_head_dim": 6,
+        "v_head_dim": 5, "first_k_dense_replace": 2,
+    }  # fmt: skip
+    torch, _, model, fields = tiny("DeepseekV3", **sizes)
+    (layer,) = describe(fields).layers
+    assert (layer.kind, layer.count, layer.heads, layer.head_width) == ("attention", 2, 4, 6 + 4)
+    held, longer = (
+        [cache_numbers([each.keys, each.values]) for each in run_on(torch, model, length).past_key_values.layers]
+        for length in (12, 24)
+    )
+    assert longer == [2 * each for each in held]
+
+
+def test_minimax_cache():
+    sizes = {
+        "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 5, "num_attention_heads": 4,
+        "num_key_value_heads": 2, "head_dim": 6, "block_size": 4, "num_local_experts": 2, "num_experts_per_tok": 1,
+    }  # fmt: skip
+    torch, _, model, fields = tiny("MiniMax", **sizes)
+    assert describe(fields).layers == describe({**fields, "layer_types": None}).layers
+    linear, full = describe(fields).layers
+    cache = run_on(torch, model).past_key_values
+    held = [cache_numbers([each]) for each in cache.linear_cache if cache_numbers([each])]
+    assert held == [linear.state_numbers] * linear.count == [4 * 6 * 6] * 2
+    grown = [cache_numbers([layer.keys, layer.values]) for layer in cache.layers if layer.keys is not None]
+    assert [each for each in grown if each] == [2 * 12 * full.key_value_heads * full.head_width] * full.count
+
+
 @pytest.mark.parametrize(
     ("kind", "change", "said"),
     [
+        ("falcon_h1", {"mamba_d_ssm": 25}, "mamba_d_ssm / mamba_n_heads is 25/4"),
+        ("granitemoehybrid", {"layer_types": ["mamba"]}, "layer_types lists 1 layer but num_hidden_layers is 4"),
+        ("nemotron_h", {"num_hidden_layers": 4}, "lists 5 layers but num_hidden_layers is 4"),
+        ("nemotron_h", {"layers_block_type": None}, "missing hybrid_override_pattern"),
+        ("nemotron_h", {"layers_block_type": ["mlp"]}, "none that mixes positions"),
+        ("nemotron_h", {"hybrid_override_pattern": "MX"}, "hybrid_override_pattern is 'MX'"),
         ("bamba", {"attn_layer_indices": [4]}, "names layer 4 of 4"),
         ("bamba", {"mamba_d_head": 9}, "mamba_d_head is 9"),
-        ("qwen3_next", {"layer_types": ["full_attention"]}, "layer_types lists 1 layers"),
-        ("zamba2", {"layers_block_type": ["hybrid"]}, "layers_block_type lists 1 layers"),
+        ("qwen3_next", {"layer_types": ["full_attention"]}, "layer_types lists 1 layer "),
+        ("zamba2", {"layers_block_type": ["hybrid"]}, "layers_block_type lists 1 layer "),
         ("zamba2", {"n_mamba_heads": 5}, "not whole"),
     ],
 )
@@ -198,6 +288,10 @@ def test_hybrids_that_do_not_fit_together_are_refused(kind, change, said):
         ("qwen3_next", {"layer_types": ["linear_attention"] * 4}, [True]),
         ("qwen3_next", {"layer_types": ["full_attention"] * 4}, [False]),
         ("zamba2", {"layers_block_type": ["mamba"] * 4}, [True]),
+        ("granitemoehybrid", {"layer_types": None}, [True]),
+        ("granitemoehybrid", {"layer_types": ["full_attention"] * 4}, [False]),
+        ("nemotron_h", {"layers_block_type": None, "hybrid_override_pattern": "M-M-"}, [True]),
+        ("nemotron_h", {"layers_block_type": None, "hybrid_override_pattern": "*-E-"}, [False]),
     ],
 )
 def test_hybrids_of_one_kind_of_layer(kind, change, kinds):

@@ -101,6 +101,23 @@ def test_a_model_is_held_against_the_growth_that_goes_on():
     assert exclusion(profile("f", lambda x: sum(x) % 3 == 0, 12), small).first is None
 
 
+def test_a_stack_of_windows_is_held_against_its_reach():
+    """Three windows of four reach twelve positions back; of eight symbols that are run the first matters."""
+
+    def windows(count):
+        layers = [{"kind": "local-attention", "heads": 8, "head_width": 64, "window": 4, "count": count}]
+        return capacity(describe({"model_type": "layers", "layers": layers}), only=())
+
+    told = exclusion(profile("ends", lambda x: x[0] == x[-1], 8), windows(3))
+    assert (told.first, told.exact, told.needs, told.has, told.quantity) == (14, False, 13, 12, "positions back")
+    assert "from about N = 14 on" in told.in_words()
+    told = exclusion(profile("ends", lambda x: x[0] == x[-1], 8), windows(1))
+    assert (told.first, told.exact, told.needs, told.has) == (6, True, 5, 4)
+    assert exclusion(profile("second", lambda x: x[1:2] == x[-1:], 8), windows(1)).first == 7
+    assert exclusion(profile("last", lambda x: x[-1], 8), windows(1)).first is None
+    assert exclusion(profile("none", lambda x: 0, 8), windows(1)).first is None
+
+
 def evaluated(formula, length):
     """The formula as Python reads it, in fractions."""
     whole = re.sub(r"(\d+)", r"Fraction(\1)", formula.replace("·", "*").replace("−", "-").replace("^", "**"))

@@ -124,8 +124,7 @@ def attention(length: int, heads: int, keys: int, kind: torch.dtype) -> None:
     )
 
 
-def decayed(length: int, kind: torch.dtype) -> None:
-    heads, keys = 2, 16
+def decayed(length: int, heads: int, keys: int, kind: torch.dtype) -> None:
     log_decay = torch.log1p(-torch.exp2(-3.0 - torch.arange(heads))).to(DEVICE)
     angle = (torch.arange(length)[:, None] * torch.rand(keys // 2)).to(DEVICE)
     cosine, sine = angle.cos(), angle.sin()
@@ -289,19 +288,25 @@ def cases() -> Iterator[Case]:
     for size in sizes:
         yield from case("lstm", lstm, *size, kinds=HALVES if size == small else HALVES[:1])
     yield from case("lstm-read", lstm_read_once, kinds=HALVES[:1])
-    for arguments in [(8, 32, 16, True), (5, 33, 5, False)]:
+    # Beyond the small ones: lengths of several chunks that fill none of them, widths of several tiles.
+    longer = [(301, 512, 16, True), (203, 130, 16, False)] if ON_GPU else [(13, 20, 4, True)]
+    for arguments in [(8, 32, 16, True), (5, 33, 5, False), *longer]:
         yield from case("selective", selective_scan, *arguments)
-    for arguments in [(1, False), (29, True), (34, False)] if ON_GPU else [(1, False), (30, True)]:
+    for arguments in [(1, False), (29, True), (34, False), (401, True)] if ON_GPU else [(1, False), (30, True)]:
         yield from case("convolution", convolution, *arguments)
-    for arguments in [(70, 2, 16), (33, 1, 24), (5, 3, 4)] if ON_GPU else [(33, 1, 24), (5, 2, 4)]:
+    small_heads = [(33, 1, 24), (5, 2, 4)]
+    large_heads = [(70, 2, 16), (257, 4, 64), (391, 2, 33), (203, 4, 128)] if ON_GPU else [(133, 1, 8)]
+    for arguments in [*small_heads, *large_heads]:
         yield from case("attention", attention, *arguments)
-    for length in (5, 32, 70) if ON_GPU else (33,):
-        yield from case("retention", decayed, length)
+    large_heads = [(5, 2, 16), (32, 2, 16), (70, 2, 16), (257, 4, 64), (391, 8, 32)] if ON_GPU else [(133, 1, 16)]
+    for arguments in [(33, 2, 16), *large_heads]:
+        yield from case("retention", decayed, *arguments)
+    wide = [(4, 256, True, True, True, False), (1, 1030, False, False, False, False)]
     for arguments in [
-        (3, 8, True, True, True, False), (2, 20, False, False, True, True), (1, 37, False, False, False, False),
+        (3, 8, True, True, True, False), (2, 20, False, False, True, True), (1, 37, False, False, False, False), *wide,
     ]:  # fmt: skip
         yield from case("norm", gated_norm, *arguments)
-    for arguments in [(1, 3), (9, 10), (19, 3)] if ON_GPU else [(1, 3), (6, 3)]:
+    for arguments in [(1, 3), (9, 10), (19, 3), (201, 512), (511, 33)] if ON_GPU else [(1, 3), (6, 3), (19, 3)]:
         yield from case("direct-sum", direct_sum, *arguments)
     models = ["LinTF-(1,64)", "RetNet-(1,64)", "DSS-(1,16)", "Mamba-(1,32)", "Mamba2-(1,16,state=8)", "LSTM-(2,16)"]
     for name in models:

@@ -115,6 +115,8 @@ def test_how_members_are_batched_is_said():
     assert "\n" not in slow.batching_reason
     other = built(f"{MODULE}:Fickle-(1,16)").blocks[0].mixer
     assert (other.batching, other.batching_reason) == ("loop", "torch.func.vmap gives other numbers than single runs")
+    lost = built(f"{MODULE}:Lost-(1,16)").blocks[0].mixer
+    assert (lost.batching, lost.batching_reason) == ("vmap", "torch.func.vmap works"), "no number in both is the same"
     remarks = built(f"{MODULE}:Stubborn-(1,16)").remarks()
     assert len(remarks) == 1 and "one after the other" in remarks[0]
     assert built(f"{MODULE}:Shift-(1,16)").remarks() == []

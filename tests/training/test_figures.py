@@ -434,7 +434,7 @@ def test_without_a_store_the_runs_that_ship_with_the_project_are_read(call, tmp_
     recorded(tmp_path / "results" / "all.sqlite", "figure2-curves", "quick", lambda *_: 0.5)
     for arguments in (("figure", "figure2-curves"), ("runs", "list")):
         ended = call(*arguments)
-        assert (ended.code, ended.err) == (0, "there is no store runs.sqlite; reading the runs in results\n")
+        assert (ended.code, ended.err) == (0, "note: there is no store runs.sqlite; reading the runs in results\n")
     assert not (tmp_path / "runs.sqlite").exists()
     ended = call("figure", "figure3")
     assert ended.code == 2

@@ -8,6 +8,7 @@ from separatrix.errors import SeparatrixError
 from separatrix.training.events import Point, Result
 from separatrix.training.experiments.catalog import experiments
 from separatrix.training.experiments.figure_data import gather, still_rising
+from separatrix.training.experiments.remarks import diverged_note
 from separatrix.training.experiments.rounded_states import rounded_states
 from separatrix.training.records import Records
 from tests.training.test_figures import WHERE, recorded, store  # noqa: F401 - the fixture
@@ -41,6 +42,24 @@ def test_cells_below_the_papers_words_are_named_with_a_reason(store):  # noqa: F
     dyck = recorded(store, "figure2-dyck", "reduced", lambda row, length, place: 0.55)
     words = next(each for each in said(store, dyck.name) if each.startswith("The paper calls these near-perfect"))
     assert "TF-(1,256,heads=4) at 100" in words and "TF-(1,256,heads=4) at 200" not in words
+
+
+def test_cells_that_diverged_are_named(store):  # noqa: F811
+    experiment = recorded(store, "eq-one", "reduced", lambda row, length, place: 0.5)
+    assert not any("iverged" in each for each in said(store, "eq-one"))
+    (cell,) = [
+        each
+        for each in experiment.sweep("reduced").cells()
+        if (each.at("architecture"), each.at("length")) == ("LinTF-(2,64)", 20)
+    ]
+    with Records(store) as records:
+        lost = [Result(run.name, "diverged", 500, 0.9, 0.5, 30.0, 1000) for run in cell.runs]
+        records.add_results(cell.runs, lost, {**WHERE, "group": "lost"}, None)
+    with Records(store, create=False) as records:
+        data = gather(experiment, "reduced", records)
+    words = next(each for each in data.remarks if each.startswith("Diverged at every learning rate"))
+    assert words.endswith("LinTF-(2,64) at 20.")
+    assert diverged_note(data.cells.values()).endswith("LinTF-(2,64) at 20.")
 
 
 def test_a_best_run_that_was_given_up_is_no_want_of_steps(store):  # noqa: F811

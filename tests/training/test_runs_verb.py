@@ -48,6 +48,7 @@ def listed(call, store, *arguments):  # noqa: F811
         (("--task", "dyck"), 0),
         (("--architecture", "lstm"), 1),
         (("--architecture", "tf-(1, 8)"), 2),
+        (("--architecture", "TF-(1,8,mask=causal)"), 2),
         (("--architecture", "TF-(1,16)"), 0),
         (("--length", "8"), 1),
         (("--length", "6", "--architecture", "TF"), 2),

@@ -10,13 +10,14 @@ import torch
 from separatrix.cli.verb_sweep import heat_map_table
 from separatrix.errors import SeparatrixError
 from separatrix.training.devices import environment
+from separatrix.training.events import Result
 from separatrix.training.experiments.catalog import experiments
 from separatrix.training.experiments.experiment import SCALES
 from separatrix.training.experiments.figure_data import experiment_of
 from separatrix.training.group import Group
 from separatrix.training.heatmap import heat_maps
 from separatrix.training.planning import Timing, cost_key, counted, known_timings, measure, phases, plan
-from separatrix.training.records import Records
+from separatrix.training.records import Record, Records
 from separatrix.training.sweep import Sweep
 from separatrix.training.sweep_file import read_sweep
 from tests.cli.conftest import call  # noqa: F401 - the fixture
@@ -313,6 +314,19 @@ def test_a_constant_answer_has_a_column_where_the_rows_are_tasks():
     assert [column.header for column in table.columns] == ["task", "6", "constant answer"]
     first, second = (float(cell) for cell in table.columns[2].cells)
     assert first >= 50 > 5 > second
+
+
+def test_a_cell_that_diverged_is_marked():
+    base = {k: v for k, v in tiny().as_dict().items() if k != "learning_rate"}
+    cells = Sweep("one", "One", base, {"learning_rate": [0.1, 0.2]}).cells()
+    endings = dict(zip([run.name for run in cells[0].runs], ("diverged", "steps"), strict=True))
+    results = {name: Result(name, ending, 9, 0.5, 1.0, 2.0, 100) for name, ending in endings.items()}
+    found = {run.name: Record(run, results[run.name], {}, "", None) for run in cells[0].runs}
+    (both,) = heat_maps(cells, found)
+    lost = {name: record for name, record in found.items() if record.result.ending == "diverged"}
+    (alone,) = heat_maps(cells, lost)
+    shown = [[*heat_map_table("One", each).columns[1].cells][0] for each in (both, alone)]
+    assert ["diverged" in each for each in shown] == [False, True]
 
 
 # -- the verb --------------------------------------------------------------------------------------------------

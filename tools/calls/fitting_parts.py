@@ -2,7 +2,9 @@
 
 import typing
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import redirect_stderr
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -67,7 +69,8 @@ def switch(draw: DrawFn, given: Given, **offered: Sequence[str]) -> None:
 def is_accepted(attempt: Callable[..., object], *arguments: object) -> bool:
     """Whether something is done without being refused; what breaks in another way is for the campaign to find."""
     try:
-        attempt(*arguments)
+        with redirect_stderr(StringIO()):  # remarks are for those who call
+            attempt(*arguments)
     except Exception as error:
         return not isinstance(error, SeparatrixError)
     return True

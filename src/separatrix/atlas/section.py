@@ -6,6 +6,8 @@ terminal tables from those results alone, so that nothing is shown that was not 
 
 A section whose ``page`` is a name has a page of its own, made of its body and figures. Sections without one are data
 for the pages of ``separatrix/atlas/site``: the front page, the pages of tasks, those of architectures.
+
+One that is being written is built and looked at alone: ``write(build(print, only=[SECTION]), Path("preview"))``.
 """
 
 from abc import ABC, abstractmethod

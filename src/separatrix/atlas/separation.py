@@ -28,6 +28,7 @@ from separatrix.communication.bounds import (
     strongest_first,
 )
 from separatrix.communication.bounds.known_from_above import Fact, facts_about, takes
+from separatrix.communication.bounds.own_bound import standing
 from separatrix.constructions import Construction, constructions
 from separatrix.errors import SeparatrixError
 from separatrix.networks import AnyNetwork, Attention, GraphAttention, Network, RecurrentNetwork, ThirdOrderAttention
@@ -299,7 +300,8 @@ def lower_sides(task: str, model: Model, length: int) -> tuple[Side, ...]:
     sides: list[Side] = []
     chosen = tasks()[name]
     at, far = usable_length(chosen, length), usable_length(chosen, LONG)
-    for bound in strongest_first(bounds_for(name, model), far, PRECISION, task=chosen):
+    told, _ = standing(strongest_first(bounds_for(name, model), far, PRECISION, task=chosen), chosen, [at, far])
+    for bound in told:
         bits, width = bound.required_bits(at, chosen), bound.smallest_width(far, PRECISION, task=chosen)
         state = "state bits" if model == "rnn" else "bits of communication"
         text = f"{bits} {state} at N = {at} ({bound.in_words}), so width ≥ {width} at N = {far}, p = {PRECISION}"
@@ -325,7 +327,7 @@ def _verdict(task: str, model: Model, upper: tuple[Side, ...], lower: tuple[Side
 
 def _check(task: str, model: Model | None, size: ModelSize, length: int, what: str) -> None:
     """Compare one size from above with every bound on it, in integers."""
-    for bound in _bounds_on(task, model):
+    for bound in standing(_bounds_on(task, model), tasks()[task], [length])[0]:
         bound.check_consistent(length, size, what, tasks()[task])
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from separatrix.atlas.figure import PALETTE, draw, look
+from separatrix.atlas.heat import DIFFERENCE, PERCENT
 from separatrix.atlas.section import Figure
 
 if TYPE_CHECKING:
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
     from separatrix.training.learned_frontier import FrontierPoint
     from separatrix.training.records import Record
 
-LARGEST_DIFFERENCE = 50.0
-"""Points at which the colours of a table of differences end."""
 MISSING = "#e6e6e6"
 
 
@@ -59,6 +58,8 @@ def experiment_figure(data: "FigureData") -> Figure:
 
     Four panels stand two by two, fewer side by side.
     """
+    from separatrix.training.experiments.remarks import diverged_note
+
     tables = table_panels(data)
     labels = 0.085 * max(len(row) for row in data.rows)
     widths = [0.62 * len(columns) + 0.5 + labels for _, _, columns, _, _ in tables] + [4.6] * bool(data.curves)
@@ -78,7 +79,7 @@ def experiment_figure(data: "FigureData") -> Figure:
             place = places[number]
             labelled = rows != before or number % across == 0
             _paint_table(place, rows, columns, values, difference=difference, labelled=labelled)
-            place.set_title(title, fontsize=10)
+            place.set_title(f"{title} ({'points' if difference else '%'})", fontsize=10)
             place.set_xlabel(column_title(data))
             before = rows
         if data.curves:
@@ -88,7 +89,7 @@ def experiment_figure(data: "FigureData") -> Figure:
         if footnote:
             figure.supxlabel(footnote, fontsize=7.5, color="#555555")
 
-    footnote = step_note(data)
+    footnote = "\n".join(filter(None, (step_note(data), diverged_note(data.cells.values()))))
     width = max(6.5, sum(widths[:across]) + 0.4)
     return draw(data.stem, caption, paint, width, height * (2 if square else 1) + 0.3)
 
@@ -215,15 +216,14 @@ def _paint_table(
 ) -> None:
     """Percent in every cell on a coloured ground; a grey one where there is none."""
     grid = [[values.get((row, column)) for column in columns] for row in rows]
-    low, high, colours = (-LARGEST_DIFFERENCE, LARGEST_DIFFERENCE, "RdBu") if difference else (0.0, 100.0, "YlGnBu")
+    heat = DIFFERENCE if difference else PERCENT
     numbers = [[float("nan") if each is None else each for each in line] for line in grid]
     axes.set_facecolor(MISSING)
-    axes.imshow(numbers, cmap=colours, vmin=low, vmax=high, aspect="auto", interpolation="nearest")
+    axes.imshow(numbers, cmap=heat.map(), vmin=heat.low, vmax=heat.high, aspect="auto", interpolation="nearest")
     for y, line in enumerate(grid):
         for x, each in enumerate(line):
             text = "–" if each is None else f"{each:+.1f}" if difference else f"{each:.1f}"
-            strong = each is not None and (abs(each) > 0.7 * LARGEST_DIFFERENCE if difference else each > 60)
-            axes.text(x, y, text, ha="center", va="center", fontsize=8.5, color="white" if strong else "black")
+            axes.text(x, y, text, ha="center", va="center", fontsize=8.5, color=heat.ink(each))
     axes.set_xticks(range(len(columns)), list(columns))
     axes.set_yticks(range(len(rows)), list(rows) if labelled else [""] * len(rows))
     axes.tick_params(length=0)

@@ -10,9 +10,10 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from separatrix.atlas.figure import PALETTE
+from separatrix.atlas.heat import DIFFERENCE, PERCENT
 from separatrix.atlas.html import page, table
 from separatrix.atlas.section import Figure
-from separatrix.atlas.training_figures import LARGEST_DIFFERENCE, Panel, column_title, table_panels
+from separatrix.atlas.training_figures import MISSING, Panel, column_title, table_panels
 from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
@@ -119,21 +120,27 @@ def _heat_map(panel: Panel, data: "FigureData") -> "tuple[str, Mapping[str, Any]
         ]
         for row in rows
     ]
+    heat = DIFFERENCE if difference else PERCENT
+    # Written over the map, because a heat map has one colour for all its texts.
     texts = [
-        ["–" if each is None else f"{each:+.1f}" if difference else f"{each:.1f}" for each in line] for line in numbers
-    ]
-    limits = (-LARGEST_DIFFERENCE, LARGEST_DIFFERENCE) if difference else (0, 100)
+        {
+            "x": column, "y": row, "text": "–" if each is None else f"{each:+.1f}" if difference else f"{each:.1f}",
+            "showarrow": False, "font": {"color": heat.ink(each)},
+        }
+        for row, line in zip(rows, numbers, strict=True)
+        for column, each in zip(columns, line, strict=True)
+    ]  # fmt: skip
     trace = {
-        "type": "heatmap", "z": numbers, "x": list(columns), "y": list(rows), "text": texts, "texttemplate": "%{text}",
+        "type": "heatmap", "z": numbers, "x": list(columns), "y": list(rows),
         "customdata": hover, "hovertemplate": "%{customdata}<extra></extra>", "hoverongaps": False,
-        "xgap": 2, "ygap": 2, "colorscale": "RdBu" if difference else "YlGnBu", "reversescale": not difference,
-        "zmin": limits[0], "zmax": limits[1], "colorbar": {"title": {"text": "points" if difference else "%"}},
+        "xgap": 2, "ygap": 2, "colorscale": heat.scale(),
+        "zmin": heat.low, "zmax": heat.high, "colorbar": {"title": {"text": "points" if difference else "%"}},
     }  # fmt: skip
     layout = {
         "title": {"text": title}, "height": 130 + 36 * len(rows), "margin": {"l": 120, "t": 60, "b": 50},
         "xaxis": {"title": {"text": column_title(data)}, "type": "category", "showgrid": False},
         "yaxis": {"autorange": "reversed", "type": "category", "showgrid": False, "automargin": True},
-        "plot_bgcolor": "#e6e6e6",
+        "plot_bgcolor": MISSING, "annotations": texts,
     }  # fmt: skip
     return f"heat map of accuracy: {title}", {"data": [trace], "layout": layout}
 

@@ -44,6 +44,15 @@ def shown_state(state: str) -> str:
     return f"[{colour}]{WORDS[state]}[/{colour}]"
 
 
+def after_word(state: str, reason: str) -> str:
+    """A reason as it follows the word for its state, without saying that word again.
+
+    >>> after_word("undecided", "not proved; pair-matching: 70 bits are too many")
+    'pair-matching: 70 bits are too many'
+    """
+    return reason.removeprefix(f"{WORDS[state]}; ")
+
+
 def shown_count(inputs_covered: str) -> str:
     """The number of inputs that a certificate covers, as a person writes it; certificates themselves keep ``*``.
 

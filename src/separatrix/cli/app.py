@@ -87,7 +87,7 @@ def run(arguments: Sequence[str]) -> int:
     with remembered() as pressed:
         try:
             return _run(arguments)
-        except ImportError:
+        except Exception:  # whatever a library makes of Ctrl-C that meets it where it does not expect it
             if not pressed:
                 raise
             _refuse(INTERRUPTED)

@@ -99,6 +99,7 @@ def _label(spec: "RunSpec") -> str:
 
 
 def _print(task: str, goal: float, steps: int, points: "list[FrontierPoint]") -> None:
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(title=f"{task}: learned to {100 * goal:g} % within {steps:,} steps")
@@ -116,5 +117,7 @@ def _print(task: str, goal: float, steps: int, points: "list[FrontierPoint]") ->
     console().print(table)
     for claim in dict.fromkeys(point.bound_claim for point in points if point.bound_claim):
         console().print(f"bound: {claim}; longer inputs are out of reach for every choice of weights", soft_wrap=True)
+    for refuted in dict.fromkeys(each for point in points for each in point.refuted):
+        console().print(f"[red]refuted[/red], not used: {escape(refuted)}", soft_wrap=True)
     last = "learned: the longest N; not learned: the first that failed, evidence for this recipe only"
     console().print(last, soft_wrap=True)

@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from separatrix.communication.capacity import ModelDescription
 
 PRECISION_HELP = (
-    f"Bits of each number that the model hands on; left out: {PUBLISHED_PRECISION} for published models, "
-    f"{OWN_PRECISION} for this package's own."
+    f"Bits of each number that the model hands on; left out: those of its config's torch_dtype, or "
+    f"{PUBLISHED_PRECISION}; {OWN_PRECISION} for this package's own."
 )
 
 
-def described(text: str, precision: int | None = None) -> "tuple[ModelDescription, int]":
-    """The model that a text names, and the bits of its numbers: those given, or the usual ones."""
+def described(text: str, precision: int | None = None) -> "ModelDescription":
+    """The model that a text names; of this package's own with states counted in numbers of so many bits."""
     own = text.endswith(")") and not Path(text).exists()
     if own:
         from separatrix.models.described import description
@@ -24,10 +24,10 @@ def described(text: str, precision: int | None = None) -> "tuple[ModelDescriptio
 
         bits = OWN_PRECISION if precision is None else precision
         # A precision that is out of range is refused by who computes with it.
-        return description(parse_spec(text), max(1, bits)), bits
+        return description(parse_spec(text), max(1, bits))
     from separatrix.communication.capacity import describe
 
-    return describe(text), PUBLISHED_PRECISION if precision is None else precision
+    return describe(text)
 
 
 def check_task(text: str) -> None:

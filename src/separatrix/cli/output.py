@@ -37,3 +37,8 @@ def console() -> Console:
 def notes() -> Console:
     """A console on standard error, for progress and remarks."""
     return Console(stderr=True, highlight=False)
+
+
+def remark(text: str) -> None:
+    """One line on standard error beside the result, marked as such: bad input is the only other thing told there."""
+    notes().print(f"note: {text}", soft_wrap=True, markup=False)

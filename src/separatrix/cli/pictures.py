@@ -1,19 +1,22 @@
-"""Pictures that verbs draw to a file when asked: the two formats, refused early where it is neither."""
+"""Pictures that verbs draw to a file when asked: the two formats, refused early where it is neither or cannot be."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from separatrix.errors import SeparatrixError
-from separatrix.files import write_atomically
+from separatrix.files import check_writable, write_atomically
 
 if TYPE_CHECKING:
     from separatrix.atlas.section import Figure
 
 
 def check_picture(option: str, path: Path | None) -> None:
-    """Raise a one-line error for a file that is neither .svg nor .png, before any work is done for it."""
-    if path is not None and path.suffix not in (".svg", ".png"):
-        raise SeparatrixError(f"{option} {path} must end in .svg or .png")
+    """Raise a one-line error for a file that is neither .svg nor .png, or that cannot be written, before any work."""
+    if path is None:
+        return
+    if path.suffix not in (".svg", ".png"):
+        raise SeparatrixError(f"{option} {path} is no name of a picture; give one that ends in .svg or .png, as a.png")
+    check_writable(path)
 
 
 def write_picture(path: Path, figure: "Figure") -> None:

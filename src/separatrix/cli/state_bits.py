@@ -16,6 +16,8 @@ EXAMPLES = 1000
 
 def show_state_bits(store: Path | None, name: str, bits: str, as_json: bool, made: Any) -> None:
     """Round the state to p bits at the cut of the task's communication problem and measure what is still right."""
+    from rich.markup import escape
+
     from separatrix.models.state_precision import state_precision
     from separatrix.training.records import Records, store_path
     from separatrix.training.trained import trained_model
@@ -29,12 +31,15 @@ def show_state_bits(store: Path | None, name: str, bits: str, as_json: bool, mad
         model = trained_model(record, records.files)
     spec = record.spec
     report = state_precision(model, spec.the_task(), spec.length, bits=chosen, examples=EXAMPLES, seed=spec.seed)
-    needed, claim = _needed(record)
+    needed, claim, refuted = _needed(record)
     if as_json:
         found = {"run": spec.name, **report.as_data(), "bits_used": report.bits_used()}
-        print_json({**found, "bits_needed": needed, "bound_claim": claim, "provenance": made})
+        told = {"bits_needed": needed, "bound_claim": claim, "refuted_bounds": refuted}
+        print_json({**found, **told, "provenance": made})
     else:
         _print(report, record, needed, claim)
+        for each in refuted:
+            console().print(f"[red]refuted[/red], not used: {escape(each)}", soft_wrap=True)
 
 
 def _check_built_in(record: "Record") -> None:
@@ -49,13 +54,15 @@ def _check_built_in(record: "Record") -> None:
         )
 
 
-def _needed(record: "Record") -> tuple[int | None, str]:
-    """The bits that every protocol sends that is right on all inputs, and whose theorem that is."""
+def _needed(record: "Record") -> tuple[int | None, str, list[str]]:
+    """The bits that every protocol sends that is right on all inputs, whose theorem that is, and what is refuted."""
     from separatrix.communication.bounds import protocol_bounds
+    from separatrix.communication.bounds.own_bound import claimed, standing
 
     spec, task = record.spec, record.spec.the_task()
-    known = [(each.required_bits(spec.length, task), each.claim) for each in protocol_bounds(spec.task, "rnn")]
-    return max(known, default=(None, ""))
+    kept, refuted = standing(protocol_bounds(spec.task, "rnn"), task, [spec.length])
+    known = [(each.required_bits(spec.length, task), claimed(each)) for each in kept]
+    return *max(known, default=(None, "")), [each.in_words() for each in refuted]
 
 
 def _print(report: "PrecisionReport", record: "Record", needed: int | None, claim: str) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from separatrix.cli.output import notes
+from separatrix.cli.output import remark
 from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def check_records(named: list[Path] | None) -> None:
 
     >>> check_records([Path("nowhere")])
     Traceback (most recent call last):
-    separatrix.errors.SeparatrixError: --records nowhere does not exist; give stores, files of  separatrix runs \
+    separatrix.errors.SeparatrixError: --records nowhere does not exist; give stores, files of separatrix runs \
 export, or a folder
     """
     for path in named or []:
@@ -89,7 +89,7 @@ def opened_source(store: Path | None, exported: list[Path] | None) -> "Generator
         return
     if usual := usual_records(store):
         read = ", ".join(map(str, usual))
-        notes().print(f"there is no store {store_path(store)}; reading the runs in {read}", soft_wrap=True)
+        remark(f"there is no store {store_path(store)}; reading the runs in {read}")
         yield ExportedRecords(usual)
         return
     with Records(store_path(store), create=False) as records:

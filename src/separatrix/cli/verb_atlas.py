@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from separatrix.cli.output import JsonOption, command_line, console, notes, print_json
+from separatrix.cli.output import JsonOption, command_line, console, notes, print_json, remark
 from separatrix.cli.training_options import StoreOption
 from separatrix.cli.training_source import RESULTS, check_records
 
@@ -37,16 +37,15 @@ def command(
     """Run everything the catalogs hold at quick scale and write the atlas."""
     from separatrix.atlas import build, ordered_sections, units, write
     from separatrix.errors import SeparatrixError
-    from separatrix.files import write_atomically
+    from separatrix.files import check_writable
 
     if out.exists() and not out.is_dir():
         raise SeparatrixError(f"--out {out} is a file; give a folder")
     sources = _sources(records, store)
-    if not as_json:
-        notes().print(_told(sources), soft_wrap=True, highlight=False)
     # Asked first, so that a folder that cannot be written is known before the work and not after it.
-    write_atomically(out / ".writable", b"")
-    (out / ".writable").unlink()
+    check_writable(out / "index.html")
+    if not as_json:
+        remark(_told(sources))
     with _progress(units(), as_json) as advance:
         atlas = build(advance, sources, command_line(context))
     written = write(atlas, out)

@@ -49,8 +49,8 @@ def command(
     as_json: JsonOption = False,
 ) -> int:
     """Give the smallest size that a model may have for a task, and run the evidence for it."""
-    from separatrix.communication.bounds import bounds_for, strongest_first
-    from separatrix.communication.bounds.own_bound import check_own_bound, held_against_truth, is_own
+    from separatrix.communication.bounds import ProtocolBound, bounds_for, strongest_first
+    from separatrix.communication.bounds.own_bound import check_own_bound, is_own, judged, origin
     from separatrix.provenance import provenance
     from separatrix.tasks import tasks
     from separatrix.tasks.own_task import try_own_task
@@ -77,16 +77,35 @@ def command(
         "heads": heads,
         "layers": layers,
     }
+    for bound in found:
+        if isinstance(bound, ProtocolBound) and is_own(bound):
+            check_own_bound(bound, chosen, length)
     numbered = strongest_first(found, length, precision, heads, layers, chosen)
-    for bound in filter(is_own, numbered):
-        check_own_bound(bound, chosen, length)
-    # Anyone's own bound stands first, then the strongest.
+    judgements = {bound.name: judged(bound, chosen, [length], limit) for bound in numbered if is_own(bound)}
+    refuted = [each for each in judgements.values() if each.refuted_by is not None]
+    # What is refuted is named and says nothing; then anyone's own bound stands first, then the strongest.
+    numbered = [bound for bound in numbered if bound not in [each.bound for each in refuted]]
     numbered.sort(key=lambda bound: not is_own(bound))
     listed = [_described(bound, chosen, length, precision, heads, layers) for bound in numbered]
-    evidence = list(numbered[0].evidence(limit)) if numbered else [e for bound in found for e in bound.evidence(limit)]
-    for bound in filter(is_own, numbered[:1]):
-        evidence += held_against_truth(bound, chosen, limit)
+    if numbered and numbered[0].name in judgements:
+        evidence = list(judgements[numbered[0].name].evidence)
+    elif refuted:
+        evidence = list(refuted[0].evidence)
+    elif numbered:
+        evidence = list(numbered[0].evidence(limit))
+    else:
+        evidence = [each for bound in found for each in bound.evidence(limit)]
     result |= _headline(listed, found)
+    result["holds"] = not refuted
+    if refuted and not (numbered and is_own(numbered[0])):
+        result |= _nothing(f"refuted: {refuted[0].bound.claim}")
+    result["refuted"] = [
+        {"name": each.bound.name, "claim": each.bound.claim, "from_file": origin(each.bound), "text": each.in_words()}
+        for each in refuted
+    ]
+    result["rests_on"] = [
+        text for bound in numbered if bound.name in judgements and (text := judgements[bound.name].rests_on(length))
+    ]
     result["evidence"] = [each.described() for each in evidence]
     result["bounds"] = listed
     result["architecture"] = None if own is None else _verdict(kind, *own[1:], numbered, chosen, length)
@@ -96,7 +115,7 @@ def command(
         if bound.kind != "bound"
     ]
     result["known_from_above"] = _above(task, kind)
-    holds = all(each.holds for each in evidence)
+    holds = not refuted and all(each.holds for each in evidence)
     record = provenance(command_line(context), arithmetic="integers", seed=None, started=started)
     if as_json:
         print_json({**result, "provenance": record})
@@ -190,12 +209,15 @@ def _described(
     bound: "ProtocolBound", task: "Task", length: int, precision: int, heads: int, layers: int
 ) -> dict[str, Any]:
     """One bound with its numbers."""
+    from separatrix.communication.bounds.own_bound import origin
+
     width = bound.smallest_width(length, precision, heads, layers, task)
     return {
         "name": bound.name,
         "claim": bound.claim,
         "statement": bound.statement,
         "in_the_papers": not bound.extension,
+        "from_file": origin(bound) or None,
         "quantity": _quantity(bound.models),
         "at_least": width,
         "bounded": bound.quantity,
@@ -232,6 +254,11 @@ def _headline(listed: list[dict[str, Any]], found: "tuple[Bound, ...]") -> dict[
     for bound in found:
         if bound.kind == "conjecture":
             claim += f"; conjectured: {bound.statement} ({bound.claim})"
+    return _nothing(claim)
+
+
+def _nothing(claim: str) -> dict[str, Any]:
+    """What is said first where no bound is."""
     return {
         "known": False,
         "claim": claim,
@@ -271,7 +298,7 @@ def _verdict_text(result: dict[str, Any]) -> str:
     beyond = "" if longest is None else f"; beyond N = {longest:,} no weights will do"
     if longest == 0:
         beyond = "; no weights will do at any length"
-    if not result["known"]:
+    if not result["bounds"]:
         return f"{result['model']} ({own['class']}, {size}): nothing is excluded"
     if own["possible"]:
         return f"{result['model']} ({own['class']}, {size}): not excluded at N = {result['length']}{beyond}"
@@ -280,16 +307,21 @@ def _verdict_text(result: dict[str, Any]) -> str:
 
 
 def _print(result: dict[str, Any]) -> None:
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(show_header=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     title = f"{result['task']}, {result['model']}, N = {result['length']}, p = {result['precision_bits']}"
+    for each in result["refuted"]:
+        table.add_row("[red]REFUTED[/red]", f"[red]{escape(each['text'])}[/red]")
     table.add_row("asked", f"{title}, H = {result['heads']}")
     if result["known"]:
         first = result["bounds"][0]
         derived = "" if first["in_the_papers"] else " (derived here, not in the papers)"
+        if first["from_file"]:
+            derived = f" (from {escape(first['from_file'])})"
         table.add_row("claim", f"{result['claim']}: {result['statement']}{derived}")
         if result["quantity"] == "state numbers":
             of = f"{counted(result['at_least'], 'number')} of {counted(result['precision_bits'], 'bit')}"
@@ -303,15 +335,17 @@ def _print(result: dict[str, Any]) -> None:
         for assumption in result["assumptions"]:
             table.add_row("assumed", assumption)
     else:
-        table.add_row("claim", f"[yellow]{result['claim']}[/yellow]")
+        table.add_row("claim", f"[yellow]{escape(result['claim'])}[/yellow]")
     if result["architecture"]:
         table.add_row("this model", _verdict_text(result))
         for assumption in result["architecture"]["assumed"]:
             table.add_row("assumed", assumption)
     for each in result["evidence"]:
         mark = "[green]holds[/green]: " if each["holds"] else "[red]refuted[/red]: "
-        table.add_row(each["kind"], each["text"] if each["kind"] == "cited" else f"{mark}{each['text']}")
-    for bound in result["bounds"][1:]:
+        table.add_row(each["kind"], f"{'' if each['kind'] == 'cited' else mark}{escape(each['text'])}")
+    for each in result["rests_on"]:
+        table.add_row("at this N", escape(each))
+    for bound in result["bounds"][1 if result["known"] else 0 :]:
         size = f"{bound['quantity']}: {bound['at_least']}"
         label = "in the papers" if bound["in_the_papers"] and not result["in_the_papers"] else "also"
         table.add_row(label, f"{size}; {bound['claim']}, {bound['statement']}")

@@ -9,6 +9,7 @@ from separatrix.cli.completion import complete_preset
 from separatrix.cli.given_options import refuse_given
 from separatrix.cli.model_argument import PRECISION_HELP, check_task, described
 from separatrix.cli.output import JsonOption, command_line, console, print_json
+from separatrix.wording import counted
 
 if TYPE_CHECKING:
     from separatrix.communication.capacity import Capacity, Limit
@@ -23,8 +24,8 @@ def command(
     config: Annotated[
         str | None,
         typer.Argument(
-            help="A preset, the path of a config.json, or one of this package's models such as 'LSTM-(3,256)'; "
-            "left out: list what is known.",
+            help="A preset, the path of a config.json or its folder, or one of this package's models such as "
+            "'LSTM-(3,256)'; left out: list what is known.",
             autocompletion=complete_preset,
         ),
     ] = None,
@@ -33,7 +34,7 @@ def command(
     alphabet: Annotated[int, typer.Option("--alphabet", help="Symbols of index lookup.")] = 64,
     task: Annotated[list[str] | None, typer.Option("--task", help="Only this task; may be repeated.")] = None,
     as_json: JsonOption = False,
-) -> None:
+) -> int:
     """What a real model cannot do at any weights: its state in bits against the lower bounds."""
     from separatrix.communication.capacity import capacity, plain
     from separatrix.provenance import provenance
@@ -42,16 +43,17 @@ def command(
     if config is None:
         refuse_given(context, ("precision", "length", "alphabet", "task"), "asks about a model; name one, such as gpt2")
         _list(as_json)
-        return
+        return 0
     for name in task or ():
         check_task(name)
-    model, bits = described(config, precision)
-    found = capacity(model, bits, length, alphabet, only=task or None)
+    found = capacity(described(config, precision), precision, length, alphabet, only=task or None)
     if as_json:
         record = provenance(command_line(context), arithmetic="integers", seed=None, started=started)
         print_json({**plain(found), "provenance": record})
-        return
-    _print(found, tuple(dict.fromkeys(task or ())))
+    else:
+        _print(found, tuple(dict.fromkeys(task or ())))
+    # Who asks about a task asks for the bound; without a task it is one of many.
+    return int(any(name in (task or ()) for name, _ in found.refuted))
 
 
 def _list(as_json: bool) -> None:
@@ -80,6 +82,8 @@ def _print(found: "Capacity", asked: tuple[str, ...] = ()) -> None:
     from rich.markup import escape
     from rich.table import Table
 
+    from separatrix.communication.capacity.number_formats import GIVEN
+
     out, model = console(), found.model
     out.print(f"[bold]{escape(model.name)}[/bold] ({escape(model.source)})")
     shown = Table()
@@ -97,11 +101,14 @@ def _print(found: "Capacity", asked: tuple[str, ...] = ()) -> None:
         out.print(f"Note: {escape(note)}")
     if found.state_bits is not None:
         bits = f"[bold]{found.state_bits:,} bits[/bold] ({_bytes(found.state_bits)})"
-        out.print(f"State: {model.state_numbers:,} numbers of {found.precision} bits = {bits}.")
+        numbers = "1 number" if model.state_numbers == 1 else f"{model.state_numbers:,} numbers"
+        out.print(f"State: {numbers} of {counted(found.precision, 'bit')} = {bits}.")
     elif found.bounded_state_bits:
         others = "do not say" if any(layer.kind == "unstated" for layer in model.layers) else "grow with the input"
         bits = f"{found.bounded_state_bits:,} bits (p = {found.precision})"
         out.print(f"Layers of bounded memory keep {bits}; the others {others}.")
+    if found.precision_from != GIVEN:
+        out.print(f"Bits of a number: {found.precision} ({escape(found.precision_from)}).")
     if model.trained_length is not None:
         out.print(f"Context length in its config: {model.trained_length:,}.")
     out.print(escape(found.reason))
@@ -112,8 +119,12 @@ def _print(found: "Capacity", asked: tuple[str, ...] = ()) -> None:
         limits = [limit for limit in found.limits if limit.scope == scope]
         if limits:
             out.print(_limits(title, limits, found))
-            if not all(limit.in_the_papers for limit in limits):
+            if any(_mark(limit) == " *" for limit in limits):
                 out.print("* derived here, not in the papers")
+            for name in dict.fromkeys(limit.from_file for limit in limits if limit.from_file):
+                out.print(f"† from {escape(name)}; its number at a length rests on its formula, see  separatrix bound")
+    for _, text in found.refuted:
+        out.print(f"[red]refuted[/red], not used: {escape(text)}", soft_wrap=True)
     for name in asked:
         if name not in {limit.task for limit in found.limits if limit.scope == "model"}:
             out.print(f"{name}: no bound is known that says when this model cannot do it.")
@@ -152,7 +163,13 @@ def _limits(title: str, limits: "list[Limit]", found: "Capacity") -> "object":
 
 
 def _claim(limit: "Limit") -> str:
-    return limit.claim if limit.in_the_papers else f"{limit.claim} *"
+    return f"{limit.claim}{_mark(limit)}"
+
+
+def _mark(limit: "Limit") -> str:
+    if limit.from_file:
+        return " †"
+    return "" if limit.in_the_papers else " *"
 
 
 def _task(limit: "Limit") -> str:

@@ -23,6 +23,7 @@ from separatrix.cli.construction_options import (
 from separatrix.cli.limits import MaxMemoryOption, limited_memory, memory_limit
 from separatrix.cli.output import JsonOption, command_line, console, print_json
 from separatrix.errors import SeparatrixError
+from separatrix.files import check_writable
 from separatrix.wording import counted
 
 if TYPE_CHECKING:
@@ -68,8 +69,10 @@ def command(
     from separatrix.cli.interrupts import uninterrupted
     from separatrix.cli.progress import progress_bar
     from separatrix.constructions import constructions
+    from separatrix.constructions.construction import claimed_width
     from separatrix.progress import listening
     from separatrix.provenance import provenance
+    from separatrix.sources import is_outside
     from separatrix.tasks.own_task import try_own_task
 
     started = time.perf_counter()
@@ -84,6 +87,7 @@ def command(
     folder = out or Path("certificates") / f"{construction}-{length}"
     if folder.exists() and not folder.is_dir():
         raise SeparatrixError(f"--out {folder} is a file; give a folder")
+    check_writable(folder / "certificate.json")
     first = f"building {construction} for length {length}"
     with progress_bar(first, as_json) as show, listening(show), limited_memory(limit):
         built = chosen.build(length, options)
@@ -103,6 +107,7 @@ def command(
                 refuted = write_refutation(built.network, claim, verdict, folder, about)
         failing = verdict.counterexample
         shown = None if failing is None else shown_counterexample(built.network, claim, failing)
+    claimed = claimed_width(chosen, built) if is_outside(type(chosen)) else None
     result: dict[str, Any] = {
         "claim": f"{chosen.theorem}: {chosen.statement}",
         "construction": construction,
@@ -119,6 +124,10 @@ def command(
         "counterexample": verdict.counterexample,
         "counterexample_shown": shown,
         "seconds": round(time.perf_counter() - started, 3),
+        "claimed_width": claimed,
+        "width_as_claimed": None if claimed is None else built.network.width <= claimed,
+        "own": is_outside(type(chosen)),
+        "own_task": is_outside(type(built.task)),
         "certificate": str(path) if path else None,
         "refutation": str(refuted) if refuted else None,
     }
@@ -127,7 +136,7 @@ def command(
         print_json({**result, "provenance": record})
     else:
         _print({**result, "reason": shown_reason(verdict.reason, claim)})
-    return 0 if verdict.valid else 1
+    return 0 if verdict.valid and result["width_as_claimed"] is not False else 1
 
 
 def _arithmetic(name: str | None, precision: int | None, exponent: int | None) -> "Arithmetic | None":
@@ -149,14 +158,15 @@ def _print(result: dict[str, Any]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from separatrix.certificates.shown import shown_count, shown_state
+    from separatrix.certificates.shown import after_word, shown_count, shown_state
 
     table = Table(show_header=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
+    reason = after_word(result["state"], result["reason"])
     rows = [
         ("claim", result["claim"]),
-        ("verdict", f"{shown_state(result['state'])}: {escape(result['reason'])}"),
+        ("verdict", f"{shown_state(result['state'])}: {escape(reason)}"),
         ("inputs covered", shown_count(result["inputs_covered"])),
         ("method", result["method"]),
         (
@@ -167,6 +177,16 @@ def _print(result: dict[str, Any]) -> None:
         ("arithmetic", f"{result['arithmetic']} ({result['precision_bits']} bits)"),
         ("certificate", result["certificate"] or "none"),
     ]
+    if result["own"] and result["certified"]:
+        rows.insert(
+            2, ("what is certified", f"these weights on every input of length {result['length']}, no other claim")
+        )
+    if result["width_as_claimed"] is False:
+        wrong = f"[red]claimed_width gives {result['claimed_width']}, the network has {result['width']}[/red]"
+        rows.insert(1, ("width", f"{wrong}: what the claim says about its size is false"))
+    if result["own_task"] and result["state"] == "undecided":
+        rows.insert(2, ("a task of your own", "all inputs are tried, up to 2^20; no other method knows the task"))
+        rows[3:3] = [("another method", escape(each)) for each in result["reasons"] if "no description of" in each][:1]
     if result["counterexample_shown"] is not None:
         kept = result["refutation"]
         again = f"separatrix check {kept} --replay" if kept else "give --out FOLDER to keep network and input"

@@ -8,6 +8,7 @@ import typer
 
 from separatrix.cli.limits import MaxMemoryOption, limited_memory, memory_limit
 from separatrix.cli.output import JsonOption, command_line, console, print_json
+from separatrix.errors import SeparatrixError, UnknownNameError
 
 NAME = "check"
 ORDER = 60
@@ -36,7 +37,13 @@ def command(
     started = time.perf_counter()
     limit = memory_limit(max_memory)
     with progress_bar(f"checking {file}", as_json) as show, limited_memory(limit), listening(show):
-        checked = check_certificate(file, limit)
+        try:
+            checked = check_certificate(file, limit)
+        except UnknownNameError as error:
+            if not str(error).startswith("unknown task "):
+                raise
+            own = f"if it is of your own, give its file: separatrix --with FILE.py check {file}"
+            raise SeparatrixError(f"{error}; {own}") from error
         try_own_task(checked.claim.task, checked.claim.length)
     verdict, network, claim = checked.verdict, checked.network, checked.claim
     failing = verdict.counterexample

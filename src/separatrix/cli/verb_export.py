@@ -54,6 +54,7 @@ def command(
 ) -> None:
     """Write a theorem's network for another tool, compared with the exact one on sampled inputs."""
     from separatrix.constructions import constructions
+    from separatrix.files import check_writable
     from separatrix.provenance import provenance
 
     started = time.perf_counter()
@@ -64,6 +65,7 @@ def command(
         chosen, length, precision=precision, exponent=exponent, rounding=rounding, variant=variant, gain=gain,
         attention=attention, family=family, max_inner=max_inner, settings=settings,
     )  # fmt: skip
+    check_writable(out / "config.json" if out.is_dir() else out)
     with needing("export needs", "export"):
         from separatrix.models.export import SEED, export
     with notes().status(f"building {construction} for length {length}") as status:

@@ -42,7 +42,7 @@ def command(
     """Draw a figure in the paper's layout with the deviation of each cell; missing cells are named."""
     from separatrix.atlas.training_figures import experiment_figure
     from separatrix.atlas.training_page import figure_page
-    from separatrix.files import write_atomically
+    from separatrix.files import check_writable, write_atomically
     from separatrix.provenance import provenance
     from separatrix.training.experiments.catalog import experiments
     from separatrix.training.experiments.figure_data import best_scale, experiment_of, gather
@@ -56,6 +56,7 @@ def command(
     experiment = experiments()[name] if own is None else experiment_of(own, name)
     if out.exists() and not out.is_dir():
         raise SeparatrixError(f"--out {out} is a file; give a folder")
+    check_writable(out / "figure.svg")
     with opened_source(store, records) as source:
         chosen = None if own is not None else scale or best_scale(experiment, source)
         data = gather(experiment, chosen, source, own)

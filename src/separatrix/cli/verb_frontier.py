@@ -18,7 +18,7 @@ from separatrix.cli.learned_frontier import (
     refuse_other_options,
 )
 from separatrix.cli.limits import MaxMemoryOption, limited_memory, memory_limit
-from separatrix.cli.output import JsonOption, command_line, console, notes, print_json
+from separatrix.cli.output import JsonOption, command_line, console, print_json, remark
 from separatrix.cli.pictures import check_picture, write_picture
 from separatrix.cli.training_options import AddressOption, DeviceOption, ExecutorOption, Place, WorkersOption
 from separatrix.errors import SeparatrixError, StoppedError
@@ -101,7 +101,7 @@ def command(
                 f"interrupted; {store} keeps all verdicts, and the same command goes on from it"
             ) from error
     if decide.reused and store is not None:
-        notes().print(f"{decide.reused} verdicts from {store}, {decide.decided} new ones")
+        remark(f"{decide.reused} verdicts from {store}, {decide.decided} new ones")
     if figure is not None:
         write_picture(figure, picture(found))
     if as_json:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from separatrix.cli.completion import complete_task
-from separatrix.cli.output import JsonOption, command_line, console, notes, print_json
+from separatrix.cli.output import JsonOption, command_line, console, print_json, remark
 from separatrix.errors import SeparatrixError
 from separatrix.wording import counted
 
@@ -129,4 +129,4 @@ def unused_bits(length: int, bits: int, exponent: int, offered: str | None = Non
 def tell_unused_bits(length: int, bits: int, exponent: int, offered: str | None = None) -> None:
     """Say so on standard error."""
     if line := unused_bits(length, bits, exponent, offered):
-        notes().print(line, soft_wrap=True, markup=False)
+        remark(line)

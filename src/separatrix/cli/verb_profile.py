@@ -124,7 +124,7 @@ def _asked(text: str, precision: int | None) -> "Capacity":
     """The size of the model, as capacity has it; a name that is not known ends here, before anything is computed."""
     from separatrix.communication.capacity import capacity
 
-    return capacity(*described(text, precision), only=())
+    return capacity(described(text, precision), precision, only=())
 
 
 def _print(out: "Console", found: "Profile", network: dict[str, Any] | None) -> None:

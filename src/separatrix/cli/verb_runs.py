@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from separatrix.cli.given_options import refuse_given
-from separatrix.cli.output import JsonOption, command_line, console, notes, print_json
+from separatrix.cli.output import JsonOption, command_line, console, print_json, remark
 from separatrix.cli.pictures import check_picture, write_picture
 from separatrix.cli.training_options import SHOWN_DIGITS, StoreOption
 from separatrix.cli.training_source import RecordsOption, opened_source, source_text, unfinished_groups
@@ -125,6 +125,23 @@ def command(
             _show(source, chosen, plot, as_json, made)
 
 
+def _as_recorded(architecture: str) -> str:
+    """The name under which runs of a model are recorded: options at their defaults are left out.
+
+    >>> _as_recorded("ThirdTF-(1, 64, mask=none)"), _as_recorded("ThirdTF"), _as_recorded("nothing-(1,64)")
+    ('ThirdTF-(1,64)', 'ThirdTF', 'nothing-(1,64)')
+    """
+    from separatrix.models.naming import code_named_in, parse_spec
+
+    text = architecture.replace(" ", "")
+    if "(" not in text or code_named_in(text):  # anyone's own code is not run to look for its records
+        return text
+    try:
+        return str(parse_spec(text))
+    except SeparatrixError:
+        return text
+
+
 def _filtered(
     source: "RunSource", task: str | None, architecture: str | None, length: int | None, experiment: str | None
 ) -> "list[Record]":
@@ -138,7 +155,7 @@ def _filtered(
         name = tasks()[task].name
         found = [record for record in found if record.spec.task == name]
     if architecture is not None:
-        wanted_text = architecture.replace(" ", "").casefold()
+        wanted_text = _as_recorded(architecture).casefold()
         found = [
             record
             for record in found
@@ -156,11 +173,9 @@ def _tell_what_is_left_out(source: "RunSource") -> None:
     if others:
         verb = "is" if sum(others.values()) == 1 else "are"
         names = ", ".join(sorted(each[:40] for each in others))
-        notes().print(
+        remark(
             f"{counted(sum(others.values()), 'run')} of tasks that are not here ({names}) {verb} left out; bring them "
-            "with  separatrix --with FILE.py",
-            soft_wrap=True,
-            markup=False,
+            "with  separatrix --with FILE.py"
         )
 
 

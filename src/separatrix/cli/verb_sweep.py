@@ -232,17 +232,20 @@ def heat_map_table(title: str, shown: "HeatMap") -> Any:
     for row in shown.rows:
         mine = sorted({text for key, text in constant.items() if key[0] == row}, key=float)
         more = () if below else ("–".join(dict.fromkeys((mine[0], mine[-1]))),)
-        table.add_row(row, *[_percent(shown.accuracy(row, column)) for column in shown.columns], *more)
+        table.add_row(row, *[_percent(shown, row, column) for column in shown.columns], *more)
     if below:
         table.add_section()
         table.add_row(CONSTANT, *map(min, by_column), style="dim")
     return table
 
 
-def _percent(accuracy: float | None) -> str:
-    """One digit after the point, greener the better, where the terminal has colours."""
+def _percent(shown: "HeatMap", row: str, column: str) -> str:
+    """One digit after the point, greener the better, where the terminal has colours; marked where it means nothing."""
+    accuracy = shown.accuracy(row, column)
     if accuracy is None:
         return "·"
+    if shown.best[row, column].result.ending == "diverged":
+        return f"{100 * accuracy:.1f} [red]diverged[/red]"
     colour = "green" if accuracy >= 0.99 else "yellow" if accuracy >= 0.5 else "red"
     return f"[{colour}]{100 * accuracy:.1f}[/{colour}]"
 

@@ -106,6 +106,20 @@ class Construction(ABC):
         """The width that the theorem claims, given the width k of its sign code."""
 
 
+def claimed_width(construction: Construction, built: Built) -> int | None:
+    """The width that a construction claims for what it built; None where it depends on a code, which nobody tells.
+
+    >>> from separatrix.constructions import constructions
+    >>> lookup, triples = constructions()["index-lookup"], constructions()["match3-heads"]
+    >>> claimed_width(lookup, lookup.build(8)), claimed_width(triples, triples.build(8))
+    (None, 17)
+    """
+    with_code, without = (construction.claimed_width(built.task, built.length, code) for code in (1, 0))
+    if type(without) is not int:
+        raise SeparatrixError(f"claimed_width of {construction.name} gives {without!r}; give an int")
+    return without if with_code == without else None
+
+
 def with_attention(network: AnyNetwork, kind: Scoring) -> AnyNetwork:
     """The same weights with another attention in every head; without attention there is nothing to replace.
 

@@ -5,6 +5,7 @@ layer keeps is given in numbers of the precision asked for, rounded up. Of anyon
 ``state_numbers`` nothing is known, and nothing is claimed.
 """
 
+from separatrix.bit_counts import OWN_PRECISION
 from separatrix.communication.capacity.layers import Kind, LayerDescription, ModelDescription, StatePart
 from separatrix.models.architecture import Architecture, ModelSpec
 from separatrix.models.bounded import layer_keeps, own_statements
@@ -44,6 +45,8 @@ def description(spec: ModelSpec, precision: int) -> ModelDescription:
         family="separatrix",
         layers=tuple(layers),
         notes=_notes(spec),
+        number_format=f"float{OWN_PRECISION}",
+        number_format_from="this package",
         source="your own module" if own else "this package",
     )
 

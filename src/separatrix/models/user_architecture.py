@@ -225,8 +225,10 @@ def _load_class(module: str, class_name: str, name: str, content: bytes | None) 
     except SeparatrixError:
         raise
     except Exception as error:
-        what = f"{type(error).__name__}: {error}"
-        raise SeparatrixError(f"{module} of {name!r} cannot be imported: {what}; write package.module:Class") from error
+        what, remedy = f"{type(error).__name__}: {error}", "package.module:Class"
+        if isinstance(error, ModuleNotFoundError) and "." not in module:
+            remedy = f"{module}.py:{class_name} with the path of the file before it, or {remedy}"
+        raise SeparatrixError(f"{module} of {name!r} cannot be imported: {what}; write {remedy}") from error
     found = getattr(loaded, class_name, None)
     if found is None:
         modules = [

@@ -217,8 +217,8 @@ class UserMixer(Mixer):
                 return "loop", f"torch.func.vmap does not work: {type(error).__name__}: {' '.join(str(error).split())}"
             results.append([output.detach(), *[each for each in gradients if each is not None]])
         for batched, looped in zip(*results, strict=True):
-            # NaN compares false, so that it leads to the loop as well.
-            if not bool((batched - looped).abs().max() <= AGREEMENT * looped.abs().max().clamp(min=1.0)):
+            # What is no number in both is the same in both; in one of them alone it leads to the loop.
+            if not _agree(batched, looped):
                 return "loop", "torch.func.vmap gives other numbers than single runs"
         return "vmap", "torch.func.vmap works"
 
@@ -253,6 +253,22 @@ class UserMixer(Mixer):
         if not torch.is_autocast_enabled(x.device.type):
             self._check_dtype(output, x)  # the trial was in float32
         return at_positions(output, read)
+
+
+def _agree(one: Tensor, other: Tensor) -> bool:
+    """Whether two results are the same up to rounding, relative to the largest number; NaN and ±∞ at the same places.
+
+    >>> broken = torch.tensor([1.0, float("nan")])
+    >>> _agree(broken, broken), _agree(broken, torch.ones(2))
+    (True, False)
+    """
+    finite = other.isfinite()
+    if not bool(((one == other) | (one.isnan() & other.isnan()) | (one.isfinite() & finite)).all()):
+        return False
+    if not bool(finite.any()):
+        return True
+    first, second = one[finite], other[finite]
+    return bool((first - second).abs().max() <= AGREEMENT * second.abs().max().clamp(min=1.0))
 
 
 def _run_by_vmap(module: nn.Module, weights: Mapping[str, Tensor], x: Tensor, more: Mapping[str, Tensor]) -> Tensor:

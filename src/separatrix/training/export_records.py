@@ -59,7 +59,7 @@ def export(source: RunSource, records: Sequence[Record], path: Path, *, curves: 
     Returns how many rows were written.
     """
     if path.suffix not in SUFFIXES:
-        raise SeparatrixError(f"cannot export to {path}; the file must end in {', '.join(SUFFIXES)}")
+        raise SeparatrixError(f"cannot export to {path}; it must end in {', '.join(SUFFIXES)}, with a name before that")
     if path.suffix == ".json":
         if curves:
             raise SeparatrixError(f"{path}: a .json file always holds the curves; leave --curves out")

@@ -13,7 +13,7 @@ stops far below it; how far is what this shows. "Not learned" is evidence about 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from separatrix.errors import SeparatrixError
 from separatrix.models.architecture import ModelSpec
@@ -23,6 +23,9 @@ from separatrix.training.group import Group
 from separatrix.training.records import Record
 from separatrix.training.spec import RunSpec
 from separatrix.training.sweep import Cell
+
+if TYPE_CHECKING:
+    from separatrix.communication.bounds.own_bound import Judgement
 
 Train: TypeAlias = Callable[[Sequence[Group]], Mapping[str, Record]]
 """Trains groups and returns the records of their runs by name."""
@@ -100,6 +103,8 @@ class FrontierPoint:
     state_bits: int | None
     bound: int | None
     bound_claim: str
+    refuted: tuple[str, ...] = ()
+    """Bounds of somebody's own that are false and were not used."""
 
     @property
     def learned(self) -> int | None:
@@ -122,6 +127,7 @@ class FrontierPoint:
             "state_bits": self.state_bits,
             "bound": self.bound,
             "bound_claim": self.bound_claim,
+            "refuted_bounds": list(self.refuted),
             "rungs": [vars(rung) for rung in self.rungs],
         }
 
@@ -151,7 +157,8 @@ def _point(ladder: Ladder, pattern: str, width: int, rungs: tuple[Rung, ...]) ->
     spec, precision = parse_spec(model), PRECISION_BITS[run.precision]
     bound, claim = longest_possible(spec, run, precision)
     bits = spec.state_bits(ladder.lengths[0], precision) if constant_state(spec) else None
-    return FrontierPoint(pattern, width, model, rungs, bits, bound, claim)
+    refuted = tuple(each.in_words() for each in limits_of(spec, run, precision)[1])
+    return FrontierPoint(pattern, width, model, rungs, bits, bound, claim, refuted)
 
 
 def longest_possible(spec: ModelSpec, run: RunSpec, precision: int) -> tuple[int | None, str]:
@@ -159,15 +166,16 @@ def longest_possible(spec: ModelSpec, run: RunSpec, precision: int) -> tuple[int
 
     None where no bound bites: attention carries keys and values of the whole input, or nothing is known of the task.
     """
+    return min(limits_of(spec, run, precision)[0], default=(None, ""))
+
+
+def limits_of(spec: ModelSpec, run: RunSpec, precision: int) -> "tuple[list[tuple[int, str]], list[Judgement]]":
+    """Longest lengths and claims of all bounds that bite, and the bounds of somebody's own that are refuted."""
     from separatrix.communication.bounds import protocol_bounds
+    from separatrix.communication.bounds.own_bound import limits
 
     found = bounded_as(spec, run.length, precision)
     if found is None:
-        return None, ""
+        return [], []
     kind, size = found
-    limits = [
-        (longest, bound.claim)
-        for bound in protocol_bounds(run.task, kind)
-        if (longest := bound.longest_length(size, run.the_task())) is not None
-    ]
-    return min(limits, default=(None, ""))
+    return limits(protocol_bounds(run.task, kind), size, run.the_task())

@@ -6,7 +6,7 @@ from separatrix import __version__
 from separatrix.arithmetic.codes import families
 from separatrix.atlas.errata.erratum import errata
 from separatrix.atlas.explorer.limits import Limits
-from separatrix.atlas.explorer.words import WORDS
+from separatrix.atlas.explorer.words import words
 from separatrix.communication.protocols import VERSIONS
 from separatrix.constructions import constructions
 from separatrix.networks.weights import SCORINGS
@@ -54,7 +54,7 @@ def catalog(limits: Limits) -> dict[str, Any]:
         "attentions": list(SCORINGS),
         "protocol_versions": [{"name": each.name, "about": each.about} for each in VERSIONS.values()],
         "limits": limits.as_json(),
-        "words": [{"key": key, "word": word, "meaning": meaning} for key, (word, meaning) in WORDS.items()],
+        "words": words(),
         "errata": [
             {"name": each.name, "source": each.source, "title": each.title, "claim": each.claim, "repair": each.repair}
             for each in sorted(errata().values(), key=lambda one: one.number)

@@ -11,7 +11,7 @@ from separatrix.atlas.explorer.requests import Decide, Setting
 from separatrix.certificates import Claim, Verdict, check
 from separatrix.certificates.certificate import size_of, state_of
 from separatrix.certificates.memory import check_memory
-from separatrix.certificates.shown import shown_counterexample, shown_reason
+from separatrix.certificates.shown import after_word, shown_counterexample, shown_reason
 from separatrix.constructions import Built
 from separatrix.progress import listening, report
 
@@ -28,7 +28,7 @@ def decide(request: Decide, max_memory: int) -> dict[str, Any]:
     verdict = check(made.network, claim)
     return {
         "state": state_of(verdict),
-        "reason": shown_reason(verdict.reason, claim),
+        "reason": after_word(state_of(verdict), shown_reason(verdict.reason, claim)),
         "method": verdict.method,
         "inputs_covered": verdict.inputs_covered,
         "counterexample": _counterexample(made, claim, verdict),

@@ -12,6 +12,7 @@ from rich.table import Table
 from separatrix.atlas.origin import Origin
 from separatrix.atlas.section import Advance, Results, Section
 from separatrix.communication.bounds import ModelSize, ProtocolBound, protocol_bounds
+from separatrix.communication.bounds.own_bound import standing
 from separatrix.communication.capacity import LayerDescription, ModelDescription, StatePart, attention, capacity, plain
 from separatrix.tasks import Task, tasks
 
@@ -139,7 +140,8 @@ def _limits(entry: "Architecture", numbers: int) -> tuple[list[dict[str, Any]], 
     bounds = protocol_bounds(model=column)
     if not bounds:
         return [], "No lower bound is known for this class; what it can do is on the pages of the tasks."
-    limits = [_limit(bound, tasks()[task]) for bound in bounds for task in bound.task_names]
+    told = [(bound, tasks()[task]) for bound in bounds for task in bound.task_names]
+    limits = [_limit(bound, task) for bound, task in told if standing([bound], task, [])[0]]
     return limits, f"The bounds for the class {column} apply to a layer of {WIDTH} units."
 
 

@@ -31,6 +31,7 @@ from separatrix.atlas.separation import (
 )
 from separatrix.communication.bounds import MODELS, Model, ProtocolBound, bounds_for
 from separatrix.communication.bounds.known_from_above import facts_about, takes
+from separatrix.communication.bounds.own_bound import standing
 from separatrix.constructions import Built, Construction, constructions
 from separatrix.constructions.pieces import addresses
 from separatrix.errors import SeparatrixError
@@ -218,9 +219,9 @@ def _bounds(task: str, model: Model) -> Iterator[dict[str, Any]]:
     name, why = BOUNDED_BY.get(task, (task, ""))
     chosen = tasks()[name]
     for bound in bounds_for(name, model):
-        if not isinstance(bound, ProtocolBound):
-            continue
         lengths = [usable_length(chosen, length) for length in LENGTHS]
+        if not isinstance(bound, ProtocolBound) or not standing([bound], chosen, lengths)[0]:
+            continue
         yield {
             "name": bound.name,
             "claim": bound.claim,

@@ -109,7 +109,8 @@ def _terminal(cell: Results, numbers: CellNumbers | None, grid: Grid | None) -> 
     if numbers is not None and grid is not None:
         upper, lower, _ = numbers.at(grid.lengths.index(LENGTH), grid.precision)
         unit = "b" if numbers.unit == BITS else ""
-        lines = [f"{mark}{text}{unit}" for mark, text in (("≤", upper.text), ("≥", lower)) if text]
+        both = (("≤", upper.text.replace(" × ", "×")), ("≥", lower))
+        lines = [f"{mark}{text}{unit}" for mark, text in both if text]
     return "\n".join([f"[{colour}]{sign} {word}[/{colour}]", *(f"[dim]{line}[/dim]" for line in lines)])
 
 

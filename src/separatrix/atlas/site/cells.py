@@ -29,6 +29,7 @@ class Narrower:
     text: str
     note: str
     command: str
+    size_bits: int
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,9 @@ def _headline(certified: Sequence[Named], built: Sequence[Named]) -> Upper:
     narrower = None
     if others:
         other, whose = min(others, key=_narrowness)
-        narrower = Narrower(_size(other), f"{whose}, {other['how']}{_cost(other)}", other["command"])
+        narrower = Narrower(
+            _size(other), f"{whose}, {other['how']}{_cost(other)}", other["command"], other["size_bits"]
+        )
     if "how" in best:
         beside = best["how"] != THEOREM and name in own
         theorem = f"; the theorem's own network: {_size(own[name])}" if beside else ""

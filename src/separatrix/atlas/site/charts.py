@@ -94,13 +94,13 @@ def _paint_constructions(axes: Any, built: dict[str, Any], grid: Grid) -> float:
         # One entry for the line and its marks: without the marks two networks of one class would look the same.
         told = ", ".join(["theorem"] * bool(sizes) + ["certified"] * bool(own))
         # A network of another class than those with a column may lie below their bounds, which say nothing of it.
-        shown = name if entry["model"] else f"{name} ({entry['kind']})"
+        shown = name if entry["model"] else entry["kind"]
         if told:
             axes.plot([], [], linestyle="--" if sizes else "none", marker=marker if own else "", markersize=5,
                       color=colour, linewidth=1.1, label=f"{shown}: {told}")  # fmt: skip
         if narrow:
             axes.plot(*zip(*narrow, strict=True), linestyle="none", marker=marker, markersize=5, markerfacecolor="none",
-                      color=colour, label=f"{name}: narrowest certified at a whole Kc")  # fmt: skip
+                      color=colour, label=f"{name}: narrowest at a whole Kc")  # fmt: skip
         limits = [
             (each["length"], each["limit"] * max(1, each["heads"] or 1)) for each in entry["sizes"] if each["limit"]
         ]

@@ -42,7 +42,12 @@ def _told(task: str, able: str, unable: str, grid: Grid) -> str:
     sure = WORD_OF[upper.kind]
     if upper.kind != CERTIFIED and last is not None:
         sure = f"the theorem’s formula, certified on every input up to {_unbroken(f'N = {grid.lengths[last]:,}')}"
-    narrow = f" Width {escape(upper.narrower.text)} is certified too, but is not small." if upper.narrower else ""
+    other_way = upper.narrower
+    narrow = (
+        f" Width {escape(other_way.text)} is certified there, but is not small: {number(other_way.size_bits)} bits."
+        if other_way
+        else ""
+    )
     return (
         f"At {_unbroken(f'N = {grid.lengths[far]:,}')} width {escape(upper.text)} is enough{size} ({sure}); the other "
         f"needs {escape(needs)}.{narrow}"

@@ -7,6 +7,7 @@ from separatrix.communication.bounds import claims
 from separatrix.communication.bounds.bound import Bound, ProtocolBound
 from separatrix.communication.bounds.simulations import MODELS, Model
 from separatrix.errors import UnknownNameError
+from separatrix.own_files import own_modules
 from separatrix.tasks import Task, tasks
 
 
@@ -16,7 +17,23 @@ def bounds() -> Catalog[Bound]:
     >>> bounds()["index-lookup-rnn"].claim
     'BHBK24 Theorem 3'
     """
-    return discover("bound", claims, "BOUND", Bound)  # type: ignore[type-abstract]
+    found = discover("bound", claims, "BOUND", Bound)  # type: ignore[type-abstract]
+    for module in own_modules():
+        own = getattr(module, "BOUND", None)
+        if isinstance(own, Bound):
+            _check_names(own)
+    return found
+
+
+def _check_names(bound: Bound) -> None:
+    """Raise a one-line error where a bound speaks of a task or a class of models that there is not: it would be
+    silent."""
+    for task in bound.task_names:
+        if task not in tasks():
+            raise UnknownNameError(f"task in task_names of {bound.name}", task, tasks())
+    for model in bound.models:
+        if model not in MODELS:
+            raise UnknownNameError(f"class of models in models of {bound.name}", model, MODELS)
 
 
 def bounds_for(task: str, model: str) -> tuple[Bound, ...]:
@@ -63,7 +80,7 @@ def strongest_first(
     """The bounds with numbers among some, the one that asks for the largest width first; of equals the papers' first.
 
     >>> [bound.name for bound in strongest_first(bounds_for("index-lookup", "rnn"), 1024, precision=16)]
-    ['index-lookup-rnn-packed', 'index-lookup-rnn']
+    ['index-lookup-alphabet-rnn', 'index-lookup-rnn']
     """
     numbered = [bound for bound in found if isinstance(bound, ProtocolBound)]
     return sorted(

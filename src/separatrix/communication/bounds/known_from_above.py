@@ -20,9 +20,8 @@ from separatrix.tasks import Task
 GRAPH_TASKS = ("directed-3-cycle", "undirected-5-cycle")
 GRID_BITS = 22
 """Bits of one coordinate of a point on the grid of the nearest-neighbour task, its sign included."""
-
-LISTED = 1 << 13
-"""Longer inputs are not put together to be counted."""
+LISTED = 1 << 22
+"""Cells of an input; larger ones are not put together to be counted."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +48,22 @@ def facts_about(task: str, model: Model) -> tuple[Fact, ...]:
     return (*special, *_GENERAL.get((_family(model), task in GRAPH_TASKS), ()))
 
 
-@lru_cache(maxsize=256)
 def input_bits(task: Task, length: int) -> int:
-    """Bits that tell all inputs of a length apart, exactly up to length ``LISTED``; beyond it those of all cells."""
-    if length <= LISTED:
+    """Bits that tell all inputs of a length apart, exactly up to ``LISTED`` cells; of more those of all cells.
+
+    >>> from separatrix.tasks import tasks
+    >>> input_bits(tasks()["majority"], 1000), input_bits(tasks()["majority"], 2**40) >= 2**40
+    (1000, True)
+    """
+    try:
+        return _counted_bits(task, length)
+    except TypeError:  # a task of somebody's own may hold what has no hash
+        return _counted_bits.__wrapped__(task, length)
+
+
+@lru_cache(maxsize=256)
+def _counted_bits(task: Task, length: int) -> int:
+    if task.positions(length) * max(1, task.features(length)) <= LISTED:
         try:
             return bits_for(task.count(length))
         except SeparatrixError:  # points on the sphere are not listed

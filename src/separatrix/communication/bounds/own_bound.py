@@ -27,6 +27,7 @@ from separatrix.bit_counts import bits_for
 from separatrix.communication.bounds.bound import Bound, ProtocolBound
 from separatrix.communication.bounds.evidence import Evidence
 from separatrix.communication.bounds.known_from_above import facts_about, input_bits
+from separatrix.communication.bounds.simulations import ModelSize
 from separatrix.communication.partition import cut, of_positions
 from separatrix.communication.problem import from_task
 from separatrix.communication.reductions import Reduction, reductions
@@ -94,6 +95,37 @@ def origin(bound: Bound) -> str:
         return ""
     code = getattr(bound.hidden_bits, "__code__", None)
     return bound.hidden_bits.__module__ if code is None else Path(code.co_filename).name
+
+
+def claimed(bound: ProtocolBound) -> str:
+    """The claim, with its file where it is of somebody's own.
+
+    >>> from separatrix.communication.bounds import bounds
+    >>> claimed(bounds()["index-lookup-rnn"])
+    'BHBK24 Theorem 3'
+    """
+    return f"{bound.claim}, from {origin(bound)}" if is_own(bound) else bound.claim
+
+
+def limits(
+    found: Iterable[ProtocolBound], size: ModelSize, task: Task
+) -> tuple[list[tuple[int, str]], list[Judgement]]:
+    """The longest length that each bound leaves open to a model, with its claim, and the bounds that are refuted.
+
+    >>> from separatrix.communication.bounds import ModelSize, bounds
+    >>> from separatrix.tasks import tasks
+    >>> limits([bounds()["index-lookup-rnn"]], ModelSize(32, 32), tasks()["index"])
+    ([(1024, 'BHBK24 Theorem 3')], [])
+    """
+    open_to: list[tuple[int, str]] = []
+    refuted: list[Judgement] = []
+    for bound in found:
+        longest = bound.longest_length(size, task)
+        next_one = [] if longest is None else [max(longest + task.length_step, task.minimum_length)]
+        kept, false = standing([bound], task, next_one)
+        refuted += false
+        open_to += [(longest, claimed(bound))] if kept and longest is not None else []
+    return open_to, refuted
 
 
 def check_own_bound(bound: ProtocolBound, task: Task, length: int) -> None:
@@ -192,14 +224,13 @@ def held_at_length(bound: ProtocolBound, task: Task, length: int) -> tuple[Evide
         one_way, whole = bound.simulation.one_way, input_bits(task, length)
         enough = whole if one_way else -(-whole // 2)
         if asked > enough:
-            against.append(
-                f"{enough} are enough: {'the whole input' if one_way else 'one party sends all that it has'}"
-            )
+            why = "the whole input has no more" if one_way else "one party sends all that it has"
+            against.append(f"{enough} are enough: {why}")
         for model in () if against else bound.models:
             for fact in facts_about(task.name, model):
                 given = bound.available_bits(length, fact.size(task, length), task)
                 if asked > given:
-                    against.append(f"a model with {given} does it: {fact.reason}")
+                    against.append(f"a model with {given} bits does it: {fact.reason}")
     return tuple(
         Evidence("verified", f"asks for {asked} bits at N = {length}, where {each}", False) for each in against
     )
@@ -243,6 +274,8 @@ def held_against_truth(bound: ProtocolBound, task: Task, limit: int) -> tuple[Ev
     >>> [each.text for each in held_against_truth(bounds()["index-lookup-rnn"].inflated(2), index, 4)]
     ['asks for 2 bits at N = 1, where 1 are enough: a state that tells the residual classes apart']
     """
+    if _of_a_class(bound, task):
+        return ()
     state = "rnn" in bound.models
     what = "the exact state bits" if state else "the bits of a protocol that sends a row or a column"
     why = "a state that tells the residual classes apart" if state else "a protocol that sends a row or a column"
@@ -266,6 +299,15 @@ def held_against_truth(bound: ProtocolBound, task: Task, limit: int) -> tuple[Ev
         return ()
     text = f"asks for no more than {what} at N = {compared[0]} to {compared[-1]}"
     return (Evidence("verified", text, details={"compared_to": compared[-1]}),)
+
+
+def _of_a_class(bound: ProtocolBound, task: Task) -> bool:
+    """Whether the bound is about a class of functions, of which the task's parameters choose another member."""
+    if bound.reduction is None:
+        return False
+    hard = _reduction(bound.reduction)
+    member = hard.task(hard.smallest)
+    return member.name == task.name and member.parameters() != task.parameters()
 
 
 def _one_answer(task: Task, length: int) -> bool:

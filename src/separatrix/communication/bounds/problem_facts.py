@@ -73,10 +73,11 @@ def reduction_evidence(reduction: Reduction, limit: int) -> Evidence:
     found = reduction.verified_to(max(limit, reduction.bits(reduction.smallest)))
     pairs = sum(each.pairs for each in found)
     failed = next((each for each in found if not each.holds), None)
+    where = failed.first.in_words() if failed is not None and failed.first is not None else ""
     text = (
         f"reduction {reduction.name}: answers agree on all {pairs} pairs of instances of up to {found[-1].bits} bits"
         if failed is None
-        else f"reduction {reduction.name} fails on {failed.failures} of {failed.pairs} pairs: {failed.first}"
+        else f"reduction {reduction.name} fails on {failed.failures} of {failed.pairs} pairs: {where}"
     )
     return Evidence(
         "verified",

@@ -13,6 +13,7 @@
 
 from separatrix.communication.bounds import Model
 from separatrix.communication.capacity.layers import LayerDescription, ModelDescription
+from separatrix.wording import counted
 
 
 def which_bounds(model: ModelDescription) -> tuple[tuple[Model, ...], str]:
@@ -53,9 +54,9 @@ def which_bounds(model: ModelDescription) -> tuple[tuple[Model, ...], str]:
         return ("graph-transformer",), f"The bounds for graph Transformers apply: {which} graph self-attention (SHT23)."
     if attending < depth:
         return (), (
-            f"No bound applies to the whole model: {attending} of {depth} layers "
-            f"{'attends' if attending == 1 else 'attend'} over the whole input, so its "
-            "memory grows (no Theorem 2), and Theorem 4 covers one attention layer with nothing beside it."
+            f"No bound applies to the whole model: {counted(attending, 'attention')} over the whole input beside "
+            f"{counted(depth - attending, 'layer')} of bounded memory, so its memory grows (no Theorem 2), and Theorem "
+            "4 covers one attention layer with nothing beside it."
         )
     if depth == 1:
         return (

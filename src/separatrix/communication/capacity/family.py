@@ -6,7 +6,7 @@ of the schema is the list of what is read; its field names, and their other spel
 config file.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, TypeAlias, TypeVar
 
@@ -14,6 +14,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from separatrix.communication.capacity.layers import LayerDescription, ModelDescription
 from separatrix.errors import SeparatrixError
+from separatrix.wording import counted
 
 LARGEST = 10**9
 DEEPEST = 10**5
@@ -33,6 +34,10 @@ def _size_or_none(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= LARGEST else None
 
 
+def _format_name(value: object) -> str:
+    return value.removeprefix("torch.")[:40] if isinstance(value, str) else ""
+
+
 class Config(BaseModel):
     """The fields of a config file that decide the memory of the model; all others are ignored."""
 
@@ -42,6 +47,10 @@ class Config(BaseModel):
     # Only shown, so a file is not refused for it: some write -1 or 1e30 for "no limit".
     trained_length: Annotated[int | None, BeforeValidator(_size_or_none)] = Field(
         default=None, validation_alias=spelled("max_position_embeddings", "n_positions", "n_ctx", "context_length")
+    )
+    # What is not a name is no format; a format that is not known is told of where bits are counted.
+    number_format: Annotated[str, BeforeValidator(_format_name)] = Field(
+        default="", validation_alias=spelled("torch_dtype", "dtype")
     )
 
 
@@ -54,6 +63,7 @@ class Family(Generic[Schema]):
 
     ``model_types`` are the values of the field ``model_type`` that belong to it. ``recognises`` says whether a file
     without that field is of this family. ``state`` is the formula of the state in words, ``source`` where it is from.
+    ``fields`` are the fields of the model in a file that holds them further in.
     """
 
     name: str
@@ -66,20 +76,26 @@ class Family(Generic[Schema]):
     passes: Callable[[Schema], int] = lambda config: 1
     notes: Callable[[Schema], tuple[str, ...]] = lambda config: ()
     recognises: Callable[[Mapping[str, Any]], bool] = lambda raw: False
+    fields: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda raw: raw
 
     def describe(self, raw: Mapping[str, Any], name: str, source: str = "") -> ModelDescription:
         """The model that a config describes; raises :class:`SeparatrixError` naming every field that is wrong."""
         try:
-            config = self.schema.model_validate(dict(raw))
+            config = self.schema.model_validate(dict(self.fields(raw)))
         except ValidationError as error:
             kind = raw.get("model_type") or self.name
             raise SeparatrixError(f"{name} is no complete {kind} config: {reasons(error)}") from None
+        try:
+            layers = self.layers(config)
+        except SeparatrixError as error:  # sizes that do not fit together: say whose they are
+            raise SeparatrixError(f"{name}: {error}") from None
         return ModelDescription(
             name=name,
             family=self.name,
-            layers=self.layers(config),
+            layers=layers,
             passes=self.passes(config),
             trained_length=config.trained_length,
+            number_format=config.number_format,
             source=source,
             notes=self.notes(config),
         )
@@ -122,3 +138,14 @@ def share(what: str, total: int, parts: int) -> int:
     if total % parts:
         raise SeparatrixError(f"{what} is {total}/{parts}, which is not whole; correct one of them")
     return total // parts
+
+
+def listed_layers(what: str, listed: Sequence[str], depth: int) -> Sequence[str]:
+    """A list with one entry for each layer, or none at all; any other is refused.
+
+    >>> listed_layers("layer_types", ["mamba", "attention"], 2)
+    ['mamba', 'attention']
+    """
+    if listed and len(listed) != depth:
+        raise SeparatrixError(f"{what} lists {counted(len(listed), 'layer')} but num_hidden_layers is {depth}")
+    return listed

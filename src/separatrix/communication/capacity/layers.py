@@ -75,13 +75,19 @@ class LayerDescription:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelDescription:
-    """A model as the bounds see it; ``passes``: how often it reads its input (a bidirectional network reads twice)."""
+    """A model as the bounds see it; ``passes``: how often it reads its input (a bidirectional network reads twice).
+
+    ``number_format`` is the format of its numbers, such as float32, and ``number_format_from`` who says so; it is empty
+    where nobody does.
+    """
 
     name: str
     family: str
     layers: tuple[LayerDescription, ...]
     passes: int = 1
     trained_length: int | None = None
+    number_format: str = ""
+    number_format_from: str = "its config"
     source: str = ""
     notes: tuple[str, ...] = field(default=())
 

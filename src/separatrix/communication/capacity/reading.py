@@ -14,6 +14,7 @@ from separatrix.communication.capacity.layers import ModelDescription
 from separatrix.errors import SeparatrixError
 from separatrix.reading import parse_json, read_file
 
+CONFIG_FILE = "config.json"
 LARGEST_FILE = 4 << 20
 """Bytes; a config file has a few thousand, with long label tables some hundred thousand."""
 
@@ -21,7 +22,8 @@ LARGEST_FILE = 4 << 20
 def describe(config: str | Path | Mapping[str, Any]) -> ModelDescription:
     """A model from the name of a preset, the path of a config file, or the fields of one.
 
-    The name of a preset wins over a file of the same name; write ``./name`` for the file.
+    The name of a preset wins over a file of the same name; write ``./name`` for the file. Of a folder its config.json
+    is read.
 
     >>> describe("lstm-3-256").state_numbers
     1536
@@ -40,6 +42,8 @@ def describe(config: str | Path | Mapping[str, Any]) -> ModelDescription:
             # The last part of a path or of a name such as state-spaces/mamba-130m is what a preset is named after.
             text = unknown("preset", path.name[:80], presets())
             raise SeparatrixError(f"{text}; or give the path of a config.json")
+    if _exists(path / CONFIG_FILE):  # the folder of a model
+        path = path / CONFIG_FILE
     fields = read_config(path)
     return family_of(fields, str(path)).describe(fields, str(path), source=f"file {path}")
 

@@ -21,6 +21,7 @@ def plain(found: Capacity) -> dict[str, Any]:
         "trained_length": model.trained_length,
         "passes": model.passes,
         "precision_bits": found.precision,
+        "precision_from": found.precision_from,
         "length": found.length,
         "layers": [
             {
@@ -56,6 +57,7 @@ def plain(found: Capacity) -> dict[str, Any]:
                 "bound": limit.bound,
                 "claim": limit.claim,
                 "in_the_papers": limit.in_the_papers,
+                "from_file": limit.from_file or None,
                 "needs": limit.needs,
                 "longest_possible": limit.longest,
                 "first_impossible": limit.first_impossible,
@@ -66,5 +68,6 @@ def plain(found: Capacity) -> dict[str, Any]:
             }
             for limit in found.limits
         ],
+        "refuted": [{"task": task, "text": text} for task, text in found.refuted],
         "caveats": list(found.caveats),
     }

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from separatrix.communication.bounds import Model, ModelSize, ProtocolBound, protocol_bounds
+from separatrix.communication.bounds.own_bound import Judgement, origin, standing
 from separatrix.communication.capacity.coverage import is_softmax, which_bounds
 from separatrix.communication.capacity.layers import LayerDescription, ModelDescription
+from separatrix.communication.capacity.number_formats import precision_of
 from separatrix.errors import SeparatrixError
 from separatrix.tasks import Task, tasks
 
@@ -40,7 +42,7 @@ class Limit:
     """One task that becomes impossible.
 
     ``longest`` is the largest length still open (None if all are) and ``first_impossible`` the next length of
-    the task: from there on every length is impossible.
+    the task: from there on every length is impossible. ``from_file``: where a bound of somebody's own stands.
     """
 
     task: str
@@ -57,6 +59,7 @@ class Limit:
     at_length: int | None = None
     needed_bits: int | None = None
     available_bits: int | None = None
+    from_file: str = ""
 
     @property
     def impossible_at_length(self) -> bool | None:
@@ -70,7 +73,10 @@ class Limit:
 
 @dataclass(frozen=True)
 class Capacity:
-    """Everything the bounds say about one model at one precision."""
+    """Everything the bounds say about one model at one precision, which is from where ``precision_from`` says.
+
+    ``refuted``: bounds of somebody's own that are false, each as a task and a sentence; none of the limits is theirs.
+    """
 
     model: ModelDescription
     precision: int
@@ -79,6 +85,8 @@ class Capacity:
     reason: str
     limits: tuple[Limit, ...]
     caveats: tuple[str, ...] = CAVEATS
+    refuted: tuple[tuple[str, str], ...] = ()
+    precision_from: str = "as given"
 
     @property
     def state_bits(self) -> int | None:
@@ -94,14 +102,16 @@ class Capacity:
 
 def capacity(
     model: ModelDescription,
-    precision: int = 16,
+    precision: int | None = None,
     length: int | None = None,
     alphabet: int = 64,
     only: Collection[str] | None = None,
 ) -> Capacity:
     """What a model cannot do at any weights; ``alphabet`` is the number of symbols of index lookup.
 
-    ``only`` names the tasks to speak about; without it all are.
+    ``precision`` is the bits of each number; left out, what the model's config says, or 16 where it says nothing
+    (:func:`~separatrix.communication.capacity.number_formats.precision_of`). ``only`` names the tasks to speak about;
+    without it all are.
 
     >>> from separatrix.communication.capacity import describe
     >>> found = capacity(describe("rnn-1-128"), precision=64, alphabet=2)
@@ -110,31 +120,47 @@ def capacity(
     >>> next(limit.longest for limit in found.limits if limit.task == "index-lookup")
     8192
     """
-    if not 1 <= precision <= LARGEST_PRECISION:
-        raise SeparatrixError(f"precision {precision} is out of range; choose 1 to {LARGEST_PRECISION} bits a number")
+    bits, said_by = precision_of(model, precision)
+    if not 1 <= bits <= LARGEST_PRECISION:
+        raise SeparatrixError(f"precision {bits} is out of range; choose 1 to {LARGEST_PRECISION} bits a number")
     if length is not None and not 1 <= length <= LARGEST_LENGTH:
         raise SeparatrixError(f"length {length} is out of range; choose 1 to {LARGEST_LENGTH:.0e}")
     applies, reason = which_bounds(model)
     asked = _tasks(alphabet, only)
     limits: list[Limit] = []
+    refuted: list[Judgement] = []
     numbers = model.state_numbers
     if "rnn" in applies and numbers is not None:
-        size = ModelSize(width=numbers, precision=precision)
-        limits += _limits("rnn", size, "model", asked, length)
+        size = ModelSize(width=numbers, precision=bits)
+        limits += _limits("rnn", size, "model", asked, length, refuted)
         if "index-lookup" in asked:
             limits += _reach(model, asked["index-lookup"], length)
     if "graph-transformer" in applies:
         shapes = {(layer.head_width, layer.heads) for layer in model.layers}
         # Layers of different shapes are no wider, in sum over heads, than so many of the largest.
-        size = ModelSize(max(m for m, _ in shapes), precision, max(heads for _, heads in shapes), model.depth)
-        limits += _limits("graph-transformer", size, "model", asked, length)
+        size = ModelSize(max(m for m, _ in shapes), bits, max(heads for _, heads in shapes), model.depth)
+        limits += _limits("graph-transformer", size, "model", asked, length, refuted)
     if "transformer-1layer" in applies:
-        limits += _limits("transformer-1layer", _layer_size(model.layers[0], precision), "model", asked, length)
+        size = _layer_size(model.layers[0], bits)
+        limits += _limits("transformer-1layer", size, "model", asked, length, refuted)
     elif all(layer.kind == "attention" and is_softmax(layer) for layer in model.layers):
         for layer in model.layers:
-            size = _layer_size(layer, precision)
-            limits += _limits("transformer-1layer", size, "one layer alone", asked, length, _shape(layer))
-    return Capacity(model, precision, length, applies, reason, tuple(limits))
+            size = _layer_size(layer, bits)
+            limits += _limits("transformer-1layer", size, "one layer alone", asked, length, refuted, _shape(layer))
+    told = dict.fromkeys((each.task.name, each.in_words()) for each in refuted)
+    strongest = tuple(_strongest(limits))
+    return Capacity(model, bits, length, applies, reason, strongest, refuted=tuple(told), precision_from=said_by)
+
+
+def _strongest(limits: list[Limit]) -> list[Limit]:
+    """One limit for each task and scope (and shape of layer): what is open under one bound may be impossible under
+    another, so of several the one that leaves the shortest length open speaks."""
+    best: dict[tuple[str, str, str], Limit] = {}
+    for limit in limits:
+        key = (limit.task, limit.scope, limit.layer)
+        if key not in best or _order(limit) < _order(best[key]):
+            best[key] = limit
+    return list(best.values())
 
 
 def _tasks(alphabet: int, only: Collection[str] | None) -> dict[str, Task]:
@@ -146,17 +172,29 @@ def _tasks(alphabet: int, only: Collection[str] | None) -> dict[str, Task]:
 
 
 def _limits(
-    model: Model, size: ModelSize, scope: Scope, asked: Mapping[str, Task], length: int | None, layer: str = ""
+    model: Model,
+    size: ModelSize,
+    scope: Scope,
+    asked: Mapping[str, Task],
+    length: int | None,
+    refuted: list[Judgement],
+    layer: str = "",
 ) -> list[Limit]:
     """For each task the strongest bound of the class: the one that leaves the shortest length open.
 
     Among equals the one that covers most tasks: Theorem 2 before Lemma 4, which needs the same update at every step.
+    Bounds of somebody's own that are refuted are not used and go to ``refuted``.
     """
     best: dict[str, Limit] = {}
     for bound in sorted(protocol_bounds(model=model), key=lambda each: -len(each.task_names)):
         for name in bound.task_names:
             if name in asked:
                 found = _limit(bound, asked[name], model, size, scope, length, layer)
+                told = [each for each in (found.first_impossible, found.at_length) if each is not None]
+                _, false = standing([bound], asked[name], told)
+                refuted += false
+                if false:
+                    continue
                 held = best.get(name)
                 if held is None or _order(found) < _order(held):
                     best[name] = found
@@ -184,6 +222,7 @@ def _limit(
         at_length=at,
         needed_bits=None if at is None else bound.required_bits(at, task),
         available_bits=None if at is None else bound.available_bits(at, size, task),
+        from_file=origin(bound),
     )
 
 

@@ -50,7 +50,8 @@ class ProfileOptions:
 class LengthProfile:
     """One length: the most residual classes over its cuts, what its best partition needs (None: none applies), values.
 
-    ``values``: how many there are; of a labelling, at the last position.
+    ``values``: how many there are; of a labelling, at the last position. ``first_read``: the first position, from 1,
+    that the answer depends on (None: on none; or labels, which are not looked at for this).
     """
 
     length: int
@@ -60,6 +61,7 @@ class LengthProfile:
     communication_bits: int | None
     partition: str | None
     values: int
+    first_read: int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,6 +243,8 @@ def _length_profile(
         None if best is None else best.bits,
         None if best is None else best.partition.name,
         len(numpy.unique(table.last)),
+        # Before the first position that matters all prefixes are of one class.
+        next((t for t, count in enumerate(residuals.classes) if count > 1), None) if table.kind == "decision" else None,
     )
 
 

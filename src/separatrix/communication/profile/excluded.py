@@ -1,9 +1,10 @@
 """From which length on a model of known size cannot compute a function: the profile held against the model.
 
 Recurrent models need the state bits of the residual classes (BHBK24 Theorem 2), one attention layer a protocol as long
-as the best partition forces (Theorem 4, repaired, E13). At lengths that were run this is exact; beyond them the fitted
-growth is continued, which is an extrapolation. Which of the two covers a model, and how large it is, is that of
-``separatrix capacity`` (:mod:`separatrix.communication.capacity`).
+as the best partition forces (Theorem 4, repaired, E13). A stack of windows sees no further back than their sum, and a
+decision that depends on an earlier symbol is out of its reach (elementary). At lengths that were run this is exact;
+beyond them the fitted growth is continued, which is an extrapolation. Which of these covers a model, and how large it
+is, is that of ``separatrix capacity`` (:mod:`separatrix.communication.capacity`).
 """
 
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from separatrix.communication.bounds.bound import smallest_number
 from separatrix.communication.bounds.simulations import ONE_LAYER, ModelSize, Setting
 from separatrix.communication.capacity import Capacity
 from separatrix.communication.profile.engine import Profile
-from separatrix.communication.profile.growth import Growth
+from separatrix.communication.profile.growth import FEWEST, Growth
 from separatrix.communication.profile.words import continued, most_communication_bits, most_state_bits
 
 LONGEST = 1 << 40
@@ -89,10 +90,29 @@ def exclusion(found: Profile, model: Capacity) -> Exclusion:
                 protocol,
             )
         )  # fmt: skip
+    if (reach := model.model.reach) is not None:
+        candidates.append(_out_of_sight(found, model, reach))
     if not candidates:
         none = (None, False, None, None)
         return Exclusion(model.model.name, model.precision, "", *none, model.reason, found.length, False)
     return min(candidates, key=lambda each: float("inf") if each.first is None else each.first)
+
+
+def _out_of_sight(found: Profile, model: Capacity, reach: int) -> Exclusion:
+    """The first length at which the answer depends on a symbol more than ``reach`` positions before the last one."""
+
+    def told(first: int | None, exact: bool, needs: int | None) -> Exclusion:
+        return Exclusion(
+            model.model.name, model.precision, "positions back", first, exact, needs, reach, model.reason, found.length,
+            recent is not None,
+        )  # fmt: skip
+
+    firsts = {each.first_read for each in found.lengths[-FEWEST:]}
+    recent = firsts.pop() if len(firsts) == 1 and len(found.lengths) >= FEWEST else None
+    for each in found.lengths:
+        if each.first_read is not None and each.length - each.first_read > reach:
+            return told(each.length, True, each.length - each.first_read)
+    return told(None, False, None) if recent is None else told(reach + recent + 1, False, reach + 1)
 
 
 def _first(

@@ -44,6 +44,15 @@ class Disagreement:
     found: int | None
     reason: str
 
+    def in_words(self) -> str:
+        """The pair, its input and what is wrong there.
+
+        >>> Disagreement((0, 1), (1, 1), "0 1 1 1", 0, 1, "EQ says 0, the task says 1").in_words()
+        'Alice has 0 1, Bob has 1 1, the input is 0 1 1 1: EQ says 0, the task says 1'
+        """
+        held, theirs = (" ".join(map(str, each)) for each in (self.alice, self.bob))
+        return f"Alice has {held}, Bob has {theirs}, the input is {self.inputs}: {self.reason}"
+
 
 @dataclass(frozen=True)
 class Verification:

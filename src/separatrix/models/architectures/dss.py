@@ -16,8 +16,8 @@ each sequence and channel; on a GPU up to a few hundred positions by its sum, in
 
 Deviations: the softmax runs over the length that the model was built for, not over that of the batch at hand, so that
 outputs do not change when padding is added and the recurrent form exists. The derivative is that of the formula, where
-the authors' code cuts the shift of positive real parts out of the graph. The learning rate of 10⁻³ that their trainer
-gives to Λ, Δ and w is a matter of the trainer.
+the authors' code cuts the shift of positive real parts out of the graph. Their trainer gives Λ, Δ and w a learning
+rate of 10⁻³ of their own; ours, which compares architectures, gives all weights of a model the same one.
 """
 
 import math
@@ -145,6 +145,7 @@ class DSS(Architecture):
     deviations: tuple[str, ...] = (
         "the softmax runs over the length the model is built for, not over the batch's",
         "the derivative goes through the shift of modes with positive real part",
+        "one learning rate for all weights, where the authors' trainer gives 10⁻³ to Λ, Δ and w",
     )
     options: tuple[Option, ...] = (Option("state", 64, "complex numbers of state for each channel", minimum=1),)
     block: BlockKind = "pre-norm mixer only"

@@ -10,7 +10,11 @@ for each head, with keys 3/4 and values 3/2 as wide as the model (the paper's 6�
 The parallel form is the chunked delta rule of ``models.scans.delta``; for few reads the corrected values are summed
 over the past. State: heads·m·2m numbers (m = 3·width/(4·heads)) and the convolutions' windows of 9·width.
 
-Deviations: 4 heads by default, where the paper has heads of dimension 256; |k| is √(Σk² + 10⁻⁶) as in ``fla``.
+Deviations: 4 heads by default, where the paper has heads of dimension 256; |k| is √(Σk² + 10⁻⁶) as in ``fla``. Around
+the layer, the models of ``fla`` round the feed-forward part up to a multiple of 256, have norms with ε = 10⁻⁶ and a
+readout without bias, draw convolutions normal with deviation 0.02 too, and do not make the last maps of residual
+branches smaller; here the width is what the ratio says, ε is 10⁻⁵, the readout has a bias, convolutions start as
+torch.nn.Conv1d, and last maps are divided by √(2·layers) as in GPT-2.
 """
 
 import math
@@ -120,7 +124,14 @@ class GatedDeltaNet(Architecture):
         "S_t = α_t (I − β_t k_t k_tᵀ) S_{t-1} + β_t k_t v_tᵀ; o_t = S_tᵀ q_t / √m; "
         "y = W_O [RMSNorm(o) ⊙ swish(W_G x)]; x ← x + y(RMSNorm x); x ← x + SwiGLU(RMSNorm x)"
     )
-    deviations: tuple[str, ...] = ("4 heads by default instead of heads of dimension 256",)
+    deviations: tuple[str, ...] = (
+        "4 heads by default instead of heads of dimension 256",
+        "feed-forward part 8/3 as wide to the nearest number, not rounded up to a multiple of 256 as in fla",
+        "convolutions start as torch.nn.Conv1d, not normal with deviation 0.02 as in fla's models",
+        "last maps of residual branches divided by √(2·layers), as GPT-2, which fla's models do not by default",
+        "ε = 10⁻⁵ in the norms, where fla's models have 10⁻⁶",
+        "a readout with a bias",
+    )
     options: tuple[Option, ...] = (HEADS,)
     recurrent: bool = True
     linear_time: bool = True

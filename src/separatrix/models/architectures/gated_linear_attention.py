@@ -10,7 +10,9 @@ in the authors' first code.
 The parallel form is the chunked attention of ``models.scans.keywise``; for one read, a sum over the past whose weights
 need neither values nor states. State: width²/(2·heads) numbers.
 
-Deviations: none in the mathematics.
+Deviations: none in the layer's mathematics. Around it, the models of ``fla`` round the feed-forward part up to a
+multiple of 256, draw it normal with deviation 0.02, have norms with ε = 10⁻⁶ and a readout without bias; here it is as
+wide as the ratio says, starts as torch.nn.Linear, ε is 10⁻⁵ and the readout has a bias.
 """
 
 import math
@@ -102,6 +104,12 @@ class GatedLinearAttention(Architecture):
     equations: str = (
         "α_t = sigmoid(W₂ W₁ x_t + b)^{1/16}; S_t = diag(α_t) S_{t-1} + k_t v_tᵀ; o_t = S_tᵀ q_t / √m; "
         "y = W_O [RMSNorm(o) ⊙ swish(W_G x)]; x ← x + y(RMSNorm x); x ← x + SwiGLU(RMSNorm x)"
+    )
+    deviations: tuple[str, ...] = (
+        "feed-forward part 8/3 as wide to the nearest number, not rounded up to a multiple of 256 as in fla",
+        "feed-forward part starts as torch.nn.Linear, not normal with deviation 0.02 as in fla",
+        "ε = 10⁻⁵ in the norms, where fla's models have 10⁻⁶",
+        "a readout with a bias",
     )
     options: tuple[Option, ...] = (HEADS,)
     recurrent: bool = True

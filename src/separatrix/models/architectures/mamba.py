@@ -12,7 +12,9 @@ On a GPU the scan, its softplus, skip and gate are one Triton kernel each way; e
 ``models.scans.selective``. Where one position is read its output is a decayed sum over the past without any scan
 (CPU), and gate and output map run at the positions read alone. State: inner·(16 + 3) numbers, inner = 2·width.
 
-Deviations: none in the mathematics. All positions are computed in the activations' type, states in at least float32.
+Deviations: none in the layer's mathematics. All positions are computed in the activations' type, states in at least
+float32. The readout is a map of its own with a bias, normal with deviation 0.02, where ``mamba_ssm`` uses the
+transposed embedding: the answers of a task are not its input symbols.
 """
 
 import math
@@ -133,6 +135,7 @@ class Mamba(Architecture):
         "h_t = exp(Δ_t A) ⊙ h_{t-1} + Δ_t u_t B_tᵀ; y_t = h_t C_t + D ⊙ u_t; out = W_out (y ⊙ silu(z)); "
         "x ← x + out(RMSNorm x)"
     )
+    deviations: tuple[str, ...] = ("a readout of its own with a bias; mamba_ssm uses the transposed embedding",)
     options: tuple[Option, ...] = (
         Option("state", 16, "numbers of state for each channel", minimum=1, maximum=256),
         Option("expansion", 2, "channels for each number of the width", minimum=1, maximum=8),

@@ -11,7 +11,8 @@ The parallel form is the chunked attention with decay of ``models.scans.attentio
 Δ u (the paper's state space duality); for few reads, weighted sums over the past. State: inner·state numbers and the
 convolution's window of 3·(inner + 2·state), inner = 2·width.
 
-Deviations: where inner is smaller than 64 there is one head as wide as inner.
+Deviations: where inner is smaller than 64 there is one head as wide as inner. The readout is a map of its own with a
+bias, where ``mamba_ssm`` uses the transposed embedding.
 """
 
 import math
@@ -135,7 +136,10 @@ class Mamba2(Architecture):
         "S_t = exp(Δ_t A) S_{t-1} + B_t (Δ_t u_t)ᵀ; y_t = S_tᵀ C_t + D u_t for each head; "
         "out = W_out RMSNorm(y ⊙ silu(z)); x ← x + out(RMSNorm x)"
     )
-    deviations: tuple[str, ...] = ("one head as wide as inner where inner is smaller than the head dimension",)
+    deviations: tuple[str, ...] = (
+        "one head as wide as inner where inner is smaller than the head dimension",
+        "a readout of its own with a bias; mamba_ssm uses the transposed embedding",
+    )
     options: tuple[Option, ...] = (
         Option("state", 128, "size of keys and queries (B and C)", minimum=1, maximum=1024),
         Option("expansion", 2, "channels for each number of the width", minimum=1, maximum=8),

@@ -184,18 +184,21 @@ def plain_model(architecture: str) -> str:
 def best_scale(experiment: Experiment, source: RunSource) -> str:
     """The scale that the recorded runs are of: the largest that is complete, else the one with the most cells.
 
-    A cell counts for a scale if one of its runs was allowed more steps than the next smaller scale has: short runs that
-    happen to lie on the grid of a larger scale do not make a figure of that scale. Of several that are level the one
-    with the most records, then the smallest; so quick where there are none.
+    A cell that a smaller scale has as well counts for a scale only if one of its runs was allowed more steps than the
+    smaller one has: short runs that happen to lie on the grid of a larger scale do not make a figure of that scale. Of
+    several that are level the one with the most records, then the smallest; so quick where there are none.
     """
     counted: dict[str, tuple[int, int]] = {}
     complete: list[str] = []
+    held: set[tuple[str, str]] = set()
     before = 0
     for scale in (each for each in SCALES if each in experiment.scales):
         data = gather(experiment, scale, source)
-        own = sum(cell.record is not None and cell.most_steps > before for cell in data.cells.values())
+        recorded = {key: cell for key, cell in data.cells.items() if cell.record is not None}
+        own = sum(key not in held or cell.most_steps > before for key, cell in recorded.items())
         counted[scale] = own, data.recorded
         complete += [scale] if own == len(data.cells) else []
+        held |= set(recorded)
         before = max(run.steps for cell in experiment.sweep(scale).cells() for run in cell.runs)
     return complete[-1] if complete else max(counted, key=lambda scale: counted[scale])
 

@@ -1,5 +1,5 @@
 """What a figure must say about itself: missing cells, fewer steps than the paper's, large differences, models that have
-learned nothing, the cost."""
+diverged or learned nothing, the cost."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -59,6 +59,8 @@ def remarks(
         yield from _reasons(worse, most)
     elif any(cell.deviation is not None for cell in recorded):
         yield f"No cell differs from the paper by more than {NOTABLE:g} points."
+    if lost := diverged(cells):
+        yield f"Diverged at every learning rate tried, so that its accuracy means nothing: {_named(lost)}."
     idle = [cell for cell in recorded if learned_nothing(cell)]
     if idle:
         yield (
@@ -70,6 +72,17 @@ def remarks(
         yield _cost([cell.record for cell in recorded if cell.record])
     if experiment.note:
         yield experiment.note
+
+
+def diverged(cells: "Iterable[FigureCell]") -> "list[FigureCell]":
+    """Cells whose best run diverged, which one does only where all did (:func:`~separatrix.training.records.best_of`)."""
+    return [cell for cell in cells if cell.record is not None and cell.record.result.ending == "diverged"]
+
+
+def diverged_note(cells: "Iterable[FigureCell]") -> str:
+    """The cells that diverged, for those who see a picture alone; empty where none did."""
+    lost = diverged(cells)
+    return f"Diverged, so that the accuracy means nothing: {_named(lost)}." if lost else ""
 
 
 def _reasons(far: "Sequence[FigureCell]", most: int) -> Iterable[str]:

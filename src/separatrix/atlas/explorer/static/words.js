@@ -9,7 +9,7 @@ export function setUp(catalog) {
   words = new Map(catalog.words.map((each) => [each.key, each]));
   errata = new Map(catalog.errata.map((each) => [each.name, each]));
   for (const element of document.querySelectorAll("[data-word]")) element.title = `${meaning(element.dataset.word)}.`;
-  get("word-list").replaceChildren(...catalog.words.map((each) => h("div", { id: `word-${each.key}` }, h("dt", {}, each.word), h("dd", {}, each.meaning))));
+  get("word-list").replaceChildren(...catalog.words.map((each) => h("div", { id: `word-${each.key}` }, h("dt", {}, each.word), h("dd", {}, ...withErrata(each.meaning)))));
   get("erratum-list").replaceChildren(...catalog.errata.map((each) => h("div", { id: `erratum-${each.name}`, tabindex: "-1" },
     h("dt", {}, `${each.name}: ${each.title}`),
     h("dd", {}, `${each.source}. Claimed: ${sentence(each.claim)} Instead: ${sentence(each.repair)}`))));

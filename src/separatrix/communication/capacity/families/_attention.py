@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from separatrix.communication.capacity.family import Config, Depth, Flag, Size, share
+from separatrix.communication.capacity.family import Config, Depth, Flag, Size, listed_layers, share
 from separatrix.communication.capacity.layers import LayerDescription, attention, local_attention
 from separatrix.errors import SeparatrixError
 
@@ -56,10 +56,7 @@ def windows_of(config: AttentionConfig, default: int | None) -> list[int | None]
     depth = config.num_hidden_layers
     window = config.sliding_window if "sliding_window" in config.model_fields_set else default
     if config.layer_types is not None:
-        if len(config.layer_types) != depth:
-            raise SeparatrixError(
-                f"layer_types lists {len(config.layer_types)} layers but num_hidden_layers is {depth}"
-            )
+        listed_layers("layer_types", config.layer_types, depth)
         if window is None and "sliding_attention" in config.layer_types:
             raise SeparatrixError("layer_types has sliding_attention but sliding_window is missing; give the window")
         return [window if each == "sliding_attention" else None for each in config.layer_types]
@@ -67,3 +64,13 @@ def windows_of(config: AttentionConfig, default: int | None) -> list[int | None]
         return [None] * depth
     full = min(config.max_window_layers or 0, depth) if config.use_sliding_window else 0
     return [None] * full + [window] * (depth - full)
+
+
+def turns_of(config: AttentionConfig, default: int, every: int) -> list[int | None]:
+    """The window of each layer where, without a list of types, every so-many-th layer is full and the others not."""
+    if config.layer_types is not None:
+        return windows_of(config, default)
+    window = config.sliding_window if "sliding_window" in config.model_fields_set else default
+    if window is None:
+        raise SeparatrixError("sliding_window is null, and without layer_types some layers have one; give the window")
+    return [None if (layer + 1) % every == 0 else window for layer in range(config.num_hidden_layers)]

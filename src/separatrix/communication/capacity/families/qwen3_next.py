@@ -12,9 +12,8 @@ The cache of the attention layers grows, so neither Theorem 2 nor Theorem 4 cove
 from typing import Literal
 
 from separatrix.communication.capacity.families._state_space import convolution
-from separatrix.communication.capacity.family import Config, Depth, Family, Size
+from separatrix.communication.capacity.family import Config, Depth, Family, Size, listed_layers
 from separatrix.communication.capacity.layers import LayerDescription, StatePart, attention, recurrent
-from separatrix.errors import SeparatrixError
 
 
 class Qwen3NextConfig(Config):
@@ -37,8 +36,7 @@ class Qwen3NextConfig(Config):
 def layers(config: Qwen3NextConfig) -> tuple[LayerDescription, ...]:
     """Layers of the gated delta rule and attention layers."""
     depth = config.num_hidden_layers
-    if config.layer_types is not None and len(config.layer_types) != depth:
-        raise SeparatrixError(f"layer_types lists {len(config.layer_types)} layers but num_hidden_layers is {depth}")
+    listed_layers("layer_types", config.layer_types or (), depth)
     attending = (
         depth // config.full_attention_interval
         if config.layer_types is None

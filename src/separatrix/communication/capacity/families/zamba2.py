@@ -9,9 +9,8 @@ cache is not and grows, so neither Theorem 2 nor Theorem 4 covers the stack.
 from typing import Literal
 
 from separatrix.communication.capacity.families._state_space import mamba2
-from separatrix.communication.capacity.family import Config, Depth, Factor, Family, Size, share, whole
+from separatrix.communication.capacity.family import Config, Depth, Factor, Family, Size, listed_layers, share, whole
 from separatrix.communication.capacity.layers import LayerDescription, attention
-from separatrix.errors import SeparatrixError
 
 
 class Zamba2Config(Config):
@@ -32,8 +31,7 @@ class Zamba2Config(Config):
 def layers(config: Zamba2Config) -> tuple[LayerDescription, ...]:
     """A Mamba-2 layer for each layer, and an attention for each hybrid one."""
     depth, listed = config.num_hidden_layers, config.layers_block_type
-    if len(listed) != depth:
-        raise SeparatrixError(f"layers_block_type lists {len(listed)} layers but num_hidden_layers is {depth}")
+    listed_layers("layers_block_type", listed, depth)
     inner = whole("mamba_expand × hidden_size", config.mamba_expand * config.hidden_size)
     width = share("mamba_expand × hidden_size / n_mamba_heads", inner, config.n_mamba_heads)
     found = [
