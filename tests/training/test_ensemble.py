@@ -219,6 +219,39 @@ def test_a_chunk_is_a_plain_sample_of_the_task() -> None:
     assert numpy.array_equal(chunk.targets.reshape(-1).numpy(), wanted)
 
 
+def test_long_inputs_are_drawn_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part holds what may be drawn at once; the first is what it would be alone, and all have other examples."""
+    task = tasks()["index-lookup"]
+    source = data_source(task, 7, 4, CPU)
+    assert source.parts(5000) == [5000]
+    whole, ensemble = source.training_chunk([5, 9], 3), Ensemble([tiny(), tiny(seed=1)], CPU)
+    at_once = ensemble.accuracy(50, "probe", 0)
+    example, inputs = source.example_bytes
+    assert (example, inputs) == (task.positions(7) * 17, task.positions(7) * 8)
+    monkeypatch.setattr("separatrix.training.batches.LARGEST_DRAW", example * 4 * 10)
+    assert source.parts(CHUNK_STEPS, 4) == [10, 10, 10, 2]
+    parts = source.training_chunk([5, 9], 3)
+    for one, other in zip(parts.tensors(), whole.tensors(), strict=True):
+        assert (one is None) == (other is None)
+        assert one is None or other is None or one.shape == other.shape
+    plain = task.sample(draws_from(numpy.random.default_rng(derived_seed(9, "train", 3))), 40, 7, "train")
+    assert numpy.array_equal(parts.inputs[:10, 1].reshape(40, -1).numpy(), plain.inputs)
+    assert not torch.equal(parts.inputs[:10], parts.inputs[10:20])
+    monkeypatch.setattr("separatrix.training.batches.LARGEST_DRAW", 1)
+    monkeypatch.setattr("separatrix.training.ensemble.EVALUATION_POSITIONS", 1)
+    singly = ensemble.accuracy(50, "probe", 0)
+    assert len(singly) == len(at_once) and all(abs(each * 50 - round(each * 50)) < 1e-9 for each in singly)
+
+
+def test_data_beyond_the_memory_of_the_machine_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("separatrix.training.batches.machine_bytes", lambda: 1 << 14)
+    with pytest.raises(SeparatrixError, match=r"index-lookup at length 90 take 0\.0 GiB, and this machine has 0\.0"):
+        data_source(tasks()["index-lookup"], 90, 64, CPU)
+    data_source(tasks()["index-lookup"], 7, 4, CPU)
+    monkeypatch.setattr("separatrix.training.batches.machine_bytes", lambda: None)
+    data_source(tasks()["index-lookup"], 90, 64, CPU)
+
+
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 2**63 - 1), st.sampled_from(["train", "probe", "evaluation"]), st.integers(0, 2**40))
 def test_derived_seeds_are_seeds(seed: int, purpose: str, number: int) -> None:

@@ -325,7 +325,7 @@ def test_a_cell_that_diverged_is_marked():
     (both,) = heat_maps(cells, found)
     lost = {name: record for name, record in found.items() if record.result.ending == "diverged"}
     (alone,) = heat_maps(cells, lost)
-    shown = [[*heat_map_table("One", each).columns[1].cells][0] for each in (both, alone)]
+    shown = [next(iter(heat_map_table("One", each).columns[1].cells)) for each in (both, alone)]
     assert ["diverged" in each for each in shown] == [False, True]
 
 

@@ -28,7 +28,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from tools.calls.sandbox import Outcome, call
+from tools.calls.sandbox import Outcome, call, hand_over
 from tools.files.damage import Mutant
 from tools.files.readers import TRAIN, Reader, furnish, readers
 from tools.pages import fill_section, keep, markdown_table
@@ -149,6 +149,7 @@ class Attack:
         for each in self.place.glob("half.sqlite*"):
             each.unlink()
         shutil.rmtree(self.place / "half.files")
+        hand_over(self.place)
         assert call(TRAIN, self.place, "file", 120.0).code == 0
         return self._trained()
 
@@ -175,6 +176,7 @@ class Attack:
                 reader.after(self.place)
             before = snapshot(self.place)
             arguments = reader.calls[number % len(reader.calls)]
+            hand_over(self.place)
             outcome = call(arguments, self.place, "file", SECONDS, reader.main)
             found = defects(reader, outcome, before, snapshot(self.place), self.held)
             found += self._meaning(reader, mutant, outcome, data)

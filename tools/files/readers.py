@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from tools.calls.sandbox import call
+from tools.calls.sandbox import call, hand_over
 from tools.files.damage import Mutant, byte_mutants, place_mutants
 from tools.files.databases import database_mutants
 from tools.files.structures import header_end, json_mutants, tensor_mutants, toml_mutants, toml_text
@@ -287,6 +287,7 @@ def furnish(folder: Path) -> None:
 
 def _done(folder: Path, *arguments: str, main: Callable[[], object] = cli.main) -> str:
     """What a call printed that must succeed; in a process of its own, as one with torch's threads cannot be forked."""
+    hand_over(folder)
     if (made := call(arguments, folder, "file", 120.0, main)).code != 0:
         raise RuntimeError(f"the folder for the files could not be furnished: {made}")
     return made.out

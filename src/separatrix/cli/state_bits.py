@@ -62,7 +62,8 @@ def _needed(record: "Record") -> tuple[int | None, str, list[str]]:
     spec, task = record.spec, record.spec.the_task()
     kept, refuted = standing(protocol_bounds(spec.task, "rnn"), task, [spec.length])
     known = [(each.required_bits(spec.length, task), claimed(each)) for each in kept]
-    return *max(known, default=(None, "")), [each.in_words() for each in refuted]
+    needed, claim = max(known, default=(None, ""))
+    return needed, claim, [each.in_words() for each in refuted]
 
 
 def _print(report: "PrecisionReport", record: "Record", needed: int | None, claim: str) -> None:

@@ -5,12 +5,16 @@ that is made from (s, purpose, c) alone, so a run resumes at any step without an
 is the same in every ensemble. On the CPU the generator is numpy's PCG64, on a GPU torch's on that device: the same seed
 gives other examples there, and a record says which device it was.
 
-Members with equal seeds share one copy. Memory: seeds · 32 · batch · positions · 17 bytes (inputs, targets, mask).
+Members with equal seeds share one copy. Memory: seeds · 32 · batch · positions · 17 bytes (inputs, targets, mask); 8 of
+the 17 where every example is asked once, since then only its inputs are kept. What is drawn at once is bounded
+(:data:`LARGEST_DRAW`): of longer inputs a chunk and an evaluation are drawn in parts, each with a seed of its own.
 """
 
 import hashlib
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy
@@ -21,6 +25,8 @@ from separatrix.errors import SeparatrixError
 from separatrix.tasks import Examples, Split, Task, draws_from
 
 CHUNK_STEPS = 32
+LARGEST_DRAW = 2 << 30
+"""Bytes that are drawn at once; what is longer comes in parts, so that short inputs are the same with any limit."""
 
 
 @dataclass(frozen=True)
@@ -79,33 +85,37 @@ class DataSource:
     device: torch.device
     single: bool
 
+    @cached_property
+    def example_bytes(self) -> tuple[int, int]:
+        """Bytes of one example as it is drawn, and of its inputs alone."""
+        one = self.task.sample(draws_from(0), 1, self.length, "eval")
+        return sum(each.nbytes for each in vars(one).values()), one.inputs.nbytes
+
+    def parts(self, count: int, size: int = 1) -> list[int]:
+        """So many times ``size`` examples in parts that may be drawn at once; one part where all may."""
+        most = max(1, LARGEST_DRAW // (self.example_bytes[0] * size))
+        return [min(most, count - first) for first in range(0, count, most)]
+
     def training_chunk(self, seeds: Sequence[int], chunk: int) -> Batch:
         """The data of 32 steps: every tensor has leading axes (CHUNK_STEPS, seeds)."""
-        drawn = [
-            self._arranged(
-                draw(
-                    self.task,
-                    self.length,
-                    CHUNK_STEPS * self.batch,
-                    derived_seed(seed, "train", chunk),
-                    self.device,
-                    "train",
-                ),
-                CHUNK_STEPS,
-            )
-            for seed in seeds
-        ]
-        return _stacked(drawn, dim=1)
+        return _stacked([self._chunk_of(seed, chunk) for seed in seeds], dim=1)
 
-    def evaluation(self, seeds: Sequence[int], count: int, purpose: str, number: int) -> Batch:
-        """Fresh examples of exactly the task's length; leading axis of seeds."""
-        drawn = [
-            self._arranged(
-                draw(self.task, self.length, count, derived_seed(seed, purpose, number), self.device, "eval"), 1
-            ).part(0)
-            for seed in seeds
+    def _chunk_of(self, seed: int, chunk: int) -> Batch:
+        found = [
+            self._arranged(self._drawn(steps * self.batch, seed, "train", chunk, part, "train"), steps)
+            for part, steps in enumerate(self.parts(CHUNK_STEPS, self.batch))
         ]
+        return _joined(found)
+
+    def evaluation(self, seeds: Sequence[int], count: int, purpose: str, number: int, part: int = 0) -> Batch:
+        """Fresh examples of exactly the task's length; leading axis of seeds. ``part``: which of :meth:`parts`."""
+        drawn = [self._arranged(self._drawn(count, seed, purpose, number, part, "eval"), 1).part(0) for seed in seeds]
         return _stacked(drawn, dim=0)
+
+    def _drawn(self, count: int, seed: int, purpose: str, number: int, part: int, split: Split) -> Examples:
+        """The first part has the seed that everything has where there is one part."""
+        own = derived_seed(seed, purpose if part == 0 else f"{purpose}, part {part}", number)
+        return draw(self.task, self.length, count, own, self.device, split)
 
     def _arranged(self, examples: Examples, steps: int) -> Batch:
         """Leading axis of steps; the positions asked are looked up once, for the whole chunk."""
@@ -117,7 +127,9 @@ class DataSource:
             # Cheap here; on a GPU it would make the host wait, and there the same tasks give the same masks.
             if asked.device.type == "cpu" and not bool((asked.sum(dim=1) == 1).all()):
                 raise SeparatrixError(f"{self.task.name} asks some examples once and others not; report this defect")
-            read = asked.int().argmax(dim=1, keepdim=True)
+            # A mask is not compared as it is; on the CPU its bytes are, without a copy four times as large.
+            marks = asked.view(torch.uint8) if asked.device.type == "cpu" else asked.int()
+            read = marks.argmax(dim=1, keepdim=True)
             index = read.view(-1, 1, *[1] * (targets.dim() - 2)).expand(-1, 1, *targets.shape[2:])
             targets, asked = targets.gather(1, index), asked.gather(1, read)
         found = Batch(inputs, targets, asked, read, lengths)
@@ -130,7 +142,29 @@ def data_source(task: Task, length: int, batch: int, device: torch.device) -> Da
     Where they are, only what is asked is computed. :func:`asked_once` is tested over the catalog, and on the CPU every
     example is held against it.
     """
-    return DataSource(task, length, batch, device, asked_once(task, length))
+    found = DataSource(task, length, batch, device, asked_once(task, length))
+    if device.type == "cpu":
+        _check_memory(found)
+    return found
+
+
+def _check_memory(source: DataSource) -> None:
+    """Refuse what certainly does not fit: the inputs of a chunk alone are more than the machine has."""
+    needed, there = CHUNK_STEPS * source.batch * source.example_bytes[1], machine_bytes()
+    if there is not None and needed > there:
+        raise SeparatrixError(
+            f"the inputs of {CHUNK_STEPS} steps of {source.batch} examples of {source.task.name} at length "
+            f"{source.length} take {needed / (1 << 30):,.1f} GiB, and this machine has {there / (1 << 30):,.1f}; "
+            "choose a shorter length or a smaller batch"
+        )
+
+
+def machine_bytes() -> int | None:
+    """The memory of this machine; None where the system does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
 
 
 def asked_once(task: Task, length: int) -> bool:
@@ -140,8 +174,19 @@ def asked_once(task: Task, length: int) -> bool:
 
 
 def _stacked(batches: Sequence[Batch], dim: int) -> Batch:
+    if len(batches) == 1:  # without a copy
+        return batches[0].mapped(lambda each: each.unsqueeze(dim))
+    return _together(batches, lambda tensors: torch.stack(tensors, dim=dim))
+
+
+def _joined(batches: Sequence[Batch]) -> Batch:
+    """Parts of a chunk, one after the other in steps."""
+    return batches[0] if len(batches) == 1 else _together(batches, torch.cat)
+
+
+def _together(batches: Sequence[Batch], put: Callable[[list[Tensor]], Tensor]) -> Batch:
     parts = [
-        None if each[0] is None else torch.stack([tensor for tensor in each if tensor is not None], dim=dim)
+        None if each[0] is None else put([tensor for tensor in each if tensor is not None])
         for each in zip(*(batch.tensors() for batch in batches), strict=True)
     ]
     assert parts[0] is not None and parts[1] is not None and parts[2] is not None

@@ -34,6 +34,8 @@ from separatrix.training.own_code import own_code
 from separatrix.training.spec import RunSpec
 
 EVALUATION_ROWS = 256
+EVALUATION_POSITIONS = 1 << 22
+"""Rows times positions that are evaluated at once; fewer rows only of inputs longer than 16384."""
 WEIGHT_TYPES = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.float32}
 """Of the weights, by a run's precision."""
 
@@ -134,14 +136,17 @@ class Ensemble:
         """Each member's accuracy on fresh examples of exactly the task's length."""
         right = torch.zeros(len(self.specs), dtype=torch.int64, device=self.device)
         asked = torch.zeros_like(right)
-        everything = self.data.evaluation(self.seeds, examples, purpose, number)
+        rows = max(1, EVALUATION_ROWS // len(self.specs)) if self.device.type == "cpu" else EVALUATION_ROWS
+        # Of long inputs fewer at a time: what a model computes on the way grows with rows times positions.
+        rows = max(1, min(rows, EVALUATION_POSITIONS // self.task.positions(self.length)))
         with self._precision(), self._only_asked():
-            rows = max(1, EVALUATION_ROWS // len(self.specs)) if self.device.type == "cpu" else EVALUATION_ROWS
-            for start in range(0, examples, rows):
-                batch = self.for_members(everything.part(slice(None), slice(start, start + rows)))
-                outputs = self.model(batch.inputs, read=batch.read, lengths=batch.lengths)
-                found = scores(self.task, self.length, outputs, batch)
-                right, asked = right + found[0], asked + found[1]
+            for part, count in enumerate(self.data.parts(examples)):
+                everything = self.data.evaluation(self.seeds, count, purpose, number, part)
+                for start in range(0, count, rows):
+                    batch = self.for_members(everything.part(slice(None), slice(start, start + rows)))
+                    outputs = self.model(batch.inputs, read=batch.read, lengths=batch.lengths)
+                    found = scores(self.task, self.length, outputs, batch)
+                    right, asked = right + found[0], asked + found[1]
         return (right.double() / asked.clamp(min=1)).tolist()
 
     @contextmanager

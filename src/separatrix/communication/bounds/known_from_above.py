@@ -44,17 +44,27 @@ def facts_about(task: str, model: Model) -> tuple[Fact, ...]:
     """The facts about a task and a class of models, easiest first; none where the class does not take the task."""
     if not takes(model, task):
         return ()
-    special = [_SPECIAL[task, kind] for kind in {model: 0, _family(model): 0} if (task, kind) in _SPECIAL]
-    return (*special, *_GENERAL.get((_family(model), task in GRAPH_TASKS), ()))
+    return (*special_facts(task, model), *_GENERAL.get((_family(model), task in GRAPH_TASKS), ()))
 
 
-def input_bits(task: Task, length: int) -> int:
-    """Bits that tell all inputs of a length apart, exactly up to ``LISTED`` cells; of more those of all cells.
+def special_facts(task: str, model: Model) -> tuple[Fact, ...]:
+    """The facts about one task, without those by brute force.
+
+    >>> [fact.short for fact in special_facts("majority", "rnn")]
+    ['counts']
+    """
+    return tuple(_SPECIAL[task, kind] for kind in {model: 0, _family(model): 0} if (task, kind) in _SPECIAL)
+
+
+def input_bits(task: Task, length: int, listed: int = LISTED) -> int:
+    """Bits that tell all inputs of a length apart, exactly up to ``listed`` cells; of more those of all cells.
 
     >>> from separatrix.tasks import tasks
     >>> input_bits(tasks()["majority"], 1000), input_bits(tasks()["majority"], 2**40) >= 2**40
     (1000, True)
     """
+    if task.positions(length) * max(1, task.features(length)) > listed:
+        return task.positions(length) * token_bits(task, length)
     try:
         return _counted_bits(task, length)
     except TypeError:  # a task of somebody's own may hold what has no hash
@@ -63,12 +73,10 @@ def input_bits(task: Task, length: int) -> int:
 
 @lru_cache(maxsize=256)
 def _counted_bits(task: Task, length: int) -> int:
-    if task.positions(length) * max(1, task.features(length)) <= LISTED:
-        try:
-            return bits_for(task.count(length))
-        except SeparatrixError:  # points on the sphere are not listed
-            pass
-    return task.positions(length) * token_bits(task, length)
+    try:
+        return bits_for(task.count(length))
+    except SeparatrixError:  # points on the sphere are not listed
+        return task.positions(length) * token_bits(task, length)
 
 
 def token_bits(task: Task, length: int) -> int:

@@ -26,7 +26,7 @@ from pathlib import Path
 from separatrix.bit_counts import bits_for
 from separatrix.communication.bounds.bound import Bound, ProtocolBound
 from separatrix.communication.bounds.evidence import Evidence
-from separatrix.communication.bounds.known_from_above import facts_about, input_bits
+from separatrix.communication.bounds.known_from_above import input_bits, special_facts
 from separatrix.communication.bounds.simulations import ModelSize
 from separatrix.communication.partition import cut, of_positions
 from separatrix.communication.problem import from_task
@@ -38,6 +38,8 @@ from separatrix.tasks import Task
 
 LIMIT = 6
 """Sizes in bits up to which a bound is tried where nobody says how far."""
+MOST_CELLS = 1 << 13
+"""Of inputs of more cells only the bits of a cell are counted, not the inputs that there are."""
 MOST_POSITIONS = 8
 """All partitions of so many positions are gone through, of more none."""
 
@@ -221,13 +223,14 @@ def held_at_length(bound: ProtocolBound, task: Task, length: int) -> tuple[Evide
         against.append(f"reduction {bound.reduction} hides {hidden}")
     # How many bits a vector of anyone's own task has is not known.
     if not (task.features(length) and is_outside(type(task))):
-        one_way, whole = bound.simulation.one_way, input_bits(task, length)
+        one_way, whole = bound.simulation.one_way, input_bits(task, length, MOST_CELLS)
         enough = whole if one_way else -(-whole // 2)
         if asked > enough:
             why = "the whole input has no more" if one_way else "one party sends all that it has"
             against.append(f"{enough} are enough: {why}")
         for model in () if against else bound.models:
-            for fact in facts_about(task.name, model):
+            # Those by brute force say no more than the bits of the input.
+            for fact in special_facts(task.name, model):
                 given = bound.available_bits(length, fact.size(task, length), task)
                 if asked > given:
                     against.append(f"a model with {given} bits does it: {fact.reason}")

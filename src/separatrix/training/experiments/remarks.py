@@ -75,7 +75,7 @@ def remarks(
 
 
 def diverged(cells: "Iterable[FigureCell]") -> "list[FigureCell]":
-    """Cells whose best run diverged, which one does only where all did (:func:`~separatrix.training.records.best_of`)."""
+    """Cells whose best run diverged, as it does only where all did (:func:`~separatrix.training.records.best_of`)."""
     return [cell for cell in cells if cell.record is not None and cell.record.result.ending == "diverged"]
 
 
