@@ -15,7 +15,7 @@ help:
 	@echo "make test    ruff, basedpyright, import-linter, pytest"
 	@echo "make setup   only make .venv from requirements.lock"
 	@echo "make bench   rerun the benchmarks of docs/benchmarks.md"
-	@echo "make docs    build the documentation as a site (site/index.html)"
+	@echo "make docs    build the documentation as a site (site/index.html; its search needs a server, as README says)"
 	@echo "make screenshots   pictures of the site and the explorer (docs/screenshots)"
 	@echo "make mutants | bounds | calls | soak | server | files | determinism | footprint   campaigns against the project (docs/reliability.md)"
 	@echo "make coverage   whether every line of arithmetic, certificates and communication is run by its tests"

@@ -49,7 +49,7 @@ def shown(cell: FigureCell) -> str:
     if cell.accuracy is None or cell.record is None:
         return "–" if cell.paper is None else f"– / {cell.paper:.1f}"
     beside = "" if cell.paper is None else f" / {cell.paper:.1f} ({cell.deviation:+.1f})"
-    return f"{cell.accuracy:.1f}{beside} · {cell.record.spec.steps / 1000:g}k × {cell.runs}"
+    return f"{cell.accuracy:.1f}{beside} · {cell.budget}"
 
 
 def section(data: FigureData) -> Iterable[str]:

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from separatrix.atlas.training_figures import experiment_figure, table_panels
 from separatrix.errors import SeparatrixError
 from separatrix.training.events import Point, Result
 from separatrix.training.experiments.catalog import experiments
@@ -88,6 +89,13 @@ def test_the_bits_of_rounded_states_stand_beside_the_runs(store):  # noqa: F811
         next(each for each in said(store, "state-bits") if word in each) for word in ("Bits p", "m·p/N", "512 examples")
     )
     assert bits.endswith("LSTM-(1,128) 2 at 5, more at 10; Mamba-(1,64) 5 at 10.")
+    with Records(store, create=False) as records:
+        data = gather(experiments()["state-bits"], "reduced", records)
+    panel = table_panels(data)[-1]
+    assert (panel[0], panel[4]) == ("needed of each number of the state", "bits")
+    assert panel[3] == {("LSTM-(1,128)", "5"): 2, ("LSTM-(1,128)", "10"): None, ("Mamba-(1,64)", "10"): 5}
+    assert {"row": "Mamba-(1,64)", "column": "10", "bits": 5} in data.as_dict()["bits"]
+    assert "needed of each number" in experiment_figure(data).svg
     assert "102.4 to 1,216.0" in shares and "2.2 points" in chance
 
 

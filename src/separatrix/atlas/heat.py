@@ -83,3 +83,5 @@ DIFFERENCE = Heat(
      "#053061"),
 )  # fmt: skip
 """Ours − paper: red below the paper, blue above it (ColorBrewer RdBu)."""
+BITS = Heat(0.0, 16.0, ("#fff5eb", "#fee6ce", "#fdd0a2", "#fdae6b", "#fd8d3c", "#f16913", "#d94801", "#8c2d04"))
+"""Bits of a number (ColorBrewer Oranges)."""

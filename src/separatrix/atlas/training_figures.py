@@ -1,10 +1,10 @@
 """Figures of training runs: curves over steps, heat maps of accuracy beside the papers', attention matrices."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from separatrix.atlas.figure import PALETTE, draw, look
-from separatrix.atlas.heat import DIFFERENCE, PERCENT
+from separatrix.atlas.heat import BITS, DIFFERENCE, PERCENT, Heat
 from separatrix.atlas.section import Figure
 
 if TYPE_CHECKING:
@@ -75,11 +75,11 @@ def experiment_figure(data: "FigureData") -> Figure:
         axes.remove()
         places = figure.subplots(len(widths) // across, across, width_ratios=widths[:across], squeeze=False).flatten()
         before: Sequence[str] | None = None
-        for number, (title, rows, columns, values, difference) in enumerate(tables):
+        for number, (title, rows, columns, values, kind) in enumerate(tables):
             place = places[number]
             labelled = rows != before or number % across == 0
-            _paint_table(place, rows, columns, values, difference=difference, labelled=labelled)
-            place.set_title(f"{title} ({'points' if difference else '%'})", fontsize=10)
+            _paint_table(place, rows, columns, values, kind=kind, labelled=labelled)
+            place.set_title(f"{title} ({UNITS[kind]})", fontsize=10)
             place.set_xlabel(column_title(data))
             before = rows
         if data.curves:
@@ -186,7 +186,21 @@ def learned_frontier_figure(task: str, goal: float, points: "Sequence[FrontierPo
 
 
 Numbers: TypeAlias = Mapping[tuple[str, str], float | None]
-Panel: TypeAlias = tuple[str, tuple[str, ...], tuple[str, ...], Numbers, bool]
+Kind: TypeAlias = Literal["percent", "difference", "bits"]
+Panel: TypeAlias = tuple[str, tuple[str, ...], tuple[str, ...], Numbers, Kind]
+HEATS: Mapping[Kind, Heat] = {"percent": PERCENT, "difference": DIFFERENCE, "bits": BITS}
+UNITS: Mapping[Kind, str] = {"percent": "%", "difference": "points", "bits": "bits"}
+
+
+def cell_text(kind: Kind, value: float | None) -> str:
+    """A number as it stands in a cell.
+
+    >>> [cell_text("percent", 98.04), cell_text("difference", 1.0), cell_text("bits", 5), cell_text("bits", None)]
+    ['98.0', '+1.0', '5', '–']
+    """
+    if value is None:
+        return "–"
+    return f"{value:g}" if kind == "bits" else f"{value:+.1f}" if kind == "difference" else f"{value:.1f}"
 
 
 def column_title(data: "FigureData") -> str:
@@ -195,35 +209,36 @@ def column_title(data: "FigureData") -> str:
 
 
 def table_panels(data: "FigureData") -> list[Panel]:
-    """(title, rows, columns, percent by cell, whether it is a difference); none where the figure is curves alone."""
+    """(title, rows, columns, number by cell, what the numbers are); none where the figure is curves alone."""
     if data.curves and len(data.columns) == 1:
         return []
     ours: Numbers = {key: cell.accuracy for key, cell in data.cells.items()}
     found: list[Panel] = [
-        ("accuracy" if data.scale is None else f"ours, scale {data.scale}", data.rows, data.columns, ours, False)
+        ("accuracy" if data.scale is None else f"ours, scale {data.scale}", data.rows, data.columns, ours, "percent")
     ]
     if data.paper is not None:
-        found.append(("paper", data.paper.rows, data.paper.columns, dict(data.paper.accuracy), False))
+        found.append(("paper", data.paper.rows, data.paper.columns, dict(data.paper.accuracy), "percent"))
         difference: Numbers = {key: cell.deviation for key, cell in data.cells.items()}
         # Where few cells are the paper's own, the table of cells tells the differences better than an empty map.
         if 3 * sum(each is not None for each in difference.values()) >= len(difference):
-            found.append(("ours − paper", data.rows, data.columns, difference, True))
+            found.append(("ours − paper", data.rows, data.columns, difference, "difference"))
+    if data.bits:
+        found.append(("needed of each number of the state", data.rows, data.columns, dict(data.bits), "bits"))
     return found
 
 
 def _paint_table(
-    axes: Any, rows: Sequence[str], columns: Sequence[str], values: Numbers, *, difference: bool, labelled: bool
+    axes: Any, rows: Sequence[str], columns: Sequence[str], values: Numbers, *, kind: Kind, labelled: bool
 ) -> None:
-    """Percent in every cell on a coloured ground; a grey one where there is none."""
+    """A number in every cell on a coloured ground; a grey one where there is none."""
     grid = [[values.get((row, column)) for column in columns] for row in rows]
-    heat = DIFFERENCE if difference else PERCENT
+    heat = HEATS[kind]
     numbers = [[float("nan") if each is None else each for each in line] for line in grid]
     axes.set_facecolor(MISSING)
     axes.imshow(numbers, cmap=heat.map(), vmin=heat.low, vmax=heat.high, aspect="auto", interpolation="nearest")
     for y, line in enumerate(grid):
         for x, each in enumerate(line):
-            text = "–" if each is None else f"{each:+.1f}" if difference else f"{each:.1f}"
-            axes.text(x, y, text, ha="center", va="center", fontsize=8.5, color=heat.ink(each))
+            axes.text(x, y, cell_text(kind, each), ha="center", va="center", fontsize=8.5, color=heat.ink(each))
     axes.set_xticks(range(len(columns)), list(columns))
     axes.set_yticks(range(len(rows)), list(rows) if labelled else [""] * len(rows))
     axes.tick_params(length=0)

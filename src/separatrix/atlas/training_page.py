@@ -10,10 +10,9 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from separatrix.atlas.figure import PALETTE
-from separatrix.atlas.heat import DIFFERENCE, PERCENT
 from separatrix.atlas.html import page, table
 from separatrix.atlas.section import Figure
-from separatrix.atlas.training_figures import MISSING, Panel, column_title, table_panels
+from separatrix.atlas.training_figures import HEATS, MISSING, UNITS, Panel, cell_text, column_title, table_panels
 from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
@@ -110,7 +109,7 @@ def _attention(maps: "AttentionMaps", figure: Figure) -> str:
 
 def _heat_map(panel: Panel, data: "FigureData") -> "tuple[str, Mapping[str, Any]]":
     """One table as a Plotly figure, with the run behind each of our cells in its hover text."""
-    title, rows, columns, values, difference = panel
+    title, rows, columns, values, kind = panel
     numbers = [[values.get((row, column)) for column in columns] for row in rows]
     theirs = title == "paper"
     hover = [
@@ -120,11 +119,11 @@ def _heat_map(panel: Panel, data: "FigureData") -> "tuple[str, Mapping[str, Any]
         ]
         for row in rows
     ]
-    heat = DIFFERENCE if difference else PERCENT
+    heat = HEATS[kind]
     # Written over the map, because a heat map has one colour for all its texts.
     texts = [
         {
-            "x": column, "y": row, "text": "–" if each is None else f"{each:+.1f}" if difference else f"{each:.1f}",
+            "x": column, "y": row, "text": cell_text(kind, each),
             "showarrow": False, "font": {"color": heat.ink(each)},
         }
         for row, line in zip(rows, numbers, strict=True)
@@ -134,7 +133,7 @@ def _heat_map(panel: Panel, data: "FigureData") -> "tuple[str, Mapping[str, Any]
         "type": "heatmap", "z": numbers, "x": list(columns), "y": list(rows),
         "customdata": hover, "hovertemplate": "%{customdata}<extra></extra>", "hoverongaps": False,
         "xgap": 2, "ygap": 2, "colorscale": heat.scale(),
-        "zmin": heat.low, "zmax": heat.high, "colorbar": {"title": {"text": "points" if difference else "%"}},
+        "zmin": heat.low, "zmax": heat.high, "colorbar": {"title": {"text": UNITS[kind]}},
     }  # fmt: skip
     layout = {
         "title": {"text": title}, "height": 130 + 36 * len(rows), "margin": {"l": 120, "t": 60, "b": 50},

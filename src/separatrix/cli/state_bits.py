@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from separatrix.cli.output import console, print_json
 from separatrix.cli.training_options import SHOWN_DIGITS, parse_list
 from separatrix.errors import SeparatrixError
+from separatrix.wording import counted
 
 if TYPE_CHECKING:
     from separatrix.models.state_precision import PrecisionReport
@@ -81,7 +82,8 @@ def _print(report: "PrecisionReport", record: "Record", needed: int | None, clai
     if used is None:
         told = "every rounding tried costs more than one point in a hundred"
     else:
-        told = f"from {used} bits on at most one point in a hundred is lost: {used * report.state_numbers:,} bits do"
+        enough = f"{used * report.state_numbers:,} bits do"
+        told = f"from {counted(used, 'bit')} on at most one point in a hundred is lost: {enough}"
     console().print(f"run {record.spec.name[:SHOWN_DIGITS]}, {report.examples} examples: {told}", soft_wrap=True)
     if needed is not None:
         text = f"a protocol that is right on every input of this length sends at least {needed:,} bits ({claim})"

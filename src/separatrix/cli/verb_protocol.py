@@ -15,6 +15,7 @@ from separatrix.cli.construction_options import (
 from separatrix.cli.output import JsonOption, command_line, console, print_json
 from separatrix.cli.protocol_subject import Subject, input_of, subject_named
 from separatrix.errors import SeparatrixError
+from separatrix.wording import counted
 
 if TYPE_CHECKING:
     from separatrix.communication.partition import Partition
@@ -164,6 +165,11 @@ def _theorem_4(
     }, run.transcript
 
 
+def _cells(cells: list[Any]) -> str:
+    """The input of a network without a task as ``--input`` takes it: numbers, or lists of them."""
+    return str(cells) if any(isinstance(cell, list) for cell in cells) else " ".join(map(str, cells))
+
+
 def _print(subject: Subject, result: dict[str, Any], transcript: "Transcript") -> None:
     from rich.markup import escape
     from rich.table import Table
@@ -171,13 +177,13 @@ def _print(subject: Subject, result: dict[str, Any], transcript: "Transcript") -
     out = console()
     kind = f", {result['version']}" if result["theorem"].endswith("4") else ""
     out.print(f"[bold]{escape(subject.name)}[/bold], length {subject.length}: {result['theorem']}{kind}")
-    if result["input_text"] is not None:
-        shown = result["input_text"]
-        shown = shown if len(shown) <= SHOWN_INPUT else f"{shown[:SHOWN_INPUT]} …"
-        out.print(f"input {escape(shown)}", soft_wrap=True)
+    shown = result["input_text"] or _cells(result["input"])
+    shown = shown if len(shown) <= SHOWN_INPUT else f"{shown[:SHOWN_INPUT]} …"
+    out.print(f"input {escape(shown)}", soft_wrap=True)
     held = result["partition"]
-    counts = [f"[{COLOURS[who]}]{who}[/] {len(held[who.lower()])} positions" for who in COLOURS]
-    out.print(f"{' and '.join(counts)} ({held['name']}), numbers of {subject.arithmetic.precision_bits} bits")
+    counts = [f"[{COLOURS[who]}]{who}[/] {counted(len(held[who.lower()]), 'position')}" for who in COLOURS]
+    numbers = f"numbers of {counted(subject.arithmetic.precision_bits, 'bit')}"
+    out.print(f"{' and '.join(counts)} ({held['name']}), {numbers}")
     table = Table()
     table.add_column("", justify="right", style="dim")
     table.add_column("from")

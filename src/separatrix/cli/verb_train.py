@@ -109,7 +109,7 @@ def command(
         from separatrix.atlas.training_figures import run_curves_figure
 
         drawn = [(_label(spec), found[spec.name], curves[spec.name]) for spec in specs]
-        write_picture(plot, run_curves_figure(f"{task} at length {length}", drawn))
+        write_picture(plot, run_curves_figure(f"{model} on {task} at length {length}", drawn))
     if as_json:
         record = provenance(command_line(context), arithmetic=precision, seed=specs[0].seed, started=started)
         runs = [found[spec.name].as_dict() for spec in specs]

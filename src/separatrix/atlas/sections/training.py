@@ -294,7 +294,7 @@ def figure_data(row: Results) -> "FigureData":
     paper = None if experiment.paper is None else paper_table(experiment.paper)
     return FigureData(
         experiment, row["scale"], tuple(row["rows"]), tuple(row["columns"]), cells, paper, row["curve_column"], curves,
-        tuple(row["remarks"]),
+        tuple(row["remarks"]), {(each["row"], each["column"]): each["bits"] for each in row["bits"]},
     )  # fmt: skip
 
 

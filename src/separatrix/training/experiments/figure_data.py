@@ -8,7 +8,7 @@ figure at scale ``paper`` can be drawn from runs of fewer steps, and says so.
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
@@ -97,7 +97,7 @@ class FigureCell:
 @dataclass(frozen=True)
 class FigureData:
     """A whole figure; ``curves`` are those of the best run of each row at ``curve_column``. A sweep of one's own has no
-    ``scale``."""
+    ``scale``. ``bits`` of each number of a trained state suffice where states were rounded (None: more than tried)."""
 
     experiment: Experiment
     scale: str | None
@@ -108,6 +108,7 @@ class FigureData:
     curve_column: str | None
     curves: Mapping[str, Sequence[Point]]
     remarks: tuple[str, ...]
+    bits: Mapping[tuple[str, str], int | None] = field(default_factory=dict)
 
     @property
     def stem(self) -> str:
@@ -142,6 +143,7 @@ class FigureData:
             "cells": [cell.as_dict() for cell in self.cells.values()],
             "curves": {row: [[point.step, point.accuracy] for point in points] for row, points in self.curves.items()},
             "curve_column": self.curve_column,
+            "bits": [{"row": row, "column": column, "bits": bits} for (row, column), bits in self.bits.items()],
         }
 
 
@@ -242,7 +244,8 @@ def gather(experiment: Experiment, scale: str | None, source: RunSource, sweep: 
     most = int(paper_figures()["training_recipe"]["max_steps"])
     rounded = rounded_states(source.folders(), scale) if experiment.rounded and scale is not None else {}
     said = tuple(remarks(experiment, scale, list(found.values()), paper is not None, most, rounded))
-    return FigureData(experiment, scale, rows, columns, found, paper, at, curves, said)
+    bits = {key: state.bits for key, state in rounded.items() if key in found}
+    return FigureData(experiment, scale, rows, columns, found, paper, at, curves, said, bits)
 
 
 def _cell(
