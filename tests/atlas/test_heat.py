@@ -43,7 +43,7 @@ def test_text_can_be_read_on_every_ground(name):
 def test_the_page_writes_each_cell_in_its_own_ink():
     data = SimpleNamespace(experiment=SimpleNamespace(at="at length", columns="length"))
     values = {("TF", "20"): 99.0, ("TF", "50"): 10.0, ("LSTM", "20"): None}
-    panel = ("paper", ("TF", "LSTM"), ("20", "50"), values, False)
+    panel = ("paper", ("TF", "LSTM"), ("20", "50"), values, "percent")
     _, drawn = _heat_map(cast(Any, panel), cast(Any, data))
     trace, written = drawn["data"][0], drawn["layout"]["annotations"]
     assert trace["colorscale"] == PERCENT.scale()

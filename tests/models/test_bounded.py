@@ -80,7 +80,7 @@ def test_capacity_and_bound_take_numbers_of_the_same_bits(capsys):
     assert told(capsys, "capacity", "mamba-130m")["precision_bits"] == 16
     assert run(["bound", "index-lookup", "--length", "400", "-m", name]) == 0
     shown = " ".join(capsys.readouterr().out.replace("│", " ").split())
-    assert "smallest state 13 numbers of 32 bits" in shown
+    assert "smallest state 75 numbers of 32 bits" in shown
     assert "as in 4,864 numbers" in shown
     assert "width" not in shown
 
@@ -124,8 +124,11 @@ def test_a_module_without_state_is_excluded_at_every_length(capsys):
         (["capacity", "fla:GatedLinearAttention-(1,64)"], "pip install 'flash-linear-attention[cuda]'"),
         (["capacity", "LSTM-(1,64)", "--precision", "0"], "precision 0 is out of range"),
         (["bound", "index-lookup", "--model", "Mamba,TF-(2,64)", "--length", "9"], "no class of models"),
-        (["bound", "index-lookup", "--model", "Mamba,TF-(2,64)", "--length", "9"], "1 of 2 layers attends over"),
-        ([*ASKED, f"{MODULES}:Window,TF-(2,16)"], "1 of 2 layers attends over"),
+        (
+            ["bound", "index-lookup", "--model", "Mamba,TF-(2,64)", "--length", "9"],
+            "1 attention over the whole input beside 1 layer",
+        ),
+        ([*ASKED, f"{MODULES}:Window,TF-(2,16)"], "1 attention over the whole input beside 1 layer"),
         ([*ASKED, "mamba"], "such as 'Mamba-(2,64)'; published models are asked about by separatrix capacity"),
         ([*ASKED, "mamba-130m"], "ask separatrix capacity mamba-130m --task index-lookup"),
         ([*ASKED, f"{MODULES}:Vague-(1,16)"], "is 'many'; expected a whole number from 0 on"),
