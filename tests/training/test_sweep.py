@@ -392,3 +392,11 @@ def test_an_interrupted_sweep_says_how_to_go_on(call, sweep_file, monkeypatch): 
     ended = call("sweep", "small.toml", "--no-estimate")
     assert ended.code == 130
     assert "the same command goes on from here" in ended.err
+
+
+def test_data_beyond_the_memory_of_the_machine_are_refused_before_a_store_is_made(call, tmp_path, monkeypatch):  # noqa: F811
+    monkeypatch.setattr("separatrix.training.batches.machine_bytes", lambda: 1 << 14)
+    monkeypatch.chdir(tmp_path)
+    ended = call("train", "index-lookup", "TF-(1,8)", "--length", "90", "--steps", "2", "--device", "cpu")
+    assert ended.code == 2 and "and this machine has" in ended.err and ended.err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []

@@ -11,6 +11,8 @@ from separatrix.cli.training_progress import LiveBars
 from separatrix.errors import StoppedError
 from separatrix.models.naming import parse_spec
 from separatrix.models.user_architecture import remarks_on
+from separatrix.training.batches import check_memory
+from separatrix.training.devices import device_named
 from separatrix.training.driver import Driver, interruptible, missing_runs
 from separatrix.training.events import Point
 from separatrix.training.group import Group
@@ -36,6 +38,11 @@ def run_groups(
     try_own_tasks(group.specs[0] for group in groups)
     if place.executor != "ray":  # the machines of a cluster may have what this one has not
         tell_remarks(groups)
+        device = device_named(place.device)
+        for task, length, batch in dict.fromkeys(
+            (spec.the_task(), spec.length, spec.batch) for spec in (group.specs[0] for group in groups)
+        ):
+            check_memory(task, length, batch, device)
     with opened_sinks(sinks) as watching, Records(store_path(store)) as records:
         recorded = records.find(names) if resume else {}
         left = [[spec.name for spec in missing_runs(group, recorded, full_grid)] for group in groups]

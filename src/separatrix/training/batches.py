@@ -96,6 +96,16 @@ class DataSource:
         most = max(1, LARGEST_DRAW // (self.example_bytes[0] * size))
         return [min(most, count - first) for first in range(0, count, most)]
 
+    def check_memory(self) -> None:
+        """Refuse what certainly does not fit on a CPU: the inputs of a chunk alone are more than the machine has."""
+        needed, there = CHUNK_STEPS * self.batch * self.example_bytes[1], machine_bytes()
+        if self.device.type == "cpu" and there is not None and needed > there:
+            raise SeparatrixError(
+                f"the inputs of {CHUNK_STEPS} steps of {self.batch} examples of {self.task.name} at length "
+                f"{self.length} take {needed / (1 << 30):,.1f} GiB, and this machine has {there / (1 << 30):,.1f}; "
+                "choose a shorter length or a smaller batch"
+            )
+
     def training_chunk(self, seeds: Sequence[int], chunk: int) -> Batch:
         """The data of 32 steps: every tensor has leading axes (CHUNK_STEPS, seeds)."""
         return _stacked([self._chunk_of(seed, chunk) for seed in seeds], dim=1)
@@ -143,20 +153,13 @@ def data_source(task: Task, length: int, batch: int, device: torch.device) -> Da
     example is held against it.
     """
     found = DataSource(task, length, batch, device, asked_once(task, length))
-    if device.type == "cpu":
-        _check_memory(found)
+    found.check_memory()
     return found
 
 
-def _check_memory(source: DataSource) -> None:
-    """Refuse what certainly does not fit: the inputs of a chunk alone are more than the machine has."""
-    needed, there = CHUNK_STEPS * source.batch * source.example_bytes[1], machine_bytes()
-    if there is not None and needed > there:
-        raise SeparatrixError(
-            f"the inputs of {CHUNK_STEPS} steps of {source.batch} examples of {source.task.name} at length "
-            f"{source.length} take {needed / (1 << 30):,.1f} GiB, and this machine has {there / (1 << 30):,.1f}; "
-            "choose a shorter length or a smaller batch"
-        )
+def check_memory(task: Task, length: int, batch: int, device: torch.device) -> None:
+    """Refuse, before anything is written, data of which the machine certainly cannot hold 32 steps."""
+    DataSource(task, length, batch, device, single=False).check_memory()
 
 
 def machine_bytes() -> int | None:
