@@ -94,6 +94,41 @@ def cost() -> str:
     )
 
 
+def beyond_scale() -> Iterable[str]:
+    """Cells of the papers' tables with runs of more steps than the scale has, which its figures leave out."""
+    rows: list[tuple[str, ...]] = []
+    for data in figures():
+        if data.paper is None or "paper" not in data.experiment.scales:
+            continue
+        longest = max(run.steps for cell in data.experiment.sweep(SCALE).cells() for run in cell.runs)
+        with Records(STORE, create=False) as records:
+            larger = gather(data.experiment, "paper", records)
+        for key, cell in larger.cells.items():
+            if cell.most_steps <= longest or cell.accuracy is None or cell.record is None or cell.paper is None:
+                continue
+            rising = {True: "rising", False: "level", None: "too short to tell"}[cell.rising]
+            rows.append((
+                f"{cell.row} in `{data.experiment.name}`", cell.column, f"{data.cells[key].accuracy:.1f}",
+                f"{cell.most_steps:,}", f"{cell.accuracy:.1f} after {cell.record.result.step:,}",
+                f"{cell.paper:.1f} ({cell.deviation:+.1f})", rising,
+            ))  # fmt: skip
+    if not rows:
+        return
+    yield "## Beyond the reduced scale\n"
+    yield (
+        "Cells that were far from the paper's and still rising, or whose loss was still falling, were trained longer, "
+        "with one of the learning rates tried before. The figures above leave these runs out; `separatrix figure "
+        "NAME --scale paper --records results` counts them. Where the accuracy comes much nearer to the paper's, "
+        "steps were wanting; where it does not, that is not shown.\n"
+    )
+    headings = (
+        "model", "N", "at the reduced scale, %", "longest run, steps", "best of all, %", "paper's (difference)",
+        "when the best one ended",
+    )  # fmt: skip
+    yield markdown_table(headings, rows)
+    yield ""
+
+
 def longer_runs() -> Iterable[str]:
     """Every run that was done twice and to the end, with fewer and with more steps: what the additional ones did."""
     budgets: dict[RunSpec, dict[int, Record]] = {}
@@ -183,6 +218,7 @@ def text() -> str:
     ]
     for data in figures():
         lines += section(data)
+    lines += beyond_scale()
     lines += longer_runs()
     return "\n".join(lines).rstrip() + "\n"
 

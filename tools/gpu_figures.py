@@ -71,25 +71,27 @@ class Settings:
 
 @dataclass(frozen=True)
 class Part:
-    """A piece, or some of its cells; ``steps`` 0 leaves the steps of the scale."""
+    """A piece, or some of its cells; ``steps`` 0 leaves the steps of the scale, ``longer`` allows more than it has."""
 
     piece: str
     steps: int = 0
     only: tuple[str, ...] = ()
+    longer: bool = False
 
     def sweep(self, scale: str) -> Sweep:
-        """The sweep of these cells, cut short if it says so."""
+        """The sweep of these cells, cut short, or made longer, if it says so."""
         sweep = experiments()[self.piece].sweep(scale).restricted(self.only)
         if not self.steps:
             return sweep
-        base: dict[str, Any] = {**sweep.base, "steps": min(self.steps, sweep.base["steps"])}
+        steps = self.steps if self.longer else min(self.steps, sweep.base["steps"])
+        base: dict[str, Any] = {**sweep.base, "steps": steps}
         if base.get("snapshots"):
-            base["snapshots"] = sorted({min(each, base["steps"]) for each in base["snapshots"]})
+            base["snapshots"] = sorted({min(each, steps) for each in base["snapshots"]})
         return replace(sweep, base=base)
 
 
 def planned(path: Path) -> list[Part]:
-    """The parts of a plan: a TOML file of ``[[part]]`` with ``piece``, ``steps`` and ``only``, most wanted first."""
+    """The parts of a plan, most wanted first: a TOML file of ``[[part]]``, each with the fields of ``Part``."""
     try:
         found = tomllib.loads(path.read_text("utf-8"))
         return [
@@ -97,6 +99,7 @@ def planned(path: Path) -> list[Part]:
                 str(each["piece"]),
                 int(each.get("steps", 0)),
                 tuple(f"{axis}={value}" for axis, values in each.get("only", {}).items() for value in values),
+                bool(each.get("longer", False)),
             )
             for each in found["part"]
         ]

@@ -24,7 +24,7 @@ SECTION = "gpu speeds"
 RECORD = "gpu-speeds.jsonl"
 HEADINGS = (
     "model", "N", "members", "model-steps/s", "baseline in the same run", "ratio", "asked", "TFLOP/s", "of the card",
-    "GB/s, about", "of the card", "GiB",
+    "GB/s, at least", "of the card", "GiB",
 )  # fmt: skip
 Row = Mapping[str, Any]
 Key = tuple[str, int, int, str]

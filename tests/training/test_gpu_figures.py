@@ -133,6 +133,14 @@ def test_a_plan_trains_its_parts_at_once(tmp_path, capsys):
         assert {record.environment["at_once"] for record in records.all()} == {2}
 
 
+def test_only_a_part_that_says_so_has_more_steps_than_the_scale(tmp_path):
+    more = PLAN.replace("steps = 10", "steps = 9000").replace("steps = 20", "steps = 9000\nlonger = true")
+    (tmp_path / "plan.toml").write_text(more)
+    cut, longer = planned(tmp_path / "plan.toml")
+    assert {run.steps for cell in cut.sweep("quick").cells() for run in cell.runs} == {1500}
+    assert {run.steps for cell in longer.sweep("quick").cells() for run in cell.runs} == {9000}
+
+
 def test_a_plan_that_is_none_is_refused(tmp_path, capsys):
     for content in ("part = 3", "[[part]]\nsteps = 3", "[[part", ""):
         (tmp_path / "plan.toml").write_text(content)
