@@ -34,7 +34,15 @@ $(STAMP): requirements.lock pyproject.toml
 atlas: $(STAMP)
 	@$(BIN)/separatrix atlas --out atlas
 
-test: lint types imports pytest
+# Types take a minute of one core and pytest waits now and then for processes and browsers, so they run side by side;
+# types give way to the tests, some of which watch the clock, and their answer comes last.
+TYPES := $(VENV)/.types
+test: lint imports
+	@echo "$(BIN)/basedpyright   (beside pytest; its answer comes last)"
+	@nice $(BIN)/basedpyright >$(TYPES) 2>&1 & types=$$!; trap 'kill $$types' INT TERM; \
+	$(MAKE) --no-print-directory pytest; tested=$$?; \
+	wait $$types; typed=$$?; echo "basedpyright:"; cat $(TYPES); \
+	test $$tested -eq 0 && test $$typed -eq 0
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -17,9 +17,12 @@ from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 from tools.get_chromium import NONE, chromium
 from tools.running_server import running_server
 
+from separatrix.atlas.training_page import figure_page
 from separatrix.training.events import Result
+from separatrix.training.experiments.figure_data import gather
 from separatrix.training.records import Records
 from separatrix.training.spec import RunSpec
+from tests.training.test_figures import recorded
 
 ESSENTIALS = Path(__file__).with_name("accessibility.js").read_text(encoding="utf-8")
 VIEWS = ("attention", "layers", "protocol", "compare", "train")
@@ -545,6 +548,23 @@ def test_commands_break_between_words_and_are_copied_whole(browser: Browser, sit
         assert page.evaluate("getSelection().toString()") == command.text_content()
 
 
+CUT_CAPTIONS = """all => all.filter(each => each.getBoundingClientRect().right > innerWidth)
+  .map(each => each.textContent)"""
+PRESSED = """all => all.filter(each => each.textContent.length > 12 && each.clientWidth < 100)
+  .map(each => each.textContent)"""
+"""Cells of many words in less than a hundred pixels."""
+
+
+def test_tables_can_be_read_on_a_phone(browser: Browser, site: Path) -> None:
+    with opened(browser, (site / "glossary.html").as_uri(), viewport=PHONE) as page:
+        scrolled = page.locator(".scroll").evaluate_all("all => all.map(each => each.scrollWidth - each.clientWidth)")
+        assert len(scrolled) == 4 and max(scrolled) <= 0, "a meaning is read without moving to the side"
+        for name in ("architectures/mamba", "real-models"):
+            page.goto((site / f"{name}.html").as_uri())
+            assert page.locator(".scroll caption").evaluate_all(CUT_CAPTIONS) == []
+            assert page.locator(".scroll td:visible").evaluate_all(PRESSED) == []
+
+
 def test_the_site_is_readable_without_javascript(browser: Browser, site: Path) -> None:
     with opened(browser, (site / "index.html").as_uri(), java_script_enabled=False) as page:
         assert page.locator("#separation td").count() > 20
@@ -566,3 +586,35 @@ def test_the_site_prints_everything_on_white(browser: Browser, site: Path) -> No
         assert page.locator("pre.command button").first.is_hidden()
         assert page.locator(".messages li").first.is_visible(), "folded parts are printed"
         assert page.pdf().startswith(b"%PDF")
+
+
+# -- the page of one figure --------------------------------------------------------------------------------
+
+PLACES = """() => {
+  const [across, down] = [plot0._fullLayout.xaxis, plot0._fullLayout.yaxis];
+  const at = plot0.layout.annotations.map((each) => [each.y, each.x]);
+  return {x: across.range, y: down.range, columns: across._categories, rows: down._categories, at};
+}"""
+"""What the first heat map of a page spans, and where its numbers are written."""
+
+
+@pytest.mark.parametrize(("scheme", "paper"), [("light", "#fcfbf8"), ("dark", "#13161a")])
+def test_a_figures_page_draws_each_number_in_its_cell_in_the_colours_of_the_page(
+    browser: Browser, tmp_path: Path, scheme: str, paper: str
+) -> None:
+    store, file = tmp_path / "runs.sqlite", tmp_path / "figure3.html"
+    experiment = recorded(store, "figure3", "quick", lambda row, length, place: 0.5)
+    with Records(store) as records:
+        file.write_text(figure_page(gather(experiment, "quick", records), None, "made by a test"), encoding="utf-8")
+    with opened(browser, file.as_uri(), color_scheme=scheme) as page:
+        shown = page.evaluate(PLACES)
+        # A column named 20 is the third of three, and nothing is drawn beyond the last.
+        assert shown["columns"] == ["5", "10", "20"] and shown["x"] == [-0.5, 2.5]
+        assert len(shown["rows"]) == 3 and sorted(shown["y"]) == [-0.5, 2.5]
+        assert sorted(shown["at"]) == [[row, column] for row in range(3) for column in range(3)]
+        plots = page.locator(".plot").count()
+        assert [page.evaluate(f"plot{place}._fullLayout.paper_bgcolor") for place in range(plots)] == [paper] * plots
+        curves = page.evaluate(f"plot{plots - 1}._fullData.map((each) => each.line.color)")
+        assert len(set(curves)) == 3
+        page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+        assert fits(page)

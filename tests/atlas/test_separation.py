@@ -1,23 +1,19 @@
-"""The separation table: verdicts, certified sizes against bounds, contradictions that raise, simple facts run."""
+"""The separation table: verdicts, certified sizes against bounds, contradictions that raise."""
 
 import importlib
 import io
 import itertools
 import json
-import math
 from dataclasses import replace
 from fractions import Fraction
 
-import numpy
 import pytest
 from rich.console import Console
 
-from separatrix.arithmetic.codes import sign_code
 from separatrix.atlas import separation
 from separatrix.atlas.sections.separation import SECTION
 from separatrix.atlas.separation import CLASSES, Certified, cell, known_from_above, size_of_model, table
 from separatrix.communication.bounds import MODELS, ContradictionError, ModelSize, protocol_bounds
-from separatrix.communication.bounds.known_from_above import facts_about
 from separatrix.constructions import constructions
 from separatrix.tasks import tasks
 
@@ -119,22 +115,6 @@ def test_certified_networks_satisfy_every_bound_and_refute_inflated_ones(certifi
     assert compared >= 2, "sparse averaging and triple matching in one layer have bounds"
 
 
-@pytest.mark.parametrize("task", tasks())
-@pytest.mark.parametrize("model", MODELS)
-def test_simple_facts_satisfy_every_bound_and_refute_inflated_ones(task, model):
-    chosen = tasks()[task]
-    length = max(chosen.minimum_length, 24)
-    for fact in facts_about(task, model):
-        size = fact.size(chosen, length)
-        for bound in protocol_bounds(task, model):
-            bound.check_consistent(length, size, fact.reason, chosen)
-            if model == "rnn" and bound.required_bits(length, chosen):
-                # Storing the input is an RNN, so that no bound may ask for more than the input has.
-                factor = Fraction(size.memory_bits + 1, bound.required_bits(length, chosen))
-                with pytest.raises(ContradictionError):
-                    bound.inflated(factor).check_consistent(length, size, fact.reason, chosen)
-
-
 def test_a_network_that_beats_a_bound_raises(certified):
     honest = next(each for each in certified if each.construction == "index-lookup")
     impossible = replace(
@@ -153,57 +133,6 @@ def test_what_is_known_from_above_names_constructions_without_certifying():
     assert names[:2] == ["equality", "equality-partition"]
     assert known_from_above("dyck", "rnn")[0].growth == "constant"
     assert known_from_above("dyck", "graph-transformer") == ()
-
-
-# -- the simple facts, run --------------------------------------------------------------------------------
-
-
-def test_three_heads_of_width_n_solve_directed_3_cycle():
-    """The heads described by the fact, in the limit of exact averages, on every graph of 3 and 4 vertices."""
-    task = tasks()["directed-3-cycle"]
-    for length in (3, 4):
-        for batch in task.enumerate(length):
-            graph = batch.inputs.astype(numpy.int64)
-            # Head 1 averages the rows of out-neighbours; a vertex sees in its own row whether it has any.
-            two_steps = (graph @ graph > 0) & graph.any(axis=2, keepdims=True)
-            # Head 2 averages e_k over in-neighbours, over everyone if there are none; head 3 gives the in-degree.
-            in_degree = graph.sum(axis=1)
-            closing = (
-                numpy.where(in_degree[:, :, None] > 0, graph.transpose(0, 2, 1) > 0, True) & (in_degree > 0)[:, :, None]
-            )
-            assert ((two_steps & closing).any(axis=2).astype(int) == batch.targets).all()
-
-
-@pytest.mark.parametrize("length", [8, 64, 256])
-def test_third_order_attention_to_pairs_tells_one_difference(length):
-    """All other pairs together weigh less than one pair (j, j + N/2), with a real sign code and η = 4 ln N."""
-    half = length // 2
-    code = sign_code(half, Fraction(1, 4)).signs(range(half)).astype(numpy.float64)
-    products = code @ code.T / code.shape[1]
-    assert numpy.allclose(numpy.diag(products), 1)
-    assert (products - numpy.eye(half)).max() <= 0.25
-    gain = 4 * math.log(length)
-    matched = math.exp(gain)
-    # Pairs with an element outside its half have score 0; there are fewer than N² of them.
-    others = numpy.exp(gain * (products - 2 * numpy.eye(half))).sum() + length**2
-    assert others < matched
-    # So with no difference the average of x_j ⊕ x_k stays below others/total, with one it is at least matched/total.
-
-
-def test_copying_the_input_by_uniform_attention_loses_nothing():
-    task = tasks()["dyck"]
-    size = next(iter(facts_about("dyck", "transformer-1layer"))).size(task, 8)
-    assert size.width == 8 * 2
-    inputs = numpy.array(list(itertools.product(range(4), repeat=4)))
-    written = numpy.zeros((len(inputs), 4, 8))
-    for place in range(4):
-        written[:, place, 2 * place : 2 * place + 2] = numpy.stack(
-            [inputs[:, place] >> 1, inputs[:, place] & 1], axis=1
-        )
-    averages = written.mean(axis=1)
-    bits = averages > 1 / 8
-    read = 2 * bits[:, 0::2] + bits[:, 1::2]
-    assert (read == inputs).all()
 
 
 # -- the section ------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy
 import pytest
+from matplotlib import figure as figures
 from PIL import Image
 
 from separatrix.atlas import Sources, ordered_sections
@@ -16,11 +17,11 @@ from separatrix.atlas.attention import attention_maps
 from separatrix.atlas.errata import Erratum, Finding, errata
 from separatrix.atlas.html import asset
 from separatrix.atlas.origin import MEANINGS, Origin
-from separatrix.atlas.own_function_figure import profile_figure
+from separatrix.atlas.own_function_figure import _paint_growth, profile_figure
 from separatrix.atlas.recorded import opened_runs, recorded_surveys
 from separatrix.atlas.sections import architectures, profiles, training
 from separatrix.atlas.sections import errata as errata_section
-from separatrix.atlas.separation import CLASSES
+from separatrix.atlas.separation import CLASSES, certified_size
 from separatrix.atlas.site.cell_html import UNKNOWN, cell_inside
 from separatrix.atlas.site.cells import ARGUMENT, BITS, CERTIFIED, FORMULA, THEOREM, Grid
 from separatrix.atlas.site.components import command_block, length_text, origin_line, task_address, with_code
@@ -383,6 +384,48 @@ def test_a_growth_is_told_as_far_as_it_was_seen(sections):
     assert "grows: logarithmic, about 1.00; linear fits nearly as well" in profiles.SECTION.body(found)
     growth |= {"law": "unknown", "formula": None, "nearly_as_good": None}
     assert "at N = 14; how it grows cannot be told from these lengths" in profiles.SECTION.body(found)
+
+
+def test_the_line_of_a_fit_begins_where_it_was_fitted(sections):
+    row = next(row for row in sections["profiles"]["rows"] if row["function"] == "balanced")
+    assert row["growth"]["communication_bits"]["fitted_lengths"] == [4, 6, 8]
+    assert profiles.drawable(row).communication_growth.fitted == (4, 6, 8)
+    axes = figures.Figure().add_subplot()
+    _paint_growth(axes, profiles.drawable(row))
+    lines = [list(line.get_xdata()) for line in axes.get_lines() if line.get_linestyle() == "-"]
+    # A level that was only seen has no lengths of its own; odd lengths hold no balanced string, and need less.
+    assert lines == [[3, 4, 5, 6, 7, 8], [4, 5, 6, 7, 8]]
+
+
+def test_lists_say_what_a_reader_cannot_know(site, sections):
+    tasks = (site / "tasks.html").read_text(encoding="utf-8")
+    assert "1 layer, 2 layers: Transformers; FNN: a feed-forward network; 3rd: third-order attention." in tasks
+    about = (site / "about.html").read_text(encoding="utf-8")
+    assert "arXiv:2406.09347" in about and "arXiv:2306.02896" in about
+    index = (site / "bounds.html").read_text(encoding="utf-8").split('<ol class="index">')[1].split("</ol>")[0]
+    told = re.findall(r">([^<]+)</a> <span[^>]*>([^<]+)<", index)
+    assert len(told) == len(set(told)) == len(sections["bounds"]["rows"]), "claims of one name are told apart"
+    assert ("BHBK24 §4.2 and F.3", "sparse-threshold (any RNN)") in told
+    for path in (site / "tasks").glob("*.html"):
+        assert " = None" not in path.read_text(encoding="utf-8"), path.name
+    glossary = (site / "glossary.html").read_text(encoding="utf-8")
+    assert "(certificates)" not in glossary and "from the weights alone</td>" in glossary
+
+
+def test_real_models_explain_their_signs_and_the_figure_names_a_model_that_it_shows(site):
+    text = (site / "real-models.html").read_text(encoding="utf-8")
+    assert "“grows”: what is kept grows with N" in text
+    assert "<summary>mamba-130m: <span>24 × mamba</span></summary>" in text
+    figure = text.split("<figure")[1].split("</figure>")[0]
+    named = re.search(r"separatrix capacity (\S+)", re.sub(r"<[^>]+>", "", figure))
+    assert named is not None and f">{named[1]}<" in figure
+
+
+def test_several_heads_are_told_with_the_width_of_one():
+    one = certified_size(constructions()["match3-heads"], 16)
+    assert one is not None and one.short == "width 33, 16 heads of width 1"
+    # What the bounds count, heads times the width of a head, is N.
+    assert one.size.heads * one.size.width == 16
 
 
 def test_the_page_without_scripts_shows_the_grid_at_its_start(site, sections, embedded_grid):

@@ -1,5 +1,6 @@
 """What the pages say in words: how to read training tables, why a task is hard, the glossary, errata, caveats."""
 
+import html
 import io
 import json
 import re
@@ -119,7 +120,8 @@ def test_the_protocol_s_caveat_is_carried_over(site, sections):
     )
     page = text_of(site, "tasks/index-lookup.html")
     assert _caveat(claim) in page
-    assert f"they are beyond {claim['bits_for_rows']:,}" in page and "(not met)" in page
+    assert f"with m = 6, the rows of the projections: beyond {claim['bits_for_rows']}" in page
+    assert all(sentence in html.unescape(page) for sentence in claim["told"]) and "(not met with m = 6)" in page
     assert _caveat({"m": 16, "p": 18}) == "", "Theorem 2 counts the state itself"
     assert protocols.SECTION.table(sections["protocols"]).row_count == len(sections["protocols"]["runs"])
 

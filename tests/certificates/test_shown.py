@@ -6,17 +6,21 @@ import math
 import pytest
 
 from separatrix.certificates import Claim
-from separatrix.certificates.certificate import check_certificate, write_certificate, write_refutation
+from separatrix.certificates.certificate import check_certificate, state_of, write_certificate, write_refutation
 from separatrix.certificates.checker import check
+from separatrix.certificates.refutations import undecided
 from separatrix.certificates.shown import (
     FIRST_RUNS,
     LAST_RUNS,
+    after_word,
     shortened,
     shown_count,
     shown_counterexample,
     shown_reason,
+    shown_state,
     written_answer,
 )
+from separatrix.certificates.verdict import Verdict
 from separatrix.constructions import Options, constructions
 from separatrix.errors import SeparatrixError
 from separatrix.tasks import draws_from, tasks
@@ -77,6 +81,20 @@ def test_only_a_false_claim_is_written_as_a_refutation(tmp_path):
     told = check(wrong.network, Claim(wrong.task, wrong.length, wrong.arithmetic))
     path = write_refutation(wrong.network, claim, told, tmp_path, {})
     assert path.name == "refuted.json" and check_certificate(path).verdict.refuted
+
+
+def test_a_verdict_says_its_word_once():
+    """Each of the three states has its word and its colour; a reason that opens with the word is cut."""
+    right, wrong = (constructions()["index-lookup"].build(8, options) for options in (Options(), Options(gain=0)))
+    verdicts = [check(each.network, Claim(each.task, 8, each.arithmetic)) for each in (right, wrong)]
+    unknown = Verdict(False, False, "70 bits are too many", "pair-matching")
+    verdicts.append(undecided([unknown], Claim(right.task, 8, right.arithmetic)))
+    words = [shown_state(state_of(verdict)) for verdict in verdicts]
+    assert words == ["[green]certified[/green]", "[red]refuted[/red]", "[yellow]not proved[/yellow]"]
+    assert verdicts[2].reason == "not proved; pair-matching: 70 bits are too many"
+    assert after_word("undecided", verdicts[2].reason) == "pair-matching: 70 bits are too many"
+    for verdict in verdicts[:2]:
+        assert after_word(state_of(verdict), verdict.reason) == verdict.reason
 
 
 def test_an_answer_that_is_none_is_shown_as_it_is():

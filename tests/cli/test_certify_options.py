@@ -95,6 +95,14 @@ def test_attention_and_codes_are_options(call, tmp_path):
         (("certify", "equality", "-n", "8", "--family", "circles:x"), ("circles:x",)),
         (("export", "equality", "-n", "8", "--to", "torch", "--out", "x", "--variant", "no"), ("no",)),
         (("export", "equality", "-n", "8", "--to", "torch", "--out", "x", "--gain", "x"), ("--gain", "x")),
+        *(
+            (
+                ("export", "mqar", "-n", "8", "--to", to, "--out", "x", "--variant", "exact-labels"),
+                ("--variant exact-labels", "floats", "--to safetensors", "such as repaired"),
+            )
+            for to in ("onnx", "torch", "transformer-lens")
+        ),
+        (("export", "mqar", "-n", "8", "--to", "no", "--out", "x", "--variant", "exact-labels"), ("'no'", "onnx")),
         (("frontier", "mqar", "--to", "20"), ("--to 20", "mqar")),
         (("frontier", "equality", "--max-memory", "x"), ("x", "size")),
     ],

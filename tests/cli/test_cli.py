@@ -112,6 +112,8 @@ def test_training_split_and_parameters(call):
         (("precision", "majority", "--length", "64", "--bits", "3"), ("3 bits cannot hold majority",)),
         (("precision", "majority", "--length", "64", "--exponent", "100000"), ("100000",)),
         (("precision", "majority", "--length", "64"), ("give --bits or --exponent",)),
+        (("precision", "majority", "--length", "64", "--bits", "20", "--rounding", "up"), ("rounding is 'up'",)),
+        (("precision", "index-lookup", "--length", "1", "--bits", "8"), ("at length 1", "a length from 2 on")),
         (("certify", "index-lookp", "--length", "8"), ("index-lookp", "index-lookup")),
         (("certify", "equality", "--length", "7"), ("not 7",)),
         (("certify", "equality", "--length", "8", "--precision", "2"), ("2 bits cannot hold equality",)),
@@ -386,3 +388,16 @@ def test_messages_name_what_was_given_and_what_runs(call, arguments, words, abse
     assert words in ended.err
     assert absent not in ended.err
     assert ended.err.count("\n") == 1
+
+
+def test_numbers_that_would_fill_lines_are_powers_of_the_length(call):
+    ended = call("precision", "majority", "--length", "1000", "--exponent", "205")
+    assert "±N^205" in ended.out
+    assert "000000" not in ended.out
+    assert "±64 (N^1)" in call("precision", "majority", "--length", "64", "--exponent", "1").out
+
+
+def test_a_folder_with_brackets_is_named_as_it_is(call, tmp_path):
+    ended = call("certify", "index-lookup", "--length", "4", "--out", str(tmp_path / "my[bold]one"))
+    assert ended.code == 0
+    assert "[bold]" in ended.out.replace("\n", "").replace("│", "").replace(" ", "")

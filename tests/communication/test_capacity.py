@@ -72,6 +72,8 @@ def test_bounded_part_of_a_hybrid():
         ({"model_type": "recurrent_gemma", "block_types": ["attention"]}, ["local-attention"]),
         ({"model_type": "recurrent_gemma", "block_types": ["recurrent"]}, ["recurrent"]),
         ({"model_type": "mamba", "attn_layer_idx": [0, 1], "attn_cfg": {"num_heads": 2}}, ["attention"]),
+        ({"model_type": "minimax", "layer_types": ["full_attention"] * 2}, ["attention"]),
+        ({"model_type": "minimax", "layer_types": ["linear_attention"] * 2}, ["recurrent"]),
     ],
 )
 def test_a_hybrid_may_have_one_kind_of_layer_only(config, kinds):
@@ -276,6 +278,10 @@ def test_one_verdict_for_each_task():
         ({"torch_dtype": "float64"}, 64, "float64"),
         ({"torch_dtype": "float8_e4m3fn"}, 16, "'float8_e4m3fn', which is not known here"),
         ({"torch_dtype": 7}, 16, "does not say"),
+        ({"torch_dtype": None, "dtype": "float32"}, 32, "float32, from its config"),
+        ({"torch_dtype": "float32", "dtype": None}, 32, "float32, from its config"),
+        ({"torch_dtype": "bfloat16", "dtype": "float32"}, 32, "float32, from its config"),
+        ({"torch_dtype": "FP32"}, 32, "FP32, from its config"),
         ({}, 16, "does not say"),
     ],
 )

@@ -220,3 +220,60 @@ def test_atlas_section():
     assert rows["jamba-v0.1"]["first_impossible"] == {}
     page = SECTION.body(results)
     assert all(f'id="capacity-{name}"' in page for name in presets())
+
+
+# -- models that hold their decoder further in ------------------------------------------------------------
+
+
+def test_the_decoder_of_a_model_that_reads_images_is_described():
+    inner = {"model_type": "mistral", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+    outer = {"model_type": "llava_next", "torch_dtype": "float32", "text_config": {**inner, "sliding_window": 8}}
+    found = describe(outer)
+    assert found.reach == 2 * 7
+    assert found.number_format == "float32"
+    assert any("text_config" in note for note in found.notes)
+    # A format of the decoder's own wins, and null is none.
+    assert describe({**outer, "text_config": {**outer["text_config"], "dtype": "float16"}}).number_format == "float16"
+    assert describe({**outer, "text_config": {**outer["text_config"], "dtype": None}}).number_format == "float32"
+
+
+@pytest.mark.parametrize("inner", [None, 7, {}, {"model_type": "clip"}, {"model_type": ["llama"]}])
+@pytest.mark.parametrize("outer", ["llava", ["llava"], {}, None])
+def test_a_decoder_that_is_not_known_does_not_help(outer, inner):
+    with pytest.raises(SeparatrixError, match="model_type"):
+        describe({"model_type": outer, "text_config": inner})
+
+
+def test_a_known_model_type_is_not_overruled_by_what_stands_further_in():
+    gru = {"model_type": "gru", "hidden_size": 64}
+    assert describe({**gru, "text_config": {"model_type": "lstm", "hidden_size": 9}}).state_numbers == 64
+
+
+# -- what a table may not say ------------------------------------------------------------------------------
+
+
+def test_a_length_without_inputs_is_not_answered_for_another_one_in_silence(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"model_type": "rnn", "hidden_size": 1}))
+    for asked, told in (("1", "at 2: open (1 ≤ 1)"), ("5", "at 4: impossible (2 > 1)"), ("4", "│ impossible (2 > 1)")):
+        assert run(["capacity", str(path), "--precision", "1", "--length", asked, "--task", "equality"]) == 0
+        out = capsys.readouterr().out
+        assert told in out
+        assert "= 1 bit (" in out
+
+
+def test_windows_of_the_position_itself_are_refused(tmp_path, capsys):
+    sizes = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"model_type": "mistral", **sizes, "sliding_window": 1}))
+    assert run(["capacity", str(path)]) == 2
+    assert "correct the window" in capsys.readouterr().err
+
+
+def test_a_condition_on_the_points_is_told_where_nothing_else_tells_it(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+    assert run(["capacity", "lstm-3-256", "--task", "nearest-neighbour", "--task", "mqar"]) == 0
+    rows = {line.split("│")[1].strip(): line for line in capsys.readouterr().out.splitlines() if line.startswith("│")}
+    assert "γ ≤ 2/d" in rows["nearest-neighbour"]
+    assert "γ" not in rows["mqar"]

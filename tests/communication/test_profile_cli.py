@@ -9,6 +9,7 @@ import sys
 import numpy
 import pytest
 
+from separatrix.certificates.verdict import Verdict
 from separatrix.cli.app import run
 from tests.cli.test_interrupts import read_until, start
 
@@ -87,6 +88,22 @@ def test_the_certified_network_is_checked_against_the_function_that_was_found():
     found = certify_sparse_form(unequal, 6)
     assert found["certified"]
     assert (found["heads"], found["inputs_covered"]) == (2, "2^6")
+
+
+@pytest.mark.parametrize(
+    ("refuted", "reason", "told"),
+    [
+        (True, "an input is answered wrongly", "refuted: an input is answered wrongly"),
+        (False, "not proved; enumeration: too many inputs", "not proved: enumeration: too many inputs"),
+    ],
+)
+def test_a_network_that_is_not_proved_is_told_in_the_words_of_every_verdict(call, monkeypatch, refuted, reason, told):
+    monkeypatch.setattr(
+        "separatrix.atlas.own_function.check", lambda network, claim: Verdict(False, refuted, reason, "enumeration")
+    )
+    code, out, _ = call("own.py:majority", "--length", "5")
+    assert code == 1
+    assert told in " ".join(out.replace("│", " ").split()) and "for all 0 inputs" not in out
 
 
 def test_tables_and_plots(call, tmp_path):
@@ -224,3 +241,15 @@ def test_a_model_is_held_against_the_function(tmp_path, capsys):
     assert "not excluded up to N = 3, and how it goes on cannot be told" in capsys.readouterr().out
     assert run(["profile", f"{path}:same", "--length", "8", "--model", "mamba-131m"]) == 2
     assert "nearest: mamba-130m" in capsys.readouterr().err
+
+
+def test_words_of_small_cases(tmp_path, call):
+    (tmp_path / "small.py").write_text("def one(x):\n    return True\n\ndef last(x):\n    return x[-1]\n")
+    _, out, _ = call("small.py:one", "--length", "5")
+    assert "the function is constant at this N and needs none" in out
+    assert "1 state for all lengths up to N" in out
+    assert "no function needs more" not in out
+    assert "for m ≥ 4, by odd-even" in out
+    _, out, _ = call("small.py:last", "--length", "1")
+    assert "sought from N = 2 on" in out
+    assert "3 states for exactly N" in out

@@ -142,6 +142,15 @@ def test_exact_formulas_give_the_counts(first, distance, size, ratio, factor, co
     assert exact_count([*lengths[:-1], lengths[-1] + 1], counts) is None
 
 
+def test_a_level_is_no_lower_than_what_was_counted_at_lengths_with_more_values():
+    """Five values at even lengths and one at odd ones: what the last length has is not the most."""
+    found = profile("f", lambda x: sum(x) % 5 if len(x) % 2 == 0 else 0, 9)
+    most = max(each.rectangles or 1 for each in found.lengths)
+    assert most == 25 and found.lengths[-1].values == 1
+    assert found.communication_growth.best is not None
+    assert 2**found.communication_growth.best.a >= most
+
+
 def test_what_follows_no_formula_has_none_and_a_constant_is_not_fitted():
     squares = fit_growth(range(1, 13), [n * n for n in range(1, 13)])
     assert squares.best is not None and squares.exact is None and squares.fitted
@@ -162,3 +171,32 @@ def test_no_function_passes_what_is_called_possible(length, symbols, values, see
     assert most_communication_bits(length, symbols, values) <= whole == bits_for(symbols**length)
     for found in examine_all(table, [], 0):
         assert found.bits <= most_communication_bits(length, symbols, values)
+
+
+def test_lengths_at_which_a_function_is_constant_show_no_level():
+    # Palindromes, asked for at prime lengths: 2^⌊N/2⌋ classes at 2, 3, 5, 7 and 11, and one class in between.
+    primes = (2, 3, 5, 7, 11, 13)
+    classes = [2 ** (length // 2) if length in primes else 1 for length in range(1, 14)]
+    assert fit_growth(range(1, 11), classes[:10]).law == "unknown"
+    assert fit_growth(range(1, 14), classes).law == "linear"
+    # A maximum that the first lengths reach and all later ones stay below is one; so is one that is reached again.
+    assert fit_growth(range(1, 9), [1, 2, 1, 1, 1, 1, 1, 1]).law == "constant"
+    assert fit_growth(range(1, 9), [1, 2, 1, 6, 1, 6, 1, 6]).law == "constant"
+
+
+def test_one_feature_of_all_bits_is_not_continued():
+    parity = profile("parity", lambda x: sum(x) % 2, 3)
+    assert parity.sparse is not None
+    assert parity.sparse.sparsity == 3
+    assert all("Theorem 13" not in each.transformer for each in parity.extrapolations)
+    halves = profile("halves", lambda x: x[: len(x) // 2] == x[len(x) // 2 :], 8)
+    assert all("where it is such a threshold too" in each.transformer for each in halves.extrapolations)
+
+
+def test_a_constant_function_needs_nothing_and_excludes_nothing():
+    for each in profile("one", lambda x: True, 6).extrapolations:
+        assert (each.lstm, each.ssm) == (
+            "about 0 state bits, no width is excluded",
+            "about 0 state bits, no state size is excluded",
+        )
+        assert each.transformer == "one layer: about 0 bits, no width is excluded"

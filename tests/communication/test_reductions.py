@@ -1,6 +1,8 @@
 """Reductions: answers agree on every pair, each party's cells come from its own input, and planted faults are
 caught."""
 
+from dataclasses import dataclass, fields
+
 import numpy
 import pytest
 from hypothesis import given, settings
@@ -12,6 +14,7 @@ from separatrix.communication.reductions.encodings.index_to_sparse_averaging imp
 from separatrix.communication.reductions.reduction import bits_of_numbers
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.tasks import tasks
+from separatrix.tasks.problems.index_lookup import IndexLookup
 
 EVERY = [version for each in reductions().values() for version in (each, *each.variants)]
 HOLDING = [each for each in EVERY if not each.fails]
@@ -106,6 +109,9 @@ def test_planted_faults_are_caught(reduction):
     assert found.first is not None
     assert "says" in found.first.reason
     assert found.first.expected != found.first.found
+    held, theirs = (" ".join(map(str, part)) for part in (found.first.alice, found.first.bob))
+    told = f"Alice has {held}, Bob has {theirs}, the input is {found.first.inputs}: {found.first.reason}"
+    assert found.first.in_words() == told
     wrong = reduction.corrupted(decode=lambda answers, own, n: 1 - reduction.decode(answers, own, n))
     assert wrong.verify(size).failures == wrong.verify(size).pairs
 
@@ -114,6 +120,26 @@ def flip_first(bits):
     changed = bits.copy()
     changed[:, 0] = 1 - changed[:, 0]
     return changed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Telling(IndexLookup):
+    """Writes its answer into every place of the table of targets, though it asks for one only."""
+
+    def label(self, inputs, length):
+        targets, read = super().label(inputs, length)
+        return numpy.broadcast_to(targets.sum(axis=1, keepdims=True), targets.shape), read
+
+
+def test_what_the_task_does_not_ask_for_is_no_answer():
+    """No model answers there, so that a reduction must not decode it."""
+    known = reductions()["index-to-index-lookup"]
+    lookup = tasks()["index-lookup"]
+    telling = Telling(**{each.name: getattr(lookup, each.name) for each in fields(lookup)})
+    read = known.corrupted(task=lambda size: telling)
+    assert read.verify(3).holds
+    unread = read.corrupted(decoder="alice", decode=lambda answers, own, size: answers[:, 0])
+    assert unread.verify(3).failures == unread.verify(3).pairs // 2
 
 
 def test_an_input_outside_the_promise_is_a_failure():

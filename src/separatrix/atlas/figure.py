@@ -52,8 +52,19 @@ def plot_named(axes: Any, series: Iterable[tuple[str, Sequence[tuple[float, floa
     axes.figure.legend(*handles, loc="outside lower center", frameon=False, fontsize=fontsize, ncols=3)
 
 
-def draw(name: str, caption: str, paint: Callable[[Any], None], width: float = 7.5, height: float = 4.5) -> Figure:
-    """Paint on fresh axes and return the figure; raises when the ``atlas`` extra is not installed."""
+def draw(
+    name: str,
+    caption: str,
+    paint: Callable[[Any], None],
+    width: float = 7.5,
+    height: float = 4.5,
+    *,
+    for_papers_alone: bool = False,
+) -> Figure:
+    """Paint on fresh axes and return the figure; raises when the ``atlas`` extra is not installed.
+
+    A figure ``for_papers_alone`` has no SVG that stands in a page, whose drawing takes as long as the others.
+    """
     try:
         # Loaded by name: matplotlib's types are partial and it is only an extra.
         matplotlib: Any = importlib.import_module("matplotlib")
@@ -67,15 +78,17 @@ def draw(name: str, caption: str, paint: Callable[[Any], None], width: float = 7
         canvas = figures.Figure(figsize=(width, height), layout="constrained")
         canvases.FigureCanvasAgg(canvas)
         paint(canvas.add_subplot())
-        # The layout is found once and kept for all formats: finding it takes longer than drawing.
-        canvas.draw_without_rendering()
-        canvas.set_layout_engine("none")
+        # The layout is found once and kept for all formats: finding it takes longer than drawing. Without an engine
+        # ("none" leaves one that does nothing) each format is drawn once and not twice.
+        canvas.get_layout_engine().execute(canvas)
+        canvas.set_layout_engine(None)
         svg, text, png = io.StringIO(), io.StringIO(), io.BytesIO()
         canvas.savefig(svg, format="svg", metadata={"Date": None, "Title": caption})
         canvas.savefig(png, format="png", dpi=160, metadata={"Software": None})
-        with matplotlib.rc_context({"svg.fonttype": "none"}):
-            canvas.savefig(text, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
-    inline = themed(_for_pages(text.getvalue(), name))
+        if not for_papers_alone:
+            with matplotlib.rc_context({"svg.fonttype": "none"}):
+                canvas.savefig(text, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    inline = "" if for_papers_alone else themed(_for_pages(text.getvalue(), name))
     return Figure(name, caption, _for_pages(svg.getvalue(), name), png.getvalue(), inline)
 
 

@@ -5,12 +5,14 @@ the construction of Theorem 13 builds a two-layer network for exactly that funct
 2^N inputs. As in the theorem, the network reads [BOS] before the bits.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from separatrix.arithmetic import FixedPoint
 from separatrix.certificates import Claim, check
-from separatrix.certificates.certificate import size_of
+from separatrix.certificates.certificate import size_of, state_of
+from separatrix.certificates.shown import WORDS, after_word, shown_count
 from separatrix.constructions import Options, constructions
 from separatrix.tasks.problems.sparse_threshold import SparseFunction, SparseThreshold
 
@@ -49,9 +51,24 @@ def certify_sparse_form(function: SparseFunction, length: int) -> dict[str, Any]
     return {
         "theorem": construction.theorem,
         "certified": verdict.valid,
+        "state": state_of(verdict),
         "reason": verdict.reason,
         "method": verdict.method,
         "inputs_covered": verdict.inputs_covered,
         "arithmetic": str(arithmetic),
         **size_of(network, claim),
     }
+
+
+def verdict_in_words(network: Mapping[str, Any]) -> str:
+    """What is known about a network of :func:`certify_sparse_form`, in the words of every verdict.
+
+    >>> verdict_in_words({"state": "certified", "reason": "all inputs were run", "inputs_covered": "2^5"})
+    'certified for all 2^5 inputs'
+    >>> verdict_in_words({"state": "undecided", "reason": "not proved; enumeration: too many", "inputs_covered": "0"})
+    'not proved: enumeration: too many'
+    """
+    state = network["state"]
+    if state == "certified":
+        return f"{WORDS[state]} for all {shown_count(network['inputs_covered'])} inputs"
+    return f"{WORDS[state]}: {after_word(state, network['reason'])}"

@@ -47,7 +47,9 @@ def _paint_growth(axes: Any, found: Profile) -> None:
         axes.plot(growth.lengths, growth.values, linestyle="none", marker=marker, markersize=5, color=colour,
                   label=_named(label, growth))  # fmt: skip
         if growth.best is not None:
-            fitted = [length for length in growth.lengths if 3 * length >= growth.lengths[-1]]
+            # A level that was only seen went through no points of its own: it is drawn where the series is long.
+            first = growth.fitted[0] if growth.fitted else growth.lengths[-1] / 3
+            fitted = [length for length in growth.lengths if length >= first]
             axes.plot(fitted, [growth.best.at(length) for length in fitted], color=colour, linewidth=1.2)
     axes.set_xlabel("input length N")
     axes.set_ylabel("bits")

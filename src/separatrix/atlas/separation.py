@@ -93,8 +93,8 @@ class Certified:
 
     @property
     def short(self) -> str:
-        """The size alone."""
-        heads = f" × {self.size.heads} heads" if self.size.heads > 1 else ""
+        """The size alone; several heads with the width of one, since a bound counts heads times that."""
+        heads = f", {self.size.heads} heads of width {self.size.width}" if self.size.heads > 1 else ""
         return f"{self.size.width} units" if self.model == "rnn" else f"width {self.width}{heads}"
 
     @property

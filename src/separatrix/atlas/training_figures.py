@@ -56,7 +56,7 @@ def with_result(points: "Sequence[Point]", result: "Result") -> "list[Point]":
 def experiment_figure(data: "FigureData") -> Figure:
     """A figure in the paper's layout: our heat map, theirs, the difference of each cell, then the curves.
 
-    Four panels stand two by two, fewer side by side.
+    Four panels stand two by two, fewer side by side. It is for papers: a page shows its tables as text.
     """
     from separatrix.training.experiments.remarks import diverged_note
 
@@ -91,7 +91,8 @@ def experiment_figure(data: "FigureData") -> Figure:
 
     footnote = "\n".join(filter(None, (step_note(data), diverged_note(data.cells.values()))))
     width = max(6.5, sum(widths[:across]) + 0.4)
-    return draw(data.stem, caption, paint, width, height * (2 if square else 1) + 0.3)
+    height = height * (2 if square else 1) + 0.3
+    return draw(data.stem, caption, paint, width, height, for_papers_alone=True)
 
 
 def curve_title(data: "FigureData") -> str:

@@ -9,7 +9,7 @@ import json
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from separatrix.atlas.figure import PALETTE
+from separatrix.atlas.figure import PALETTE, THEME
 from separatrix.atlas.html import page, table
 from separatrix.atlas.section import Figure
 from separatrix.atlas.training_figures import HEATS, MISSING, UNITS, Panel, cell_text, column_title, table_panels
@@ -30,6 +30,21 @@ DASHES = ("solid", "dash", "dot", "dashdot")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star")
 """Lines and marks that differ without colours, as Plotly names them."""
 NUMBERS = (1, 2, 3, 4, 5, 6, 7, 9, 10)
+PLOTS = ".plot { max-width: 60rem; min-width: 34rem; margin: 1rem 0; }"
+"""A narrow screen scrolls a plot: pressed together, the numbers in its cells would run into each other."""
+COLOURS = (
+    "const coloured = () => { const page = getComputedStyle(document.documentElement);"
+    'const of = (name) => page.getPropertyValue(name).trim(), ink = of("--ink"), line = of("--line");'
+    'for (const plot of document.querySelectorAll(".plot")) {'
+    'const look = { paper_bgcolor: of("--paper"), "font.color": ink };'
+    'if (plot.data[0].type === "scatter") { Object.assign(look, { plot_bgcolor: of("--paper") });'
+    'for (const axis of ["xaxis", "yaxis"]) { look[axis + ".gridcolor"] = look[axis + ".zerolinecolor"] = line; }'
+    'Plotly.restyle(plot, { "line.color": plot.data.map((each) => of(each.meta)),'
+    '"marker.color": plot.data.map((each) => of(each.meta)) }); }'
+    "Plotly.relayout(plot, look); } }; coloured();"
+    'matchMedia("(prefers-color-scheme: dark)").addEventListener("change", coloured)'
+)
+"""Paper, text and lines in the colours of the page, light or dark; the cells of a heat map keep theirs."""
 
 
 def headings(data: "FigureData") -> tuple[str, ...]:
@@ -70,7 +85,8 @@ def figure_page(data: "FigureData", attention: "tuple[AttentionMaps, Figure] | N
     if data.curves:
         plots.append(_curves(data))
     divs = "".join(
-        f'<div class="plot" id="plot{number}" role="img" aria-label="{escape(label, quote=True)}"></div>'
+        f'<div class="scroll" tabindex="0"><div class="plot" id="plot{number}" role="img" '
+        f'aria-label="{escape(label, quote=True)}"></div></div>'
         for number, (label, _) in enumerate(plots)
     )
     body = ";".join(
@@ -78,7 +94,7 @@ def figure_page(data: "FigureData", attention: "tuple[AttentionMaps, Figure] | N
         for number, (_, plot) in enumerate(plots)
     )
     script = f"<script>{_plotly_script()}</script>" if plots else ""
-    pictures = f"<style>.plot {{ max-width: 60rem; margin: 1rem 0; }}</style>{divs}{script}<script>{body}</script>"
+    pictures = f"<style>{PLOTS}</style>{divs}{script}<script>{body};{COLOURS}</script>"
     sections = [("figure", "Ours beside the paper's" if data.paper else "Figure", pictures)] if plots else []
     if attention is not None:
         sections.append(("attention", "What the model attends to", _attention(*attention)))
@@ -120,15 +136,13 @@ def _heat_map(panel: Panel, data: "FigureData") -> "tuple[str, Mapping[str, Any]
         for row in rows
     ]
     heat = HEATS[kind]
-    # Written over the map, because a heat map has one colour for all its texts.
+    # Written over the map, because a heat map has one colour for all its texts. At the places of rows and columns and
+    # not at their names: Plotly takes a name that reads as a number, such as the length 20, for the 20th place.
     texts = [
-        {
-            "x": column, "y": row, "text": cell_text(kind, each),
-            "showarrow": False, "font": {"color": heat.ink(each)},
-        }
-        for row, line in zip(rows, numbers, strict=True)
-        for column, each in zip(columns, line, strict=True)
-    ]  # fmt: skip
+        {"x": x, "y": y, "text": cell_text(kind, each), "showarrow": False, "font": {"color": heat.ink(each)}}
+        for y, line in enumerate(numbers)
+        for x, each in enumerate(line)
+    ]
     trace = {
         "type": "heatmap", "z": numbers, "x": list(columns), "y": list(rows),
         "customdata": hover, "hovertemplate": "%{customdata}<extra></extra>", "hoverongaps": False,
@@ -160,7 +174,7 @@ def _hover(cell: "FigureCell") -> str:
 def _curves(data: "FigureData") -> "tuple[str, Mapping[str, Any]]":
     traces: Sequence[Mapping[str, Any]] = [
         {
-            "type": "scatter", "mode": "lines+markers", "name": row,
+            "type": "scatter", "mode": "lines+markers", "name": row, "meta": THEME[PALETTE[number % len(PALETTE)]],
             "line": {"color": PALETTE[number % len(PALETTE)], "dash": DASHES[number % len(DASHES)]},
             "marker": {"size": 5, "symbol": SYMBOLS[number % len(SYMBOLS)]}, "x": [point.step for point in points],
             "y": [round(100 * point.accuracy, 2) for point in points],

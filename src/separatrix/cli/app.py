@@ -8,6 +8,7 @@ output, all else to standard error, so that ``--json`` prints one object and not
 import os
 import shlex
 import sys
+import traceback
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
@@ -20,8 +21,10 @@ import typer
 from separatrix import cli
 from separatrix._version import __version__
 from separatrix.cli.interrupts import remembered
+from separatrix.cli.output import only_json
 from separatrix.errors import SeparatrixError, StoppedError
 from separatrix.own_files import using_files
+from separatrix.sources import line_outside
 
 MEANT = {
     "explore": "serve", "explorer": "serve", "open": "serve", "verify": "check", "prove": "certify", "build": "certify",
@@ -96,7 +99,8 @@ def run(arguments: Sequence[str]) -> int:
 
 def _run(arguments: Sequence[str]) -> int:
     try:
-        code = application()(list(arguments), prog_name="separatrix", standalone_mode=False, obj=list(arguments))
+        with only_json("--json" in arguments):
+            code = application()(list(arguments), prog_name="separatrix", standalone_mode=False, obj=list(arguments))
         if sys.stdout is not None:  # a process started with its output closed has none
             sys.stdout.flush()
         if code == STOPPED:  # Typer turns Ctrl-C into this code.
@@ -110,9 +114,15 @@ def _run(arguments: Sequence[str]) -> int:
     except (typer.Abort, KeyboardInterrupt):
         _refuse(INTERRUPTED)
         return STOPPED
-    except (BrokenPipeError, SystemExit):
+    except (BrokenPipeError, SystemExit) as error:
+        if isinstance(error, SystemExit) and not _is_of_a_library(error):
+            where = line_outside(error)
+            return _refuse(
+                f"code of your own ended the program with exit code {error.code}{f' at {where}' if where else ''}; let "
+                "it raise an error instead"
+            )
         # The reader (head, less) has seen enough; Rich and Typer turn that into SystemExit, which they use for nothing
-        # else here.
+        # else here but the end of completions.
         _forget_output()
         return 0
     except MemoryError:
@@ -128,6 +138,12 @@ def _run(arguments: Sequence[str]) -> int:
         about = " ".join(["separatrix", *[each for each in arguments if each in verbs][:1], "--help"])
         given = f"; given: separatrix {shlex.join(arguments)}; see {about}" if isinstance(error, _USAGE_ERROR) else ""
         return _refuse(f"{_with_nearest_verb(message, arguments)}{given}")
+
+
+def _is_of_a_library(error: SystemExit) -> bool:
+    """Whether Typer or Rich ended the program, not a module, task or function of anyone's own."""
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    return frame.f_globals.get("__name__", "").partition(".")[0] in ("typer", "rich")
 
 
 def _with_nearest_verb(message: str, arguments: Sequence[str]) -> str:

@@ -9,6 +9,9 @@ option says so.
 
 What the limit cannot soften: python-flint ends the process with its own message when it is refused memory; its numbers
 are small beside numpy's arrays, so that the arrays meet the limit first.
+
+Training has no such option. It asks for what the model needs, and on a CPU Linux would grant more than there is and end
+the process, or another one, without a word. :func:`within_free_memory` makes the system refuse instead.
 """
 
 import re
@@ -26,6 +29,8 @@ from separatrix.errors import SeparatrixError
 DEFAULT = "8G"
 LEAST_LEFT = 1 << 20
 """A process that already holds more than the limit still needs a little to say so."""
+CONTROL_GROUP = Path("/sys/fs/cgroup")
+"""Where a container reads its own limit."""
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 MaxMemoryOption = Annotated[
@@ -65,27 +70,62 @@ def limited_memory(limit: int) -> Generator[None]:
     if not enforceable():
         yield
         return
-    import resource
-
-    held, resident = _now("VmData"), _now("VmRSS")
-    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    allowed = held + max(limit - resident, LEAST_LEFT)
-    ceilings = [each for each in (soft, hard) if each != resource.RLIM_INFINITY]
-    resource.setrlimit(resource.RLIMIT_DATA, (min([allowed, *ceilings]), hard))
     try:
-        yield
+        with _growing_by(max(limit - _now("VmRSS"), LEAST_LEFT)):
+            yield
     except MemoryError as error:
         size = f"{limit / (1 << 30):.3g} GiB"
         raise SeparatrixError(
             f"stopped: this needs more than the {size} of --max-memory; choose a smaller length or raise --max-memory"
         ) from error
+
+
+@contextmanager
+def within_free_memory() -> Generator[None]:
+    """Let the process, and each that it starts, take what memory is free now and no more, where that can be enforced.
+
+    >>> with within_free_memory():
+    ...     len(bytes(1000))
+    1000
+    """
+    if not enforceable():
+        yield
+        return
+    with _growing_by(max(free_bytes(), LEAST_LEFT)):
+        yield
+
+
+def free_bytes() -> int:
+    """The memory that Linux could hand out now: of the machine, or of the control group where that has less."""
+    free = _now("MemAvailable", Path("/proc/meminfo"))
+    try:
+        most, used = [
+            int((CONTROL_GROUP / f"memory.{name}").read_text(encoding="ascii")) for name in ("max", "current")
+        ]
+        stat = (CONTROL_GROUP / "memory.stat").read_text(encoding="ascii").split()
+        used -= int(stat[stat.index("inactive_file") + 1])  # pages of files, which are let go when they are in the way
+    except (OSError, ValueError):  # no such group, or no limit ("max")
+        return free
+    return max(0, min(free, most - used))
+
+
+@contextmanager
+def _growing_by(allowed: int) -> Generator[None]:
+    """Refuse private writable memory beyond what is held now and ``allowed`` bytes more."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    ceilings = [each for each in (soft, hard) if each != resource.RLIM_INFINITY]
+    resource.setrlimit(resource.RLIMIT_DATA, (min([_now("VmData") + allowed, *ceilings]), hard))
+    try:
+        yield
     finally:
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
-def _now(name: str) -> int:
-    """A number of /proc/self/status in bytes."""
-    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+def _now(name: str, file: Path = Path("/proc/self/status")) -> int:
+    """A number of a file of /proc in bytes."""
+    for line in file.read_text(encoding="ascii").splitlines():
         if line.startswith(f"{name}:"):
             return int(line.split()[1]) << 10
-    raise SeparatrixError(f"/proc/self/status has no {name}; this Linux does not say how much memory is in use")
+    raise SeparatrixError(f"{file} has no {name}; this Linux does not say how much memory is in use")

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from separatrix.communication.capacity import ModelDescription
 
 PRECISION_HELP = (
-    f"Bits of each number that the model hands on; left out: those of its config's torch_dtype, or "
+    f"Bits of each number that the model hands on; left out: those of its config's dtype, or "
     f"{PUBLISHED_PRECISION}; {OWN_PRECISION} for this package's own."
 )
 
@@ -25,6 +25,8 @@ def described(text: str, precision: int | None = None) -> "ModelDescription":
         bits = OWN_PRECISION if precision is None else precision
         # A precision that is out of range is refused by who computes with it.
         return description(parse_spec(text), max(1, bits))
+    if ":" in text and not Path(text).exists():
+        raise SeparatrixError(f"{text!r} names a module of your own without its sizes; write '{text}-(1,64)'")
     from separatrix.communication.capacity import describe
 
     return describe(text)

@@ -3,8 +3,9 @@
 import json
 import shlex
 import sys
-from collections.abc import Mapping
-from typing import Annotated, Any
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from typing import Annotated, Any, TextIO, cast
 
 import typer
 from rich.console import Console
@@ -14,14 +15,44 @@ from separatrix.cli.fitting import FittingConsole
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 
 
+class _Aside:
+    """Standard error in the place of standard output, which it keeps for the one object that is the result."""
+
+    def __init__(self, results: TextIO) -> None:
+        self.results = results
+
+    def __getattr__(self, name: str) -> Any:
+        """Everything but the kept output is that of standard error."""
+        return getattr(sys.stderr, name)
+
+
+@contextmanager
+def only_json(wanted: bool) -> Generator[None]:
+    """Keep standard output for :func:`print_json`: what anyone's own module or task prints goes to standard error.
+
+    >>> with only_json(True):
+    ...     print("from a module of one's own")
+    ...     print_json({"answer": 1})
+    {
+      "answer": 1
+    }
+    """
+    if not wanted or sys.stdout is None or sys.stderr is None:
+        yield
+        return
+    with redirect_stdout(cast(TextIO, _Aside(sys.stdout))):
+        yield
+
+
 def print_json(value: Mapping[str, Any]) -> None:
     """One JSON object on standard output, in characters that it can take."""
     text = json.dumps(value, ensure_ascii=False, indent=2)
+    stream = getattr(sys.stdout, "results", sys.stdout)
     try:
-        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+        text.encode(getattr(stream, "encoding", None) or "utf-8")
     except UnicodeEncodeError:  # half a surrogate pair from anyone's own function, or a terminal of few characters
         text = json.dumps(value, indent=2)
-    typer.echo(text)
+    typer.echo(text, file=stream)
 
 
 def command_line(context: typer.Context) -> str:

@@ -87,4 +87,4 @@ def _print(report: "PrecisionReport", record: "Record", needed: int | None, clai
     console().print(f"run {record.spec.name[:SHOWN_DIGITS]}, {report.examples} examples: {told}", soft_wrap=True)
     if needed is not None:
         text = f"a protocol that is right on every input of this length sends at least {needed:,} bits ({claim})"
-        console().print(text, soft_wrap=True)
+        console().print(text, soft_wrap=True, markup=False)

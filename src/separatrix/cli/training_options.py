@@ -55,6 +55,18 @@ class Place:
             raise UnknownNameError("executor", self.executor, EXECUTORS)
         if self.address is not None and self.executor != "ray":
             raise SeparatrixError(f"--address {self.address} is for --executor ray, not {self.executor}; remove one")
+        if (
+            self.workers
+            and self.executor not in ("processes", "turns")
+            and (self.workers, self.executor) != (1, "local")
+        ):
+            why = (
+                "one group after another" if self.executor == "local" else "as many groups as the cluster has room for"
+            )
+            raise SeparatrixError(
+                f"--workers {self.workers} is for --executor processes or turns; {self.executor} trains {why}: name "
+                "another executor or leave it out"
+            )
         if not 0 <= self.threads <= 4096:
             raise SeparatrixError(f"--threads {self.threads} is out of range; choose 1 to 4096, or 0")
         if not 0 < self.save_every <= 86400:
@@ -75,7 +87,8 @@ class Place:
         import os
 
         cores = os.cpu_count() or 1
-        return max(1, cores // self.groups_at_once()) if self.executor == "processes" else self.threads
+        share = max(1, cores // self.groups_at_once()) if self.executor == "processes" else 0
+        return self.threads or share
 
     def device_text(self) -> str:
         """The device for people."""
@@ -113,15 +126,24 @@ def parse_rates(text: str) -> tuple[float, ...]:
 
 
 def parse_list(text: str, kind: Callable[[str], Any], option: str) -> tuple[Any, ...]:
-    """The values of a comma-separated option.
+    """The values of a comma-separated option, each of which stands there once.
 
     >>> parse_list("1e-3,5e-4", float, "--lr")
     (0.001, 0.0005)
+    >>> parse_list("0,1.5", int, "--seed")
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: '1.5' in --seed 0,1.5 is not a whole number; write such as --seed 1,2,3
     """
+    wanted, example = ("whole number", "1,2,3") if kind is int else ("number", "1e-3,5e-4")
     values: list[Any] = []
     for part in text.split(","):
         try:
-            values.append(kind(part.strip()))
+            value = kind(part.strip())
         except ValueError:
-            raise SeparatrixError(f"{part!r} in {option} {text} is not a number; write such as 1e-3,5e-4") from None
+            raise SeparatrixError(
+                f"{part!r} in {option} {text} is not a {wanted}; write such as {option} {example}"
+            ) from None
+        if value in values:
+            raise SeparatrixError(f"{option} {text} names {value} twice; keep one")
+        values.append(value)
     return tuple(values)

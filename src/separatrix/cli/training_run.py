@@ -1,10 +1,11 @@
 """Running groups for a verb: store, executor, bars, Ctrl-C; and reading back what was recorded."""
 
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from separatrix.cli.limits import within_free_memory
 from separatrix.cli.output import notes
 from separatrix.cli.training_options import Place
 from separatrix.cli.training_progress import LiveBars
@@ -17,6 +18,7 @@ from separatrix.training.driver import Driver, interruptible, missing_runs
 from separatrix.training.events import Point
 from separatrix.training.group import Group
 from separatrix.training.observers import Observers
+from separatrix.training.own_code import check_trainable, drawing_remarks
 from separatrix.training.records import Record, Records, store_path
 from separatrix.training.sinks import Sink, sink_from
 from separatrix.training.train_runs import try_own_tasks
@@ -52,16 +54,25 @@ def run_groups(
             driver = Driver(records, executor, environment, observer, full_grid, stopped)
             if not resume:
                 driver.forget(groups)
-            done = driver.run(groups)
+            with within_free_memory() if _trains_in_memory(place) else nullcontext():
+                done = driver.run(groups)
         if not done:
             raise StoppedError("interrupted; the state is saved, the same command goes on from here")
         return records.find(names), {name: records.curve(name) for name in names}
 
 
+def _trains_in_memory(place: Place) -> bool:
+    """Whether models live in this machine's memory; drivers of GPUs reserve more than they use."""
+    return place.executor != "ray" and device_named(place.device).type == "cpu"
+
+
 def tell_remarks(groups: Sequence[Group]) -> None:
     """Say which models of users run their members one after the other, and what else they do unexpectedly."""
     together = dict.fromkeys((group.specs[0].architecture, len(group.specs) > 1) for group in groups)
+    for name in dict.fromkeys(name for name, _ in together):
+        check_trainable(parse_spec(name))
     found = [remarks_on(parse_spec(name), members=1 + several) for name, several in together]
+    found += [drawing_remarks(parse_spec(name)) for name in dict.fromkeys(name for name, _ in together)]
     for remark in dict.fromkeys(remark for remarks in found for remark in remarks):
         notes().print(remark, soft_wrap=True, markup=False)
 

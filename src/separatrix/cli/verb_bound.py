@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from separatrix.bit_counts import OWN_PRECISION
+from separatrix.cli.bound_subject import class_named, own_model, refuse_idle, verdict_on
+from separatrix.cli.bound_table import print_bound
 from separatrix.cli.completion import complete_model, complete_task
 from separatrix.cli.model_argument import check_task
-from separatrix.cli.output import JsonOption, command_line, console, print_json
-from separatrix.errors import SeparatrixError, UnknownNameError
-from separatrix.wording import counted
+from separatrix.cli.output import JsonOption, command_line, print_json
+from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
-    from separatrix.communication.bounds import Bound, Model, ModelSize, ProtocolBound
+    from separatrix.communication.bounds import Bound, Model, ProtocolBound
     from separatrix.tasks import Task
 
 NAME = "bound"
@@ -63,14 +64,17 @@ def command(
     longest = min(LONGEST_TRIED, chosen.maximum_length)
     # Bounds are asked for at lengths of which nobody draws an input.
     try_own_task(chosen, max(chosen.minimum_length, min(length, longest - longest % chosen.length_step)))
-    own = _own(model, length, precision, heads, layers) if "(" in model else None
-    kind = _named(model, task) if own is None else own[0]
-    if own is not None:
+    own = own_model(model, length, precision, heads, layers) if "(" in model else None
+    kind = class_named(model, task) if own is None else own[0]
+    if own is None:
+        refuse_idle(context, kind)
+    else:
         heads, layers = own[1].heads, own[1].layers
     found = bounds_for(task, kind)
     result: dict[str, Any] = {
         "task": task,
         "parameters": {name: str(value) for name, value in chosen.parameters().items()},
+        "settings": _changed(chosen, tasks()[task]),
         "model": model,
         "length": length,
         "precision_bits": precision,
@@ -83,8 +87,10 @@ def command(
     numbered = strongest_first(found, length, precision, heads, layers, chosen)
     judgements = {bound.name: judged(bound, chosen, [length], limit) for bound in numbered if is_own(bound)}
     refuted = [each for each in judgements.values() if each.refuted_by is not None]
-    # What is refuted is named and says nothing; then anyone's own bound stands first, then the strongest.
-    numbered = [bound for bound in numbered if bound not in [each.bound for each in refuted]]
+    # What is refuted, or is about other parameters, is named and says nothing; then anyone's own bound stands first,
+    # then the strongest.
+    silent = [bound for bound in numbered if bound.silence(length, chosen)]
+    numbered = [bound for bound in numbered if bound not in [*silent, *(each.bound for each in refuted)]]
     numbered.sort(key=lambda bound: not is_own(bound))
     listed = [_described(bound, chosen, length, precision, heads, layers) for bound in numbered]
     if numbered and numbered[0].name in judgements:
@@ -94,7 +100,7 @@ def command(
     elif numbered:
         evidence = list(numbered[0].evidence(limit))
     else:
-        evidence = [each for bound in found for each in bound.evidence(limit)]
+        evidence = [each for bound in found if bound not in silent for each in bound.evidence(limit)]
     result |= _headline(listed, found)
     result["holds"] = not refuted
     if refuted and not (numbered and is_own(numbered[0])):
@@ -103,12 +109,15 @@ def command(
         {"name": each.bound.name, "claim": each.bound.claim, "from_file": origin(each.bound), "text": each.in_words()}
         for each in refuted
     ]
+    result["silent"] = [
+        {"name": bound.name, "claim": bound.claim, "text": bound.silence(length, chosen)} for bound in silent
+    ]
     result["rests_on"] = [
         text for bound in numbered if bound.name in judgements and (text := judgements[bound.name].rests_on(length))
     ]
     result["evidence"] = [each.described() for each in evidence]
     result["bounds"] = listed
-    result["architecture"] = None if own is None else _verdict(kind, *own[1:], numbered, chosen, length)
+    result["architecture"] = None if own is None else verdict_on(kind, *own[1:], numbered, chosen, length)
     result["remarks"] = [
         {"name": bound.name, "kind": bound.kind, "claim": bound.claim, "statement": bound.statement}
         for bound in found
@@ -120,73 +129,8 @@ def command(
     if as_json:
         print_json({**result, "provenance": record})
     else:
-        _print(result)
+        print_bound(result)
     return 0 if holds else 1
-
-
-def _named(model: str, task: str) -> "Model":
-    """The class with this name; of anything else that is a model the message says how to ask about it."""
-    from separatrix.communication.bounds import model_named
-    from separatrix.communication.capacity import presets
-
-    if model in presets() or model.endswith(".json"):
-        raise SeparatrixError(
-            f"{model!r} is a published model, not a class of models; ask  separatrix capacity {model} --task {task}"
-        )
-    try:
-        return model_named(model)
-    except UnknownNameError as error:
-        raise SeparatrixError(
-            f"{error}; or write a model with its layers and width, such as 'Mamba-(2,64)'; published models are asked "
-            f"about by  separatrix capacity NAME --task {task}"
-        ) from None
-
-
-def _own(text: str, length: int, precision: int, heads: int, layers: int) -> "tuple[Model, ModelSize, tuple[str, ...]]":
-    """The class and size of one of this package's architectures, such as ``LSTM-(3,256)``, and what is assumed."""
-    from separatrix.communication.capacity import which_bounds
-    from separatrix.models.bounded import ahead_in, bounded_as, own_statements
-    from separatrix.models.described import description
-    from separatrix.models.naming import parse_spec
-
-    spec = parse_spec(text)
-    for name, value in (("--heads", heads), ("--layers", layers)):
-        if value != 1:
-            raise SeparatrixError(f"{name} {value} is for a class of models; {spec} says its own, leave it out")
-    found = bounded_as(spec, length, precision)
-    if found is None:
-        ahead = "".join(
-            f" {name} looks ahead in a trial, so that its state_numbers are not used." for name in ahead_in(spec)
-        )
-        why = which_bounds(description(spec, precision))[1]
-        raise SeparatrixError(
-            f"{spec} is in no class of models that the bounds speak about. {why}{ahead} See  separatrix capacity "
-            f"'{spec}'"
-        )
-    return *found, own_statements(spec)
-
-
-def _verdict(
-    kind: "Model",
-    size: "ModelSize",
-    assumed: tuple[str, ...],
-    bounds: "list[ProtocolBound]",
-    task: "Task",
-    length: int,
-) -> dict[str, Any]:
-    """What the bounds say about a model of this size: whether it is possible here, and up to which length."""
-    limits = [longest for bound in bounds if (longest := bound.longest_length(size, task)) is not None]
-    return {
-        "class": kind,
-        "width": size.width,
-        "heads": size.heads,
-        "layers": size.layers,
-        "state_bits": size.memory_bits if kind == "rnn" else None,
-        "possible": all(bound.possible(length, size, task) for bound in bounds),
-        "excluded_by": [bound.claim for bound in bounds if not bound.possible(length, size, task)],
-        "longest_possible": min(limits, default=None),
-        "assumed": list(assumed),
-    }
 
 
 def _check(task: "Task", length: int, precision: int, heads: int, layers: int, limit: int) -> None:
@@ -212,24 +156,32 @@ def _described(
     from separatrix.communication.bounds.own_bound import origin
 
     width = bound.smallest_width(length, precision, heads, layers, task)
+    paper = bound.paper_width(length, precision, heads, task)
     return {
         "name": bound.name,
         "claim": bound.claim,
         "statement": bound.statement,
         "in_the_papers": not bound.extension,
         "from_file": origin(bound) or None,
+        "other_parameters": bound.needs_in_words(length, task) not in bound.in_words,
         "quantity": _quantity(bound.models),
         "at_least": width,
         "bounded": bound.quantity,
         "bits_needed": bound.required_bits(length, task),
         "formula": f"{bound.formula(length, precision, heads, layers, task)}, so m ≥ {width}",
-        "paper_formula": bound.paper_in_words or None,
-        "paper_at_least": bound.paper_width(length, precision, heads, task),
+        "paper_formula": None if paper is None else bound.paper_in_words,
+        "paper_at_least": paper,
         "problem": bound.problem,
         "reduction": bound.reduction,
         "assumptions": list(bound.assumptions),
         "deviations": list(bound.deviations),
     }
+
+
+def _changed(task: "Task", usual: "Task") -> dict[str, str]:
+    """The parameters that are not the task's own."""
+    own = usual.parameters()
+    return {name: str(value) for name, value in task.parameters().items() if value != own[name]}
 
 
 def _quantity(models: "Collection[Model]") -> str:
@@ -285,74 +237,3 @@ def _above(task: str, model: "Model") -> list[dict[str, str]]:
         {"growth": side.growth, "kind": side.kind, "text": side.text, "source": side.source}
         for side in known_from_above(task, model)
     ]
-
-
-def _verdict_text(result: dict[str, Any]) -> str:
-    own = result["architecture"]
-    size = (
-        f"m = {own['width']}, H = {own['heads']}"
-        if own["state_bits"] is None
-        else f"{own['state_bits']:,} state bits, as in {-(-own['state_bits'] // result['precision_bits']):,} numbers"
-    )
-    longest = own["longest_possible"]
-    beyond = "" if longest is None else f"; beyond N = {longest:,} no weights will do"
-    if longest == 0:
-        beyond = "; no weights will do at any length"
-    if not result["bounds"]:
-        return f"{result['model']} ({own['class']}, {size}): nothing is excluded"
-    if own["possible"]:
-        return f"{result['model']} ({own['class']}, {size}): not excluded at N = {result['length']}{beyond}"
-    by = ", ".join(own["excluded_by"])
-    return f"[red]{result['model']} ({own['class']}, {size}): impossible with any weights[/red] ({by}){beyond}"
-
-
-def _print(result: dict[str, Any]) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(show_header=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
-    title = f"{result['task']}, {result['model']}, N = {result['length']}, p = {result['precision_bits']}"
-    for each in result["refuted"]:
-        table.add_row("[red]REFUTED[/red]", f"[red]{escape(each['text'])}[/red]")
-    table.add_row("asked", f"{title}, H = {result['heads']}")
-    if result["known"]:
-        first = result["bounds"][0]
-        derived = "" if first["in_the_papers"] else " (derived here, not in the papers)"
-        if first["from_file"]:
-            derived = f" (from {escape(first['from_file'])})"
-        table.add_row("claim", f"{result['claim']}: {result['statement']}{derived}")
-        if result["quantity"] == "state numbers":
-            of = f"{counted(result['at_least'], 'number')} of {counted(result['precision_bits'], 'bit')}"
-            needed = f"for {counted(first['bits_needed'], 'bit')}"
-            table.add_row("smallest state", f"[bold]{of}[/bold], {needed} (m counts the numbers of the state)")
-        else:
-            table.add_row("smallest width", f"[bold]{result['at_least']}[/bold] (bounded: {first['bounded']})")
-        table.add_row("formula", result["formula"])
-        if first["paper_formula"]:
-            table.add_row("as in the paper", f"m ≥ {first['paper_formula']}, so m ≥ {first['paper_at_least']}")
-        for assumption in result["assumptions"]:
-            table.add_row("assumed", assumption)
-    else:
-        table.add_row("claim", f"[yellow]{escape(result['claim'])}[/yellow]")
-    if result["architecture"]:
-        table.add_row("this model", _verdict_text(result))
-        for assumption in result["architecture"]["assumed"]:
-            table.add_row("assumed", assumption)
-    for each in result["evidence"]:
-        mark = "[green]holds[/green]: " if each["holds"] else "[red]refuted[/red]: "
-        table.add_row(each["kind"], f"{'' if each['kind'] == 'cited' else mark}{escape(each['text'])}")
-    for each in result["rests_on"]:
-        table.add_row("at this N", escape(each))
-    for bound in result["bounds"][1 if result["known"] else 0 :]:
-        size = f"{bound['quantity']}: {bound['at_least']}"
-        label = "in the papers" if bound["in_the_papers"] and not result["in_the_papers"] else "also"
-        table.add_row(label, f"{size}; {bound['claim']}, {bound['statement']}")
-    for remark in result["remarks"]:
-        table.add_row(remark["kind"], f"{remark['claim']}: {remark['statement']}")
-    above = result["known_from_above"]
-    # What grows faster than the best from above says nothing more; --json has it all.
-    for side in (each for each in above if each["growth"] == above[0]["growth"]):
-        table.add_row("from above", f"{side['growth']}: {side['text']} ({side['source']})")
-    console().print(table)

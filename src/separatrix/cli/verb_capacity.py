@@ -100,7 +100,8 @@ def _print(found: "Capacity", asked: tuple[str, ...] = ()) -> None:
     for note in model.notes:
         out.print(f"Note: {escape(note)}")
     if found.state_bits is not None:
-        bits = f"[bold]{found.state_bits:,} bits[/bold] ({_bytes(found.state_bits)})"
+        unit = "bit" if found.state_bits == 1 else "bits"
+        bits = f"[bold]{found.state_bits:,} {unit}[/bold] ({_bytes(found.state_bits)})"
         numbers = "1 number" if model.state_numbers == 1 else f"{model.state_numbers:,} numbers"
         out.print(f"State: {numbers} of {counted(found.precision, 'bit')} = {bits}.")
     elif found.bounded_state_bits:
@@ -142,6 +143,7 @@ def _bytes(bits: int) -> str:
 
 
 def _limits(title: str, limits: "list[Limit]", found: "Capacity") -> "object":
+    from rich.markup import escape
     from rich.table import Table
 
     shown = Table(title=title, title_justify="left")
@@ -154,9 +156,9 @@ def _limits(title: str, limits: "list[Limit]", found: "Capacity") -> "object":
     rows: dict[tuple[str, ...], list[str]] = {}
     for limit in limits:
         first = "never" if limit.first_impossible is None else f"{limit.first_impossible:,}"
-        at = () if found.length is None else (_verdict(limit),)
+        at = () if found.length is None else (_verdict(limit, found.length),)
         # Tasks of one bound with the same numbers share a row.
-        rows.setdefault((first, *at, limit.needs, _claim(limit)), []).append(_task(limit))
+        rows.setdefault((first, *at, escape(limit.needs), escape(_claim(limit))), []).append(escape(_task(limit)))
     for cells, names in rows.items():
         shown.add_row("\n".join(names), *cells)
     return shown
@@ -177,9 +179,11 @@ def _task(limit: "Limit") -> str:
     return f"{limit.task} ({symbols} symbols)" if limit.task == "index-lookup" and symbols else limit.task
 
 
-def _verdict(limit: "Limit") -> str:
+def _verdict(limit: "Limit", length: int) -> str:
+    # A task without inputs of the length that was asked for answers for the nearest one that has.
+    where = "" if limit.at_length == length else f"at {limit.at_length:,}: "
     word = "[red]impossible[/red]" if limit.impossible_at_length else "open"
     if limit.needed_bits is None or limit.available_bits is None:
-        return word
+        return f"{where}{word}"
     sign = ">" if limit.impossible_at_length else "≤"
-    return f"{word} ({limit.needed_bits:,} {sign} {limit.available_bits:,})"
+    return f"{where}{word} ({limit.needed_bits:,} {sign} {limit.available_bits:,})"

@@ -165,7 +165,7 @@ def _print(result: dict[str, Any]) -> None:
     table.add_column(overflow="fold")
     reason = after_word(result["state"], result["reason"])
     rows = [
-        ("claim", result["claim"]),
+        ("claim", escape(result["claim"])),
         ("verdict", f"{shown_state(result['state'])}: {escape(reason)}"),
         ("inputs covered", shown_count(result["inputs_covered"])),
         ("method", result["method"]),
@@ -175,7 +175,7 @@ def _print(result: dict[str, Any]) -> None:
             f"{result['size_bits']} bits",
         ),
         ("arithmetic", f"{result['arithmetic']} ({result['precision_bits']} bits)"),
-        ("certificate", result["certificate"] or "none"),
+        ("certificate", escape(result["certificate"] or "none")),
     ]
     if result["own"] and result["certified"]:
         rows.insert(

@@ -67,9 +67,14 @@ def command(
     )  # fmt: skip
     check_writable(out / "config.json" if out.is_dir() else out)
     with needing("export needs", "export"):
-        from separatrix.models.export import SEED, export
+        from separatrix.models.export import SEED, TARGETS, export
     with notes().status(f"building {construction} for length {length}") as status:
         built = chosen.build(length, options)
+        if built.network.readout.decoding == "exact" and to in TARGETS and to != "safetensors":
+            raise SeparatrixError(
+                f"--variant {variant} takes only an exact 0 or 1 for an answer, which floats do not give; write it "
+                f"--to safetensors, or choose another variant such as {chosen.variants[0]}"
+            )
         status.update(f"writing it for {to}")
         written = export(built, to, out, dtype or "float64")
     result: dict[str, Any] = {

@@ -211,6 +211,7 @@ def command(
 
     State sizes and numbers of runs, which load torch:  separatrix list architectures,  separatrix list experiments.
     """
+    from rich.markup import escape
     from rich.table import Table
 
     if catalog is not None and catalog not in CATALOGS:
@@ -228,7 +229,7 @@ def command(
         for number, column in enumerate(columns[name]):
             table.add_column(column, style="bold" if number == 0 else "", no_wrap=number == 0)
         for entry in found[name]:
-            table.add_row(*["-" if entry[column] is None else str(entry[column]) for column in columns[name]])
+            table.add_row(*["-" if entry[column] is None else escape(str(entry[column])) for column in columns[name]])
         console().print(table)
         if catalog in REMARKS:
             console().print(REMARKS[catalog])

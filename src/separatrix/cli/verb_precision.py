@@ -12,6 +12,8 @@ from separatrix.errors import SeparatrixError
 from separatrix.wording import counted
 
 MOST_BITS = 4096
+LONGEST_SHOWN = 80
+"""Characters of a number beyond which only its power of N is shown."""
 NAME = "precision"
 ORDER = 40
 EXAMPLE = "separatrix precision sparse-threshold --length 1024 --bits 42"
@@ -47,9 +49,10 @@ def command(
     positions = chosen.positions(length)
     if bits is not None:
         exponent = exponent_for_bits(task, length, bits)
-        tell_unused_bits(length, bits, exponent)
     assert exponent is not None
     arithmetic = FixedPoint(length, exponent, rounding)  # type: ignore[arg-type]
+    if bits is not None:
+        tell_unused_bits(length, bits, exponent)
     share = arithmetic.decode(arithmetic.encode(Fraction(1, positions))).item()
     result = {
         "task": task,
@@ -74,13 +77,20 @@ def command(
     verdict = "kept" if share > 0 else "lost: it rounds to 0 (E4), choose a larger Kc"
     for name, value in [
         ("arithmetic", str(arithmetic)),
-        ("step", f"{arithmetic.step} (N^-{exponent})"),
-        ("range", f"±{arithmetic.largest} (N^{exponent})"),
+        ("step", _written(f"{arithmetic.step}", f"N^-{exponent}")),
+        ("range", _written(f"±{arithmetic.largest}", f"N^{exponent}")),
         ("bits of one number", str(arithmetic.precision_bits)),
-        (f"1/{positions}, uniform attention", f"{share}, {verdict}"),
+        (f"1/{positions}, uniform attention", _written(str(share), verdict, ", ")),
     ]:
         table.add_row(name, value)
     console().print(table)
+
+
+def _written(number: str, words: str, joined: str = " (") -> str:
+    """A number and what it is; one that would fill lines is left to ``--json``."""
+    if len(number) > LONGEST_SHOWN:
+        return f"{'±' if number.startswith('±') else ''}{words}"
+    return f"{number}{joined}{words}{')' if joined == ' (' else ''}"
 
 
 def exponent_for_bits(task: str, length: int, bits: int) -> int:
@@ -89,11 +99,16 @@ def exponent_for_bits(task: str, length: int, bits: int) -> int:
 
     if not 1 <= bits <= MOST_BITS:
         raise SeparatrixError(f"{bits} bits are out of range; give 1 to {MOST_BITS}")
+    if length < 2:
+        raise SeparatrixError(
+            f"at length {length} steps of N^-Kc up to N^Kc are 1 whatever Kc is, so that bits choose nothing; "
+            "give a length from 2 on"
+        )
     exponent = 0
-    while length >= 2 and FixedPoint(length, exponent + 1).precision_bits <= bits:
+    while FixedPoint(length, exponent + 1).precision_bits <= bits:
         exponent += 1
     if exponent == 0:
-        needed = FixedPoint(max(length, 2), 1).precision_bits
+        needed = FixedPoint(length, 1).precision_bits
         raise SeparatrixError(
             f"{counted(bits, 'bit')} cannot hold {task} at length {length}: "
             f"steps of 1/{length} up to {length} need {needed}; "

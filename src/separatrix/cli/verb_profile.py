@@ -187,21 +187,19 @@ def _print_growth(out: "Console", found: "Profile") -> None:
 
 
 def _print_meaning(out: "Console", found: "Profile", network: dict[str, Any] | None) -> None:
-    from separatrix.certificates.shown import shown_count
+    from separatrix.atlas.own_function import verdict_in_words
 
     bits = found.residuals.minimum_state_bits
     rows = [("any recurrent model", f"at least {counted(bits, 'bit')} of state at N = {found.length}")]
     rows.append(("smallest automaton", _automaton_in_words(found)))
     if found.need is not None and found.best is not None:
         limit = "no width is excluded" if found.need.width == 1 else f"one head needs width ≥ {found.need.width}"
-        product = f"mH(p + log2 N) ≥ {found.need.bits}/3 by {found.best.partition.name}"
+        product = f"mH(p + log2 N) ≥ {found.need.bits}/3 for m ≥ 4, by {found.best.partition.name}"
         rows.append(("one attention layer", f"{product}; at p = {found.need.precision} {limit}"))
     rows.append(("threshold of sparse features", _sparse_in_words(found)))
     if network is not None:
-        verdict = "certified" if network["certified"] else f"not certified ({network['reason']})"
         size = f"width {network['width']}, heads {network['heads']}, p = {network['precision_bits']}"
-        inputs = shown_count(network["inputs_covered"])
-        rows.append(("two layers, Theorem 13", f"{size}: {verdict} for all {inputs} inputs"))
+        rows.append(("two layers, Theorem 13", f"{size}: {verdict_in_words(network)}"))
     out.print("\nWhat it means")
     _table(out, ("model", "needs"), rows)
     if found.state_growth.best is None and found.communication_growth.best is None:
@@ -219,12 +217,15 @@ def _sparse_in_words(found: "Profile") -> str:
         return found.sparse.in_words()
     if not found.yes_no or found.table.symbols != 2:
         return "sought only for yes-no functions of bits"
-    return "none found with at most N features of up to 3 bits"
+    if found.lengths[-1].values == 1:
+        return "the function is constant at this N and needs none"
+    return "none found with at most N features of up to 3 bits" if found.length > 1 else "sought from N = 2 on"
 
 
 def _automaton_in_words(found: "Profile") -> str:
-    here = f"{found.residuals.automaton_states if found.yes_no else found.residuals.states} states for exactly N"
+    exactly = found.residuals.automaton_states if found.yes_no else found.residuals.states
+    here = f"{counted(exactly, 'state')} for exactly N"
     if found.automaton is None:
         return here
     least = "" if found.automaton.exact else "at least "
-    return f"{least}{found.automaton.states} states for all lengths up to N; {here}"
+    return f"{least}{counted(found.automaton.states, 'state')} for all lengths up to N; {here}"

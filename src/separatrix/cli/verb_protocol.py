@@ -135,7 +135,7 @@ def _theorem_4(
     subject: Subject, network: "Network", cells: "Integers", split: "Partition", version: str, products: str,
     position: int | None,
 ) -> "tuple[dict[str, Any], Transcript]":  # fmt: skip
-    from separatrix.communication.protocols import compare, condition, one_layer_directly, run_one_layer
+    from separatrix.communication.protocols import caveats, compare, condition, one_layer_directly, run_one_layer
 
     run = run_one_layer(
         network, cells, subject.arithmetic, split, version=version, products=products, position=position  # type: ignore[arg-type]
@@ -157,7 +157,7 @@ def _theorem_4(
         "claim": {
             **sizes.as_json(),
             "sufficient": {"constant": stated.constant, "when": stated.when, "met": stated.met},
-            "told": [each for each in (sizes.told_for_rows(), stated.told()) if each is not None],
+            "told": caveats(sizes, stated),
         },
         "answer": run.answer.tolist(),
         "direct_answer": direct.answer.tolist(),

@@ -126,14 +126,20 @@ def _print(task: "Task", model: str, length: int, rows: "list[tuple[RunSpec, Rec
     from rich.table import Table
 
     from separatrix.tasks.constant_answer import constant_score
+    from separatrix.training.records import best_of
 
-    best = max(record.result.accuracy for _, record in rows)
+    best = best_of(record for _, record in rows)
+    assert best is not None
     table = Table(title=f"{model} on {task.name}, length {length}")
     for column in ("run", "lr", "seed", "%", "mean loss", "steps", "ended", "seconds"):
         table.add_column(column, justify="left" if column in ("ended", "run") else "right", no_wrap=True)
     for spec, record in rows:
         result = record.result
-        style = "bold" if result.accuracy == best else ""
+        finest = (result.accuracy, result.ending == "diverged") == (
+            best.result.accuracy,
+            best.result.ending == "diverged",
+        )
+        style = "bold" if finest else ""
         values: tuple[Any, ...] = (
             spec.name[:SHOWN_DIGITS], f"{spec.learning_rate:g}", spec.seed, f"{100 * result.accuracy:.2f}",
             f"{result.loss:.4f}", result.step, result.ending, f"{result.seconds:.1f}",
@@ -143,6 +149,8 @@ def _print(task: "Task", model: str, length: int, rows: "list[tuple[RunSpec, Rec
     share = 100 * constant_score(task, length)
     console().print(f"%: of fresh examples; a constant answer scores about {share:.1f} %")
     console().print("mean loss: over the training batches since the previous evaluation")
+    if any(record.result.ending == "diverged" for _, record in rows):
+        console().print("diverged: the loss is no longer a number, so that the accuracy means nothing")
 
 
 def _model(architecture: str | None, arch: str | None) -> str:

@@ -29,9 +29,9 @@ class Space:
     def count(self) -> int:
         """How many inputs there are, exactly."""
         # Cells share their tables, so a million cells are one power and not a million products.
-        tables = {id(block): len(block) for block in self.blocks}
-        repeats = Counter(id(block) for block in self.blocks)
-        return math.prod(size ** repeats[name] for name, size in tables.items())
+        names = list(map(id, self.blocks))
+        tables, repeats = dict(zip(names, self.blocks, strict=True)), Counter(names)
+        return math.prod(len(table) ** repeats[name] for name, table in tables.items())
 
     def chunk(self, start: int, stop: int) -> Table:
         """Inputs ``start`` to ``stop - 1``: shape (stop - start, cells)."""

@@ -26,7 +26,7 @@ from separatrix.training.executors.executor import Executor, Failure, Job
 from separatrix.training.group import Group
 from separatrix.training.group_files import SNAPSHOTS, WEIGHTS, GroupFiles
 from separatrix.training.observers import Observer
-from separatrix.training.own_code import own_code
+from separatrix.training.own_code import check_trainable, own_code
 from separatrix.training.records import OPEN_ENDED, Record, Records
 from separatrix.training.spec import RunSpec
 
@@ -280,11 +280,14 @@ def missing_runs(group: Group, recorded: Mapping[str, Record], full_grid: bool) 
 
 
 def _check_models(planned: Sequence[Group]) -> None:
-    """Refuse models that do not fit their tasks before anything is written; own modules say so when they are built."""
+    """Refuse models that do not fit their tasks, and modules of one's own that cannot be trained, before anything is
+    written; what else is wrong with own modules they say when they are built."""
     seen = dict.fromkeys((spec.architecture, spec.the_task(), spec.length) for group in planned for spec in group.specs)
     for architecture, task, length in seen:
         if not code_named_in(architecture):
             check_fit(parse_spec(architecture), task, length)
+    for architecture in dict.fromkeys(architecture for architecture, _, _ in seen if code_named_in(architecture)):
+        check_trainable(parse_spec(architecture))
 
 
 def _restricted(group: Group, names: Sequence[str]) -> Group:

@@ -5,14 +5,23 @@ come from anybody: its file can lie beside the store, and a digest in the store 
 nothing is imported because a record says so; the person who asks must have named that code (:func:`check_trusted`). A
 task of one's own needs no such leave: it is brought by ``--with FILE.py`` or an installed package, and a record can
 only name one.
+
+Every parameter of a module of one's own is trained, each member with its own copy. What that would overrun is refused
+before (:func:`check_trainable`): parameters that are frozen, of whole numbers, or without a shape until the first call.
 """
 
+import inspect
 from collections.abc import Collection
+from contextlib import suppress
+
+import torch
+from torch import nn
+from torch.nn.parameter import is_lazy
 
 from separatrix.errors import SeparatrixError
 from separatrix.models.architecture import ModelSpec
 from separatrix.models.naming import code_named_in, parse_spec
-from separatrix.models.user_architecture import UserArchitecture
+from separatrix.models.user_architecture import ConstructorParameter, UserArchitecture
 from separatrix.sources import outside_sources
 from separatrix.training.spec import RunSpec
 
@@ -28,6 +37,71 @@ def own_code(spec: RunSpec, architecture: ModelSpec | None = None) -> dict[str, 
     found = outside_sources(type(spec.the_task()))
     for entry in dict.fromkeys((architecture or parse_spec(spec.architecture)).entries):
         found |= entry.sources if isinstance(entry, UserArchitecture) else outside_sources(type(entry))
+    return found
+
+
+def check_trainable(architecture: ModelSpec) -> None:
+    """Raise a one-line error where a module of one's own has parameters that cannot be trained as they stand.
+
+    A constructor that fails is left to who builds the model, who says so.
+
+    >>> check_trainable(parse_spec("TF-(1,8)"))
+    """
+    for entry, module in _modules_of(architecture):
+        for name, parameter in module.named_parameters():
+            if is_lazy(parameter):
+                raise SeparatrixError(
+                    f"{entry.name} gives its parameter {name} a shape only when it is called; make it in the "
+                    "constructor, which is told the width (such as nn.Linear for nn.LazyLinear)"
+                )
+            if not (parameter.is_floating_point() or parameter.is_complex()) or not parameter.requires_grad:
+                kind = "frozen (requires_grad=False)" if parameter.is_floating_point() else f"of {parameter.dtype}"
+                raise SeparatrixError(
+                    f"{entry.name} has the parameter {name}, which is {kind}, and parameters are trained here without "
+                    f"exception; keep it as a buffer: self.register_buffer('{name.rpartition('.')[2]}', tensor)"
+                )
+
+
+def drawing_remarks(architecture: ModelSpec) -> list[str]:
+    """What a person should know about modules of one's own that draw random numbers, found by a small trial.
+
+    >>> drawing_remarks(parse_spec("LSTM-(1,8)"))
+    []
+    """
+    found: list[str] = []
+    for entry, module in _modules_of(architecture):
+        if _draws(module.eval(), architecture.width):
+            found.append(f"{entry.name} draws random numbers in evaluation, too: its accuracy is that of one draw")
+        elif _draws(module.train(), architecture.width):
+            found.append(
+                f"{entry.name} draws random numbers in training, as dropout does: on a CPU the same command repeats "
+                "them, but a run that was interrupted, has other company or takes turns ends with other numbers"
+            )
+    return found
+
+
+@torch.no_grad()
+def _draws(module: nn.Module, width: int) -> bool:
+    """Whether a call takes numbers from torch's generator; what fails is told when the model is built."""
+    with torch.random.fork_rng(devices=[]):
+        before = torch.random.get_rng_state()
+        more = {"lengths": torch.full((2,), 5)} if "lengths" in inspect.signature(module.forward).parameters else {}
+        with suppress(Exception):
+            module(torch.zeros(2, 5, width), **more)
+        return not torch.equal(before, torch.random.get_rng_state())
+
+
+def _modules_of(architecture: ModelSpec) -> list[tuple[UserArchitecture, nn.Module]]:
+    """A module of each of one's own classes; of those whose constructor fails it is told when the model is built."""
+    found: list[tuple[UserArchitecture, nn.Module]] = []
+    for entry in dict.fromkeys(architecture.entries):
+        if not isinstance(entry, UserArchitecture) or entry.needs_gpu:
+            continue
+        given = architecture.options_of(entry)
+        named = [option.name for option in entry.options if isinstance(option, ConstructorParameter)]
+        own = {name: given[name] for name in named if given[name] is not None}
+        with suppress(Exception), torch.random.fork_rng(devices=[]):
+            found.append((entry, entry.make(architecture.width, **own)))
     return found
 
 

@@ -12,6 +12,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 from separatrix.errors import SeparatrixError, UnknownNameError
@@ -139,9 +140,9 @@ class RunSpec:
         _check_known(changes)
         return replace(self, **changes)
 
-    @property
+    @cached_property
     def name(self) -> str:
-        """Sixteen hexadecimal digits of the hash of the content."""
+        """Sixteen hexadecimal digits of the hash of the content; kept, because figures ask for it again and again."""
         return _hashed(self.as_dict())
 
     @property

@@ -6,6 +6,7 @@ and clippings train together as one group, and the cell's result is the best of 
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
@@ -75,8 +76,13 @@ class Sweep:
                 yield f"{name} stands both in the base and among the axes; keep one"
             if not values:
                 yield f"axis {name} has no values; give at least one"
-            elif len({repr(each) for each in values}) < len(values):
-                yield f"axis {name} names a value twice; keep one"
+            seen: dict[str, str] = {}
+            for value in values:
+                meaning, text = _meaning(name, value), value_text(value)
+                if meaning in seen:
+                    other = "" if seen[meaning] == text else f", also as {seen[meaning]}"
+                    yield f"axis {name} names {text} twice{other}; keep one"
+                seen.setdefault(meaning, text)
         runs = prod(len(values) for values in self.axes.values())
         if runs > LARGEST_SWEEP:
             yield f"the axes have {runs:,} runs; a sweep has at most {LARGEST_SWEEP:,}: split it"
@@ -155,6 +161,22 @@ def value_text(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{name}={value_text(each)}" for name, each in value.items())
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _meaning(axis: str, value: Any) -> str:
+    """A text that is the same for values that make the same runs: 1 and 1.0, TF-(1,8) and transformer-(1, 8).
+
+    >>> _meaning("learning_rate", 1) == _meaning("learning_rate", 1.0)
+    True
+    >>> _meaning("architecture", "tf-(1, 8)")
+    "'TF-(1,8)'"
+    """
+    if axis == "architecture":
+        with suppress(SeparatrixError):  # told with the other mistakes
+            return repr(str(parse_spec(str(value))))
+    if isinstance(value, float) and value.is_integer():
+        return repr(int(value))
+    return repr(value)
 
 
 def _means(value: Any, text: str, axis: str) -> bool:

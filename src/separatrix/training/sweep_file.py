@@ -61,11 +61,16 @@ def read_sweep(path: Path) -> Sweep:
         for each in error.errors():
             place = ".".join(map(str, each["loc"]))
             unknown = UnknownNameError("entry of a sweep file", place, SweepFile.model_fields)
-            problems.append(str(unknown) if each["type"] == "extra_forbidden" else f"{place}: {each['msg'].lower()}")
+            told = f"{place}: {each['msg'].lower()}"
+            if each["type"] == "list_type" and each["loc"][0] == "axes":
+                told = (
+                    f"{place} = {each['input']!r} is no list of values; write [{each['input']!r}], or put it into base"
+                )
+            problems.append(str(unknown) if each["type"] == "extra_forbidden" else told)
         # Go on with what is usable, so that the mistakes inside base and axes are told as well.
         tables = {key: content[key] for key in ("base", "axes") if isinstance(content.get(key), dict)}
         axes = tables.get("axes", {})
-        usable = axes if all(isinstance(each, list) for each in axes.values()) else {}
+        usable = {name: each if isinstance(each, list) else [each] for name, each in axes.items()}
         found = SweepFile.model_construct(base=tables.get("base", {}), axes=usable)
     base = {name: _beside(name, value, path.parent) for name, value in found.base.items()}
     axes = {name: [_beside(name, value, path.parent) for value in values] for name, values in found.axes.items()}

@@ -9,6 +9,7 @@ from separatrix.communication import Partition, parse_partition
 from separatrix.communication.protocols import (
     VERSIONS,
     Transcript,
+    caveats,
     compare,
     condition,
     one_layer_directly,
@@ -83,7 +84,7 @@ def _one_layer(made: Built, network: Network, cells: Integers, split: Partition,
     plan = run.plan
     direct = one_layer_directly(run, cells)
     claim = compare(plan, run.transcript.total_bits)
-    told = [each for each in (claim.told_for_rows(), condition(plan).told()) if each is not None]
+    told = caveats(claim, condition(plan))
     return {
         "theorem": "BHBK24 Theorem 4",
         "version": plan.version.name,

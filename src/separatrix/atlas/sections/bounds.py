@@ -8,11 +8,14 @@ from rich.table import Table
 
 from separatrix.atlas.origin import Origin
 from separatrix.atlas.section import Advance, Results, Section
+from separatrix.atlas.site.cells import TITLES
 from separatrix.atlas.site.components import definitions, index_list, origin_line, sign_list
 from separatrix.communication.bounds import Bound, ProtocolBound, bounds
 
 LIMIT = 5
 """Reductions are checked on all instances of up to so many bits."""
+MOST_TASKS = 3
+"""Tasks that the index names for one bound."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,9 +46,7 @@ class BoundsSection(Section):
 
     def body(self, results: Results) -> str:
         """An index, then one article for each bound."""
-        index = index_list(
-            (f"bound-{row['name']}", row["claim"], ", ".join(row["tasks"][:3])) for row in results["rows"]
-        )
+        index = index_list((f"bound-{row['name']}", row["claim"], _scope(row)) for row in results["rows"])
         return index + "".join(article(entry) for entry in results["rows"])
 
     def table(self, results: Results) -> Table:
@@ -59,6 +60,17 @@ class BoundsSection(Section):
             counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
             shown.add_row(entry["name"], entry["claim"], counts)
         return shown
+
+
+def _scope(row: Results) -> str:
+    """What the index says beside a claim: tasks and classes of models, since claims of two classes may share a name.
+
+    >>> _scope({"tasks": ["dnf"], "models": ["rnn", "fnn"]})
+    'dnf (any RNN, FNN)'
+    """
+    models = ", ".join(TITLES[model] for model in row["models"])
+    tasks = row["tasks"][:MOST_TASKS] + ["…"] * (len(row["tasks"]) > MOST_TASKS)
+    return f"{', '.join(tasks)} ({models})"
 
 
 def _entry(bound: Bound) -> dict[str, Any]:

@@ -67,7 +67,7 @@ class CapacitySection(Section):
             f"Models of bounded memory at {PRECISION} bits a number: right of its mark, no weights let a model look up "
             f"every position of every text over {ALPHABET} symbols."
         )
-        origin = Origin("proved", "for any weights, by the bounds", results["rows"][0]["command"]).plain()
+        origin = Origin("proved", "for any weights, by the bounds", bounded[-1]["command"]).plain()
         return [draw("capacity-lengths", caption, paint, height=7.0).with_origin(origin)]
 
     def body(self, results: Results) -> str:
@@ -79,7 +79,8 @@ class CapacitySection(Section):
         ]
         caption = (
             f"{len(rows)} presets at {results['precision_bits']} bits a number; columns: the first length N at which "
-            f"the task is impossible for any weights (index lookup over {results['alphabet']} symbols)"
+            f"the task is impossible for any weights (index lookup over {results['alphabet']} symbols). “grows”: what "
+            "is kept grows with N, so no bound on a state applies, and — stands for no such length"
         )
         numbers = tuple(range(2, len(headings)))
         links = [f"#capacity-{row['model']}" for row in results["rows"]]
@@ -143,7 +144,7 @@ def _fold(row: Results) -> str:
     table = html_table(headings, limits, numbers=(2,)) if limits else ""
     name = escape(row["model"])
     return (
-        f'<details id="capacity-{name}"><summary>{name} <span>{escape(row["layers_text"])}</span></summary>'
+        f'<details id="capacity-{name}"><summary>{name}: <span>{escape(row["layers_text"])}</span></summary>'
         f"<dl>{listed}</dl>{table}</details>"
     )
 

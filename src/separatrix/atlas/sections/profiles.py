@@ -8,11 +8,10 @@ from typing import Any, cast
 from rich.table import Table
 
 from separatrix.atlas.origin import Origin
-from separatrix.atlas.own_function import certify_sparse_form
+from separatrix.atlas.own_function import certify_sparse_form, verdict_in_words
 from separatrix.atlas.own_function_figure import profile_figure
 from separatrix.atlas.section import Advance, Figure, Results, Section
 from separatrix.atlas.site.components import command_block, counted, definitions, figure_slot, number, origin_line
-from separatrix.certificates.shown import shown_count
 from separatrix.communication.profile import Profile, ProfileOptions, as_record, load_function, parse_alphabet, profile
 from separatrix.communication.profile.growth import Fit, Growth, fitted_in_words, law_in_words
 
@@ -107,7 +106,8 @@ def drawable(row: Results) -> Profile:
 
     def grown(record: Results) -> Growth:
         fits = [Fit(fit["form"], fit["a"], fit["b"], fit["error"]) for fit in record["fits"]]
-        return Growth(tuple(record["lengths"]), tuple(record["values"]), tuple(fits))
+        lengths, values, fitted = (tuple(record[name]) for name in ("lengths", "values", "fitted_lengths"))
+        return Growth(lengths, values, tuple(fits), fitted)
 
     residuals = SimpleNamespace(classes=row["residual_classes"], bits=row["state_bits"])
     shown = SimpleNamespace(
@@ -148,9 +148,7 @@ def _article(row: Results) -> str:
         "as a threshold": "" if row["sparse_threshold"] is None else row["sparse_threshold"]["in_words"],
         "two layers": ""
         if row["network"] is None
-        else f"{row['network']['theorem']}: width {row['network']['width']}, "
-        f"{'certified' if row['network']['certified'] else 'not certified'} for all "
-        f"{shown_count(row['network']['inputs_covered'])} inputs",
+        else f"{row['network']['theorem']}: width {row['network']['width']}, {verdict_in_words(row['network'])}",
     }
     return (
         f'<article class="sample" id="function-{escape(row["function"])}"><h2>{escape(row["title"])}</h2>'

@@ -14,6 +14,7 @@ from separatrix.communication.partition import odd_even, parse_partition
 from separatrix.communication.protocols import (
     ALICE,
     BOB,
+    caveats,
     compare,
     condition,
     one_layer_directly,
@@ -138,7 +139,7 @@ def _one_layer(built: Built, row: Integers) -> dict[str, Any]:
             "holds": sizes.holds(), "smallest_constant": sizes.smallest_constant(), "heads": sizes.heads,
             "rows": sizes.projection_rows, "bits_for_rows": sizes.claimed(rows=True),
             "holds_for_rows": sizes.holds(rows=True), "constant": stated.constant, "when": stated.when,
-            "met": stated.met,
+            "met": stated.met, "told": caveats(sizes, stated),
         },
         "answer": _written(built, run.answer),
         "equal": one_layer_directly(run, row).equal,

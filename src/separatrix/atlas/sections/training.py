@@ -6,7 +6,7 @@ imported while collecting and not before.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -91,7 +91,7 @@ class TrainingSection(RecordedSection):
         for row in recorded:
             data = figure_data(row)
             # The whole figure is for papers; a page shows its tables as text and its curves alone.
-            drawn.append(replace(experiment_figure(data), inline=""))
+            drawn.append(experiment_figure(data))
             if data.curves:
                 title = f"{data.experiment.title}, {data.experiment.at} {data.curve_column}"
                 drawn.append(curve_figure(title, list(data.curves.items()), curves_name(row)))

@@ -14,7 +14,9 @@ from separatrix.atlas.site.shell import Page
 FILE = "glossary.md"
 PATH, TITLE = "glossary.html", "Glossary"
 PAGES = {"errata.md": "errata.html", "sign-codes.md": "sign-codes.html"}
-"""Pages of the documentation that the atlas has as well; other links are left out, and their text stays."""
+"""Pages of the documentation that the atlas has as well.
+
+Other links are left out: their text stays, unless it stands in brackets of its own to say where to read on."""
 
 
 def glossary_page() -> Page:
@@ -48,7 +50,8 @@ def converted(text: str) -> str:
 def _table(rows: list[list[str]]) -> str:
     head = "".join(f'<th scope="col">{inline(each)}</th>' for each in rows[0])
     body = "".join(f"<tr>{''.join(f'<td>{inline(each)}</td>' for each in row)}</tr>" for row in rows[2:])
-    return f'<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    whole = f'<table class="glossary"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    return f'<div class="scroll" tabindex="0">{whole}</div>'
 
 
 def inline(text: str) -> str:
@@ -56,6 +59,8 @@ def inline(text: str) -> str:
 
     >>> inline("`a|b`, *so*, [the errata](errata.md), [more](other.md)")
     '<code>a|b</code>, <em>so</em>, <a href="errata.html">the errata</a>, more'
+    >>> inline("codes ([sign codes](sign-codes.md)), numbers ([precision](other.md))")
+    'codes (<a href="sign-codes.html">sign codes</a>), numbers'
     """
     pieces = re.split(r"`([^`]+)`", text.replace("\\|", "|"))
     return "".join(code(piece) if place % 2 else _words(piece) for place, piece in enumerate(pieces))
@@ -66,5 +71,9 @@ def _words(text: str) -> str:
         address = PAGES.get(found[2])
         return found[1] if address is None else f'<a href="{address}">{found[1]}</a>'
 
-    linked = re.sub(r"\[([^\]]+)\]\(([^)]+)\)", link, escape(text))
+    def pointer(found: re.Match[str]) -> str:
+        return found[0] if found[1] in PAGES else ""
+
+    pointed = re.sub(r" \(\[[^\]]+\]\(([^)]+)\)\)", pointer, escape(text))
+    linked = re.sub(r"\[([^\]]+)\]\(([^)]+)\)", link, pointed)
     return re.sub(r"\*([^*]+)\*", r"<em>\1</em>", linked)

@@ -17,7 +17,8 @@ def tasks_page(sections: Results) -> Page:
     """All tasks with their question and verdicts."""
     tasks = {task["name"]: task for task in sections["tasks"]["tasks"]}
     cards = "".join(_task_card(tasks[row["task"]], row) for row in sections["separation"]["rows"])
-    lead = f"{len(tasks)} problems of the two papers: what each asks, and how hard it is for each class of models."
+    lead = f"{len(tasks)} problems of the two papers: what each asks, and how hard it is for each class of models. "
+    lead += "1 layer, 2 layers: Transformers; FNN: a feed-forward network; 3rd: third-order attention."
     return Page("tasks.html", "Tasks", lead, f'<ul class="cards">{cards}</ul>')
 
 
@@ -103,10 +104,11 @@ def about_page(sections: Results, provenance: Results) -> Page:
         "figures, as SVG and PNG for papers, are in the folder <code>figures</code>.</p>"
         f"{command_block(str(provenance['command']))}<dl>{versions}</dl></section>"
         "<section><h2>Sources</h2><dl><dt>BHBK24</dt><dd>Bhattamishra, Hahn, Blunsom and Kanade (2024), Separations in "
-        "the Representational Capabilities of Transformers and Recurrent Architectures</dd><dt>SHT23</dt><dd>Sanford, "
-        "Hsu and Telgarsky (2023), Representational Strengths and Limitations of Transformers. What is taken "
-        "from it was read from the slides of Daniel Hsu's talk about it (Yale S&amp;DS Seminar, November 2023); its "
-        "errata are about the slides, and the paper was not checked for them.</dd></dl></section>"
+        "the Representational Capabilities of Transformers and Recurrent Architectures, arXiv:2406.09347</dd>"
+        "<dt>SHT23</dt><dd>Sanford, Hsu and Telgarsky (2023), Representational Strengths and Limitations of "
+        "Transformers, arXiv:2306.02896. What is taken from it was read from the slides of Daniel Hsu's talk about it "
+        "(Yale S&amp;DS Seminar, November 2023); its errata are about the slides, and the paper was not checked for "
+        "them.</dd></dl></section>"
     )
     lead = "What stands behind the numbers, and how to make this site again."
     return Page("about.html", "About this atlas", lead, main)

@@ -79,7 +79,8 @@ def _about(entry: Results) -> str:
         "source": entry["source"],
         "layout": entry["layout"],
         "symbols": entry["vocabulary"],
-        "parameters": ", ".join(f"{key} = {value}" for key, value in entry["parameters"].items()),
+        # One that is None is left to the task: what it then is, layout and symbols say.
+        "parameters": ", ".join(f"{key} = {value}" for key, value in entry["parameters"].items() if value != "None"),
         "hidden problem": f"{split['problem']}: {split['note']}",
         "a constant answer scores": percent(entry["commonest_answer_share"]),
     }
@@ -225,14 +226,8 @@ def _caveat(claim: Results) -> str:
     """The claim of Theorem 4 counts m; with the rows of the projections for it, it may not hold (E13)."""
     if claim.get("rows", claim["m"]) == claim["m"]:
         return ""
-    within = "within" if claim["holds_for_rows"] else "beyond"
-    met = "met" if claim["met"] else "not met"
-    return (
-        f'<p class="quiet">Here m is the width of the network. With m = {number(claim["rows"])}, the rows of the '
-        f"projections, they are {within} {number(claim['bits_for_rows'])}; what suffices for the constant "
-        f"{claim['constant']} is {escape(claim['when'])} ({met}). "
-        '<a href="../errata.html#E13">E13</a></p>'
-    )
+    told = escape("; ".join(claim["told"]))
+    return f'<p class="quiet">Here m is the width of the network; {told}. <a href="../errata.html#E13">E13</a></p>'
 
 
 def _training(task: str, sections: Results) -> str:

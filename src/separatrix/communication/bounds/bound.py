@@ -20,7 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 from separatrix.communication.bounds.evidence import Evidence
 from separatrix.communication.bounds.simulations import Model, ModelSize, Setting, Simulation
@@ -76,7 +76,8 @@ class ProtocolBound(Bound):
     simulation has to know about the task. ``in_words``: the same two as formulas for people. ``checks``: the evidence.
     ``factor`` multiplies the hidden bits; 1 is the bound, more is an inflated one that tests must see rejected.
     ``paper``: the smallest width by the paper's own formula, from task, length, precision and heads, where it gives
-    one.
+    one for these parameters of the task. ``outside``: why the bound says nothing about a task with these parameters at
+    a length, empty where it speaks; ``words`` replaces ``in_words`` where parameters change the formula.
     """
 
     simulation: Simulation
@@ -86,9 +87,11 @@ class ProtocolBound(Bound):
     in_words: str
     checks: Callable[[int], tuple[Evidence, ...]]
     reduction: str | None = None
-    paper: Callable[[Task, int, int, int], int] | None = None
+    paper: Callable[[Task, int, int, int], int | None] | None = None
     paper_in_words: str = ""
     factor: Fraction = Fraction(1)
+    outside: Callable[[Task, int], str] | None = None
+    words: Callable[[Task, int], str] | None = None
 
     @property
     def quantity(self) -> str:
@@ -96,14 +99,43 @@ class ProtocolBound(Bound):
         return self.simulation.quantity
 
     def required_bits(self, length: int, task: Task | None = None) -> int:
-        """Bits that every protocol for the hidden problem exchanges at this length."""
+        """Bits that every protocol for the hidden problem exchanges at this length; 0 where the bound says nothing."""
         chosen = self.task_of(task)
-        bits = Fraction(self.hidden_bits(chosen, length)) * self.factor
+        if self.silence(length, chosen):
+            return 0
+        # Only int is a whole number at every length; a formula may come from anyone's own file.
+        given: object = self.hidden_bits(chosen, length)
+        if type(given) is not int or given < 0:
+            raise _wrong_part(f"hidden_bits of {self.name}", given, f" at length {length}", "an int from 0 on")
+        bits = given * self.factor
         return -((-bits.numerator) // bits.denominator)
+
+    def silence(self, length: int, task: Task | None = None) -> str:
+        """Why the bound says nothing about the task as its parameters have it; empty where it does.
+
+        >>> from separatrix.communication.bounds import bounds
+        >>> literal = tasks()["match3-last"].with_parameters(exclude_query=False)
+        >>> bounds()["match3-rnn"].silence(64, literal)
+        'with exclude_query=False the query matches with itself, and the answer is 1 on every input (E11)'
+        >>> bounds()["match3-rnn"].silence(64, tasks()["match3-last"])
+        ''
+        """
+        return "" if self.outside is None else self.outside(self.task_of(task), length)
+
+    def needs_in_words(self, length: int, task: Task | None = None) -> str:
+        """The formula of the required bits, for the parameters of the task."""
+        return self.in_words if self.words is None else self.words(self.task_of(task), length)
 
     def available_bits(self, length: int, size: ModelSize, task: Task | None = None) -> int:
         """Bits of the protocol that a model of this size gives at this length."""
-        return self.simulation.bits(size, self.setting(self.task_of(task), length))
+        return self.simulation.bits(size, self.setting_at(length, task))
+
+    def setting_at(self, length: int, task: Task | None = None) -> Setting:
+        """What the simulation has to know about the task at this length."""
+        given = cast("object", self.setting(self.task_of(task), length))
+        if not isinstance(given, Setting):
+            raise _wrong_part(f"setting of {self.name}", given, f" at length {length}", "a Setting")
+        return given
 
     def possible(self, length: int, size: ModelSize, task: Task | None = None) -> bool:
         """Whether the bound leaves room for a model of this size at this length."""
@@ -179,12 +211,14 @@ class ProtocolBound(Bound):
         """The inequality with the numbers of this length in it."""
         chosen = self.task_of(task)
         size = ModelSize(1, precision, heads, layers)
-        given = self.simulation.formula(size, self.setting(chosen, length))
-        return f"{given} ≥ {self.required_bits(length, chosen)} = {self.in_words} at N = {length}"
+        given = self.simulation.formula(size, self.setting_at(length, chosen))
+        return f"{given} ≥ {self.required_bits(length, chosen)} = {self.needs_in_words(length, chosen)} at N = {length}"
 
     def paper_width(self, length: int, precision: int, heads: int = 1, task: Task | None = None) -> int | None:
         """The smallest width by the paper's own formula, where it gives constants."""
-        return None if self.paper is None else self.paper(self.task_of(task), length, precision, heads)
+        if self.paper is None or self.silence(length, task):
+            return None
+        return self.paper(self.task_of(task), length, precision, heads)
 
     def task_of(self, task: Task | None = None) -> Task:
         """The task to speak about: the first of this bound's unless one is given."""
@@ -196,7 +230,12 @@ class ProtocolBound(Bound):
 
     def evidence(self, limit: int) -> tuple[Evidence, ...]:
         """The simulation's own support, then the reduction and the fact, run for instances of up to ``limit`` bits."""
-        return (*self.simulation.evidence(), *self.checks(limit))
+        given = self.checks(limit)
+        listed = cast("tuple[object, ...]", given if type(cast("object", given)) is tuple else (given,))
+        evidence = tuple(each for each in listed if isinstance(each, Evidence))
+        if len(evidence) != len(listed) or listed != given:
+            raise _wrong_part(f"checks of {self.name}", given, "", "a tuple of Evidence")
+        return (*self.simulation.evidence(), *evidence)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,6 +276,11 @@ class OpenQuestion(Bound):
         """What is known about it; nothing runs."""
         del limit
         return self.known
+
+
+def _wrong_part(what: str, given: object, where: str, wanted: str) -> SeparatrixError:
+    """What is said about a function of a bound that gives something else than it should."""
+    return SeparatrixError(f"{what} gives {repr(given)[:80]}{where}; give {wanted}")
 
 
 def smallest_number(enough: Callable[[int], bool]) -> int:

@@ -71,6 +71,27 @@ def input_bits(task: Task, length: int, listed: int = LISTED) -> int:
         return _counted_bits.__wrapped__(task, length)
 
 
+def part_bits(task: Task, length: int, listed: int = LISTED) -> int:
+    """Bits that are enough for the smaller of two parts of an input, whichever positions each of them has.
+
+    Where every position is filled by itself, the numbers of parts multiply to the number of inputs. Where positions
+    depend on each other, both parts may tell the same, and only the bits of their cells are counted.
+
+    >>> from separatrix.tasks import tasks
+    >>> equality, recall = tasks()["equality"], tasks()["associative-recall"]
+    >>> [(input_bits(task, 4), part_bits(task, 4)) for task in (equality, recall)]
+    [(4, 2), (17, 17)]
+    """
+    whole, each = input_bits(task, length, listed), task.positions(length) * token_bits(task, length)
+    both = whole if whole < each and _filled_one_by_one(task, length) else each
+    return min(whole, -(-both // 2))
+
+
+def _filled_one_by_one(task: Task, length: int) -> bool:
+    own_cells = type(task).assemble is Task.assemble and not task.features(length)
+    return own_cells and all(block.shape[1] == 1 for block in task.space(length).blocks)
+
+
 @lru_cache(maxsize=256)
 def _counted_bits(task: Task, length: int) -> int:
     try:
@@ -135,6 +156,12 @@ def _average(task: Task, length: int) -> ModelSize:
     return ModelSize(width=1, precision=bits_for(task.positions(length)) + 2)
 
 
+def _stack(task: Task, length: int) -> ModelSize:
+    del length
+    types, depth = int(task.parameters()["types"]), int(task.parameters()["depth"])
+    return ModelSize(width=1, precision=1, state_bits=bits_for(sum(types**each for each in range(depth + 1)) + 1))
+
+
 def _window(task: Task, length: int) -> ModelSize:
     seen = min(int(task.parameters()["window"]), length)
     return ModelSize(width=1, precision=1, state_bits=seen * token_bits(task, length))
@@ -169,7 +196,10 @@ _LABELLED = (
 
 
 def _pair_addresses(task: Task, length: int) -> ModelSize:
-    return ModelSize(width=_addresses(task, length).width + 2, precision=_addresses(task, length).precision)
+    plain, points = _addresses(task, length), task.features(length)
+    # Points are multiplied as they are: a coordinate for each of a cell's numbers, with all of its bits.
+    precision = max(plain.precision, GRID_BITS) if points else plain.precision
+    return ModelSize(width=plain.width + 2 + points, precision=precision)
 
 
 _SPECIAL: dict[tuple[str, str], Fact] = {
@@ -178,8 +208,14 @@ _SPECIAL: dict[tuple[str, str], Fact] = {
         "logarithmic", "averages", "uniform attention averages the bits; the map compares with 1/2", _average
     ),
     ("majority", "fnn"): Fact("logarithmic", "adds up", "one unit adds up the bits", _average),
+    ("dyck", "rnn"): Fact(
+        "constant", "keeps the stack", "a state for each stack of at most k types, and one for what broke (E8)", _stack
+    ),
     ("match3-local", "rnn"): Fact(
-        "logarithmic", "keeps T numbers", "the last T numbers decide the last answer; T is fixed", _window
+        "logarithmic",
+        "keeps T numbers",
+        "the T numbers before the last one decide its answer with it; T is fixed",
+        _window,
     ),
     ("eq-ncp", "attention"): Fact(
         "logarithmic",

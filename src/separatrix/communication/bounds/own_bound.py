@@ -1,47 +1,27 @@
 """A bound from outside this package is held against what is true before it is told; every verb asks here.
 
-The tests hold the package's own bounds to that; nobody runs them on a bound from a file or another package.
-
-*At small lengths.* A recurrent model that remembers which residual class its prefix is in, and no more, answers every
-input. So at lengths whose inputs can all be listed, the largest ⌈log2 of the number of classes⌉ over the cuts is the
-exact number of state bits (BHBK24 Theorem 2 in both directions). For other models a protocol that sends the number of a
-row, or of a column where both may speak, is enough, whatever the partition. A bound that asks for more is false. That
-it asks for less is evidence, no proof, for other lengths. Tasks with a promise or with several answers are not
-compared.
-
-*At the length that was asked for.* A problem hidden in an input has no more bits than the input, or than its smaller
-part where both may speak; a reduction hides no more than its instance of that length; and a model that is known to
-solve the task (``known_from_above``) must be large enough. All that is arithmetic, so it is done at every length; but a
-formula that stays below it is not thereby right, which is said (:meth:`Judgement.rests_on`).
-
-*Its own evidence* is run as well. What refutes a bound at any length refutes its formula: it is named and not used.
+The tests hold the package's own bounds to that; nobody runs them on a bound from a file or another package. What it is
+held against stands in :mod:`separatrix.communication.bounds.held_against`: what is exactly enough at small lengths, and
+arithmetic at the length that was asked for. Its own evidence is run as well. What refutes a bound at any length refutes
+its formula: it is named and not used.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
 from pathlib import Path
 
-from separatrix.bit_counts import bits_for
 from separatrix.communication.bounds.bound import Bound, ProtocolBound
 from separatrix.communication.bounds.evidence import Evidence
-from separatrix.communication.bounds.known_from_above import input_bits, special_facts
+from separatrix.communication.bounds.held_against import held_against_truth, held_at_length
 from separatrix.communication.bounds.simulations import ModelSize
-from separatrix.communication.partition import cut, of_positions
-from separatrix.communication.problem import from_task
-from separatrix.communication.reductions import Reduction, reductions
-from separatrix.communication.rows import one_way_bits
-from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.errors import SeparatrixError
+from separatrix.own_files import own_modules
 from separatrix.sources import is_outside
 from separatrix.tasks import Task
 
 LIMIT = 6
 """Sizes in bits up to which a bound is tried where nobody says how far."""
-MOST_CELLS = 1 << 13
-"""Of inputs of more cells only the bits of a cell are counted, not the inputs that there are."""
-MOST_POSITIONS = 8
-"""All partitions of so many positions are gone through, of more none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,13 +57,27 @@ class Judgement:
 
 
 def is_own(bound: Bound) -> bool:
-    """Whether a bound comes from a file or another package: where the formula of its bits stands.
+    """Whether a bound comes from a file or another package: who exports it, and where its formulas stand.
+
+    A file may take over a formula of this package for another task, for which it need not hold.
 
     >>> from separatrix.communication.bounds import bounds
     >>> is_own(bounds()["index-lookup-rnn"])
     False
     """
-    return isinstance(bound, ProtocolBound) and is_outside(bound.hidden_bits)
+    return _file_of(bound) is not None or (isinstance(bound, ProtocolBound) and _outside_part(bound) is not None)
+
+
+def _file_of(bound: Bound) -> str | None:
+    """The name of the file in use that exports a bound."""
+    return next(
+        (Path(str(each.__file__)).name for each in own_modules() if getattr(each, "BOUND", None) is bound), None
+    )
+
+
+def _outside_part(bound: ProtocolBound) -> Callable[..., object] | None:
+    """A formula of a bound that does not stand in this package."""
+    return next((each for each in (bound.hidden_bits, bound.setting, bound.checks) if is_outside(each)), None)
 
 
 def origin(bound: Bound) -> str:
@@ -93,10 +87,11 @@ def origin(bound: Bound) -> str:
     >>> origin(bounds()["index-lookup-rnn"])
     ''
     """
-    if not isinstance(bound, ProtocolBound) or not is_own(bound):
-        return ""
-    code = getattr(bound.hidden_bits, "__code__", None)
-    return bound.hidden_bits.__module__ if code is None else Path(code.co_filename).name
+    part = _outside_part(bound) if isinstance(bound, ProtocolBound) else None
+    if (file := _file_of(bound)) is not None or part is None:
+        return file or ""
+    code = getattr(part, "__code__", None)
+    return part.__module__ if code is None else Path(code.co_filename).name
 
 
 def claimed(bound: ProtocolBound) -> str:
@@ -131,15 +126,28 @@ def limits(
 
 
 def check_own_bound(bound: ProtocolBound, task: Task, length: int) -> None:
-    """Raise a one-line error unless a bound's formula gives a whole number of bits, which only int is at every length.
+    """Raise a one-line error unless a bound can be computed with: its simulation is one of its models, its setting
+    leaves out nothing of the input, and its formula gives a whole number of bits, which only int is at every length.
 
     >>> from separatrix.communication.bounds import bounds
     >>> from separatrix.tasks import tasks
     >>> check_own_bound(bounds()["index-lookup-rnn"], tasks()["index"], 8)
     """
-    bits: object = bound.hidden_bits(task, length)
-    if type(bits) is not int or bits < 0:
-        raise SeparatrixError(f"hidden_bits of {bound.name} gives {bits!r} at length {length}; give an int from 0 on")
+    others = sorted(set(bound.models) - set(bound.simulation.models))
+    if bound.simulation.models and others:
+        raise SeparatrixError(
+            f"{bound.name} is about {', '.join(others)}, but its simulation ({bound.simulation.theorem}) makes "
+            f"protocols of {', '.join(bound.simulation.models)}; give the one of that class"
+        )
+    setting, cells = bound.setting_at(length, task), task.positions(length)
+    numbers = cells * max(1, task.features(length)) if "fnn" in bound.models else 1
+    for what, given, least in (("positions", setting.positions, cells), ("numbers", setting.numbers, numbers)):
+        if given < least:
+            raise SeparatrixError(
+                f"setting of {bound.name} has {what}={given} at length {length}, where {task.name} has {least}; with "
+                "fewer the protocol would be counted too short"
+            )
+    bound.required_bits(length, task)
 
 
 def standing(
@@ -203,140 +211,3 @@ def _at_every_length(asked: _Same, limit: int) -> tuple[tuple[Evidence, ...], in
     compared = held_against_truth(asked.bound, asked.task, limit)
     to = max((each.details["compared_to"] for each in compared if "compared_to" in each.details), default=None)
     return (*asked.bound.evidence(limit), *compared), to
-
-
-def held_at_length(bound: ProtocolBound, task: Task, length: int) -> tuple[Evidence, ...]:
-    """What arithmetic alone says against a bound at one length, whatever the length; empty where that is nothing.
-
-    >>> from separatrix.communication.bounds import bounds
-    >>> from separatrix.tasks import tasks
-    >>> bound, inequality = bounds()["inequality-transformer-1layer"], tasks()["inequality"]
-    >>> held_at_length(bound, inequality, 4096)
-    ()
-    >>> [each.text for each in held_at_length(bound.inflated(2), inequality, 4096)][-1]
-    'asks for 4096 bits at N = 4096, where 2048 are enough: one party sends all that it has'
-    """
-    asked = bound.required_bits(length, task)
-    hidden = None if bound.reduction is None else _hidden_bits(bound.reduction, task, length)
-    against: list[str] = []
-    if hidden is not None and asked > hidden:
-        against.append(f"reduction {bound.reduction} hides {hidden}")
-    # How many bits a vector of anyone's own task has is not known.
-    if not (task.features(length) and is_outside(type(task))):
-        one_way, whole = bound.simulation.one_way, input_bits(task, length, MOST_CELLS)
-        enough = whole if one_way else -(-whole // 2)
-        if asked > enough:
-            why = "the whole input has no more" if one_way else "one party sends all that it has"
-            against.append(f"{enough} are enough: {why}")
-        for model in () if against else bound.models:
-            # Those by brute force say no more than the bits of the input.
-            for fact in special_facts(task.name, model):
-                given = bound.available_bits(length, fact.size(task, length), task)
-                if asked > given:
-                    against.append(f"a model with {given} bits does it: {fact.reason}")
-    return tuple(
-        Evidence("verified", f"asks for {asked} bits at N = {length}, where {each}", False) for each in against
-    )
-
-
-def _hidden_bits(name: str, task: Task, length: int) -> int | None:
-    """The bits of the largest instance that a reduction puts into inputs of a length; None where it is another task's.
-
-    A reduction's inputs grow with its size.
-    """
-    reduction = _reduction(name)
-    first = reduction.smallest
-    if reduction.task(first).name != task.name:
-        return None
-    if reduction.length(first) > length:
-        return 0
-    low, high = first, first + 1
-    while reduction.length(high) <= length:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if reduction.length(middle) <= length else (low, middle)
-    return reduction.bits(low)
-
-
-def _reduction(name: str) -> Reduction:
-    known = {each.name: each for kept in reductions().values() for each in (kept, *kept.variants)}
-    if name not in known:
-        raise UnknownNameError("reduction", name, known)
-    return known[name]
-
-
-def held_against_truth(bound: ProtocolBound, task: Task, limit: int) -> tuple[Evidence, ...]:
-    """A bound beside what is exactly enough at every length with at most 4^``limit`` inputs.
-
-    >>> from separatrix.communication.bounds import bounds
-    >>> from separatrix.tasks import tasks
-    >>> index = tasks()["index"]
-    >>> [each.text for each in held_against_truth(bounds()["index-lookup-rnn"], index, 4)]
-    ['asks for no more than the exact state bits at N = 1 to 5']
-    >>> [each.text for each in held_against_truth(bounds()["index-lookup-rnn"].inflated(2), index, 4)]
-    ['asks for 2 bits at N = 1, where 1 are enough: a state that tells the residual classes apart']
-    """
-    if _of_a_class(bound, task):
-        return ()
-    state = "rnn" in bound.models
-    what = "the exact state bits" if state else "the bits of a protocol that sends a row or a column"
-    why = "a state that tells the residual classes apart" if state else "a protocol that sends a row or a column"
-    compared: list[int] = []
-    length = task.minimum_length
-    while length <= task.maximum_length and task.listable(length) and task.count(length) <= 4**limit:
-        try:
-            one_way = bound.simulation.one_way
-            exact = _exact_state_bits(task, length) if state else _enough_bits(task, length, one_way)
-        except SeparatrixError:
-            break
-        asked = bound.required_bits(length, task)
-        if exact is None:
-            break
-        if asked > exact:
-            text = f"asks for {asked} bits at N = {length}, where {exact} are enough: {why}"
-            return (Evidence("verified", text, False),)
-        compared.append(length)
-        length += task.length_step
-    if not compared:
-        return ()
-    text = f"asks for no more than {what} at N = {compared[0]} to {compared[-1]}"
-    return (Evidence("verified", text, details={"compared_to": compared[-1]}),)
-
-
-def _of_a_class(bound: ProtocolBound, task: Task) -> bool:
-    """Whether the bound is about a class of functions, of which the task's parameters choose another member."""
-    if bound.reduction is None:
-        return False
-    hard = _reduction(bound.reduction)
-    member = hard.task(hard.smallest)
-    return member.name == task.name and member.parameters() != task.parameters()
-
-
-def _one_answer(task: Task, length: int) -> bool:
-    return all(bool((examples.read.sum(axis=1) == 1).all()) for examples in task.enumerate(length))
-
-
-def _exact_state_bits(task: Task, length: int) -> int | None:
-    """What a recurrent model needs and what is enough for it, or None where several answers are asked for."""
-    if not _one_answer(task, length):
-        return None
-    positions = task.positions(length)
-    problems = (from_task(task, length, cut(positions, after)) for after in range(1, positions))
-    return max([bits_for(task.classes(length)), *map(one_way_bits, problems)])
-
-
-def _enough_bits(task: Task, length: int, one_way: bool) -> int | None:
-    """Bits that are enough for every partition, or None where there are several answers or too many partitions."""
-    positions = task.positions(length)
-    if positions > MOST_POSITIONS or not _one_answer(task, length):
-        return None
-    most = 0
-    for size in range(1, positions):
-        for held in combinations(range(positions), size):
-            rest = [place for place in range(positions) if place not in held]
-            parts = (held,) if one_way else (held, rest)
-            most = max(
-                most, min(one_way_bits(from_task(task, length, of_positions(positions, part))) for part in parts)
-            )
-    return most

@@ -98,6 +98,8 @@ class Simulation(ABC):
     theorem: str
     quantity: str
     one_way: bool
+    models: tuple[Model, ...] = ()
+    """The classes of models that it turns into protocols; empty where it does not say."""
     executed: str = ""
     """The command that runs the protocol on a network, where there is one."""
 
@@ -124,6 +126,7 @@ class Recurrent(Simulation):
     theorem: str = "BHBK24 Theorem 2"
     quantity: str = "state bits"
     one_way: bool = True
+    models: tuple[Model, ...] = ("rnn",)
     executed: str = "separatrix protocol dyck-rnn --length 16"
 
     def bits(self, size: ModelSize, setting: Setting) -> int:
@@ -155,6 +158,7 @@ class OneLayer(Simulation):
     theorem: str = "BHBK24 Theorem 4, weighted sums sent one way (E13)"
     quantity: str = "width × heads"
     one_way: bool = False
+    models: tuple[Model, ...] = ("transformer-1layer",)
     executed: str = "separatrix protocol index-lookup --length 16 --version token"
 
     def bits(self, size: ModelSize, setting: Setting) -> int:
@@ -176,6 +180,7 @@ class OneLayerQuery(Simulation):
     theorem: str = "BHBK24 Theorem 4, opened by the queries, weighted sums sent one way (E13)"
     quantity: str = "width × heads"
     one_way: bool = False
+    models: tuple[Model, ...] = ("transformer-1layer",)
     executed: str = "separatrix protocol index-lookup --length 16 --version queries"
 
     def bits(self, size: ModelSize, setting: Setting) -> int:
@@ -196,6 +201,7 @@ class FirstLayer(Simulation):
     theorem: str = "SHT23, feed-forward networks, with p-bit weights"
     quantity: str = "width"
     one_way: bool = True
+    models: tuple[Model, ...] = ("fnn",)
 
     def bits(self, size: ModelSize, setting: Setting) -> int:
         """m·(2p + ⌈log2 K⌉)."""
@@ -214,6 +220,7 @@ class GraphLayers(Simulation):
     theorem: str = "SHT23, graph Transformers: keys and values of all rows are exchanged in each layer"
     quantity: str = "layers × heads × width"
     one_way: bool = False
+    models: tuple[Model, ...] = ("graph-transformer",)
 
     def bits(self, size: ModelSize, setting: Setting) -> int:
         """2·N·L·H·m·p."""

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 from separatrix.catalog import Catalog, discover
 from separatrix.communication.capacity import families as folder
-from separatrix.communication.capacity.family import Family
+from separatrix.communication.capacity.family import Family, decoder_fields
 from separatrix.communication.capacity.layers import ModelDescription
 from separatrix.errors import SeparatrixError, UnknownNameError
 
@@ -69,6 +69,25 @@ def family_of(raw: Mapping[str, Any], where: str) -> Family[Any]:
     return model_types()[given]
 
 
+def described(raw: Mapping[str, Any], where: str, source: str = "") -> ModelDescription:
+    """The model that the fields of a config describe; ``where`` names it in messages.
+
+    Of a model that reads more than text, whose own kind is not known, the decoder in its ``text_config`` is described.
+
+    >>> mixed = {"model_type": "llava", "text_config": {"model_type": "gru", "hidden_size": 64}}
+    >>> described(mixed, "mixed").state_numbers
+    64
+    """
+    inner: object = raw.get("text_config")
+    kind = cast("Mapping[str, Any]", inner).get("model_type") if isinstance(inner, Mapping) else None
+    own = raw.get("model_type")
+    if not isinstance(own, str) or own in model_types() or not isinstance(kind, str) or kind not in model_types():
+        return family_of(raw, where).describe(raw, where, source)
+    found = model_types()[kind].describe(decoder_fields(raw), where, source)
+    note = f"sizes of its decoder, model_type {kind} in text_config; what reads images or sound is not counted"
+    return replace(found, notes=(*found.notes, note))
+
+
 @dataclass(frozen=True)
 class Preset:
     """A published model: its sizes in the spelling of its own config file, and where they were read."""
@@ -80,7 +99,7 @@ class Preset:
 
     def describe(self) -> ModelDescription:
         """The model, through the same validation as a file."""
-        found = family_of(self.config, self.name).describe(self.config, self.name, self.source)
+        found = described(self.config, self.name, self.source)
         return replace(found, notes=(*found.notes, self.note)) if self.note else found
 
 

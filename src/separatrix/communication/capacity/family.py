@@ -8,14 +8,16 @@ config file.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Generic, TypeAlias, TypeVar
+from typing import Annotated, Any, Generic, TypeAlias, TypeVar, cast
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from separatrix.communication.capacity.layers import LayerDescription, ModelDescription
 from separatrix.errors import SeparatrixError
 from separatrix.wording import counted
 
+FORMAT_FIELDS = ("dtype", "torch_dtype")
+"""Where a file names the format of its numbers; ``transformers`` takes the first where both are there."""
 LARGEST = 10**9
 DEEPEST = 10**5
 
@@ -28,6 +30,28 @@ Flag: TypeAlias = Annotated[bool, Field(strict=True)]
 def spelled(*names: str) -> AliasChoices:
     """The spellings of one field, the usual one first: that one wins when a file has several."""
     return AliasChoices(*names)
+
+
+def stated_format(raw: Mapping[str, Any]) -> str:
+    """The format of the numbers as a file names it: ``dtype``, or ``torch_dtype`` where that is missing or null.
+
+    >>> stated_format({"torch_dtype": None, "dtype": "float32"}), stated_format({"torch_dtype": "bfloat16"})
+    ('float32', 'bfloat16')
+    """
+    return next((raw[name] for name in FORMAT_FIELDS if isinstance(raw.get(name), str) and raw[name]), "")
+
+
+def decoder_fields(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields of the decoder of a file that holds them in ``text_config``; the format often stands outside.
+
+    >>> decoder_fields({"dtype": "float32", "text_config": {"hidden_size": 8, "dtype": None}})
+    {'hidden_size': 8, 'dtype': 'float32'}
+    """
+    inner: object = raw.get("text_config")
+    if not isinstance(inner, Mapping):
+        return raw
+    found = cast("Mapping[str, Any]", inner)
+    return {**found, FORMAT_FIELDS[0]: stated_format(found) or stated_format(raw)}
 
 
 def _size_or_none(value: object) -> int | None:
@@ -49,9 +73,12 @@ class Config(BaseModel):
         default=None, validation_alias=spelled("max_position_embeddings", "n_positions", "n_ctx", "context_length")
     )
     # What is not a name is no format; a format that is not known is told of where bits are counted.
-    number_format: Annotated[str, BeforeValidator(_format_name)] = Field(
-        default="", validation_alias=spelled("torch_dtype", "dtype")
-    )
+    number_format: Annotated[str, BeforeValidator(_format_name)] = Field(default="", validation_alias=FORMAT_FIELDS[0])
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_format(cls, raw: dict[str, Any]) -> dict[str, Any]:
+        return {**raw, FORMAT_FIELDS[0]: stated_format(raw)}
 
 
 Schema = TypeVar("Schema", bound=Config)

@@ -1,6 +1,6 @@
 """How many bits the numbers of a model have where nobody says it: what its config file states, or the usual.
 
-Config files name the format of the weights (``torch_dtype``, of late ``dtype``), in which a model's states come as well
+Config files name the format of the weights (``dtype``, once ``torch_dtype``), in which a model's states come as well
 unless an implementation says otherwise. Taking fewer bits than a model has would call impossible what is not, so a
 format that is not known here is told of and never guessed at in silence.
 """
@@ -10,7 +10,8 @@ from separatrix.communication.capacity.layers import ModelDescription
 
 GIVEN = "as given"
 FORMATS = {
-    "float64": 64, "double": 64, "float32": 32, "float": 32, "bfloat16": 16, "float16": 16, "half": 16,
+    "float64": 64, "double": 64, "fp64": 64, "float32": 32, "float": 32, "fp32": 32,
+    "bfloat16": 16, "bf16": 16, "float16": 16, "half": 16, "fp16": 16,
 }  # fmt: skip
 """Bits of the formats that config files name."""
 
@@ -30,7 +31,7 @@ def precision_of(model: ModelDescription, given: int | None = None) -> tuple[int
     stated = model.number_format
     if not stated:
         return PUBLISHED_PRECISION, "usual for published models; its config does not say"
-    bits = FORMATS.get(stated)
+    bits = FORMATS.get(stated.lower())
     if bits is None:
         return PUBLISHED_PRECISION, (
             f"usual for published models; {model.number_format_from} says {stated!r}, which is not known here: "

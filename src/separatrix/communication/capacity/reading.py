@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from separatrix.communication.capacity.catalog import family_of, presets, unknown
+from separatrix.communication.capacity.catalog import described, presets, unknown
 from separatrix.communication.capacity.layers import ModelDescription
 from separatrix.errors import SeparatrixError
 from separatrix.reading import parse_json, read_file
@@ -31,7 +31,7 @@ def describe(config: str | Path | Mapping[str, Any]) -> ModelDescription:
     64
     """
     if isinstance(config, Mapping):
-        return family_of(config, "the config").describe(config, "the config")
+        return described(config, "the config")
     path = Path(config)
     if config == "":
         raise SeparatrixError("no model was named; give the name of a preset or the path of a config.json")
@@ -45,7 +45,7 @@ def describe(config: str | Path | Mapping[str, Any]) -> ModelDescription:
     if _exists(path / CONFIG_FILE):  # the folder of a model
         path = path / CONFIG_FILE
     fields = read_config(path)
-    return family_of(fields, str(path)).describe(fields, str(path), source=f"file {path}")
+    return described(fields, str(path), source=f"file {path}")
 
 
 def read_config(path: Path) -> dict[str, Any]:

@@ -130,6 +130,11 @@ def capacity(
     limits: list[Limit] = []
     refuted: list[Judgement] = []
     numbers = model.state_numbers
+    if numbers == 0:
+        raise SeparatrixError(
+            f"{model.name} hands nothing from one position to the next: its windows hold the position itself alone, "
+            "so every task that asks about another one is out of its reach; correct the window"
+        )
     if "rnn" in applies and numbers is not None:
         size = ModelSize(width=numbers, precision=bits)
         limits += _limits("rnn", size, "model", asked, length, refuted)
@@ -217,7 +222,7 @@ def _limit(
         in_the_papers=not bound.extension,
         longest=longest,
         first_impossible=first,
-        needs=bound.in_words,
+        needs=bound.needs_in_words(task.minimum_length, task),
         layer=layer,
         at_length=at,
         needed_bits=None if at is None else bound.required_bits(at, task),

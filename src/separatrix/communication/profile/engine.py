@@ -159,9 +159,10 @@ def profile(
     state_growth = fit_growth([each.length for each in lengths], [each.classes for each in lengths], most, settled)
     talked = [each for each in lengths if each.rectangles is not None]
     symbols, values = alphabet.at(length).size, lengths[-1].values
+    most_values = max(each.values for each in lengths)
     rows = commuting_transformations(exact) if exact is not None and kept_up else None
     # The columns at which one row has one value are a rectangle, so a matrix has at most rows times values of them.
-    rectangles = None if rows is None else rows * values
+    rectangles = None if rows is None else rows * most_values
     communication_growth = fit_growth(
         [each.length for each in talked], [each.rectangles or 1 for each in talked], rectangles, settled
     )
@@ -189,7 +190,8 @@ def profile(
             options.precision,
             alphabet,
             values,
-            sparse is not None,
+            # Any function of N bits is one feature of N bits, which says nothing about longer inputs.
+            sparse is not None and sparse.sparsity < length,
             settled=_settled(lengths),
             decision=table.kind == "decision",
         ),

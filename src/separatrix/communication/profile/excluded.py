@@ -77,10 +77,12 @@ def exclusion(found: Profile, model: Capacity) -> Exclusion:
         )
     if "transformer-1layer" in model.applies:
         layer = model.model.layers[0]
-        size, told = ModelSize(layer.head_width, model.precision, layer.heads), bits_for(found.lengths[-1].values)
+        size = ModelSize(layer.head_width, model.precision, layer.heads)
+        values = {each.length: each.values for each in found.lengths}
 
         def protocol(length: int) -> int:
             symbols = found.alphabet.at(length).size
+            told = bits_for(values.get(length, found.lengths[-1].values))
             return told + ONE_LAYER.bits(size, Setting(positions=length, query_bits=bits_for(symbols)))
 
         run = {each.length: each.communication_bits for each in found.lengths if each.communication_bits is not None}

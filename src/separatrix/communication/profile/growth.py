@@ -2,10 +2,12 @@
 
 What counts is the most that any length so far needs, as the logarithm of a count (classes, rectangles): a model for all
 lengths up to N needs that much. A constant is named when this maximum does not change over the last third of the
-lengths, at least three of them, and has stood for longer than any step of the rise to it: a count such as (N + 3)/2
-rises by steps of two lengths. It is also named where the caller knows an automaton that is right at all of these
-lengths (``most``) and was so at the last ones already: its states are enough at every length, whatever the rise to them
-looks like. One that is right for the first time names nothing, since a counter up to N is such an automaton as well.
+lengths, at least three of them, is reached at two lengths or more (or in the first third of them), and has stood for
+longer than any step of the rise to it: a count such as (N + 3)/2 rises by steps of two lengths. It is also named where
+the caller knows an automaton that is right at all of these lengths (``most``) and was so at the last ones already: its
+states are enough at every length, whatever the rise to them looks like. One that is right for the first time names
+nothing, since a counter up to N is such an automaton as well.
+
 Otherwise fits over the lengths from N/3 on compete: a + b·log2 N and log2(a + b·N), both logarithmic, and a + b·N. The
 second is there because a count such as (N + 3)/2 looks linear in its logarithm at small N. They go by least squares
 through the lengths at which a step begins, and through N itself where the last step is longer than those before; their
@@ -44,6 +46,8 @@ LAW_OF: dict[Form, Law] = {
 }
 FEWEST = 3
 """Lengths below which no constant is named."""
+FEWEST_AT_LEVEL = 2
+"""Lengths that reach the maximum below which it is no level, unless it was reached in the first third."""
 FEWEST_RISES = 4
 """Lengths with a new maximum above 0 bits below which no other growth is named."""
 WORST = 0.2
@@ -177,7 +181,9 @@ def fit_growth(lengths: Sequence[int], counts: Sequence[int], most: int | None =
     # A length that needs less than a shorter one says nothing about the most.
     seen = [i for i in range(len(lengths)) if 3 * lengths[i] >= lengths[-1] and counts[i] == running[i]]
     x, y = numpy.array([float(lengths[i]) for i in seen]), numpy.log2([float(running[i]) for i in seen])
-    if running and _levelled(lengths, steps):
+    # Lengths that need less, such as those at which a function is constant, show a level only where they are most.
+    reached = sum(count == running[-1] for count in counts) >= FEWEST_AT_LEVEL
+    if running and _levelled(lengths, steps) and (reached or 3 * steps[-1] >= 2 * len(lengths)):
         return Growth(tuple(lengths), values, (Fit("a", math.log2(running[-1]), 0.0, 0.0),))
     if most is not None and seen and len(lengths) >= FEWEST:
         level = (_constant(math.log2(most), y),) if settled else ()

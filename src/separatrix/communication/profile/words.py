@@ -128,6 +128,7 @@ def extrapolate(
 ) -> tuple[Extrapolation, ...]:
     """The three models at N = 1k, 8k and 128k; nothing is said about a growth that has no name.
 
+    ``two_layers``: the function was found to be a threshold of sparse features, at the lengths that were run.
     ``settled``: the number of values where it seems to be the same at every length. ``decision``: not a labelling.
     """
     found: list[Extrapolation] = []
@@ -157,19 +158,22 @@ def continued(growth: Growth, length: int, most: int) -> int | None:
 
 
 def _about(bits: int, most: int, what: str) -> str:
-    return f"about {counted(bits, what)}{' (no function needs more)' if bits == most else ''}"
+    # A constant function has 0 of both, and "no function needs more" would be said of constant ones.
+    return f"about {counted(bits, what)}{' (no function needs more)' if bits == most > 0 else ''}"
 
 
 def _recurrent(bits: int | None, most: int, each: int, what: str) -> str:
     if bits is None:
         return UNTOLD
+    if bits == 0:
+        return f"{_about(bits, most, 'state bit')}, no {what} is excluded"
     return f"{_about(bits, most, 'state bit')}, so {what} ≥ {max(1, -(-bits // each))}"
 
 
 def _transformer(
     length: int, bits: int | None, most: int, precision: int, symbols: int, values: int, two_layers: bool
 ) -> str:
-    more = "; two layers of width O(log N) are enough (Theorem 13)" if two_layers else ""
+    more = "; where it is such a threshold too, two layers of width O(log N) are enough (Theorem 13)" * two_layers
     if bits is None:
         return f"{UNTOLD}{more}"
     need = one_layer_need(length, bits, precision, symbols, values)

@@ -4,6 +4,7 @@ from separatrix.communication.protocols.bits import BitReader, BitWriter, Code
 from separatrix.communication.protocols.cost import (
     Comparison,
     Condition,
+    caveats,
     claim_holds_as_written,
     claimed_bits,
     compare,
@@ -50,6 +51,7 @@ __all__ = [
     "RecurrentRun",
     "Transcript",
     "Version",
+    "caveats",
     "claim_holds_as_written",
     "claimed_bits",
     "compare",

@@ -167,3 +167,13 @@ def condition(plan: Plan) -> Condition:
         asked["no linear attention"] = False
     constant = CONSTANT_AS_WRITTEN if both_ways else CLAIMED_CONSTANT
     return Condition(constant, ", ".join(asked), all(asked.values()), m)
+
+
+def caveats(sizes: Comparison, stated: Condition) -> list[str]:
+    """What stands beside a claim wherever it is told: the claim for m the rows of the projections, where that is not
+    the width, and what is sufficient for the constant (erratum E13).
+
+    >>> caveats(Comparison(514, 16, 6, 1, 18, 17), Condition(3, "d ≤ mH", False, 6))
+    ['with m = 6, the rows of the projections: beyond 397', 'sufficient for constant 3: d ≤ mH (not met with m = 6)']
+    """
+    return [each for each in (sizes.told_for_rows(), stated.told()) if each is not None]

@@ -156,6 +156,11 @@ class Reduction:
         found: list[Verification] = []
         size = self.smallest
         while self.bits(size) <= limit:
+            if self.bits(2 * size + 1) <= self.bits(size):
+                raise SeparatrixError(
+                    f"{self.name} hides {self.bits(size)} bits at size {size} and no more at {2 * size + 1}; its bits "
+                    "must grow with the size"
+                )
             found.append(self.verify(size))
             size += 1
         return tuple(found)
@@ -195,12 +200,13 @@ class Reduction:
         inputs = self.encode(size, rows, columns)
         kept = numpy.asarray(task.admissible(inputs, length))
         # Where the promise is broken the task's answer may not be defined; such pairs fail without being asked.
-        targets = numpy.zeros((len(rows), 1), dtype=numpy.int64)
         found = numpy.full(len(rows), -1, dtype=numpy.int64)
         if kept.any():
-            targets, _ = task.label(inputs[kept], length)
+            targets, read = (numpy.asarray(each) for each in task.label(inputs[kept], length))
+            # A model answers where the task asks; what stands elsewhere in the table is no answer.
+            answers = numpy.where(read.reshape(*read.shape, *[1] * (targets.ndim - read.ndim)), targets, 0)
             own = self._alice_values(size, rows) if self.decoder == "alice" else self._bob_values(size, columns)
-            found[kept] = self.decode(numpy.asarray(targets)[:, list(own_places)], own[kept], size)
+            found[kept] = self.decode(answers[:, list(own_places)], own[kept], size)
         expected = self.source_problem(size).evaluate(rows, columns)
         return (found != expected), kept, found, inputs
 

@@ -4,11 +4,16 @@ An executor takes jobs and hands back events; it never touches the store. A work
 since its last checkpoint: its job is given out again with the newest checkpoint that reached the driver.
 """
 
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import torch
+
+from separatrix.errors import SeparatrixError
 from separatrix.training.events import Event
 from separatrix.training.group import Group
 
@@ -37,6 +42,43 @@ def memory_failure(error: BaseException) -> Failure:
     Failure(reason='no room for 8 GiB', out_of_memory=True)
     """
     return Failure((str(error).splitlines() or ["out of memory"])[0], True)
+
+
+def ended_by_own_code(error: SystemExit) -> SeparatrixError:
+    """What to tell of a module of anyone's own that ends the process; a worker lost so would be lost again.
+
+    >>> str(ended_by_own_code(SystemExit(3)))
+    'code of your own ended the program with exit code 3; let it raise an error instead'
+    """
+    return SeparatrixError(
+        f"code of your own ended the program with exit code {error.code}; let it raise an error instead"
+    )
+
+
+@contextmanager
+def repeatable_draws(job: Job, device: torch.device) -> Generator[None]:
+    """Let what a module of anyone's own draws on a CPU (dropout, noise) be the same whenever the job begins so again.
+
+    Nothing of this package draws from torch's global generator, whose seed is another one in every process. What the
+    generator was before, it is afterwards.
+
+    >>> from separatrix.training.spec import RunSpec
+    >>> spec = RunSpec(task="majority", architecture="TF-(1,8)", length=4, learning_rate=0.01, steps=20)
+    >>> def drawn():
+    ...     with repeatable_draws(Job(Group((spec,))), torch.device("cpu")):
+    ...         return torch.rand(3)
+    >>> torch.equal(drawn(), drawn())
+    True
+    """
+    if device.type != "cpu":
+        yield
+        return
+    before = torch.random.get_rng_state()
+    torch.default_generator.manual_seed(zlib.crc32(job.group.name.encode() + (job.checkpoint or b"")))
+    try:
+        yield
+    finally:
+        torch.random.set_rng_state(before)
 
 
 Outcome: TypeAlias = Event | Failure | None

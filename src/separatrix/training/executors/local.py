@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator
 import torch
 
 from separatrix.training.devices import out_of_memory, prepare_process
-from separatrix.training.executors.executor import Executor, Job, Jobs, Outcome, memory_failure
+from separatrix.training.executors.executor import Executor, Job, Jobs, Outcome, memory_failure, repeatable_draws
 from separatrix.training.group import train
 
 
@@ -27,8 +27,9 @@ class LocalExecutor(Executor):
         prepare_process(self.device)
         while (job := jobs()) is not None:
             try:
-                for event in train(job.group, self.device, job.checkpoint, self.save_every_seconds, self.stopped):
-                    yield job, event
+                with repeatable_draws(job, self.device):
+                    for event in train(job.group, self.device, job.checkpoint, self.save_every_seconds, self.stopped):
+                        yield job, event
             except (RuntimeError, MemoryError) as error:
                 if not out_of_memory(error):
                     raise

@@ -8,8 +8,9 @@ at any moment, also while it holds a lock that others would wait for.
 
 import multiprocessing
 import os
+import sys
 from collections.abc import Callable, Generator, Iterator
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -19,7 +20,16 @@ import torch
 
 from separatrix.errors import SeparatrixError
 from separatrix.training.devices import out_of_memory, prepare_process
-from separatrix.training.executors.executor import Executor, Failure, Job, Jobs, Outcome, memory_failure
+from separatrix.training.executors.executor import (
+    Executor,
+    Failure,
+    Job,
+    Jobs,
+    Outcome,
+    ended_by_own_code,
+    memory_failure,
+    repeatable_draws,
+)
 from separatrix.training.group import train
 
 PATIENCE_SECONDS = 0.2
@@ -136,13 +146,17 @@ def _work(pipe: "Connection[Any, Any]", device: str, threads: int, save_every_se
         if job is None:
             return
         try:
-            # Nothing is sent to a worker in training but to stop; a driver that died reads as a message, too.
-            for event in train(job.group, where, job.checkpoint, save_every_seconds, pipe.poll):
-                pipe.send(event)
+            # What a module of anyone's own prints is no result of the driver's command.
+            with redirect_stdout(sys.stderr), repeatable_draws(job, where):
+                # Nothing is sent to a worker in training but to stop; a driver that died reads as a message, too.
+                for event in train(job.group, where, job.checkpoint, save_every_seconds, pipe.poll):
+                    pipe.send(event)
             pipe.send(None)
         except ConnectionError:
             return
         except SeparatrixError as error:
             pipe.send(SeparatrixError(str(error)))  # subclasses may not survive the journey
+        except SystemExit as error:
+            pipe.send(ended_by_own_code(error))
         except Exception as error:
             pipe.send(memory_failure(error) if out_of_memory(error) else error)

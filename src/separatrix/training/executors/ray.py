@@ -12,7 +12,16 @@ from typing import Any
 
 from separatrix.errors import SeparatrixError
 from separatrix.training.devices import out_of_memory, prepare_process
-from separatrix.training.executors.executor import Executor, Failure, Job, Jobs, Outcome, memory_failure
+from separatrix.training.executors.executor import (
+    Executor,
+    Failure,
+    Job,
+    Jobs,
+    Outcome,
+    ended_by_own_code,
+    memory_failure,
+    repeatable_draws,
+)
 
 PATIENCE_SECONDS = 0.2
 CONNECTION_SECONDS = 10.0
@@ -179,6 +188,9 @@ class _Trainer:
         where = torch.device(device)
         prepare_process(where, threads)
         try:
-            yield from train(job.group, where, job.checkpoint, save_every_seconds, lambda: self.halted)
+            with repeatable_draws(job, where):
+                yield from train(job.group, where, job.checkpoint, save_every_seconds, lambda: self.halted)
         except SeparatrixError as error:
             raise SeparatrixError(str(error)) from None  # subclasses may not survive the journey
+        except SystemExit as error:
+            raise ended_by_own_code(error) from None

@@ -5,6 +5,7 @@ Derivation: INDEX on N bits hides in associative recall under keys agreed on (re
 """
 
 from separatrix.communication.bounds.bound import ProtocolBound
+from separatrix.communication.bounds.claims._scope import too_few_keys
 from separatrix.communication.bounds.claims._settings import RECURRENT_ASSUMPTIONS, plain_setting, width_by_state
 from separatrix.communication.bounds.problem_facts import hidden_by, index_fact
 from separatrix.communication.bounds.simulations import RECURRENT
@@ -23,6 +24,7 @@ BOUND = ProtocolBound(
     hidden_bits=lambda task, length: length,
     setting=plain_setting,
     in_words="N",
+    outside=too_few_keys,
     checks=hidden_by("index-to-associative-recall", index_fact),
     paper=lambda task, length, precision, heads: width_by_state(length, precision),
     paper_in_words="N/p",

@@ -22,6 +22,7 @@ from separatrix.communication.bounds.evidence import Evidence
 from separatrix.communication.bounds.simulations import ONE_LAYER
 from separatrix.tasks import Task
 
+WORDS = "N - 1 (for Dyck-(2,2))"
 LONGEST_LITERAL = 10
 LONGEST_UNIQUE = 16
 
@@ -53,7 +54,17 @@ def _checks(limit: int) -> tuple[Evidence, ...]:
     )
 
 
-def _paper(task: Task, length: int, precision: int, heads: int) -> int:
+def _words(task: Task, length: int) -> str:
+    del length
+    types, depth = int(task.parameters()["types"]), int(task.parameters()["depth"])
+    if (types, depth) == (2, 2):
+        return WORDS
+    return f"(N/2)·⌊log2 n⌋{' + N/2 - 1' if depth == 2 else ''} (for Dyck-({types},{depth}))"
+
+
+def _paper(task: Task, length: int, precision: int, heads: int) -> int | None:
+    if (task.parameters()["types"], task.parameters()["depth"]) != (2, 2):
+        return None
     return width_by_claim(dyck_fooling.fooling_bits(task, length), precision, length, heads)
 
 
@@ -69,7 +80,8 @@ BOUND = ProtocolBound(
     problem="DYCK",
     hidden_bits=dyck_fooling.fooling_bits,
     setting=told_token,
-    in_words="N - 1 (for Dyck-(2,2))",
+    in_words=WORDS,
+    words=_words,
     checks=_checks,
     paper=_paper,
     paper_in_words="(N-1)/(3H(p + log2 N))",

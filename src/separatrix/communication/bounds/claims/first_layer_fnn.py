@@ -25,12 +25,14 @@ from separatrix.communication.bounds.claims import (
     eq_ncp_rnn,
     index_lookup_rnn,
     inequality_rnn,
+    inequality_transformer_1layer,
     match2_rnn,
     match3_rnn,
     nearest_neighbour_rnn,
     sparse_threshold_rnn,
     undirected_5_cycle_rnn,
 )
+from separatrix.communication.bounds.claims._scope import small_modulus
 from separatrix.communication.bounds.claims.sparse_averaging_fnn import FIRST_LAYER_ASSUMPTIONS, first_layer_setting
 from separatrix.communication.bounds.evidence import Evidence
 from separatrix.communication.bounds.simulations import FIRST_LAYER
@@ -54,11 +56,22 @@ _HIDDEN: dict[str, Callable[[Task, int], int]] = {
     "eq-ncp": eq_ncp_rnn.BOUND.hidden_bits,
     "match3-local": lambda task, length: length,
     **{name: source.hidden_bits for source in _SOURCES for name in source.task_names},
+    # The argument takes any partition of the input, so the positions of equality's halves do not matter.
+    **dict.fromkeys(("equality", "inequality"), inequality_transformer_1layer.BOUND.hidden_bits),
+}
+_OUTSIDE: dict[str, Callable[[Task, int], str] | None] = {
+    "match3-local": small_modulus,
+    **{name: source.outside for source in _SOURCES for name in source.task_names},
 }
 
 
 def _hidden_bits(task: Task, length: int) -> int:
     return _HIDDEN[task.name](task, length)
+
+
+def _outside(task: Task, length: int) -> str:
+    reason = _OUTSIDE.get(task.name)
+    return "" if reason is None else reason(task, length)
 
 
 def _local_answers(limit: int) -> Evidence:
@@ -102,5 +115,6 @@ BOUND = ProtocolBound(
     hidden_bits=_hidden_bits,
     setting=first_layer_setting,
     in_words="the bits hidden in the task",
+    outside=_outside,
     checks=_checks,
 )

@@ -6,6 +6,7 @@ proof writes m for mp). An automaton that agrees with INEQ on {0,1}^N has at lea
 """
 
 from separatrix.communication.bounds.bound import ProtocolBound
+from separatrix.communication.bounds.claims._scope import other_positions, parted_in_words, parted_pairs
 from separatrix.communication.bounds.claims._settings import RECURRENT_ASSUMPTIONS, plain_setting, width_by_state
 from separatrix.communication.bounds.evidence import Evidence
 from separatrix.communication.bounds.inequality_automaton import inequality_automaton
@@ -40,10 +41,14 @@ BOUND = ProtocolBound(
     deviations=("Lemma 4's m is read as mp",),
     simulation=AUTOMATON,
     problem="automaton",
-    hidden_bits=lambda task, length: length // 2,
+    hidden_bits=parted_pairs,
     setting=plain_setting,
     in_words="N/2",
+    outside=other_positions,
+    words=parted_in_words,
     checks=_checks,
-    paper=lambda task, length, precision, heads: width_by_state(length // 2, precision),
+    paper=lambda task, length, precision, heads: (
+        width_by_state(length // 2, precision) if task.parameters().get("alice") is None else None
+    ),
     paper_in_words="N/(2p)",
 )

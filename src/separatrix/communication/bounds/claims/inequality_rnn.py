@@ -6,6 +6,7 @@ and for its forms with a separator. The second proof, by automata, is ``inequali
 """
 
 from separatrix.communication.bounds.bound import ProtocolBound
+from separatrix.communication.bounds.claims._scope import other_positions, parted_in_words, parted_pairs
 from separatrix.communication.bounds.claims._settings import RECURRENT_ASSUMPTIONS, plain_setting, width_by_state
 from separatrix.communication.bounds.evidence import Evidence
 from separatrix.communication.bounds.problem_facts import equality_fact, reduction_evidence
@@ -32,10 +33,14 @@ BOUND = ProtocolBound(
     simulation=RECURRENT,
     problem="EQ",
     reduction="equality-to-inequality",
-    hidden_bits=lambda task, length: length // 2,
+    hidden_bits=parted_pairs,
     setting=plain_setting,
     in_words="N/2",
+    outside=other_positions,
+    words=parted_in_words,
     checks=checks,
-    paper=lambda task, length, precision, heads: width_by_state(length // 2, precision),
+    paper=lambda task, length, precision, heads: (
+        width_by_state(length // 2, precision) if task.parameters().get("alice") is None else None
+    ),
     paper_in_words="N/(2p)",
 )

@@ -11,10 +11,17 @@ from separatrix.communication.bounds.problem_facts import hidden_by, index_fact
 from separatrix.communication.bounds.simulations import RECURRENT
 from separatrix.tasks import Task
 
+WORDS = "N - 1 (M ≥ 2N - 1)"
+
 
 def _hidden_bits(task: Task, length: int) -> int:
     modulus = task.parameters()["modulus"]
     return length - 1 if modulus is None else min(length - 1, max(0, (int(modulus) - 1) // 2))
+
+
+def _words(task: Task, length: int) -> str:
+    modulus = task.parameters()["modulus"]
+    return WORDS if modulus is None or int(modulus) >= 2 * length - 1 else f"⌊(M - 1)/2⌋ (M = {modulus})"
 
 
 BOUND = ProtocolBound(
@@ -30,6 +37,7 @@ BOUND = ProtocolBound(
     reduction="index-to-match2",
     hidden_bits=_hidden_bits,
     setting=plain_setting,
-    in_words="N - 1 (M ≥ 2N - 1)",
+    in_words=WORDS,
+    words=_words,
     checks=hidden_by("index-to-match2", index_fact),
 )

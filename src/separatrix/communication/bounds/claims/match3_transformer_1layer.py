@@ -7,6 +7,7 @@ same holds for the variant read at the last position, where the query must match
 """
 
 from separatrix.communication.bounds.bound import ProtocolBound
+from separatrix.communication.bounds.claims._scope import one_at_every_query
 from separatrix.communication.bounds.claims._settings import ONE_LAYER_ASSUMPTIONS, plain_setting
 from separatrix.communication.bounds.evidence import Evidence
 from separatrix.communication.bounds.problem_facts import disjointness_fact, reduction_evidence
@@ -14,12 +15,20 @@ from separatrix.communication.bounds.simulations import ONE_LAYER
 from separatrix.communication.reductions import reductions
 from separatrix.tasks import Task
 
+WORDS = "⌊(N - 1)/2⌋ (M ≥ N + 3)"
+
 
 def hidden_bits(task: Task, length: int) -> int:
     """⌊(N - 1)/2⌋, or as many as fit a smaller modulus than N + 3."""
     modulus = task.parameters()["modulus"]
     bits = (length - 1) // 2
     return bits if modulus is None else min(bits, max(0, (int(modulus) - 4) // 2))
+
+
+def in_words(task: Task, length: int) -> str:
+    """The formula of the hidden bits, by the modulus."""
+    modulus = task.parameters()["modulus"]
+    return WORDS if modulus is None or int(modulus) >= length + 3 else f"⌊(M - 4)/2⌋ from 0 on (M = {modulus})"
 
 
 def checks(limit: int) -> tuple[Evidence, ...]:
@@ -56,6 +65,8 @@ BOUND = ProtocolBound(
     reduction="disjointness-to-match3",
     hidden_bits=hidden_bits,
     setting=plain_setting,
-    in_words="⌊(N - 1)/2⌋ (M ≥ N + 3)",
+    in_words=WORDS,
+    outside=one_at_every_query,
+    words=in_words,
     checks=checks,
 )

@@ -6,11 +6,14 @@ Alice's bits, so INDEX would do as well; the paper takes DISJ.
 """
 
 from separatrix.communication.bounds.bound import ProtocolBound
+from separatrix.communication.bounds.claims._scope import crowded_points, too_few_keys
 from separatrix.communication.bounds.claims._settings import RECURRENT_ASSUMPTIONS, plain_setting, width_by_state
 from separatrix.communication.bounds.evidence import Evidence
 from separatrix.communication.bounds.problem_facts import disjointness_fact, reduction_evidence
 from separatrix.communication.bounds.simulations import RECURRENT
 from separatrix.communication.reductions import reductions
+
+ROOM = "nearest neighbour: d ≥ log2 (N/2), γ ≤ 2/d"
 
 
 def _checks(limit: int) -> tuple[Evidence, ...]:
@@ -38,7 +41,9 @@ BOUND = ProtocolBound(
     reduction="disjointness-to-nearest-neighbour",
     hidden_bits=lambda task, length: length // 2,
     setting=plain_setting,
-    in_words="N/2",
+    in_words=f"N/2 ({ROOM})",
+    words=lambda task, length: "N/2" if task.name == "mqar" else f"N/2 ({ROOM})",
+    outside=lambda task, length: too_few_keys(task, length) or crowded_points(task, length),
     checks=_checks,
     paper=lambda task, length, precision, heads: width_by_state(length // 2, precision),
     paper_in_words="N/(2p)",

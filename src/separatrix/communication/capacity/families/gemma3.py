@@ -6,11 +6,10 @@ hold the sizes of the decoder under ``text_config`` and leave out what ``transfo
 layers' memory grows, so no bound covers the stack. Models that attend in both directions are refused.
 """
 
-from collections.abc import Mapping
-from typing import Any, Literal, cast
+from typing import Literal
 
 from separatrix.communication.capacity.families._attention import AttentionConfig, attention_layers, turns_of
-from separatrix.communication.capacity.family import Family, Size
+from separatrix.communication.capacity.family import Family, Size, decoder_fields
 from separatrix.communication.capacity.layers import LayerDescription
 
 WINDOW = 4096
@@ -31,22 +30,13 @@ def layers(config: Gemma3Config) -> tuple[LayerDescription, ...]:
     return attention_layers(config, turns_of(config, WINDOW, config.sliding_window_pattern))
 
 
-def fields(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The fields of the decoder; the format of the numbers often stands outside."""
-    inner: object = raw.get("text_config")
-    if not isinstance(inner, Mapping):
-        return raw
-    outside = {name: raw[name] for name in ("torch_dtype", "dtype") if name in raw}
-    return {**outside, **cast("Mapping[str, Any]", inner)}
-
-
 FAMILY = Family(
     name="gemma3",
     title="Gemma 3",
     model_types=("gemma3", "gemma3_text"),
     schema=Gemma3Config,
     layers=layers,
-    fields=fields,
+    fields=decoder_fields,
     state="each windowed layer: 2 × key/value heads × head width × (window − 1); full layers keep all positions",
     source="Gemma Team 2025; transformers, models/gemma3",
 )

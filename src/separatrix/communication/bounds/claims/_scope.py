@@ -1,0 +1,107 @@
+"""What the parameters of a task do to a bound: where it says nothing, and what it asks for in their place.
+
+The papers state their bounds for a task as such. Tasks here have parameters, and with some of them the problem that a
+bound hides is not there any more: triple matching that may count the query itself answers 1 on every input (E11), a
+threshold of features of one bit only counts, equality of neighbouring symbols needs one symbol of memory. Each function
+below gives a reason in words why a bound is silent, or nothing where it speaks.
+"""
+
+from fractions import Fraction
+from itertools import accumulate
+from math import isqrt
+
+from separatrix.bit_counts import bits_for
+from separatrix.errors import SeparatrixError
+from separatrix.tasks import Task, tasks
+from separatrix.tasks.problems._points import GRID
+from separatrix.text_numbers import parse_fraction
+
+
+def one_at_every_query(task: Task, length: int) -> str:
+    """Triple matching at the last number, counting that number itself: a constant."""
+    del length
+    constant = task.parameters().get("exclude_query") is False
+    return "with exclude_query=False the query matches with itself, and the answer is 1 on every input (E11)" * constant
+
+
+def too_sparse(task: Task, length: int) -> str:
+    """Thresholds of features that look at one bit: disjointness is not among them."""
+    del length
+    sparsity = task.parameters()["sparsity"]
+    return "" if sparsity >= 2 else f"disjointness has features of 2 bits, and these have {sparsity}"
+
+
+def too_few_keys(task: Task, length: int) -> str:
+    """Recall whose pairs need more keys than there are: no input has this length."""
+    keys = task.parameters().get("keys")
+    pairs = length if task.name == "associative-recall" else length // 2
+    return "" if keys is None or keys >= pairs else f"keys={keys} are fewer than the {pairs} pairs: there is no input"
+
+
+def other_positions(task: Task, length: int) -> str:
+    """Equality over named positions, which have one length only."""
+    return "" if task.parameters().get("alice") is None else _refusal(task, length)
+
+
+def small_modulus(task: Task, length: int) -> str:
+    """Local triple matching modulo at most 3, where numbers 1 match among themselves."""
+    del length
+    modulus = task.parameters()["modulus"]
+    return "" if modulus is None or modulus > 3 else f"modulo {modulus} three numbers 1 or two and a 0 match as well"
+
+
+def crowded_points(task: Task, length: int) -> str:
+    """Nearest neighbour in a space of chosen size that has no room for N/2 corners at the margin.
+
+    The default parameters stand for a dimension that grows with N, as the theorem has it.
+    """
+    chosen = task.parameters()
+    if task.name != "nearest-neighbour" or _same_points(task, tasks()["nearest-neighbour"]):
+        return ""
+    dimension, margin = int(chosen["dimension"]), parse_fraction("margin", str(chosen["margin"]))
+    # Corners whose coordinates come in blocks of δ equal ones differ in at least δ of them. On the grid of the sphere
+    # ±1/√d is rounded down, which lowers their products.
+    on_grid = Fraction(isqrt(GRID**2 // dimension) ** 2, GRID**2)
+    share = Fraction(1, dimension) if chosen["points"] == "hypercube" else on_grid
+    block = max(1, -(-margin // (2 * share)))
+    room = dimension // int(block)
+    if bits_for(length // 2) <= room:
+        return ""
+    return (
+        f"dimension={dimension} and margin={margin} have room for 2^{room} of the corners that the reduction uses, not "
+        f"for {length // 2}"
+    )
+
+
+def parted_pairs(task: Task, length: int) -> int:
+    """How many pairs of equality's symbols one cut of the sequence parts at most: N/2 for halves.
+
+    A symbol of an open pair must be remembered, and of a closed one only whether all pairs so far were equal.
+
+    >>> halves, neighbours = tasks()["equality"], tasks()["equality"].with_parameters(alice="1,3,5,7")
+    >>> parted_pairs(halves, 8), parted_pairs(neighbours, 8)
+    (4, 1)
+    """
+    if task.parameters().get("alice") is None:
+        return length // 2
+    first = {int(word) for word in str(task.parameters()["alice"]).split(",")}
+    # The i-th position of one half belongs to the i-th of the other, so the open pairs are the lead of one half.
+    return max(map(abs, accumulate(1 if place in first else -1 for place in range(1, length + 1))))
+
+
+def parted_in_words(task: Task, length: int) -> str:
+    """The same in words."""
+    del length
+    return "N/2" if task.parameters().get("alice") is None else "the most pairs that one cut of the sequence parts"
+
+
+def _same_points(one: Task, other: Task) -> bool:
+    return all(one.parameters()[name] == other.parameters()[name] for name in ("points", "dimension", "margin"))
+
+
+def _refusal(task: Task, length: int) -> str:
+    try:
+        task.check_length(length)
+    except SeparatrixError as error:
+        return str(error)
+    return ""

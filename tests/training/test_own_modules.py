@@ -1,0 +1,175 @@
+"""Modules of one's own that are odd: what they freeze, print, end or take more memory for than there is."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from separatrix.cli import limits
+from separatrix.cli.app import run
+from separatrix.errors import SeparatrixError
+from separatrix.training.spec import RunSpec
+from separatrix.training.train_runs import train_runs
+
+SOURCE = """
+import sys
+import torch
+from torch import nn
+
+class Plain(nn.Module):
+    causal = True
+
+    def __init__(self, width):
+        super().__init__()
+        self.linear = nn.Linear(width, width)
+
+    def forward(self, x):
+        return self.linear(x).cumsum(1)
+
+class Frozen(Plain):
+    def __init__(self, width):
+        super().__init__(width)
+        self.linear.weight.requires_grad_(False)
+
+class Whole(Plain):
+    def __init__(self, width):
+        super().__init__(width)
+        self.table = nn.Parameter(torch.arange(3), requires_grad=False)
+
+class Lazy(Plain):
+    def __init__(self, width):
+        super().__init__(width)
+        self.linear = nn.LazyLinear(width)
+
+class Talks(Plain):
+    def forward(self, x):
+        print("forward")
+        return super().forward(x)
+
+class Forgets(Plain):
+    def forward(self, x):
+        return nn.functional.dropout(super().forward(x), 0.5, self.training)
+
+class Noisy(Plain):
+    def forward(self, x):
+        return super().forward(x) + torch.rand_like(x)
+
+class Lost(Plain):
+    def forward(self, x):
+        return super().forward(x) * float("nan")
+
+class Leaves(Plain):
+    def forward(self, x):
+        sys.exit(0)
+
+class LeavesLater(Plain):
+    def forward(self, x):
+        if x.shape[1] == 3:  # not in the trial
+            sys.exit(4)
+        return super().forward(x)
+"""
+FEW = ["--length", "3", "--steps", "2", "--examples", "4", "--batch", "2", "--lr", "1e-3", "--device", "cpu"]
+
+
+@pytest.fixture(autouse=True)
+def folder(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SEPARATRIX_STORE", "runs.sqlite")
+    Path("odd.py").write_text(SOURCE)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("Frozen", "linear.weight, which is frozen (requires_grad=False), and parameters are trained here without"),
+        ("Whole", "table, which is of torch.int64, and parameters are trained here without"),
+        ("Lazy", "linear.weight a shape only when it is called; make it in the constructor"),
+    ],
+)
+def test_parameters_that_would_be_overrun_are_refused_before_anything_is_written(name, told, capsys):
+    assert run(["train", "majority", f"odd.py:{name},LSTM-(2,4)", *FEW]) == 2
+    error = capsys.readouterr().err
+    assert f"odd.py:{name} " in error and told in error and error.count("\n") == 1
+    assert not Path("runs.sqlite").exists()
+    spec = RunSpec(task="majority", architecture=f"odd.py:{name}-(1,4)", length=3, learning_rate=0.1, steps=2)
+    with pytest.raises(SeparatrixError, match=r"^odd\.py:"):
+        train_runs([spec])
+
+
+@pytest.mark.parametrize("executor", ["local", "processes"])
+def test_what_a_module_prints_is_not_among_the_json(executor, capfd):
+    assert (
+        run(["train", "majority", "odd.py:Talks-(1,4)", *FEW, "--executor", executor, "--workers", "1", "--json"]) == 0
+    )
+    printed = capfd.readouterr()
+    assert len(json.loads(printed.out)["runs"]) == 1
+    assert "forward" in printed.err
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("Forgets", "odd.py:Forgets draws random numbers in training, as dropout does"),
+        ("Noisy", "odd.py:Noisy draws random numbers in evaluation, too: its accuracy is that of one draw"),
+    ],
+)
+def test_modules_that_draw_numbers_repeat_them_and_are_told_of(name, told, capsys):
+    """Torch gives its generator another seed in every process, so that dropout gave other records each time."""
+    losses: list[float] = []
+    for seed in (1, 2):  # as two processes would have them
+        torch.manual_seed(seed)
+        assert run(["train", "majority", f"odd.py:{name}-(1,4)", *FEW, "--fresh", "--json"]) == 0
+        printed = capsys.readouterr()
+        losses.append(json.loads(printed.out)["runs"][0]["loss"])
+        assert told in printed.err
+    assert losses[0] == losses[1]
+    after = torch.rand(3)
+    torch.manual_seed(2)
+    assert torch.equal(after, torch.rand(3))  # and nobody else's numbers are moved
+
+
+def test_modules_that_draw_no_numbers_are_not_told_of(capsys):
+    assert run(["train", "majority", "odd.py:Plain-(1,4)", *FEW]) == 0
+    assert "draws" not in capsys.readouterr().err
+
+
+def test_the_accuracy_of_a_run_that_diverged_is_said_to_mean_nothing(capsys):
+    assert run(["train", "majority", "odd.py:Lost-(1,4)", *FEW]) == 0
+    assert "diverged: the loss is no longer a number, so that the accuracy means nothing" in capsys.readouterr().out
+
+
+def test_a_module_that_ends_the_program_is_no_success(capsys):
+    assert run(["train", "majority", "odd.py:Leaves-(1,4)", *FEW]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("separatrix: code of your own ended the program with exit code 0 at ")
+    assert "odd.py:" in error and error.count("\n") == 1
+
+
+def test_a_worker_that_a_module_ends_is_not_taken_for_one_that_was_lost(capfd):
+    train = ["train", "majority", "odd.py:LeavesLater-(1,4)", *FEW, "--executor", "processes", "--workers", "1"]
+    assert run(train) == 2
+    told = "separatrix: code of your own ended the program with exit code 4; let it raise an error instead\n"
+    assert capfd.readouterr().err == told
+
+
+@pytest.mark.skipif(not limits.enforceable(), reason="only Linux refuses memory")
+def test_a_model_that_needs_more_memory_than_is_free_is_refused_in_one_line(capsys, monkeypatch):
+    monkeypatch.setattr(limits, "free_bytes", lambda: 200 << 20)
+    long = ["--length", "20000", "--steps", "1", "--examples", "4", "--batch", "64", "--lr", "1e-3", "--device", "cpu"]
+    assert run(["train", "majority", "LSTM-(1,64)", *long]) == 2
+    error = capsys.readouterr().err
+    assert "LSTM-(1,64) on majority at length 20000 does not fit into memory even alone" in error
+    assert error.count("\n") == 1 and "choose a smaller batch, width or length" in error
+
+
+@pytest.mark.skipif(not limits.enforceable(), reason="only Linux refuses memory")
+def test_the_free_memory_is_that_of_the_control_group_where_it_has_less(monkeypatch, tmp_path):
+    whole = limits.free_bytes()
+    (tmp_path / "memory.max").write_text("5000\n")
+    (tmp_path / "memory.current").write_text("2500\n")
+    (tmp_path / "memory.stat").write_text("anon 2000\ninactive_file 500\n")
+    monkeypatch.setattr(limits, "CONTROL_GROUP", tmp_path)
+    assert limits.free_bytes() == 3000 < whole
+    (tmp_path / "memory.max").write_text("max\n")
+    assert limits.free_bytes() > 3000
