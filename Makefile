@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # Extras that the commands below use.
 EXTRAS := train,atlas,export,ray,records,dev
+# Bytecode is kept, whatever the surroundings say: tests start hundreds of processes, each of which would compile anew.
+export PYTHONDONTWRITEBYTECODE :=
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock
 
 .PHONY: setup atlas test lint types imports pytest bench docs screenshots mutants bounds calls soak server files determinism footprint coverage lock clean help
@@ -37,11 +39,14 @@ atlas: $(STAMP)
 # Types take a minute of one core and pytest waits now and then for processes and browsers, so they run side by side;
 # types give way to the tests, some of which watch the clock, and their answer comes last.
 TYPES := $(VENV)/.types
+PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 test: lint imports
+	@$(BIN)/python -m tools.get_chromium
 	@echo "$(BIN)/basedpyright   (beside pytest; its answer comes last)"
-	@nice $(BIN)/basedpyright >$(TYPES) 2>&1 & types=$$!; trap 'kill $$types' INT TERM; \
-	$(MAKE) --no-print-directory pytest; tested=$$?; \
-	wait $$types; typed=$$?; echo "basedpyright:"; cat $(TYPES); \
+	@echo "$(PYTEST)"
+	@nice $(BIN)/basedpyright >$(TYPES) 2>&1 & types=$$!; trap 'kill $$types 2>/dev/null' INT TERM; \
+	$(PYTEST); tested=$$?; \
+	wait $$types; typed=$$?; echo "$(BIN)/basedpyright"; cat $(TYPES); \
 	test $$tested -eq 0 && test $$typed -eq 0
 
 lint: $(STAMP)
@@ -56,7 +61,7 @@ imports: $(STAMP)
 
 pytest: $(STAMP)
 	@$(BIN)/python -m tools.get_chromium
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(PYTEST)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks --write docs/benchmarks.md

@@ -15,9 +15,11 @@ ANSWER = "answer.json"
 LONG = (
     "atlas/test_site.py", "atlas/test_atlas.py", "atlas/test_browser.py", "training/test_survival.py",
     "training/test_ray.py", "training/test_executors.py", "models/test_kernels.py", "models/test_to_onnx.py",
-    "certificates/test_mutants.py", "cli/test_calls.py", "atlas/test_explorer_api.py", "test_examples.py",
+    "certificates/test_mutants.py", "cli/test_calls.py", "atlas/test_explorer_api.py", "test_docs_site.py",
+    "test_hostile_files.py", "test_determinism.py", "test_examples.py",
 )  # fmt: skip
-"""Files whose tests take long or wait for other processes; the first of them build the site."""
+"""Files whose tests take long or wait for other processes; the first of them build the site, the last has many short
+tests, of which an idle process takes some."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

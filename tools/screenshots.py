@@ -125,6 +125,8 @@ def of_the_explorer(camera: Camera, address: str) -> None:
             # A picture of the whole page moves what stays in place; a window that holds it all does not.
             height = int(page.evaluate("document.documentElement.scrollHeight"))
             page.set_viewport_size({"width": SIZES["desktop"][0], "height": min(height, WHOLE)})
+            # What was clicked may have been far below.
+            page.evaluate("scrollTo(0, 0)")
             page.wait_for_timeout(200)
             camera.keep(name, page.screenshot())
 

@@ -170,6 +170,19 @@ def test_the_same_drawing_gives_the_same_bytes():
     assert one.png.startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize(("for_papers_alone", "formats"), [(False, 3), (True, 2)])
+def test_each_format_is_drawn_once(monkeypatch, for_papers_alone, formats):
+    from matplotlib.figure import Figure as Canvas
+
+    plain, drawn = Canvas.draw, []
+    monkeypatch.setattr(Canvas, "draw", lambda self, renderer: (drawn.append(renderer), plain(self, renderer))[1])
+    figure = draw("name", "caption", lambda axes: axes.plot([1, 2]), for_papers_alone=for_papers_alone)
+    # Drawing is most of what the atlas takes, and a layout engine that is left in place draws everything twice.
+    assert len(drawn) == formats
+    assert (figure.inline == "") is for_papers_alone
+    assert figure.svg.startswith("<svg") and figure.png.startswith(b"\x89PNG")
+
+
 def test_series_differ_without_colours_and_those_that_coincide_are_one():
     looks = [look(number) for number in range(20)]
     assert len({(each["marker"], each["linestyle"]) for each in looks}) == len(looks)

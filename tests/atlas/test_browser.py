@@ -281,6 +281,11 @@ def test_a_run_is_trained_watched_and_compared(browser: Browser, address: str, t
         expect(page.locator("#compare-empty")).to_contain_text("Nothing is recorded")
         page.locator("#tab-train").click()
         page.locator("#t-architecture option[value=TF]").wait_for(state="attached")
+        # An empty field is told by the browser itself, and nothing is asked of the server.
+        page.locator("#t-width").fill("")
+        page.locator("#train-start").click()
+        expect(page.locator("#t-width:invalid")).to_be_focused()
+        expect(page.locator("#train-state")).to_be_empty()
         for name, value in (("length", "4"), ("width", "16"), ("steps", "60"), ("batch", "16")):
             page.locator(f"#t-{name}").fill(value)
         page.locator("#train-start").click()

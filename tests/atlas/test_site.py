@@ -20,6 +20,7 @@ from separatrix.atlas.origin import MEANINGS, Origin
 from separatrix.atlas.own_function_figure import _paint_growth, profile_figure
 from separatrix.atlas.recorded import opened_runs, recorded_surveys
 from separatrix.atlas.sections import architectures, profiles, training
+from separatrix.atlas.sections import constructions as construction_sections
 from separatrix.atlas.sections import errata as errata_section
 from separatrix.atlas.separation import CLASSES, certified_size
 from separatrix.atlas.site.cell_html import UNKNOWN, cell_inside
@@ -408,6 +409,9 @@ def test_lists_say_what_a_reader_cannot_know(site, sections):
     assert ("BHBK24 §4.2 and F.3", "sparse-threshold (any RNN)") in told
     for path in (site / "tasks").glob("*.html"):
         assert " = None" not in path.read_text(encoding="utf-8"), path.name
+    frontiers = (site / "frontiers.html").read_text(encoding="utf-8")
+    assert "<td>11, 2 circles</td>" in frontiers, "a width and a code that begins with a number are told apart"
+    assert frontiers.count("<caption>") == frontiers.count("<table>") == 1 + len(sections["frontier"]["recorded"])
     glossary = (site / "glossary.html").read_text(encoding="utf-8")
     assert "(certificates)" not in glossary and "from the weights alone</td>" in glossary
 
@@ -426,6 +430,16 @@ def test_several_heads_are_told_with_the_width_of_one():
     assert one is not None and one.short == "width 33, 16 heads of width 1"
     # What the bounds count, heads times the width of a head, is N.
     assert one.size.heads * one.size.width == 16
+
+
+def test_every_construction_is_certified_as_far_as_it_is_asked_on_every_machine(sections):
+    """How long a size took decides nothing: the limit of time is for constructions of one's own."""
+    asked = {name: construction_sections.LONGEST.get(name, 1024) for name in constructions()}
+    # Beyond these the sums of the checker have more than 62 bits.
+    asked |= {"match2-code": 256, "match3-last": 256}
+    sizes = {each["name"]: each["sizes"] for each in sections["constructions"]["constructions"]}
+    assert {name: rows[-1]["length"] for name, rows in sizes.items()} == asked
+    assert all(row["certified"] for rows in sizes.values() for row in rows)
 
 
 def test_the_page_without_scripts_shows_the_grid_at_its_start(site, sections, embedded_grid):

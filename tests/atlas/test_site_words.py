@@ -62,7 +62,7 @@ def test_an_experiment_has_the_scale_that_its_runs_are_of(sections):
 
 def test_curves_say_at_which_length(site, sections):
     row = next(row for row in sections["training"]["rows"] if row["figure"] == "figure2-curves")
-    caption = f"Index lookup at one length, at length {row['curve_column']}: accuracy over training steps."
+    caption = f"Index lookup: curves of training, at length {row['curve_column']}: accuracy over training steps."
     assert caption in text_of(site, "training.html")
 
 
@@ -74,7 +74,7 @@ def test_exported_figures_say_that_steps_differ(sections):
     least, most = data.steps
     assert step_note(data) == f"Steps differ between cells: {least:,} to {most:,}; the paper allows 250,000."
     beyond = training.figure_data(next(row for row in sections["training"]["rows"] if row["figure"] == "qsa-attention"))
-    assert step_note(beyond).startswith("Every model had "), "one cell"
+    assert step_note(beyond).startswith("Every model was given at most "), "one cell"
 
 
 def test_the_command_for_recorded_runs_is_the_one_that_trained_them(site, sections):

@@ -6,7 +6,13 @@ import math
 import pytest
 
 from separatrix.certificates import Claim
-from separatrix.certificates.certificate import check_certificate, state_of, write_certificate, write_refutation
+from separatrix.certificates.certificate import (
+    check_certificate,
+    claim_in,
+    state_of,
+    write_certificate,
+    write_refutation,
+)
 from separatrix.certificates.checker import check
 from separatrix.certificates.refutations import undecided
 from separatrix.certificates.shown import (
@@ -81,6 +87,16 @@ def test_only_a_false_claim_is_written_as_a_refutation(tmp_path):
     told = check(wrong.network, Claim(wrong.task, wrong.length, wrong.arithmetic))
     path = write_refutation(wrong.network, claim, told, tmp_path, {})
     assert path.name == "refuted.json" and check_certificate(path).verdict.refuted
+
+
+def test_a_folder_says_what_is_claimed_in_it(tmp_path):
+    """By its certificate, by a refutation where there is none, and otherwise not at all."""
+    assert claim_in(tmp_path) is None
+    wrong, right = (constructions()["index-lookup"].build(*each) for each in ((8, Options(gain=0)), (16,)))
+    for built, write in ((wrong, write_refutation), (right, write_certificate)):
+        claim = Claim(built.task, built.length, built.arithmetic)
+        write(built.network, claim, check(built.network, claim), tmp_path, {})
+        assert claim_in(tmp_path) == claim
 
 
 def test_a_verdict_says_its_word_once():

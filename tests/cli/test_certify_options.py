@@ -98,7 +98,7 @@ def test_attention_and_codes_are_options(call, tmp_path):
         *(
             (
                 ("export", "mqar", "-n", "8", "--to", to, "--out", "x", "--variant", "exact-labels"),
-                ("--variant exact-labels", "floats", "--to safetensors", "such as repaired"),
+                ("mqar", "floats", "--to safetensors", "a variant that rounds"),
             )
             for to in ("onnx", "torch", "transformer-lens")
         ),

@@ -117,6 +117,13 @@ def test_training_split_and_parameters(call):
         (("certify", "index-lookp", "--length", "8"), ("index-lookp", "index-lookup")),
         (("certify", "equality", "--length", "7"), ("not 7",)),
         (("certify", "equality", "--length", "8", "--precision", "2"), ("2 bits cannot hold equality",)),
+        (
+            ("certify", "equality", "--length", "8", "--arithmetic", "fixed:N=8,Kc=2,down", "--rounding", "nearest"),
+            ("--rounding nearest changes nothing beside --arithmetic",),
+        ),
+        (("certify", "dyck-dfa", "--length", "8", "--gain", "3"), ("--gain 3 changes nothing",)),
+        (("certify", "dyck-rnn", "--length", "8", "--family", "trace"), ("--family trace changes nothing",)),
+        (("certify", "dyck-dfa", "--length", "8", "--max-inner", "1/8"), ("--max-inner 1/8 changes nothing",)),
         (("certify", "equality", "--length", "8", "--gain", "x"), ("--gain", "x")),
         (("certify", "equality", "--length", "8", "--max-memory", "lots"), ("lots",)),
         (("certify", "equality", "--length", "8", "--max-memory", "1M"), ("GiB", "--max-memory")),

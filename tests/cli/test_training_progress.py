@@ -66,6 +66,15 @@ def test_bars_show_accuracy_loss_and_speed_and_leave_when_a_run_ends(clock, term
         assert "note: a worker was lost" in terminal()
 
 
+def test_brackets_in_the_name_of_a_model_are_drawn_as_they_are(clock, terminal):
+    group = Group(grid(1, steps=40))
+    with LiveBars(planned(group), quiet=False, label=lambda spec: "mine[1].py:Plain [/b]") as bars:
+        bars.started(group, 0)
+        clock.now += 2.0
+        bars.happened(group, Tick(10))
+        assert "mine[1].py:Plain [/b]" in terminal()
+
+
 def test_drawing_takes_a_small_share_of_the_time_however_slow_the_terminal(clock, terminal, monkeypatch):
     group = Group(grid(3, steps=40))
     drawings: list[float] = []

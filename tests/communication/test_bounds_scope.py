@@ -2,15 +2,18 @@
 
 import json
 from itertools import combinations, product
+from types import SimpleNamespace
 
 import numpy
 import pytest
 
 from separatrix.bit_counts import bits_for
 from separatrix.cli.app import run
+from separatrix.cli.state_bits import _needed
 from separatrix.communication.bounds import bounds, protocol_bounds
 from separatrix.communication.bounds.claims._scope import parted_pairs
 from separatrix.communication.bounds.known_from_above import special_facts
+from separatrix.communication.bounds.own_bound import check_own_bound
 from separatrix.tasks import tasks
 from separatrix.tasks.problems._points import GRID
 from tests.communication.oracles import residual_counts
@@ -62,6 +65,14 @@ def test_triple_matching_that_counts_the_query_is_a_constant_and_not_bounded():
             assert bound.required_bits(64, literal) == 0
             assert "E11" in bound.silence(64, literal)
             assert bound.required_bits(64, tasks()["match3-last"]) > 0
+
+
+def test_a_recorded_run_is_not_held_against_a_bound_that_says_nothing():
+    def needed(task):
+        return _needed(SimpleNamespace(spec=SimpleNamespace(task=task.name, length=9, the_task=lambda: task)))
+
+    assert needed(tasks()["match3-last"])[0] == 4
+    assert needed(tasks()["match3-last"].with_parameters(exclude_query=False)) == (None, "", [])
 
 
 def test_a_majority_is_not_disjointness():
@@ -229,6 +240,7 @@ def test_brackets_in_the_words_of_a_lemma_are_printed(tmp_path, capsys, monkeypa
         ("rnn", "ONE_LAYER", "positions=length", "makes protocols of transformer-1layer"),
         ("transformer-1layer", "ONE_LAYER", "positions=1", "has positions=1 at length 100, where dyck has 100"),
         ("fnn", "FIRST_LAYER", "positions=length", "has numbers=1 at length 100, where dyck has 100"),
+        ("transformer-1layer", "ONE_LAYER", "positions=length", "query_bits=0 at length 100, but the token that asks"),
     ],
 )
 def test_a_lemma_whose_protocol_is_another_models_or_too_short_is_refused(
@@ -256,6 +268,13 @@ def test_the_stack_of_brackets_has_the_states_of_the_automaton(types, depth):
     assert fact.size(task, length).memory_bits == bits_for(sum(types**each for each in range(depth + 1)) + 1)
 
 
-def test_every_bound_of_the_package_has_a_simulation_of_its_models():
+def test_a_lemma_that_tells_the_query_is_not_refused(tmp_path, capsys, monkeypatch):
+    told = "positions=length, query_bits=2"
+    assert judged(tmp_path, capsys, monkeypatch, "transformer-1layer", "ONE_LAYER", setting=told)[0] == 0
+
+
+def test_every_bound_of_the_package_could_be_somebodys_own():
     for bound in protocol_bounds():
         assert set(bound.models) <= set(bound.simulation.models)
+        for name in bound.task_names:
+            check_own_bound(bound, tasks()[name], max(8, tasks()[name].minimum_length))

@@ -119,3 +119,23 @@ def test_inputs_of_files_are_checked(call, tmp_path):
         assert code == 2
         assert says in err
     assert "finished network" in call(str(path), "--set", "alphabet=3")[2]
+
+
+def test_the_folder_of_a_certificate_knows_task_length_and_numbers(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run(["certify", "index-lookup", "--length", "4", "--exponent", "3", "--out", "kept"]) == 0
+    code, out, _ = call("kept", "--json")
+    again, same, _ = call("index-lookup", "--length", "4", "--exponent", "3", "--json")
+    folder, built = json.loads(out), json.loads(same)
+    assert code == again == 0
+    for field in ("length", "arithmetic", "input_text", "bits"):
+        assert folder[field] == built[field]
+    assert folder["length"] == 4
+    assert call("kept", "--length", "4")[0] == 0
+    assert "is about length 4" in call("kept", "--length", "5")[2]
+    # A network alone does not say it, nor does one beside a certificate of another.
+    assert json.loads(call("kept/network.safetensors", "--json")[1])["input_text"] is None
+    certificate = json.loads((tmp_path / "kept" / "certificate.json").read_text())
+    for change in ({"length": 5}, {"task": "nobodys"}):
+        (tmp_path / "kept" / "certificate.json").write_text(json.dumps({**certificate, **change}))
+        assert json.loads(call("kept", "--json")[1])["input_text"] is None

@@ -349,7 +349,7 @@ def test_what_somebody_else_trains_is_waited_for(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(driver_module.time, "sleep", sleep)
     heard = drive(store, groups)
     assert len(slept) == 3
-    assert heard.messages == ["1 groups are being trained by another process; waiting for them"], "said once"
+    assert heard.messages == ["1 group is being trained by another process; waiting"], "said once"
     assert [name for name, event in heard.events if isinstance(event, Finished)] == [groups[1].name, groups[0].name]
 
 

@@ -59,13 +59,18 @@ class Lost(Plain):
     def forward(self, x):
         return super().forward(x) * float("nan")
 
+class Short(Plain):
+    def forward(self, x):
+        assert x.shape[1] < 6, "too long for me"
+        return super().forward(x)
+
 class Leaves(Plain):
     def forward(self, x):
         sys.exit(0)
 
 class LeavesLater(Plain):
     def forward(self, x):
-        if x.shape[1] == 3:  # not in the trial
+        if x.shape[0] == 7:  # the batches of training, not the trial
             sys.exit(4)
         return super().forward(x)
 """
@@ -148,7 +153,7 @@ def test_a_module_that_ends_the_program_is_no_success(capsys):
 
 def test_a_worker_that_a_module_ends_is_not_taken_for_one_that_was_lost(capfd):
     train = ["train", "majority", "odd.py:LeavesLater-(1,4)", *FEW, "--executor", "processes", "--workers", "1"]
-    assert run(train) == 2
+    assert run([*train, "--batch", "7"]) == 2
     told = "separatrix: code of your own ended the program with exit code 4; let it raise an error instead\n"
     assert capfd.readouterr().err == told
 
@@ -163,6 +168,44 @@ def test_a_model_that_needs_more_memory_than_is_free_is_refused_in_one_line(caps
     assert error.count("\n") == 1 and "choose a smaller batch, width or length" in error
 
 
+SWEEP = """
+[base]
+task = "majority"
+steps = 2
+learning_rate = 0.1
+architecture = "MODEL"
+[axes]
+length = [LENGTH]
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("Short", "odd.py:Short-(1,4) on majority at length 8 failed at odd.py:"),
+        ("Lazy", "odd.py:Lazy gives its parameter linear.weight a shape only when it is called"),
+    ],
+)
+def test_a_module_that_fails_while_a_sweep_is_estimated_is_told_in_one_line(name, told, capsys):
+    Path("mine.toml").write_text(SWEEP.replace("MODEL", f"odd.py:{name}-(1,4)").replace("LENGTH", "8"))
+    assert run(["sweep", "mine.toml", "--dry-run"]) == 2
+    error = capsys.readouterr().err
+    assert told in error and error.count("\n") == 1
+    assert not Path("runs.sqlite").exists()
+
+
+@pytest.mark.skipif(not limits.enforceable(), reason="only Linux refuses memory")
+def test_a_shape_that_does_not_fit_into_memory_has_no_estimate(capsys, monkeypatch):
+    monkeypatch.setattr(limits, "free_bytes", lambda: 100 << 20)
+    Path("mine.toml").write_text(SWEEP.replace("MODEL", "LSTM-(1,64)").replace("LENGTH", "20000"))
+    assert run(["sweep", "mine.toml", "--dry-run", "--device", "cpu", "--json"]) == 0
+    plan = json.loads(capsys.readouterr().out)["plan"]
+    assert (plan["seconds_at_most"], plan["estimated_from"]) == (None, {"unknown": 1})
+    assert run(["sweep", "mine.toml", "--dry-run", "--device", "cpu"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("mine: 1 cell, 1 run; at most 2 steps") and "unknown" in printed
+
+
 @pytest.mark.skipif(not limits.enforceable(), reason="only Linux refuses memory")
 def test_the_free_memory_is_that_of_the_control_group_where_it_has_less(monkeypatch, tmp_path):
     whole = limits.free_bytes()
@@ -173,3 +216,18 @@ def test_the_free_memory_is_that_of_the_control_group_where_it_has_less(monkeypa
     assert limits.free_bytes() == 3000 < whole
     (tmp_path / "memory.max").write_text("max\n")
     assert limits.free_bytes() > 3000
+
+
+def test_brackets_in_titles_and_names_of_files_are_shown_as_they_are(capsys):
+    """Rich takes them for markup: a title with [/b] ended in a traceback, and [1] vanished."""
+    Path("mine[1].py").write_text(SOURCE)
+    text = SWEEP.replace("MODEL", "mine[1].py:Plain-(1,4)").replace("LENGTH", "4")
+    Path("mine.toml").write_text('title = "mine [/b] [red]"' + text.replace("steps = 2", "steps = 2\nbatch = 2"))
+    for words in (["sweep", "--dry-run"], ["sweep", "--no-estimate"], ["figure", "--out", "figures"]):
+        assert run([words[0], "mine.toml", *words[1:]]) == 0
+        printed = capsys.readouterr()
+        assert "mine [/b] [red]" in printed.out + printed.err and "mine[1].py:Plain" in printed.out
+    assert run(["runs", "list"]) == 0
+    assert "mine[1].py:Plain" in capsys.readouterr().out
+    assert run(["train", "majority", "mine[1].py:Plain-(1,4)", *FEW]) == 0
+    assert "mine[1].py:Plain-(1,4) on majority" in capsys.readouterr().out

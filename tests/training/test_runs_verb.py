@@ -183,7 +183,7 @@ def test_bits_rounds_the_state_of_the_trained_model(call, store):  # noqa: F811
         (("TF",), "has no step form"),
         (("LSTM", "--bits", "3,1"), "must ascend"),
         (("LSTM", "--bits", "99"), "99 bits for a number are out of range"),
-        (("LSTM", "--bits", "x"), "'x' in --bits x is not a number"),
+        (("LSTM", "--bits", "x"), "'x' in --bits x is not a whole number"),
     ],
 )
 def test_bits_that_cannot_be_are_refused(call, store, words, told):  # noqa: F811

@@ -182,6 +182,18 @@ def check_certificate(path: Path, most_memory: int | None = None) -> Checked:
     return Checked(verdict, claim, network)
 
 
+def claim_in(folder: Path) -> Claim | None:
+    """The claim that the certificate in a folder states, or its refutation; None where neither is there.
+
+    >>> claim_in(Path("no/such/folder")) is None
+    True
+    """
+    for name in (CERTIFICATE_FILE, REFUTED_FILE):
+        if (folder / name).exists():
+            return stated_claim(_read(folder / name))
+    return None
+
+
 def stated_claim(content: dict[str, Any]) -> Claim:
     """The claim that the fields of a certificate state; raises a one-line error where they state none.
 

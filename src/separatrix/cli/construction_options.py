@@ -12,6 +12,7 @@ from separatrix.text_numbers import parse_fraction
 if TYPE_CHECKING:
     from separatrix.arithmetic import Rounding
     from separatrix.constructions import Construction, Options
+    from separatrix.networks import AnyNetwork
 
 ConstructionArgument = Annotated[
     str, typer.Argument(help="Name of a construction.", autocompletion=complete_construction)
@@ -38,6 +39,8 @@ FamilyOption = Annotated[
 MaxInnerOption = Annotated[
     str, typer.Option("--max-inner", help="The largest inner product of two addresses, a fraction.")
 ]
+ROUNDED_ALREADY = "changes nothing beside --arithmetic; write it there, such as fixed:N=64,Kc=2,nearest"
+"""Why a rounding is refused beside an arithmetic by name."""
 SettingsOption = Annotated[list[str] | None, typer.Option("--set", help="A parameter of the task, NAME=VALUE.")]
 
 
@@ -81,3 +84,20 @@ def options_from(
         exponent=exponent, rounding=rounded, variant=variant, gain=scale, attention=attention, family=family,
         max_inner=inner, parameters=parameters,
     )  # fmt: skip
+
+
+def refuse_idle_options(network: "AnyNetwork", options: "Options") -> None:
+    """Refuse what is about scores and addresses of attention where a network has none: it would change nothing."""
+    from separatrix.constructions import Options
+    from separatrix.networks import RecurrentNetwork
+
+    if not isinstance(network, RecurrentNetwork):
+        return
+    usual = Options()
+    for option, given, own, what in (
+        ("--gain", options.gain, usual.gain, "scores"),
+        ("--family", options.family, usual.family, "addresses"),
+        ("--max-inner", options.max_inner, usual.max_inner, "addresses"),
+    ):
+        if given != own:
+            raise SeparatrixError(f"{option} {given} changes nothing: a recurrent network has no {what}; leave it out")

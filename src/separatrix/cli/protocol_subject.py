@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from separatrix.cli.construction_options import options_from, rounding_named
-from separatrix.errors import SeparatrixError
+from separatrix.errors import SeparatrixError, UnknownNameError
 
 if TYPE_CHECKING:
     from separatrix.arithmetic import Arithmetic
+    from separatrix.certificates import Claim
     from separatrix.networks import AnyNetwork
     from separatrix.networks.exact import Integers
     from separatrix.tasks import Task
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Subject:
-    """The network to run and where its inputs come from; a network from a file has no task."""
+    """The network to run and where its inputs come from; a network file without a certificate has no task."""
 
     name: str
     network: "AnyNetwork"
@@ -43,10 +44,16 @@ def subject_named(
         loaded, _ = load_network(path / NETWORK_FILE if path.is_dir() else path)
         if settings or attention is not None:
             raise SeparatrixError("--set and --attention are for constructions; a file holds a finished network")
+        claim = _claim_of(path, loaded)
+        if claim is not None and length not in (None, claim.length):
+            raise SeparatrixError(f"--length {length}: {name} is about length {claim.length}; leave it out")
         rounded = rounding_named(rounding)
         count = loaded.positions if length is None else length
+        count = count if claim is None else claim.length
+        if claim is not None and isinstance(claim.arithmetic, FixedPoint) and (exponent, rounding) == (None, "down"):
+            other = other or claim.arithmetic
         numbers = other or FixedPoint(max(2, count), 2 if exponent is None else exponent, rounded)
-        return Subject(name, loaded, numbers, None, count)
+        return Subject(name, loaded, numbers, None if claim is None else claim.task, count)
     from separatrix.constructions import constructions
 
     chosen = constructions()[name]
@@ -55,6 +62,17 @@ def subject_named(
     options = options_from(chosen, length, exponent=exponent, rounding=rounding, attention=attention, settings=settings)
     built = chosen.build(length, options)
     return Subject(name, built.network, other or built.arithmetic, built.task, length)
+
+
+def _claim_of(path: Path, network: "AnyNetwork") -> "Claim | None":
+    """The claim of the certificate in a folder, by which its inputs can be read; None where there is no use in it."""
+    from separatrix.certificates.certificate import claim_in
+
+    try:
+        claim = claim_in(path) if path.is_dir() else None
+    except UnknownNameError:  # a task of one's own, without its file
+        return None
+    return claim if claim is not None and claim.task.positions(claim.length) == network.positions else None
 
 
 def input_of(subject: Subject, text: str | None, seed: int) -> "tuple[Integers, int | None]":

@@ -29,7 +29,7 @@ class LiveBars:
         self.quiet = quiet
         self.label = label
         self.bars: Bars = Bars(
-            TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(),
+            TextColumn("{task.description}", markup=False), BarColumn(bar_width=24), MofNCompleteColumn(),
             TextColumn("{task.fields[state]}"), TextColumn("{task.fields[speed]}"), TimeRemainingColumn(),
             console=console, transient=True, auto_refresh=False, disable=quiet or not console.is_terminal,
         )  # fmt: skip

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from separatrix.cli.construction_options import (
+    ROUNDED_ALREADY,
     AttentionOption,
     ConstructionArgument,
     ExponentOption,
@@ -19,7 +20,9 @@ from separatrix.cli.construction_options import (
     SettingsOption,
     VariantOption,
     options_from,
+    refuse_idle_options,
 )
+from separatrix.cli.given_options import refuse_given
 from separatrix.cli.limits import MaxMemoryOption, limited_memory, memory_limit
 from separatrix.cli.output import JsonOption, command_line, console, print_json
 from separatrix.errors import SeparatrixError
@@ -84,6 +87,8 @@ def command(
         offers_arithmetic=True,
     )  # fmt: skip
     other = _arithmetic(arithmetic, precision, exponent)
+    if other is not None:
+        refuse_given(context, ("rounding",), ROUNDED_ALREADY)
     folder = out or Path("certificates") / f"{construction}-{length}"
     if folder.exists() and not folder.is_dir():
         raise SeparatrixError(f"--out {folder} is a file; give a folder")
@@ -91,6 +96,7 @@ def command(
     first = f"building {construction} for length {length}"
     with progress_bar(first, as_json) as show, listening(show), limited_memory(limit):
         built = chosen.build(length, options)
+        refuse_idle_options(built.network, options)
         claim = Claim(built.task, built.length, other or built.arithmetic)
         check_memory(built.network, limit)
         try_own_task(built.task, length)

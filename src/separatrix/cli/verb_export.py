@@ -19,6 +19,7 @@ from separatrix.cli.construction_options import (
     SettingsOption,
     VariantOption,
     options_from,
+    refuse_idle_options,
 )
 from separatrix.cli.extras import needing
 from separatrix.cli.output import JsonOption, command_line, console, notes, print_json
@@ -67,14 +68,10 @@ def command(
     )  # fmt: skip
     check_writable(out / "config.json" if out.is_dir() else out)
     with needing("export needs", "export"):
-        from separatrix.models.export import SEED, TARGETS, export
+        from separatrix.models.export import SEED, export
     with notes().status(f"building {construction} for length {length}") as status:
         built = chosen.build(length, options)
-        if built.network.readout.decoding == "exact" and to in TARGETS and to != "safetensors":
-            raise SeparatrixError(
-                f"--variant {variant} takes only an exact 0 or 1 for an answer, which floats do not give; write it "
-                f"--to safetensors, or choose another variant such as {chosen.variants[0]}"
-            )
+        refuse_idle_options(built.network, options)
         status.update(f"writing it for {to}")
         written = export(built, to, out, dtype or "float64")
     result: dict[str, Any] = {

@@ -119,6 +119,7 @@ def _attention_data(maps: "AttentionMaps") -> dict[str, Any]:
 
 
 def _print(data: "FigureData", written: "list[Path]") -> None:
+    from rich.markup import escape
     from rich.table import Table
 
     from separatrix.atlas.training_page import HEADINGS, cell_row, headings, number_places
@@ -126,15 +127,15 @@ def _print(data: "FigureData", written: "list[Path]") -> None:
     left_out = ("device", "seconds", "runs", "allowed", "run", *(() if data.paper else ("paper %", "difference")))
     shown = [number for number, heading in enumerate(HEADINGS) if heading not in left_out]
     scale = "" if data.scale is None else f", scale {data.scale}"
-    table = Table(title=f"{data.experiment.title}: {data.experiment.source}{scale}")
+    table = Table(title=escape(f"{data.experiment.title}: {data.experiment.source}{scale}"))
     named, right = headings(data), number_places(data)
     for number in shown:
         table.add_column(named[number], justify="right" if number in right else "left", no_wrap=number == 0)
     for cell in data.cells.values():
         row = cell_row(cell)
-        table.add_row(*[row[number] for number in shown])
+        table.add_row(*[escape(row[number]) for number in shown])
     console().print(table)
     for remark in data.remarks:
-        console().print(f"• {remark}", soft_wrap=True)
+        console().print(f"• {remark}", soft_wrap=True, markup=False)
     for path in written:
-        console().print(f"wrote {path}", soft_wrap=True)
+        console().print(f"wrote {path}", soft_wrap=True, markup=False)

@@ -7,11 +7,13 @@ import typer
 
 from separatrix.cli.completion import complete_construction
 from separatrix.cli.construction_options import (
+    ROUNDED_ALREADY,
     AttentionOption,
     ExponentOption,
     RoundingOption,
     SettingsOption,
 )
+from separatrix.cli.given_options import refuse_given
 from separatrix.cli.output import JsonOption, command_line, console, print_json
 from separatrix.cli.protocol_subject import Subject, input_of, subject_named
 from separatrix.errors import SeparatrixError
@@ -72,6 +74,8 @@ def command(
     from separatrix.provenance import provenance
 
     started = time.perf_counter()
+    if arithmetic is not None:
+        refuse_given(context, ("rounding",), ROUNDED_ALREADY)
     subject = subject_named(network, length, exponent, rounding, arithmetic, attention, settings or [])
     recurrent = isinstance(subject.network, RecurrentNetwork)
     split = parse_partition(partition or ("halves" if recurrent else "odd-even"), subject.network.positions)

@@ -209,6 +209,7 @@ def _tell_what_there_is(source: "RunSource", where: str) -> None:
 
 
 def _print_list(records: "list[Record]") -> None:
+    from rich.markup import escape
     from rich.table import Table
 
     # A task that all runs share stands in the title; together with a long model name it would not fit a terminal.
@@ -224,7 +225,7 @@ def _print_list(records: "list[Record]") -> None:
             spec.name[:SHOWN_DIGITS], *(() if of else (spec.task,)), spec.architecture, spec.length,
             f"{spec.learning_rate:g}", spec.seed, f"{100 * result.accuracy:.1f}", result.step, result.ending,
         )  # fmt: skip
-        table.add_row(*map(str, values))
+        table.add_row(*[escape(str(value)) for value in values])
     console().print(table)
 
 
@@ -245,6 +246,7 @@ def _export(
 
 def _show(source: "RunSource", records: "Sequence[Record]", plot: Path | None, as_json: bool, made: Any) -> None:
     """One run in full, or several side by side: what differs between them, and how they ended."""
+    from rich.markup import escape
     from rich.table import Table
 
     curves = [source.curve(record.spec.name) for record in records]
@@ -272,7 +274,7 @@ def _show(source: "RunSource", records: "Sequence[Record]", plot: Path | None, a
     for field in plain[0]["spec"]:
         values = [str(each["spec"][field]) for each in plain]
         if alone or len(set(values)) > 1:
-            table.add_row(field, *values)
+            table.add_row(field, *map(escape, values))
     table.add_section()
     fields = {field: [_text(each[field]) for each in plain] for field in RESULT_FIELDS}
     fields["finished_at"] = [str(each["finished_at"]).replace("T", " ") for each in plain]
@@ -283,7 +285,7 @@ def _show(source: "RunSource", records: "Sequence[Record]", plot: Path | None, a
     same = [field for field, values in fields.items() if not alone and field != "accuracy" and len(set(values)) == 1]
     for field, values in fields.items():
         if field not in same:
-            table.add_row(field, *values)
+            table.add_row(field, *map(escape, values))
     width = min(SPARKS, out.width - FRAME) // len(records) - BORDER
     table.add_row(CURVE, *[sparks([point.accuracy for point in points], max(width, 2)) for points in curves])
     out.print(table)

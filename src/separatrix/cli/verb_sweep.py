@@ -1,6 +1,7 @@
 """``separatrix sweep``: train a whole grid of runs, from the papers' experiments or from a file."""
 
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -143,6 +144,7 @@ def _planned(
     quiet: bool,
 ) -> "Plan":
     """What is left to do and how long it will take; a store that is not there yet is not made for that."""
+    from separatrix.cli.limits import within_free_memory
     from separatrix.cli.progress import progress_bar
     from separatrix.training.devices import device_named, environment, using_threads
     from separatrix.training.planning import counted, plan
@@ -157,7 +159,9 @@ def _planned(
     if not estimate:
         return counted(groups, recorded, full_grid=full_grid)
     device = device_named(place.device)
-    with using_threads(place.threads_of_worker()), progress_bar("timing one step of each shape", quiet) as show:
+    memory = within_free_memory() if device.type == "cpu" else nullcontext()
+    threads = using_threads(place.threads_of_worker())
+    with memory, threads, progress_bar("timing one step of each shape", quiet) as show:
         where = environment(device, place.executor)
         return plan(
             groups, recorded, earlier, device, where, full_grid=full_grid, workers=place.groups_at_once(),
@@ -166,10 +170,13 @@ def _planned(
 
 
 def _plan_text(title: str, plan: "Plan", place: Place) -> str:
+    from rich.markup import escape
+
     from separatrix.training.planning import in_words
+    from separatrix.wording import counted
 
     known = f", {plan.recorded} of them recorded" if plan.recorded else ""
-    text = f"[bold]{title}[/bold]: {len(plan.groups)} cells, {plan.runs} runs{known}; "
+    text = f"[bold]{escape(title)}[/bold]: {counted(len(plan.groups), 'cell')}, {counted(plan.runs, 'run')}{known}; "
     if plan.recorded == plan.runs:
         return f"{text}nothing is left to train"
     text += f"at most {plan.steps:,} steps of ensembles ({plan.model_steps:,} of single models)"
@@ -182,6 +189,7 @@ def _plan_text(title: str, plan: "Plan", place: Place) -> str:
 
 
 def _plan_table(plan: "Plan") -> Any:
+    from rich.markup import escape
     from rich.table import Table
 
     from separatrix.training.planning import in_words
@@ -199,7 +207,7 @@ def _plan_table(plan: "Plan") -> Any:
             spec.architecture, *((spec.task,) if len(tasks) > 1 else ()), spec.length, len(each.group.specs),
             each.recorded, spec.steps, time_text, each.basis,
         )  # fmt: skip
-        table.add_row(*map(str, values))
+        table.add_row(*[escape(str(value)) for value in values])
     return table
 
 
@@ -215,13 +223,14 @@ def _constant_answers(cells: "Sequence[Cell]") -> list[float]:
 
 def heat_map_table(title: str, shown: "HeatMap") -> Any:
     """Accuracy in percent, best of the grid in each cell; a dot where nothing is recorded."""
+    from rich.markup import escape
     from rich.table import Table
 
-    heading = f"{title}{', ' + shown.title if shown.title else ''}: accuracy in %"
+    heading = escape(f"{title}{', ' + shown.title if shown.title else ''}: accuracy in %")
     table = Table(title=heading, caption=f"best of each cell's runs; columns: {shown.column_axis}")
     table.add_column(shown.row_axis, style="bold", no_wrap=True)
     for column in shown.columns:
-        table.add_column(column, justify="right")
+        table.add_column(escape(column), justify="right")
     answers = _constant_answers(list(shown.cells.values()))
     constant = {key: f"{100 * share:.1f}" for key, share in zip(shown.cells, answers, strict=True)}
     by_column = [{text for key, text in constant.items() if key[1] == column} for column in shown.columns]
@@ -232,7 +241,7 @@ def heat_map_table(title: str, shown: "HeatMap") -> Any:
     for row in shown.rows:
         mine = sorted({text for key, text in constant.items() if key[0] == row}, key=float)
         more = () if below else ("–".join(dict.fromkeys((mine[0], mine[-1]))),)
-        table.add_row(row, *[_percent(shown, row, column) for column in shown.columns], *more)
+        table.add_row(escape(row), *[_percent(shown, row, column) for column in shown.columns], *more)
     if below:
         table.add_section()
         table.add_row(CONSTANT, *map(min, by_column), style="dim")

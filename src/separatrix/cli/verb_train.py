@@ -123,6 +123,7 @@ def _label(spec: "RunSpec") -> str:
 
 
 def _print(task: "Task", model: str, length: int, rows: "list[tuple[RunSpec, Record]]") -> None:
+    from rich.markup import escape
     from rich.table import Table
 
     from separatrix.tasks.constant_answer import constant_score
@@ -130,7 +131,7 @@ def _print(task: "Task", model: str, length: int, rows: "list[tuple[RunSpec, Rec
 
     best = best_of(record for _, record in rows)
     assert best is not None
-    table = Table(title=f"{model} on {task.name}, length {length}")
+    table = Table(title=escape(f"{model} on {task.name}, length {length}"))
     for column in ("run", "lr", "seed", "%", "mean loss", "steps", "ended", "seconds"):
         table.add_column(column, justify="left" if column in ("ended", "run") else "right", no_wrap=True)
     for spec, record in rows:

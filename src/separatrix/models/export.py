@@ -63,6 +63,11 @@ def export(built: Built, to: str, path: Path, dtype: str = "float64") -> Export:
     if to == "safetensors":
         save_network(built.network, path)
         return Export((path,), 0, f"separatrix.networks.store.load_network(Path({str(path)!r}))")
+    if built.network.readout.decoding == "exact":
+        raise SeparatrixError(
+            f"this network for {built.task.name} takes only an exact 0 or 1 for an answer, which floats do not give; "
+            "write it --to safetensors, or choose a variant that rounds"
+        )
     if to == "transformer-lens":
         return _to_lens(built, path, DTYPES[dtype])
     module = module_from_network(built.network, DTYPES[dtype])

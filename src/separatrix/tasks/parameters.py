@@ -35,7 +35,8 @@ def with_plain_parameters(task: Task, values: Mapping[str, Any]) -> Task:
     >>> with_plain_parameters(tasks()["dyck"], {"types": 3}).parameters()
     {'types': 3, 'depth': 2}
     """
-    hints = typing.get_type_hints(type(task))
+    # Most runs of a store change nothing, and reading the hints takes longer than all else here.
+    hints = typing.get_type_hints(type(task)) if values else {}
     for name, value in values.items():
         if name in task.parameters() and not _fits(hints[name], value):
             raise SeparatrixError(f"{task.name}.{name} has no value {value!r}; its type is {_in_words(hints[name])}")

@@ -89,7 +89,8 @@ class Driver:
                 raise SeparatrixError(f"{self.records.path} does not keep what is recorded; name another store")
             if busy and not told:
                 told = True
-                self.observer.said(f"{len(busy)} groups are being trained by another process; waiting for them")
+                being = "1 group is" if len(busy) == 1 else f"{len(busy)} groups are"
+                self.observer.said(f"{being} being trained by another process; waiting")
             if busy:
                 time.sleep(WAITING_SECONDS)
         return True

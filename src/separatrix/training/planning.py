@@ -3,7 +3,8 @@
 The time of a step is taken from records of the same shapes that were trained on the same device with as many members;
 where there are none it is measured: a few steps and one evaluation of the real ensemble. A shape whose step would take
 longer than :data:`LONGEST_STEP` seconds is never tried whole (a laptop may plan the paper's sweep): there fewer members
-and examples are measured, as many as take about that long, and multiplied, which says the order of magnitude.
+and examples are measured, as many as take about that long, and multiplied, which says the order of magnitude. A shape
+that does not fit into memory has no time.
 
 All numbers are "at most": a cell that reaches its goal ends early. Members that successive halving removes are counted
 until the rung at which they leave; the time of a smaller ensemble lies on the line between one member and all.
@@ -17,9 +18,14 @@ from typing import Any, Literal, TypeAlias
 
 import torch
 
+from separatrix.errors import SeparatrixError
+from separatrix.models.naming import parse_spec
+from separatrix.sources import line_outside, raised
+from separatrix.training.devices import out_of_memory
 from separatrix.training.driver import missing_runs
 from separatrix.training.ensemble import Ensemble
 from separatrix.training.group import Group
+from separatrix.training.own_code import check_trainable, own_code
 from separatrix.training.records import Record
 from separatrix.training.spec import RunSpec
 
@@ -175,11 +181,30 @@ def plan(
             found.append(_counted(group, left))
             continue
         key = cost_key(left.specs[0], len(left.specs))
-        if key not in known:
-            known[key] = measure(left.specs, device)
-        found.append(replace(_counted(group, left), seconds=known[key].seconds(left), basis=known[key].basis))
+        if key not in known and (timing := _measured(left.specs, device)) is not None:
+            known[key] = timing
+        timed = {"seconds": known[key].seconds(left), "basis": known[key].basis} if key in known else {}
+        found.append(replace(_counted(group, left), **timed))
     told(len(groups), len(groups))
     return Plan(tuple(found), workers)
+
+
+def _measured(specs: Sequence[RunSpec], device: torch.device) -> Timing | None:
+    """The time of a step; None where the memory did not suffice, which is for the training to split or to refuse."""
+    first = specs[0]
+    check_trainable(parse_spec(first.architecture))
+    try:
+        return measure(specs, device)
+    except Exception as error:
+        if out_of_memory(error):
+            return None
+        if isinstance(error, SeparatrixError | OSError) or not own_code(first):
+            raise
+        line = line_outside(error)
+        raise SeparatrixError(
+            f"{first.architecture} on {first.task} at length {first.length} failed{line and f' at {line}'}: "
+            f"{raised(error)}; mend it"
+        ) from error
 
 
 def counted(groups: Sequence[Group], recorded: Mapping[str, Record], *, full_grid: bool = False) -> Plan:

@@ -114,7 +114,8 @@ def _points(name: str) -> list[dict[str, Any]]:
 
 def _at(points: list[Results], length: int) -> str:
     found = next((point for point in points if point["length"] == length), None)
-    return "–" if found is None else f"{found['width']} {found['code']}"
+    # A comma between the two: a code may begin with a number of its own, as in "2 circles".
+    return "–" if found is None else f"{found['width']}, {found['code']}"
 
 
 def _command(name: str) -> str:
@@ -157,7 +158,8 @@ def recorded_html(record: Results) -> str:
         (f"Kc = {exponent}", *(_at([point for point in points if point["exponent"] == exponent], n) for n in lengths))
         for exponent in sorted({point["exponent"] for point in points})
     ]
-    table = html_table(("precision", *(f"N = {length:,}" for length in lengths)), rows)
+    caption = "Width and addresses of the narrowest certified network; – none is recorded"
+    table = html_table(("precision", *(f"N = {length:,}" for length in lengths)), rows, caption)
     return f"<section><h2>{escape(record['construction'])}, recorded</h2>{table}{origin_line(origin)}</section>"
 
 

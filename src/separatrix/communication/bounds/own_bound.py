@@ -11,15 +11,18 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from separatrix.bit_counts import bits_for
 from separatrix.communication.bounds.bound import Bound, ProtocolBound
 from separatrix.communication.bounds.evidence import Evidence
 from separatrix.communication.bounds.held_against import held_against_truth, held_at_length
-from separatrix.communication.bounds.simulations import ModelSize
+from separatrix.communication.bounds.simulations import ModelSize, OneLayer
 from separatrix.errors import SeparatrixError
 from separatrix.own_files import own_modules
 from separatrix.sources import is_outside
 from separatrix.tasks import Task
 
+MOST_LISTED = 1 << 12
+"""Inputs that are listed to see which tokens ask."""
 LIMIT = 6
 """Sizes in bits up to which a bound is tried where nobody says how far."""
 
@@ -147,7 +150,27 @@ def check_own_bound(bound: ProtocolBound, task: Task, length: int) -> None:
                 f"setting of {bound.name} has {what}={given} at length {length}, where {task.name} has {least}; with "
                 "fewer the protocol would be counted too short"
             )
+    token = 0 if task.features(length) else bits_for(task.vocabulary(length).size)
+    # The inputs of a reduction may all ask with the same token, as those of triple matching do.
+    untold = bound.reduction is None and setting.query_bits < token
+    if isinstance(bound.simulation, OneLayer) and untold and _asks_differently(task):
+        raise SeparatrixError(
+            f"setting of {bound.name} has query_bits={setting.query_bits} at length {length}, but the token that asks "
+            f"is not the same on every input of {task.name}; give {token}, which tell it"
+        )
     bound.required_bits(length, task)
+
+
+def _asks_differently(task: Task) -> bool:
+    """Whether inputs of the smallest length end in different tokens where an answer is read; False if not listed."""
+    length = task.minimum_length
+    if not task.listable(length) or task.count(length) > MOST_LISTED:
+        return False
+    asking: set[int] = set()
+    for examples in task.enumerate(length):
+        for tokens, read in zip(examples.inputs.tolist(), examples.read.tolist(), strict=True):
+            asking.update([token for token, asked in zip(tokens, read, strict=True) if asked][-1:])
+    return len(asking) > 1
 
 
 def standing(

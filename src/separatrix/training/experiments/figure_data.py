@@ -195,11 +195,11 @@ def best_scale(experiment: Experiment, source: RunSource) -> str:
     held: set[tuple[str, str]] = set()
     before = 0
     for scale in (each for each in SCALES if each in experiment.scales):
-        data = gather(experiment, scale, source)
-        recorded = {key: cell for key, cell in data.cells.items() if cell.record is not None}
+        cells = _cells(experiment, experiment.sweep(scale), source)
+        recorded = {key: cell for key, cell in cells.items() if cell.record is not None}
         own = sum(key not in held or cell.most_steps > before for key, cell in recorded.items())
-        counted[scale] = own, data.recorded
-        complete += [scale] if own == len(data.cells) else []
+        counted[scale] = own, len(recorded)
+        complete += [scale] if own == len(cells) else []
         held |= set(recorded)
         before = max(run.steps for cell in experiment.sweep(scale).cells() for run in cell.runs)
     return complete[-1] if complete else max(counted, key=lambda scale: counted[scale])
@@ -217,19 +217,8 @@ def experiment_of(sweep: Sweep, path: str) -> Experiment:
 
 def gather(experiment: Experiment, scale: str | None, source: RunSource, sweep: Sweep | None = None) -> FigureData:
     """The figure at a scale, or of a ``sweep`` of one's own, from what a store or exported files hold."""
-    cells = (sweep or experiment.sweep(scale or "quick")).cells()
+    found = _cells(experiment, sweep or experiment.sweep(scale or "quick"), source)
     paper = None if experiment.paper is None else paper_table(experiment.paper)
-    everything = source.all()
-    others = [
-        name
-        for name, _ in cells[0].coordinates
-        if name not in (experiment.rows, experiment.columns) and len({value_text(cell.at(name)) for cell in cells}) > 1
-    ]
-    found: dict[tuple[str, str], FigureCell] = {}
-    for cell in cells:
-        row = ", ".join(value_text(cell.at(axis)) for axis in (experiment.rows, *others))
-        made = _cell(cell, row, value_text(cell.at(experiment.columns)), everything, source, paper)
-        found[made.row, made.column] = made
     rows, columns = (tuple(dict.fromkeys(key[side] for key in found)) for side in (0, 1))
     at = None
     curves: dict[str, list[Point]] = {}
@@ -246,6 +235,24 @@ def gather(experiment: Experiment, scale: str | None, source: RunSource, sweep: 
     said = tuple(remarks(experiment, scale, list(found.values()), paper is not None, most, rounded))
     bits = {key: state.bits for key, state in rounded.items() if key in found}
     return FigureData(experiment, scale, rows, columns, found, paper, at, curves, said, bits)
+
+
+def _cells(experiment: Experiment, sweep: Sweep, source: RunSource) -> dict[tuple[str, str], FigureCell]:
+    """The cells of a figure by row and column, without what is said about them."""
+    cells = sweep.cells()
+    paper = None if experiment.paper is None else paper_table(experiment.paper)
+    everything = source.all()
+    others = [
+        name
+        for name, _ in cells[0].coordinates
+        if name not in (experiment.rows, experiment.columns) and len({value_text(cell.at(name)) for cell in cells}) > 1
+    ]
+    found: dict[tuple[str, str], FigureCell] = {}
+    for cell in cells:
+        row = ", ".join(value_text(cell.at(axis)) for axis in (experiment.rows, *others))
+        made = _cell(cell, row, value_text(cell.at(experiment.columns)), everything, source, paper)
+        found[made.row, made.column] = made
+    return found
 
 
 def _cell(

@@ -5,9 +5,10 @@ from separatrix.training.experiments.experiment import Experiment
 EXPERIMENT = Experiment(
     name="beyond-lengths",
     title="Index lookup: longer inputs",
-    source="next checks after BHBK24 §6",
+    source="beyond BHBK24, after the questions of its §6",
     task="index-lookup",
     curves=True,
+    curves_at={"reduced": 800, "paper": 800},  # beyond it nothing was learned, at any scale so far
     common={},
     scales={
         "quick": {

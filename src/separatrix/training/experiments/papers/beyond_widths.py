@@ -5,7 +5,7 @@ from separatrix.training.experiments.experiment import Experiment
 EXPERIMENT = Experiment(
     name="beyond-widths",
     title="Index lookup: wider Mamba",
-    source="next checks after BHBK24 §6",
+    source="beyond BHBK24, after the questions of its §6",
     task="index-lookup",
     common={},
     scales={

@@ -6,7 +6,7 @@ MODELS = ("TF-(1,64)", "Mamba-(6,256)", "RetNet-(6,256)", "DSS-(6,256)", "LinTF-
 
 EXPERIMENT = Experiment(
     name="figure2-curves",
-    title="Index lookup at one length",
+    title="Index lookup: curves of training",
     source="BHBK24 Figure 2, middle",
     task="index-lookup",
     curves=True,

@@ -37,5 +37,8 @@ EXPERIMENT = Experiment(
             "evaluate_every": 1000,
         },
     },
-    note="The paper does not say at which length its curves were taken; ours are at 100, where the widths differ most.",
+    note=(
+        "The paper does not say at which length its curves were taken; ours are at 100, where its table tells all five "
+        "widths apart."
+    ),
 )
