@@ -1,5 +1,6 @@
 """A layer that needs hundreds of MB for each member, in a process that may grow by 600 MB: a real lack of memory."""
 
+import multiprocessing
 import resource
 from pathlib import Path
 
@@ -25,7 +26,8 @@ class Hungry(nn.Module):
     def __init__(self, width: int) -> None:
         super().__init__()
         self.scale = nn.Parameter(torch.ones(width))
-        limit_memory()
+        if multiprocessing.parent_process() is not None:  # who only looks at the module is not a worker
+            limit_memory()
 
     def forward(self, x: Tensor) -> Tensor:
         """x (batch, length, width) to the same."""

@@ -84,7 +84,7 @@ def draw(
         canvas.set_layout_engine(None)
         svg, text, png = io.StringIO(), io.StringIO(), io.BytesIO()
         canvas.savefig(svg, format="svg", metadata={"Date": None, "Title": caption})
-        canvas.savefig(png, format="png", dpi=160, metadata={"Software": None})
+        canvas.savefig(png, format="png", dpi=150, metadata={"Software": None})
         if not for_papers_alone:
             with matplotlib.rc_context({"svg.fonttype": "none"}):
                 canvas.savefig(text, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
