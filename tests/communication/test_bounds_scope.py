@@ -75,6 +75,19 @@ def test_a_recorded_run_is_not_held_against_a_bound_that_says_nothing():
     assert needed(tasks()["match3-last"].with_parameters(exclude_query=False)) == (None, "", [])
 
 
+def test_a_run_has_learned_one_function_and_not_its_class():
+    class_of_thresholds = tasks()["sparse-threshold"]
+    member = class_of_thresholds.with_parameters(instance="disjointness")
+    bound = bounds()["sparse-threshold-rnn"]
+    assert bound.required_bits(8, class_of_thresholds) == 4 and bound.of_a_class(class_of_thresholds)
+    assert bound.required_bits(8, member) == 4 and not bound.of_a_class(member)
+    chosen = class_of_thresholds.with_parameters(function_seed=1)
+    assert bound.required_bits(8, chosen) == 0 and "one member of the class" in bound.silence(8, chosen)
+    for task, bits in ((class_of_thresholds, None), (member, 4), (chosen, None)):
+        record = SimpleNamespace(spec=SimpleNamespace(task=task.name, length=8, the_task=lambda task=task: task))
+        assert _needed(record)[0] == bits
+
+
 def test_a_majority_is_not_disjointness():
     majority = tasks()["sparse-threshold"].with_parameters(instance="majority")
     assert exact_state_bits(majority, 8, 2, prefix=(2,)) < 4 == 8 // 2

@@ -62,8 +62,9 @@ def _needed(record: "Record") -> tuple[int | None, str, list[str]]:
 
     spec, task = record.spec, record.spec.the_task()
     kept, refuted = standing(protocol_bounds(spec.task, "rnn"), task, [spec.length])
-    # What says nothing about a task with these parameters has no bits to name.
-    speaking = [each for each in kept if not each.silence(spec.length, task)]
+    # What says nothing about a task with these parameters has no bits to name, nor has what is about a class of
+    # functions: a run has learned one of them.
+    speaking = [each for each in kept if not each.silence(spec.length, task) and not each.of_a_class(task)]
     known = [(each.required_bits(spec.length, task), claimed(each)) for each in speaking]
     needed, claim = max(known, default=(None, ""))
     return needed, claim, [each.in_words() for each in refuted]

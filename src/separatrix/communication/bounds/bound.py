@@ -78,6 +78,8 @@ class ProtocolBound(Bound):
     ``paper``: the smallest width by the paper's own formula, from task, length, precision and heads, where it gives
     one for these parameters of the task. ``outside``: why the bound says nothing about a task with these parameters at
     a length, empty where it speaks; ``words`` replaces ``in_words`` where parameters change the formula.
+    ``stands_for``: the class of functions that a task with these parameters stands for, where the bound is about all of
+    them.
     """
 
     simulation: Simulation
@@ -92,6 +94,7 @@ class ProtocolBound(Bound):
     factor: Fraction = Fraction(1)
     outside: Callable[[Task, int], str] | None = None
     words: Callable[[Task, int], str] | None = None
+    stands_for: Callable[[Task], str] | None = None
 
     @property
     def quantity(self) -> str:
@@ -121,6 +124,15 @@ class ProtocolBound(Bound):
         ''
         """
         return "" if self.outside is None else self.outside(self.task_of(task), length)
+
+    def of_a_class(self, task: Task) -> str:
+        """The class of functions all of which a model must compute; empty where the task's own function is bounded.
+
+        >>> from separatrix.communication.bounds import bounds
+        >>> bounds()["sparse-threshold-rnn"].of_a_class(tasks()["sparse-threshold"])
+        'every member of THRES(3, N)'
+        """
+        return "" if self.stands_for is None else self.stands_for(task)
 
     def needs_in_words(self, length: int, task: Task | None = None) -> str:
         """The formula of the required bits, for the parameters of the task."""

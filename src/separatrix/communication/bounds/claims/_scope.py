@@ -16,6 +16,9 @@ from separatrix.tasks import Task, tasks
 from separatrix.tasks.problems._points import GRID
 from separatrix.text_numbers import parse_fraction
 
+HARD_MEMBERS = ("disjointness", "inequality")
+"""The members of THRES(2, N) that need N/2 bits: with halves of N/2 bits each."""
+
 
 def one_at_every_query(task: Task, length: int) -> str:
     """Triple matching at the last number, counting that number itself: a constant."""
@@ -24,11 +27,28 @@ def one_at_every_query(task: Task, length: int) -> str:
     return "with exclude_query=False the query matches with itself, and the answer is 1 on every input (E11)" * constant
 
 
-def too_sparse(task: Task, length: int) -> str:
-    """Thresholds of features that look at one bit: disjointness is not among them."""
+def one_member(task: Task, length: int) -> str:
+    """Thresholds that are one function without disjointness in it: by features of one bit, or chosen by hand."""
     del length
-    sparsity = task.parameters()["sparsity"]
-    return "" if sparsity >= 2 else f"disjointness has features of 2 bits, and these have {sparsity}"
+    chosen = task.parameters()
+    if chosen["sparsity"] < 2:
+        return f"disjointness has features of 2 bits, and these have {chosen['sparsity']}"
+    if chosen["instance"] in HARD_MEMBERS or whole_class(task):
+        return ""
+    return "these parameters choose one member of the class, which may need less; instance=disjointness needs this"
+
+
+def whole_class(task: Task) -> str:
+    """The class that a threshold task stands for as long as no parameter but k says which member is meant.
+
+    >>> whole_class(tasks()["sparse-threshold"])
+    'every member of THRES(3, N)'
+    >>> whole_class(tasks()["sparse-threshold"].with_parameters(function_seed=1))
+    ''
+    """
+    chosen, usual = task.parameters(), tasks()["sparse-threshold"].parameters()
+    unsaid = all(chosen[name] == usual[name] for name in ("instance", "features_used", "function_seed"))
+    return f"every member of THRES({chosen['sparsity']}, N)" if unsaid and chosen["sparsity"] >= 2 else ""
 
 
 def too_few_keys(task: Task, length: int) -> str:

@@ -6,7 +6,7 @@ models miss functions of uniform AC⁰.
 """
 
 from separatrix.communication.bounds.bound import ProtocolBound
-from separatrix.communication.bounds.claims._scope import too_sparse
+from separatrix.communication.bounds.claims._scope import one_member, whole_class
 from separatrix.communication.bounds.claims._settings import RECURRENT_ASSUMPTIONS, plain_setting
 from separatrix.communication.bounds.evidence import Evidence
 from separatrix.communication.bounds.problem_facts import disjointness_fact, equality_fact, reduction_evidence
@@ -41,6 +41,7 @@ BOUND = ProtocolBound(
     hidden_bits=lambda task, length: length // 2,
     setting=plain_setting,
     in_words="⌊N/2⌋, for the member disjointness",
-    outside=too_sparse,
+    outside=one_member,
+    stands_for=whole_class,
     checks=checks,
 )

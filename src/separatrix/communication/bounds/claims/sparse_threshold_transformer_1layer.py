@@ -5,7 +5,7 @@ Derivation: as for disjointness, which is a member of the class. Two layers of w
 """
 
 from separatrix.communication.bounds.bound import ProtocolBound
-from separatrix.communication.bounds.claims._scope import too_sparse
+from separatrix.communication.bounds.claims._scope import one_member, whole_class
 from separatrix.communication.bounds.claims._settings import ONE_LAYER_ASSUMPTIONS, told_token
 from separatrix.communication.bounds.claims.sparse_threshold_rnn import CLASS_ASSUMPTION, checks
 from separatrix.communication.bounds.simulations import ONE_LAYER
@@ -23,6 +23,7 @@ BOUND = ProtocolBound(
     hidden_bits=lambda task, length: length // 2,
     setting=told_token,
     in_words="⌊N/2⌋, for the member disjointness",
-    outside=too_sparse,
+    outside=one_member,
+    stands_for=whole_class,
     checks=checks,
 )
