@@ -9,6 +9,7 @@ from separatrix.bit_counts import bits_for
 from separatrix.communication.bounds import ModelSize, ProtocolBound, bounds, protocol_bounds
 from separatrix.communication.bounds.held_against import held_against_truth, held_at_length
 from separatrix.communication.bounds.own_bound import (
+    asks_differently,
     claimed,
     is_own,
     judged,
@@ -282,3 +283,10 @@ def test_a_reduction_whose_inputs_or_bits_do_not_grow_ends(monkeypatch):
     constant = reductions()["index-to-index-lookup"].corrupted(bits=lambda size: 4)
     with pytest.raises(SeparatrixError, match="hides 4 bits at size 1 and no more at 3; its bits must grow"):
         constant.verified_to(6)
+
+
+def test_the_token_that_asks_is_looked_at_beyond_the_shortest_length() -> None:
+    assert not asks_differently(tasks()["match3-last"]), "the last number is always the same"
+    # One input of length 1 asks as every other does; of two symbols on it can be any position.
+    assert asks_differently(tasks()["index-lookup"])
+    assert asks_differently(tasks()["eq-one"])

@@ -19,10 +19,10 @@ from separatrix.communication.bounds.simulations import ModelSize, OneLayer
 from separatrix.errors import SeparatrixError
 from separatrix.own_files import own_modules
 from separatrix.sources import is_outside
-from separatrix.tasks import Task
+from separatrix.tasks import Task, draws_from
 
-MOST_LISTED = 1 << 12
-"""Inputs that are listed to see which tokens ask."""
+DRAWN, LATER = 256, 8
+"""Inputs that are drawn to see which tokens ask, at the shortest length and so many lengths later."""
 LIMIT = 6
 """Sizes in bits up to which a bound is tried where nobody says how far."""
 
@@ -153,7 +153,7 @@ def check_own_bound(bound: ProtocolBound, task: Task, length: int) -> None:
     token = 0 if task.features(length) else bits_for(task.vocabulary(length).size)
     # The inputs of a reduction may all ask with the same token, as those of triple matching do.
     untold = bound.reduction is None and setting.query_bits < token
-    if isinstance(bound.simulation, OneLayer) and untold and _asks_differently(task):
+    if isinstance(bound.simulation, OneLayer) and untold and asks_differently(task):
         raise SeparatrixError(
             f"setting of {bound.name} has query_bits={setting.query_bits} at length {length}, but the token that asks "
             f"is not the same on every input of {task.name}; give {token}, which tell it"
@@ -161,16 +161,22 @@ def check_own_bound(bound: ProtocolBound, task: Task, length: int) -> None:
     bound.required_bits(length, task)
 
 
-def _asks_differently(task: Task) -> bool:
-    """Whether inputs of the smallest length end in different tokens where an answer is read; False if not listed."""
-    length = task.minimum_length
-    if not task.listable(length) or task.count(length) > MOST_LISTED:
-        return False
-    asking: set[int] = set()
-    for examples in task.enumerate(length):
-        for tokens, read in zip(examples.inputs.tolist(), examples.read.tolist(), strict=True):
-            asking.update([token for token, asked in zip(tokens, read, strict=True) if asked][-1:])
-    return len(asking) > 1
+def asks_differently(task: Task) -> bool:
+    """Whether drawn inputs of one length end in different tokens where an answer is read; two are enough to say so.
+
+    >>> from separatrix.tasks import tasks
+    >>> asks_differently(tasks()["index-lookup"]), asks_differently(tasks()["match3-last"])
+    (True, False)
+    """
+    shortest = task.minimum_length
+    return any(len(_asking(task, length)) > 1 for length in (shortest, shortest + LATER * task.length_step))
+
+
+def _asking(task: Task, length: int) -> set[int]:
+    examples, asking = task.sample(draws_from(0), DRAWN, length), set[int]()
+    for tokens, read in zip(examples.inputs.tolist(), examples.read.tolist(), strict=True):
+        asking.update([token for token, asked in zip(tokens, read, strict=True) if asked][-1:])
+    return asking
 
 
 def standing(
