@@ -31,7 +31,8 @@ from tools.pages import fill_section, keep, markdown_table
 from tools.running_server import running_server
 
 SECTION = "server"
-LONG = {"construction": "dyck-transformer", "length": 512, "parameters": {"depth": "12"}}
+LONGEST = 512
+LONG = {"construction": "dyck-transformer", "length": LONGEST, "parameters": {"depth": "12"}}
 """Takes half a minute to decide on one core."""
 SERVER = ("--max-length", "1024", "--max-seconds", "600")
 CHEAP = ("/", "/static/main.js", "/api/catalog", "/api/look", "/api/runs", "/api/training")
@@ -245,7 +246,9 @@ async def cancelling(place: tuple[str, int], load: Load, report: Report) -> None
     client = await Client(place).open()
     times: list[float] = []
     for number in range(load.cancelled):
-        _, status, data = await client.ask("POST", "/api/verdict", {"setting": LONG})
+        # Other lengths than before: a verdict that has been given is remembered, and there is nothing to cancel.
+        setting = {**LONG, "length": LONGEST - 2 * (number + 1)}
+        _, status, data = await client.ask("POST", "/api/verdict", {"setting": setting})
         report.check(status == 202, f"a long verdict was answered with {status}")
         started = time.perf_counter()
         _, _, answer = await client.ask("DELETE", f"/api/jobs/{json.loads(data)['job']}")
