@@ -168,3 +168,16 @@ def raised(error: BaseException) -> str:
     if isinstance(error, FloatingPointError):
         text += " (numpy.errstate in the function allows it)"
     return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__
+
+
+def ended_by_own_code(error: SystemExit) -> SeparatrixError:
+    """What to tell of code of anyone's own that ends the program, with its line where that is known.
+
+    >>> str(ended_by_own_code(SystemExit(3)))
+    'code of your own ended the program with exit code 3; let it raise an error instead'
+    """
+    where = line_outside(error)
+    at = f" at {where}" if where else ""
+    return SeparatrixError(
+        f"code of your own ended the program with exit code {error.code}{at}; let it raise an error instead"
+    )

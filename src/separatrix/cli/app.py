@@ -24,7 +24,7 @@ from separatrix.cli.interrupts import remembered
 from separatrix.cli.output import only_json
 from separatrix.errors import SeparatrixError, StoppedError
 from separatrix.own_files import using_files
-from separatrix.sources import line_outside
+from separatrix.sources import ended_by_own_code
 
 MEANT = {
     "explore": "serve", "explorer": "serve", "open": "serve", "verify": "check", "prove": "certify", "build": "certify",
@@ -116,11 +116,7 @@ def _run(arguments: Sequence[str]) -> int:
         return STOPPED
     except (BrokenPipeError, SystemExit) as error:
         if isinstance(error, SystemExit) and not _is_of_a_library(error):
-            where = line_outside(error)
-            return _refuse(
-                f"code of your own ended the program with exit code {error.code}{f' at {where}' if where else ''}; let "
-                "it raise an error instead"
-            )
+            return _refuse(str(ended_by_own_code(error)))
         # The reader (head, less) has seen enough; Rich and Typer turn that into SystemExit, which they use for nothing
         # else here but the end of completions.
         _forget_output()

@@ -116,7 +116,7 @@ def held_against_truth(bound: ProtocolBound, task: Task, limit: int) -> tuple[Ev
     >>> [each.text for each in held_against_truth(bounds()["index-lookup-rnn"].inflated(2), index, 4)]
     ['asks for 2 bits at N = 1, where 1 are enough: a state that tells the residual classes apart']
     """
-    if _of_a_class(bound, task):
+    if _reduced_elsewhere(bound, task):
         return ()
     state = "rnn" in bound.models
     what = "the exact state bits" if state else "the bits of a protocol that sends a row or a column"
@@ -143,8 +143,8 @@ def held_against_truth(bound: ProtocolBound, task: Task, limit: int) -> tuple[Ev
     return (Evidence("verified", text, details={"compared_to": compared[-1]}),)
 
 
-def _of_a_class(bound: ProtocolBound, task: Task) -> bool:
-    """Whether the bound is about a class of functions, of which the task's parameters choose another member."""
+def _reduced_elsewhere(bound: ProtocolBound, task: Task) -> bool:
+    """Whether the bound's reduction ends in this task with other parameters, as for another member of a class."""
     if bound.reduction is None:
         return False
     hard = _reduction(bound.reduction)

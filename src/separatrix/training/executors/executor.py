@@ -13,7 +13,6 @@ from typing import TypeAlias
 
 import torch
 
-from separatrix.errors import SeparatrixError
 from separatrix.training.events import Event
 from separatrix.training.group import Group
 
@@ -42,17 +41,6 @@ def memory_failure(error: BaseException) -> Failure:
     Failure(reason='no room for 8 GiB', out_of_memory=True)
     """
     return Failure((str(error).splitlines() or ["out of memory"])[0], True)
-
-
-def ended_by_own_code(error: SystemExit) -> SeparatrixError:
-    """What to tell of a module of anyone's own that ends the process; a worker lost so would be lost again.
-
-    >>> str(ended_by_own_code(SystemExit(3)))
-    'code of your own ended the program with exit code 3; let it raise an error instead'
-    """
-    return SeparatrixError(
-        f"code of your own ended the program with exit code {error.code}; let it raise an error instead"
-    )
 
 
 @contextmanager

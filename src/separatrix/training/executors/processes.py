@@ -19,6 +19,7 @@ from typing import Any
 import torch
 
 from separatrix.errors import SeparatrixError
+from separatrix.sources import ended_by_own_code
 from separatrix.training.devices import out_of_memory, prepare_process
 from separatrix.training.executors.executor import (
     Executor,
@@ -26,7 +27,6 @@ from separatrix.training.executors.executor import (
     Job,
     Jobs,
     Outcome,
-    ended_by_own_code,
     memory_failure,
     repeatable_draws,
 )

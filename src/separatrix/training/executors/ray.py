@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from separatrix.errors import SeparatrixError
+from separatrix.sources import ended_by_own_code
 from separatrix.training.devices import out_of_memory, prepare_process
 from separatrix.training.executors.executor import (
     Executor,
@@ -18,7 +19,6 @@ from separatrix.training.executors.executor import (
     Job,
     Jobs,
     Outcome,
-    ended_by_own_code,
     memory_failure,
     repeatable_draws,
 )

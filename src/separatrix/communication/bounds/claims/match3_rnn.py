@@ -8,7 +8,7 @@ is used.
 from separatrix.communication.bounds.bound import ProtocolBound
 from separatrix.communication.bounds.claims._scope import one_at_every_query
 from separatrix.communication.bounds.claims._settings import RECURRENT_ASSUMPTIONS, plain_setting
-from separatrix.communication.bounds.claims.match3_transformer_1layer import checks, hidden_bits, in_words
+from separatrix.communication.bounds.claims.match3_transformer_1layer import WORDS, checks, hidden_bits, in_words
 from separatrix.communication.bounds.simulations import RECURRENT
 
 BOUND = ProtocolBound(
@@ -24,7 +24,7 @@ BOUND = ProtocolBound(
     reduction="disjointness-to-match3",
     hidden_bits=hidden_bits,
     setting=plain_setting,
-    in_words="⌊(N - 1)/2⌋ (M ≥ N + 3)",
+    in_words=WORDS,
     outside=one_at_every_query,
     words=in_words,
     checks=checks,
