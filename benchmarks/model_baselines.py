@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from separatrix.models.architecture import ModelSpec
-from separatrix.models.architectures.third_order import ThirdOrderAttention
 from separatrix.models.block import Block
+from separatrix.models.mixers.third_order import ThirdOrderAttention
 from separatrix.models.sequence_model import SequenceModel, build_model
 
 RECURRENT = {"lstm": nn.LSTM, "gru": nn.GRU, "rnn": nn.RNN}

@@ -9,18 +9,18 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from separatrix.models.architecture import Place
-from separatrix.models.architectures.dss import DiagonalStateSpace, _skew_hippo
 from separatrix.models.architectures.gated_deltanet import ARCHITECTURE as GATED_DELTANET
-from separatrix.models.architectures.gated_deltanet import GatedDeltaMixer
 from separatrix.models.architectures.gated_linear_attention import ARCHITECTURE as GATED_LINEAR_ATTENTION
-from separatrix.models.architectures.gated_linear_attention import GatedLinearAttentionMixer
 from separatrix.models.architectures.linear_transformer import ARCHITECTURE as LINEAR_TRANSFORMER
-from separatrix.models.architectures.linear_transformer import LinearAttention
-from separatrix.models.architectures.mamba import MambaMixer
-from separatrix.models.architectures.mamba2 import Mamba2Mixer
 from separatrix.models.architectures.retnet import ARCHITECTURE as RETNET
-from separatrix.models.architectures.retnet import Retention
 from separatrix.models.ensemble import initialise
+from separatrix.models.mixers.dss import DiagonalStateSpace, _skew_hippo
+from separatrix.models.mixers.gated_deltanet import GatedDeltaMixer
+from separatrix.models.mixers.gated_linear_attention import GatedLinearAttentionMixer
+from separatrix.models.mixers.linear_transformer import LinearAttention
+from separatrix.models.mixers.mamba import MambaMixer
+from separatrix.models.mixers.mamba2 import Mamba2Mixer
+from separatrix.models.mixers.retnet import Retention
 from separatrix.models.naming import parse_spec
 from separatrix.models.sequence_model import SequenceModel, build_model
 

@@ -16,9 +16,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from separatrix.models.architecture import ModelSpec
-from separatrix.models.architectures._attention import rotate
-from separatrix.models.architectures.dss import _skew_hippo
 from separatrix.models.block import make_norm
+from separatrix.models.mixers.attention import rotate
+from separatrix.models.mixers.dss import _skew_hippo
 from tests.models.architecture_cases import NAMES, model_of
 
 WIDTH, LAYERS, LENGTH = 64, 3, 12

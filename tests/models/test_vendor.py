@@ -6,12 +6,12 @@ import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from separatrix.models.architectures.gru import GRUMixer
-from separatrix.models.architectures.lstm import LSTMMixer
-from separatrix.models.architectures.rnn import RNNMixer
 from separatrix.models.ensemble import initialise
 from separatrix.models.kernels import available, vendor
 from separatrix.models.kernels.vendor import MOST_MEMBERS, vendor_states, vendor_takes
+from separatrix.models.mixers.gru import GRUMixer
+from separatrix.models.mixers.lstm import LSTMMixer
+from separatrix.models.mixers.rnn import RNNMixer
 
 MIXERS = (LSTMMixer, GRUMixer, RNNMixer)
 every_mixer = pytest.mark.parametrize("kind", MIXERS, ids=lambda kind: kind.layer)

@@ -5,9 +5,9 @@ A model is named (``parse_spec("TF-(1,64)")``), then built: by :func:`build_mode
 
 Where things are:
 
-- Trainable models: ``architectures/`` has one file for each kind of layer, which fills in the contracts of
-  ``architecture`` and ``mixer``; ``block`` and ``sequence_model`` put layers together, out of the many-member parts of
-  ``ensemble``; ``user_architecture``, ``user_mixer`` and ``fla_layers`` take in anyone's own modules.
+- Trainable models: ``architectures/`` describes each kind of layer without torch, ``mixers/`` has their torch modules;
+  they fill in the contracts of ``architecture`` and ``mixer``; ``block`` and ``sequence_model`` put layers together, out
+  of the many-member parts of ``ensemble``; ``user_architecture``, ``user_mixer`` and ``fla_layers`` wrap users' modules.
 - What makes them fast: ``scans/`` has the plain algorithms, ``kernels/`` chooses between them and a GPU's kernels.
 - Exact networks: ``from_network`` rounds them, ``assemble`` makes modules of the parts in ``modules`` and ``decoding``,
   ``exported``, ``to_onnx``, ``lens`` and ``lens_bridge`` write them for others, ``export`` chooses among these.
@@ -15,15 +15,28 @@ Where things are:
   ``attention_maps``.
 
 ``from_network`` and ``lens`` need the exact networks and with them python-flint, so they are imported by their own
-names; the rest needs torch and safetensors alone.
+names. ``architecture``, ``architectures/``, ``naming``, ``described`` and ``bounded`` need no torch; the rest needs
+torch and safetensors alone.
 """
 
-from separatrix.models.architecture import Architecture, ModelSpec
-from separatrix.models.assemble import NetworkModule, RecurrentModule, TransformerModule
-from separatrix.models.exported import load_exported, save_exported
-from separatrix.models.naming import parse_spec
-from separatrix.models.sequence_model import SequenceModel, build_model
-from separatrix.models.task_model import model_for_task
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from separatrix.models.architecture import Architecture, ModelSpec
+    from separatrix.models.assemble import NetworkModule, RecurrentModule, TransformerModule
+    from separatrix.models.exported import load_exported, save_exported
+    from separatrix.models.naming import parse_spec
+    from separatrix.models.sequence_model import SequenceModel, build_model
+    from separatrix.models.task_model import model_for_task
+
+_MODULES = {
+    "Architecture": "architecture", "ModelSpec": "architecture", "NetworkModule": "assemble",
+    "RecurrentModule": "assemble", "TransformerModule": "assemble", "load_exported": "exported",
+    "save_exported": "exported", "parse_spec": "naming", "SequenceModel": "sequence_model",
+    "build_model": "sequence_model", "model_for_task": "task_model",
+}  # fmt: skip
+"""Where each public name is defined; loaded when asked for, since most of these modules load torch."""
 
 __all__ = [
     "Architecture",
@@ -38,3 +51,10 @@ __all__ = [
     "parse_spec",
     "save_exported",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name when it is first asked for."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -13,13 +13,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from separatrix.bit_counts import bits_for
 from separatrix.catalog import Catalog, discover
 from separatrix.errors import SeparatrixError, UnknownNameError
-from separatrix.models.ensemble import Constant, Initialiser, Normal
-from separatrix.models.mixer import Mixer
+from separatrix.models.starts import Constant, Initialiser, Normal
+
+if TYPE_CHECKING:
+    from separatrix.models.mixer import Mixer
 
 BlockKind: TypeAlias = Literal["pre-norm with feed-forward", "pre-norm mixer only", "bare"]
 """x + mixer(norm(x)) then x + ff(norm(x)); only the first; or the mixer alone, without norm and residual."""
@@ -136,7 +138,7 @@ class Architecture(ABC):
     """GPT-2: the last map of a residual branch starts smaller by √(number of branches), where it is drawn normal."""
 
     @abstractmethod
-    def mixer(self, width: int, options: Options, members: int, place: Place) -> Mixer:
+    def mixer(self, width: int, options: Options, members: int, place: Place) -> "Mixer":
         """A mixer whose parameters are to be set by ``ensemble.initialise``."""
 
     @abstractmethod

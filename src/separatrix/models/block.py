@@ -10,16 +10,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from separatrix.models.architecture import Architecture, ModelSpec, Norm, Place
-from separatrix.models.ensemble import (
-    Affine,
-    Constant,
-    EnsembleLayerNorm,
-    EnsembleLinear,
-    EnsembleNorm,
-    EnsembleRMSNorm,
-    Normal,
-)
+from separatrix.models.ensemble import Affine, EnsembleLayerNorm, EnsembleLinear, EnsembleNorm, EnsembleRMSNorm
 from separatrix.models.mixer import AttentionMixer, RecurrentMixer, State, with_positions
+from separatrix.models.starts import Constant, Normal
 
 
 def make_norm(kind: Norm, members: int, width: int, epsilon: float) -> EnsembleNorm:

@@ -9,15 +9,24 @@ the input, unless such a network stands before it, so that only pure Transformer
 
 from typing import TYPE_CHECKING
 
-from separatrix.models.architecture import ModelSpec
-from separatrix.models.user_architecture import UserArchitecture
+from separatrix.models.architecture import Architecture, ModelSpec
 from separatrix.sources import is_outside
 
 if TYPE_CHECKING:
     from separatrix.communication.bounds import Model, ModelSize
+    from separatrix.models.user_architecture import UserArchitecture
 
 LONGEST_SUM = 48
 """A sum of up to 2^48 products has at most so many bits more than one of them."""
+
+
+def user_module(entry: Architecture) -> "UserArchitecture | None":
+    """The entry if it wraps a user's module; decided by its name, so that torch is loaded only where one is there."""
+    if ":" not in entry.name:
+        return None
+    from separatrix.models.user_architecture import UserArchitecture
+
+    return entry if isinstance(entry, UserArchitecture) else None
 
 
 def constant_state(spec: ModelSpec) -> bool:
@@ -63,9 +72,9 @@ def ahead_in(spec: ModelSpec) -> tuple[str, ...]:
     return tuple(
         entry.name
         for entry in dict.fromkeys(spec.entries)
-        if isinstance(entry, UserArchitecture)
-        and entry.stated is not None
-        and entry.looks_ahead(spec.width, spec.options_of(entry))
+        if (own := user_module(entry)) is not None
+        and own.stated is not None
+        and own.looks_ahead(spec.width, spec.options_of(entry))
     )
 
 
@@ -79,10 +88,10 @@ def own_statements(spec: ModelSpec) -> tuple[str, ...]:
     found: list[str] = []
     ahead = ahead_in(spec)
     for entry in dict.fromkeys(spec.entries):
-        if isinstance(entry, UserArchitecture):
+        if (own := user_module(entry)) is not None:
             if entry.name in ahead:
                 found.append(f"{entry.name} looks ahead in a trial, so that its state_numbers are not used")
-            elif entry.stated is not None:
+            elif own.stated is not None:
                 found.append(f"what {entry.name} carries past a cut is the module's own statement (state_numbers)")
         elif is_outside(type(entry)):
             found.append(f"what {entry.name} carries past a cut is the architecture's own statement (state_numbers)")

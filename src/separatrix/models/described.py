@@ -8,8 +8,7 @@ layer keeps is given in numbers of the precision asked for, rounded up. Of anyon
 from separatrix.bit_counts import OWN_PRECISION
 from separatrix.communication.capacity.layers import Kind, LayerDescription, ModelDescription, StatePart
 from separatrix.models.architecture import Architecture, ModelSpec
-from separatrix.models.bounded import layer_keeps, own_statements
-from separatrix.models.user_architecture import UserArchitecture
+from separatrix.models.bounded import layer_keeps, own_statements, user_module
 
 
 def description(spec: ModelSpec, precision: int) -> ModelDescription:
@@ -39,7 +38,7 @@ def description(spec: ModelSpec, precision: int) -> ModelDescription:
                 count=kept.count((entry, found)),
             )
         )
-    own = any(isinstance(entry, UserArchitecture) for entry in spec.entries)
+    own = any(user_module(entry) is not None for entry in spec.entries)
     return ModelDescription(
         name=str(spec),
         family="separatrix",
@@ -53,7 +52,8 @@ def description(spec: ModelSpec, precision: int) -> ModelDescription:
 
 def _growing(entry: Architecture) -> Kind:
     """What a layer is that does not keep a fixed amount."""
-    if isinstance(entry, UserArchitecture) and entry.stated is None:
+    own = user_module(entry)
+    if own is not None and own.stated is None:
         return "unstated"
     return "graph-attention" if entry.reads_graphs else "attention"
 

@@ -12,7 +12,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from separatrix.models.ensemble import EnsembleEmbedding, EnsembleLinear, Initialiser
+from separatrix.models.ensemble import EnsembleEmbedding, EnsembleLinear
+from separatrix.models.starts import Initialiser
 
 
 @dataclass(frozen=True)

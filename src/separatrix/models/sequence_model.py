@@ -17,17 +17,10 @@ from torch import Tensor, nn
 from separatrix.errors import SeparatrixError
 from separatrix.models.architecture import ModelSpec, Place
 from separatrix.models.block import Block, make_norm
-from separatrix.models.ensemble import (
-    EnsembleEmbedding,
-    EnsembleLinear,
-    EnsembleModule,
-    Generators,
-    Normal,
-    initialise,
-    unset,
-)
+from separatrix.models.ensemble import EnsembleEmbedding, EnsembleLinear, EnsembleModule, initialise, unset
 from separatrix.models.inputs import Columns, FeatureInput
 from separatrix.models.mixer import State
+from separatrix.models.starts import Generators, Normal
 
 ModelState: TypeAlias = tuple[State, ...]
 """The states of all layers."""

@@ -23,7 +23,7 @@ from torch import nn
 
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.models.architecture import Architecture, ModelSpec, Option, Options, Place, Value
-from separatrix.models.architectures._attention import POSITIONS
+from separatrix.models.architectures._options import POSITIONS
 from separatrix.models.fla_layers import LAYER_PARAMETER, fla_layer
 from separatrix.models.kernels.available import interpreted
 from separatrix.models.mixer import Mixer

@@ -37,8 +37,8 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
 from separatrix.errors import SeparatrixError
-from separatrix.models.ensemble import Generators
 from separatrix.models.mixer import Mixer, at_positions
+from separatrix.models.starts import Generators
 
 TRIAL = (2, 5)
 """Batch and length of the input on which a module is tried."""

@@ -4,46 +4,34 @@ Named on the slides of SHT23 among the recurrent networks. Parameters, their sta
 members on a GPU run by torch's own layer, else all at once by the scan of ``scans.gated``.
 """
 
-import torch
-from torch import Tensor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from separatrix.models.architectures._recurrent import TorchLayer, TorchLayerMixer
-from separatrix.models.ensemble import linear
-from separatrix.models.mixer import State
-from separatrix.models.scans.gated import gru_scan
+from separatrix.models.architecture import Options, Place
+from separatrix.models.architectures._recurrent import TorchLayer
 
-
-class GRUMixer(TorchLayerMixer):
-    """One GRU layer for each member."""
-
-    layer, gates = "gru", 3
-
-    def scan(self, x: Tensor) -> Tensor:
-        """The recurrent biases of r and z are added at once; that of the candidate stands inside the reset gate."""
-        gates = 2 * self.width
-        bias = torch.cat([self.input_bias[:, :gates] + self.state_bias[:, :gates], self.input_bias[:, gates:]], dim=1)
-        entering = linear(x, self.input_weight.transpose(1, 2), bias)
-        return gru_scan(entering, self.state_weight.transpose(1, 2), self.state_bias[:, gates:])
-
-    def step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        """The formula."""
-        (hidden,) = state
-        entering = linear(x, self.input_weight.transpose(1, 2), self.input_bias).chunk(3, dim=-1)
-        recurrent = linear(hidden, self.state_weight.transpose(1, 2), self.state_bias).chunk(3, dim=-1)
-        reset = torch.sigmoid(entering[0] + recurrent[0])
-        update = torch.sigmoid(entering[1] + recurrent[1])
-        candidate = torch.tanh(entering[2] + reset * recurrent[2])
-        hidden = (1.0 - update) * candidate + update * hidden
-        return hidden, (hidden,)
+if TYPE_CHECKING:
+    from separatrix.models.mixer import Mixer
 
 
-ARCHITECTURE = TorchLayer(
-    name="gru",
-    short="GRU",
-    title="Gated recurrent unit",
-    reference="Cho et al. 2014; SHT23 (recurrent networks)",
-    equations=(
+@dataclass(frozen=True, kw_only=True)
+class GRU(TorchLayer):
+    """torch's GRU layer."""
+
+    name: str = "gru"
+    short: str = "GRU"
+    title: str = "Gated recurrent unit"
+    reference: str = "Cho et al. 2014; SHT23 (recurrent networks)"
+    equations: str = (
         "r, z = σ(W x_t + U h_{t-1} + b); n = tanh(W_n x_t + b_n + r∘(U_n h_{t-1} + c_n)); h_t = (1-z)∘n + z∘h_{t-1}"
-    ),
-    mixer_class=GRUMixer,
-)
+    )
+
+    def mixer(self, width: int, options: Options, members: int, place: Place) -> "Mixer":
+        """One layer."""
+        from separatrix.models.mixers.gru import GRUMixer
+
+        del options, place
+        return GRUMixer(width, members)
+
+
+ARCHITECTURE = GRU()

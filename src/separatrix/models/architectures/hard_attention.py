@@ -13,10 +13,13 @@ Memory grows with N² for the scores where all positions are read, since fused k
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from separatrix.models.architecture import Architecture, AttentionShape, Option, Options, Place
-from separatrix.models.architectures._attention import HEADS, MASK, POSITIONS, SelfAttention, check_heads
-from separatrix.models.mixer import Mixer
+from separatrix.models.architectures._options import HEADS, MASK, POSITIONS, check_heads
+
+if TYPE_CHECKING:
+    from separatrix.models.mixer import Mixer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +41,10 @@ class HardAttentionTransformer(Architecture):
         """Heads divide the width."""
         check_heads(self.short, width, options)
 
-    def mixer(self, width: int, options: Options, members: int, place: Place) -> Mixer:
+    def mixer(self, width: int, options: Options, members: int, place: Place) -> "Mixer":
         """Hard attention."""
+        from separatrix.models.mixers.attention import SelfAttention
+
         return SelfAttention(width, members, options, layers=place.layers, scoring="hard")
 
     def state_numbers(self, width: int, options: Options, length: int) -> int:

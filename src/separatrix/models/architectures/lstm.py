@@ -8,43 +8,35 @@ kernel each way takes all members through all positions (``kernels.lstm``); else
 all members at once.
 """
 
-import torch
-from torch import Tensor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from separatrix.models.architectures._recurrent import TorchLayer, TorchLayerMixer
-from separatrix.models.ensemble import linear
-from separatrix.models.kernels.lstm import lstm_states
-from separatrix.models.mixer import State
+from separatrix.models.architecture import Options, Place
+from separatrix.models.architectures._recurrent import TorchLayer
 
-
-class LSTMMixer(TorchLayerMixer):
-    """One LSTM layer for each member."""
-
-    layer, gates, carried = "lstm", 4, 2
-
-    def scan(self, x: Tensor) -> Tensor:
-        """By the kernel or the scan."""
-        entering = linear(x, self.input_weight.transpose(1, 2), self.input_bias + self.state_bias)
-        return lstm_states(entering, self.state_weight)
-
-    def step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        """The formula."""
-        hidden, cell = state
-        gates = linear(x, self.input_weight.transpose(1, 2), self.input_bias)
-        gates = gates + linear(hidden, self.state_weight.transpose(1, 2), self.state_bias)
-        i, f, g, o = gates.chunk(4, dim=-1)
-        cell = torch.sigmoid(f) * cell + torch.sigmoid(i) * torch.tanh(g)
-        hidden = torch.sigmoid(o) * torch.tanh(cell)
-        return hidden, (hidden, cell)
+if TYPE_CHECKING:
+    from separatrix.models.mixer import Mixer
 
 
-ARCHITECTURE = TorchLayer(
-    name="lstm",
-    short="LSTM",
-    title="LSTM",
-    reference="Hochreiter and Schmidhuber 1997; Gers et al. 2000; BHBK24 Appendix H",
-    equations=(
+@dataclass(frozen=True, kw_only=True)
+class LSTM(TorchLayer):
+    """torch's LSTM layer."""
+
+    name: str = "lstm"
+    short: str = "LSTM"
+    title: str = "LSTM"
+    reference: str = "Hochreiter and Schmidhuber 1997; Gers et al. 2000; BHBK24 Appendix H"
+    equations: str = (
         "i, f, o = σ(W x_t + U h_{t-1} + b), g = tanh(W x_t + U h_{t-1} + b); c_t = f∘c_{t-1} + i∘g; h_t = o∘tanh(c_t)"
-    ),
-    mixer_class=LSTMMixer,
-)
+    )
+    carried: int = 2
+
+    def mixer(self, width: int, options: Options, members: int, place: Place) -> "Mixer":
+        """One layer."""
+        from separatrix.models.mixers.lstm import LSTMMixer
+
+        del options, place
+        return LSTMMixer(width, members)
+
+
+ARCHITECTURE = LSTM()

@@ -5,38 +5,32 @@ their start and the stack: ``_recurrent``. A few members on a GPU run by torch's
 of ``scans.gated``.
 """
 
-import torch
-from torch import Tensor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from separatrix.models.architectures._recurrent import TorchLayer, TorchLayerMixer
-from separatrix.models.ensemble import linear
-from separatrix.models.mixer import State
-from separatrix.models.scans.gated import rnn_scan
+from separatrix.models.architecture import Options, Place
+from separatrix.models.architectures._recurrent import TorchLayer
 
-
-class RNNMixer(TorchLayerMixer):
-    """One layer for each member."""
-
-    layer, gates = "rnn_tanh", 1
-
-    def scan(self, x: Tensor) -> Tensor:
-        """The input's share of all steps at once, then the scan."""
-        entering = linear(x, self.input_weight.transpose(1, 2), self.input_bias + self.state_bias)
-        return rnn_scan(entering, self.state_weight.transpose(1, 2))
-
-    def step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        """The formula."""
-        (hidden,) = state
-        entering = linear(x, self.input_weight.transpose(1, 2), self.input_bias)
-        hidden = torch.tanh(entering + linear(hidden, self.state_weight.transpose(1, 2), self.state_bias))
-        return hidden, (hidden,)
+if TYPE_CHECKING:
+    from separatrix.models.mixer import Mixer
 
 
-ARCHITECTURE = TorchLayer(
-    name="rnn",
-    short="RNN",
-    title="Plain recurrent network",
-    reference="Elman 1990; BHBK24 Theorem 2; SHT23 (recurrent networks)",
-    equations="h_t = tanh(W x_t + U h_{t-1} + b)",
-    mixer_class=RNNMixer,
-)
+@dataclass(frozen=True, kw_only=True)
+class RNN(TorchLayer):
+    """torch's RNN layer."""
+
+    name: str = "rnn"
+    short: str = "RNN"
+    title: str = "Plain recurrent network"
+    reference: str = "Elman 1990; BHBK24 Theorem 2; SHT23 (recurrent networks)"
+    equations: str = "h_t = tanh(W x_t + U h_{t-1} + b)"
+
+    def mixer(self, width: int, options: Options, members: int, place: Place) -> "Mixer":
+        """One layer."""
+        from separatrix.models.mixers.rnn import RNNMixer
+
+        del options, place
+        return RNNMixer(width, members)
+
+
+ARCHITECTURE = RNN()

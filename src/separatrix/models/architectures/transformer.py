@@ -8,10 +8,13 @@ Other positions: sinusoidal (Vaswani et al. 2017), rotary (Su et al. 2021, in pa
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from separatrix.models.architecture import Architecture, AttentionShape, Option, Options, Place
-from separatrix.models.architectures._attention import HEADS, MASK, POSITIONS, SelfAttention, check_heads
-from separatrix.models.mixer import Mixer
+from separatrix.models.architectures._options import HEADS, MASK, POSITIONS, check_heads
+
+if TYPE_CHECKING:
+    from separatrix.models.mixer import Mixer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,8 +36,10 @@ class Transformer(Architecture):
         """Heads divide the width."""
         check_heads(self.short, width, options)
 
-    def mixer(self, width: int, options: Options, members: int, place: Place) -> Mixer:
+    def mixer(self, width: int, options: Options, members: int, place: Place) -> "Mixer":
         """Softmax attention."""
+        from separatrix.models.mixers.attention import SelfAttention
+
         return SelfAttention(width, members, options, layers=place.layers)
 
     def state_numbers(self, width: int, options: Options, length: int) -> int:

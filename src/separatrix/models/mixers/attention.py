@@ -14,22 +14,15 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.nn import functional
 
-from separatrix.errors import SeparatrixError
-from separatrix.models.architecture import Option, Options
-from separatrix.models.architectures._heads import check_divides
-from separatrix.models.ensemble import Affine, Constant, EnsembleLinear, Generators, Normal, absorbed, linear
+from separatrix.models.architecture import Options
+from separatrix.models.ensemble import Affine, EnsembleLinear, absorbed, linear
 from separatrix.models.mixer import AttentionMixer, with_positions
 from separatrix.models.scans.exact import at_least_float32
 from separatrix.models.scans.heads import by_heads, turn
 from separatrix.models.scans.once import differentiable_once
+from separatrix.models.starts import Constant, Generators, Normal
 
 Scoring: TypeAlias = Literal["softmax", "hard"]
-
-POSITIONS = Option(
-    "positions", "learned", "what tells positions apart", choices=("learned", "sinusoidal", "rotary", "none")
-)
-HEADS = Option("heads", 1, "attention heads; must divide the width", minimum=1)
-MASK = Option("mask", "causal", "causal: a query sees no later position; none: it sees all", choices=("causal", "none"))
 
 
 class SelfAttention(AttentionMixer):
@@ -189,16 +182,6 @@ def rotate(x: Tensor, place: Tensor) -> Tensor:
     frequency = 10000.0 ** (-torch.arange(half, device=x.device, dtype=torch.float32) / half)
     angle = place.unsqueeze(-1).to(torch.float32) * frequency
     return turn(x, angle.cos().to(x.dtype), angle.sin().to(x.dtype))
-
-
-def check_heads(short: str, width: int, options: Options) -> None:
-    """Raise a one-line error unless the heads divide the width and rotary positions have pairs to turn."""
-    heads = options["heads"]
-    check_divides(short, "width", width, heads)
-    if options.get("positions") == "rotary" and (width // heads) % 2:
-        raise SeparatrixError(
-            f"positions=rotary turns pairs of numbers, but a head of {short} has {width // heads}; make that even"
-        )
 
 
 def attention_weights(scores: Tensor, scoring: Scoring) -> tuple[Tensor, Tensor]:

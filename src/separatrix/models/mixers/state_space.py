@@ -6,12 +6,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from separatrix.models.ensemble import Constant, EnsembleModule, Generators, fill_members, plus_minus, unset
+from separatrix.models.architectures._options import TAPS
+from separatrix.models.ensemble import EnsembleModule, unset
 from separatrix.models.kernels.convolution import convolve_silu
 from separatrix.models.kernels.gated_norm import gated_group_norm
 from separatrix.models.scans.convolution import short_convolution_step
+from separatrix.models.starts import Constant, Generators, fill_members, plus_minus
 
-TAPS = 4
 # Time steps start log-uniform between these (Gu and Dao 2023, §3.6), never under the floor.
 SHORTEST_STEP, LONGEST_STEP, STEP_FLOOR = 1e-3, 1e-1, 1e-4
 

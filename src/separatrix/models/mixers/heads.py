@@ -1,4 +1,4 @@
-"""Heads of linear attention: how many fit, and values that need not be formed.
+"""Heads of linear attention: values that need not be formed.
 
 Where few positions are read, Σ_s w_s (W_V x_s) = W_V (Σ_s w_s x_s): the average of the inputs is formed first and the
 values of all positions never are.
@@ -7,21 +7,10 @@ values of all positions never are.
 import torch
 from torch import Tensor
 
-from separatrix.errors import SeparatrixError
-from separatrix.models.architecture import Option
 from separatrix.models.scans.heads import by_heads, join_heads, split_heads
-
-HEADS = Option("heads", 4, "heads; must divide the width", minimum=1)
 
 # Up to this many reads each one takes its own sum over the past; more take the chunked form of all positions.
 FEW_READS = 64
-
-
-def check_divides(short: str, what: str, number: int, heads: int) -> None:
-    """Raise a one-line error unless ``heads`` divides ``number``."""
-    if number % heads:
-        fitting = [str(each) for each in range(1, min(number, 64) + 1) if number % each == 0]
-        raise SeparatrixError(f"heads={heads} does not divide {what} {number} of {short}; choose {', '.join(fitting)}")
 
 
 def weighted_values(weights: Tensor, x: Tensor, to_value: Tensor) -> Tensor:
