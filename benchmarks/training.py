@@ -44,7 +44,7 @@ from separatrix.training.devices import prepare_process
 from separatrix.training.driver import Driver
 from separatrix.training.ensemble import Ensemble
 from separatrix.training.executors.local import LocalExecutor
-from separatrix.training.group import Group
+from separatrix.training.grouping import Group
 from separatrix.training.records import Records
 from separatrix.training.spec import RunSpec
 

@@ -15,7 +15,7 @@ from benchmarks.models import Measurements, against_baselines, growth, kept_byte
 from benchmarks.report import Report
 from benchmarks.training import RATES, Watched, recorded_run, specification
 from separatrix.models.naming import parse_spec
-from separatrix.training.group import Group
+from separatrix.training.grouping import Group
 from tests.training.test_gpu_figures import run_without
 
 ROOT = Path(__file__).resolve().parent.parent

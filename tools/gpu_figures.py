@@ -37,7 +37,7 @@ from separatrix.training.events import Event, Finished
 from separatrix.training.executors.opening import open_executor
 from separatrix.training.experiments.catalog import experiments
 from separatrix.training.experiments.figure_data import FigureCell, gather
-from separatrix.training.group import Group
+from separatrix.training.grouping import Group
 from separatrix.training.records import Record, Records
 from separatrix.training.sweep import Cell, Sweep
 

@@ -5,7 +5,7 @@ import pytest
 from separatrix.cli import training_progress
 from separatrix.cli.training_progress import DRAWING_SHARE, MOST_BARS, LiveBars
 from separatrix.training.events import Finished, Point, Progress, Result, Tick
-from separatrix.training.group import Group
+from separatrix.training.grouping import Group
 from tests.training.cases import grid
 
 

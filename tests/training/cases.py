@@ -11,7 +11,7 @@ from separatrix.training.driver import Driver
 from separatrix.training.events import Event
 from separatrix.training.executors.executor import Executor
 from separatrix.training.executors.local import LocalExecutor
-from separatrix.training.group import Group
+from separatrix.training.grouping import Group
 from separatrix.training.records import Records
 from separatrix.training.spec import RunSpec
 

@@ -23,7 +23,7 @@ from separatrix.errors import SeparatrixError
 from separatrix.training.driver import Driver
 from separatrix.training.events import Event, Saved
 from separatrix.training.executors.ray import RayExecutor
-from separatrix.training.group import Group
+from separatrix.training.grouping import Group
 from separatrix.training.records import Records
 from separatrix.training.sweep_file import read_sweep
 from tests.training.cases import ENVIRONMENT, Listener, drive, tiny

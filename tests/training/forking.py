@@ -16,7 +16,7 @@ import torch
 from tools.soak.commands import ended, forked
 
 from separatrix.training.events import Finished
-from separatrix.training.group import Group
+from separatrix.training.grouping import Group
 from tests.training.cases import drive, grid
 
 

@@ -22,8 +22,8 @@ from separatrix.training.checkpoints import (
     written,
 )
 from separatrix.training.ensemble import Ensemble
-from separatrix.training.group import Group
 from separatrix.training.group_files import GroupFiles
+from separatrix.training.grouping import Group
 from tests.training.cases import CPU, grid
 
 SPECS = grid(3)

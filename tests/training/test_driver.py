@@ -17,8 +17,8 @@ from separatrix.training.ensemble import Ensemble
 from separatrix.training.events import Event, Finished, Progress, Saved, Snapshot
 from separatrix.training.executors.executor import Executor, Failure, Job, Jobs, Outcome
 from separatrix.training.executors.local import LocalExecutor
-from separatrix.training.group import Group
 from separatrix.training.group_files import GroupFiles
+from separatrix.training.grouping import Group
 from separatrix.training.records import VERSION, Records
 from separatrix.training.spec import RunSpec
 from tests.training.cases import CPU, ENVIRONMENT, Listener, drive, grid, small_sweep, tiny

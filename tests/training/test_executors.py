@@ -29,7 +29,7 @@ from separatrix.training.executors.opening import open_executor
 from separatrix.training.executors.processes import ProcessExecutor, _Worker
 from separatrix.training.executors.ray import check_address
 from separatrix.training.executors.turns import SharedClock, TurnsExecutor
-from separatrix.training.group import Group
+from separatrix.training.grouping import Group
 from separatrix.training.records import Records
 from tests.training.cases import CPU, ENVIRONMENT, Listener, drive, grid, small_sweep, tiny
 

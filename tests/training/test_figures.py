@@ -24,7 +24,7 @@ from separatrix.training.experiments.figure_data import (
     paper_table,
     plain_model,
 )
-from separatrix.training.group import Group
+from separatrix.training.grouping import Group
 from separatrix.training.records import Records
 from separatrix.training.sweep import Cell
 from separatrix.training.sweep_file import read_sweep

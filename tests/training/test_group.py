@@ -14,7 +14,8 @@ from separatrix.training import group as group_module
 from separatrix.training.checkpoints import read_checkpoint, weights_of
 from separatrix.training.ensemble import Ensemble
 from separatrix.training.events import Event, Finished, Point, Progress, Result, Saved, Snapshot
-from separatrix.training.group import Group, halving_rungs, train
+from separatrix.training.group import train
+from separatrix.training.grouping import Group, halving_rungs
 from tests.training.cases import CPU, grid, tiny
 
 COMPETING = Group(grid(5, steps=24, evaluate_every=4, snapshots=(0, 6, 16)), rungs=(4, 8))

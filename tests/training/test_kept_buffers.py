@@ -8,7 +8,8 @@ from separatrix.models.kept_weights import fill, kept_buffers, kept_tensors
 from separatrix.training.checkpoints import part_of, read_checkpoint, weights_of
 from separatrix.training.ensemble import Ensemble
 from separatrix.training.events import Finished, Saved
-from separatrix.training.group import Group, train
+from separatrix.training.group import train
+from separatrix.training.grouping import Group
 from separatrix.training.records import Records
 from separatrix.training.train_runs import train_runs
 from separatrix.training.trained import trained_model, untrained_model

@@ -17,7 +17,7 @@ from separatrix.training.ensemble import Ensemble
 from separatrix.training.events import Saved
 from separatrix.training.executors.local import LocalExecutor
 from separatrix.training.executors.processes import ProcessExecutor
-from separatrix.training.group import Group
+from separatrix.training.grouping import Group
 from separatrix.training.own_code import own_code
 from separatrix.training.records import Records
 from separatrix.training.trained import trained_model

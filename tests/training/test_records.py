@@ -14,7 +14,7 @@ from separatrix.training.checkpoints import weights_of
 from separatrix.training.events import Result
 from separatrix.training.export_records import export
 from separatrix.training.exported_records import ExportedRecords
-from separatrix.training.group import Group
+from separatrix.training.grouping import Group
 from separatrix.training.records import ENVIRONMENT_VARIABLE, Record, Records, best_of, store_path
 from tests.cli.conftest import call  # noqa: F401 - the fixture
 from tests.training.cases import drive, grid, tiny

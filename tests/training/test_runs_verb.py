@@ -12,8 +12,8 @@ import torch
 from separatrix.cli.verb_runs import sparks
 from separatrix.errors import SeparatrixError
 from separatrix.training.checkpoints import weights_of
-from separatrix.training.group import Group
 from separatrix.training.group_files import GroupFiles
+from separatrix.training.grouping import Group
 from separatrix.training.observers import Observers
 from separatrix.training.records import Records
 from separatrix.training.sinks import label, sink_from

@@ -23,7 +23,7 @@ from tools.soak.stores import contents, damage, leftovers, times_written, watche
 from separatrix.cli.app import run
 from separatrix.errors import SeparatrixError
 from separatrix.training.executors.local import LocalExecutor
-from separatrix.training.group import Group
+from separatrix.training.grouping import Group
 from separatrix.training.records import Records
 from tests.training.cases import CPU, drive, grid
 

@@ -14,7 +14,7 @@ from separatrix.training.events import Result
 from separatrix.training.experiments.catalog import experiments
 from separatrix.training.experiments.experiment import SCALES
 from separatrix.training.experiments.figure_data import experiment_of
-from separatrix.training.group import Group
+from separatrix.training.grouping import Group
 from separatrix.training.heatmap import heat_maps
 from separatrix.training.planning import Timing, cost_key, counted, known_timings, measure, phases, plan
 from separatrix.training.records import Record, Records

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from separatrix.errors import SeparatrixError
-from separatrix.training.group import Group
+from separatrix.training.grouping import Group
 from separatrix.training.records import Records
 from separatrix.training.train_runs import train_runs, try_own_tasks
 from tests.training.cases import Listener, drive, tiny

@@ -16,7 +16,7 @@ from separatrix.training.events import Result
 from separatrix.training.experiments.attention_data import attention_maps
 from separatrix.training.experiments.catalog import experiments
 from separatrix.training.experiments.figure_data import plain_model
-from separatrix.training.group import Group
+from separatrix.training.grouping import Group
 from separatrix.training.own_code import own_code
 from separatrix.training.records import Records
 from separatrix.training.trained import trained_model

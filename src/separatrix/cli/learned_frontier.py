@@ -13,7 +13,7 @@ from separatrix.cli.pictures import check_picture, write_picture
 from separatrix.cli.training_options import Place, parse_list, parse_rates
 
 if TYPE_CHECKING:
-    from separatrix.training.group import Group
+    from separatrix.training.grouping import Group
     from separatrix.training.learned_frontier import FrontierPoint
     from separatrix.training.records import Record
     from separatrix.training.spec import RunSpec

@@ -6,7 +6,7 @@ from typing import Any
 
 from separatrix.cli.output import notes
 from separatrix.training.events import Event, Finished, Progress, Tick
-from separatrix.training.group import Group
+from separatrix.training.grouping import Group
 
 MOST_BARS = 16
 """Of runs, whatever the number of groups that train at once; the others are counted and not drawn."""

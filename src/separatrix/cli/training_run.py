@@ -16,7 +16,7 @@ from separatrix.training.batches import check_memory
 from separatrix.training.devices import device_named
 from separatrix.training.driver import Driver, interruptible, missing_runs
 from separatrix.training.events import Point
-from separatrix.training.group import Group
+from separatrix.training.grouping import Group
 from separatrix.training.observers import Observers
 from separatrix.training.own_code import check_trainable, drawing_remarks
 from separatrix.training.records import Record, Records, store_path

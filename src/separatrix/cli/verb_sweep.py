@@ -27,7 +27,7 @@ from separatrix.errors import SeparatrixError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from separatrix.training.group import Group
+    from separatrix.training.grouping import Group
     from separatrix.training.heatmap import HeatMap
     from separatrix.training.planning import Plan
     from separatrix.training.spec import RunSpec

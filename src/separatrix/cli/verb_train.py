@@ -83,7 +83,7 @@ def command(
     from separatrix.tasks import tasks
     from separatrix.tasks.constant_answer import constant_score
     from separatrix.tasks.parameters import with_text_parameters
-    from separatrix.training.group import Group, halving_rungs
+    from separatrix.training.grouping import Group, halving_rungs
     from separatrix.training.spec import RunSpec
 
     started = time.perf_counter()

@@ -6,8 +6,8 @@ A model is named (``parse_spec("TF-(1,64)")``), then built: by :func:`build_mode
 Where things are:
 
 - Trainable models: ``architectures/`` describes each kind of layer without torch, ``mixers/`` has their torch modules;
-  they fill in the contracts of ``architecture`` and ``mixer``; ``block`` and ``sequence_model`` put layers together, out
-  of the many-member parts of ``ensemble``; ``user_architecture``, ``user_mixer`` and ``fla_layers`` wrap users' modules.
+  they fill in the contracts of ``architecture`` and ``mixer``. ``block`` and ``sequence_model`` put layers together
+  from the many-member parts of ``ensemble``. ``user_architecture``, ``user_mixer``, ``fla_layers`` wrap users' modules.
 - What makes them fast: ``scans/`` has the plain algorithms, ``kernels/`` chooses between them and a GPU's kernels.
 - Exact networks: ``from_network`` rounds them, ``assemble`` makes modules of the parts in ``modules`` and ``decoding``,
   ``exported``, ``to_onnx``, ``lens`` and ``lens_bridge`` write them for others, ``export`` chooses among these.

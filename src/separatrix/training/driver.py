@@ -23,8 +23,8 @@ from separatrix.sources import check_unchanged
 from separatrix.training.checkpoints import part_of, read_checkpoint
 from separatrix.training.events import Event, Finished, Progress, Saved, Snapshot
 from separatrix.training.executors.executor import Executor, Failure, Job
-from separatrix.training.group import Group
 from separatrix.training.group_files import SNAPSHOTS, WEIGHTS, GroupFiles
+from separatrix.training.grouping import Group
 from separatrix.training.observers import Observer
 from separatrix.training.own_code import check_trainable, own_code
 from separatrix.training.records import OPEN_ENDED, Record, Records

@@ -14,7 +14,6 @@ from pathlib import Path
 from separatrix.errors import SeparatrixError
 from separatrix.files import write_atomically
 from separatrix.reading import read_tensors
-from separatrix.training.checkpoints import read_checkpoint
 
 WEIGHTS, SNAPSHOTS, CHECKPOINTS, LOCKS = "weights", "snapshots", "checkpoints", "locks"
 LARGEST_CHECKPOINT = 256 << 30
@@ -57,6 +56,8 @@ class GroupFiles:
 
     def checkpoint(self, group: str, needed: Collection[str]) -> bytes | None:
         """The newest checkpoint that is whole and in which the ``needed`` runs are still in training."""
+        from separatrix.training.checkpoints import read_checkpoint  # torch, which those who only list files do without
+
         newest = self._newest(group)
         for path in (newest, newest.with_suffix(".previous")):
             if path.is_dir() and not path.is_symlink():

@@ -19,7 +19,7 @@ from separatrix.errors import SeparatrixError
 from separatrix.models.architecture import ModelSpec
 from separatrix.models.bounded import bounded_as, constant_state
 from separatrix.models.naming import parse_spec
-from separatrix.training.group import Group
+from separatrix.training.grouping import Group
 from separatrix.training.records import Record
 from separatrix.training.spec import RunSpec
 from separatrix.training.sweep import Cell

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from separatrix.training.events import Event
-from separatrix.training.group import Group
+from separatrix.training.grouping import Group
 
 
 class Observer(Protocol):

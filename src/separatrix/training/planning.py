@@ -24,7 +24,7 @@ from separatrix.sources import line_outside, raised
 from separatrix.training.devices import out_of_memory
 from separatrix.training.driver import missing_runs
 from separatrix.training.ensemble import Ensemble
-from separatrix.training.group import Group
+from separatrix.training.grouping import Group
 from separatrix.training.own_code import check_trainable, own_code
 from separatrix.training.records import Record
 from separatrix.training.spec import RunSpec

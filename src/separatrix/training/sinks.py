@@ -11,7 +11,7 @@ from typing import Any
 
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.training.events import Event, Finished, Point, Progress, Result
-from separatrix.training.group import Group
+from separatrix.training.grouping import Group
 from separatrix.training.spec import RunSpec
 
 SINKS = ("tensorboard", "wandb")

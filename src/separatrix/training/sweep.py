@@ -15,7 +15,7 @@ from typing import Any
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.models.naming import parse_spec
 from separatrix.tasks import tasks
-from separatrix.training.group import Group, halving_rungs
+from separatrix.training.grouping import Group, halving_rungs
 from separatrix.training.records import Record, best_of
 from separatrix.training.spec import FIELDS, MEMBER_FIELDS, REQUIRED_FIELDS, RunSpec
 

@@ -11,7 +11,7 @@ from separatrix.models.naming import parse_spec
 from separatrix.tasks.own_task import try_own_task
 from separatrix.training.driver import Driver
 from separatrix.training.executors.opening import open_executor
-from separatrix.training.group import Group
+from separatrix.training.grouping import Group
 from separatrix.training.observers import Observer, Observers
 from separatrix.training.records import Record, Records, store_path
 from separatrix.training.spec import RunSpec

@@ -15,7 +15,7 @@ from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
     from separatrix.training.events import Event
-    from separatrix.training.group import Group
+    from separatrix.training.grouping import Group
 
 SAVE_EVERY_SECONDS = 10.0
 
@@ -74,7 +74,7 @@ def _train(telling: Telling, store: Path, plain: dict[str, Any]) -> None:
     from separatrix.models.naming import parse_spec
     from separatrix.training.driver import Driver
     from separatrix.training.executors.opening import open_executor
-    from separatrix.training.group import Group
+    from separatrix.training.grouping import Group
     from separatrix.training.records import Records
     from separatrix.training.spec import spec_from
 

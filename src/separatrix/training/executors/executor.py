@@ -14,7 +14,7 @@ from typing import TypeAlias
 import torch
 
 from separatrix.training.events import Event
-from separatrix.training.group import Group
+from separatrix.training.grouping import Group
 
 
 @dataclass(frozen=True)

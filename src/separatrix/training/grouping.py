@@ -1,0 +1,52 @@
+"""Which runs train together, and when the worse half of them leaves; plain data, so that records need no torch."""
+
+import math
+from dataclasses import dataclass
+
+from separatrix.errors import SeparatrixError
+from separatrix.training.spec import RunSpec, group_name
+
+
+@dataclass(frozen=True)
+class Group:
+    """Runs of one shape that train together.
+
+    ``rungs`` are the steps at which the worse half leaves; empty for a full grid. ``first_goal_ends`` stops the others
+    as soon as one member has reached the goal: a figure's cell is the best of its grid.
+
+    >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=4, learning_rate=0.01, steps=4)
+    >>> len(Group((spec, spec.with_changes(seed=1))).specs)
+    2
+    >>> Group((spec, spec.with_changes(length=6)))
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: 2 runs of 2 shapes cannot train as one; split them
+    """
+
+    specs: tuple[RunSpec, ...]
+    rungs: tuple[int, ...] = ()
+    first_goal_ends: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.specs:
+            raise SeparatrixError("a group of no runs cannot train; give at least one run")
+        shapes = {spec.shape.name for spec in self.specs}
+        if len(shapes) > 1:
+            raise SeparatrixError(f"{len(self.specs)} runs of {len(shapes)} shapes cannot train as one; split them")
+        if len({spec.name for spec in self.specs}) < len(self.specs):
+            raise SeparatrixError("the same run stands twice in a group; remove one")
+
+    @property
+    def name(self) -> str:
+        """The name of the group's checkpoint: its runs and how they compete."""
+        return group_name(self.specs, self.rungs, self.first_goal_ends)
+
+
+def halving_rungs(steps: int, members: int, every: int) -> tuple[int, ...]:
+    """Steps at which half of the members leave, doubling up to half of the run, so that one or two are left at the end.
+
+    >>> halving_rungs(8000, 7, 500)
+    (2000, 4000)
+    """
+    rounds = max(0, math.ceil(math.log2(members)) - 1) if members > 1 else 0
+    rungs = [steps >> shift for shift in range(rounds, 0, -1)]
+    return tuple(sorted({max(every, rung // every * every) for rung in rungs}))
