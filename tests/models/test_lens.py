@@ -128,5 +128,5 @@ def test_damaged_folders_are_refused_in_one_line(tmp_path):
 
 def test_without_the_package_one_line_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "transformer_lens", None)
-    with pytest.raises(SeparatrixError, match=r"separatrix\[export\]"):
+    with pytest.raises(SeparatrixError, match=r"separatrix\[lens\]"):
         lens_bridge(form_of(small("equality")))

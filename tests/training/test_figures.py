@@ -450,7 +450,7 @@ def test_without_a_store_the_runs_that_ship_with_the_project_are_read(call, tmp_
 
 def test_without_plotly_it_ends_in_one_line(call, store, tmp_path, monkeypatch):  # noqa: F811
     recorded(store, "figure2-curves", "quick", lambda *_: 0.5)
-    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+    monkeypatch.setitem(sys.modules, "plotly", None)
     ended = call("figure", "figure2-curves", "--store", str(store), "--out", str(tmp_path / "out"))
     assert ended.code == 2
     assert "separatrix[atlas]" in ended.err

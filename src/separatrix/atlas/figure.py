@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from separatrix.atlas.section import Figure
-from separatrix.errors import SeparatrixError
+from separatrix.extras import require
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = "osD^vPX*<>"
@@ -65,13 +65,11 @@ def draw(
 
     A figure ``for_papers_alone`` has no SVG that stands in a page, whose drawing takes as long as the others.
     """
-    try:
-        # Loaded by name: matplotlib's types are partial and it is only an extra.
-        matplotlib: Any = importlib.import_module("matplotlib")
-        canvases: Any = importlib.import_module("matplotlib.backends.backend_agg")
-        figures: Any = importlib.import_module("matplotlib.figure")
-    except ImportError as error:
-        raise SeparatrixError("figures need matplotlib; install it with  pip install 'separatrix[atlas]'") from error
+    require("a figure", "matplotlib")
+    # Loaded by name: matplotlib's types are partial and it is only an extra.
+    matplotlib: Any = importlib.import_module("matplotlib")
+    canvases: Any = importlib.import_module("matplotlib.backends.backend_agg")
+    figures: Any = importlib.import_module("matplotlib.figure")
     with matplotlib.rc_context(
         {"svg.hashsalt": name, "font.size": 10, "axes.spines.top": False, "axes.spines.right": False}
     ):

@@ -1,7 +1,6 @@
 """Records of earlier work: runs in files and stores, and surveys of frontiers, read as they are.
 
-A folder of results may hold several kinds of files side by side; each reader takes those of its own kind. The training
-room needs torch, so it is imported only where runs are read.
+A folder of results may hold several kinds of files; each reader takes those of its own kind.
 """
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from separatrix.atlas.section import Sources
 from separatrix.errors import SeparatrixError
 from separatrix.reading import parse_json, read_file
+from separatrix.shipped import shown
 
 if TYPE_CHECKING:
     from separatrix.training.events import Point
@@ -83,7 +83,7 @@ def opened_runs(sources: Sources) -> "Generator[tuple[RunSource, list[str]]]":
     files = [file for path in sources.recorded for file in run_files(path)]
     with ExitStack() as stack:
         found: list[RunSource] = [ExportedRecords(files)] if files else []
-        names = [str(file) for file in files]
+        names = [shown(file) for file in files]
         if sources.store is not None and sources.store.is_file():
             found.append(stack.enter_context(Records(sources.store, create=False)))
             names.append(str(sources.store))
@@ -103,4 +103,4 @@ def recorded_surveys(sources: Sources) -> Iterator[tuple[str, dict[str, Any]]]:
             except ValueError as error:
                 raise SeparatrixError(f"cannot read {each}: {error}; {remedy}") from error
             if isinstance(content, dict) and {"construction", "widths", "provenance"} <= set(cast("Any", content)):
-                yield str(each), cast("dict[str, Any]", content)
+                yield shown(each), cast("dict[str, Any]", content)

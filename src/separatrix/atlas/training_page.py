@@ -13,7 +13,7 @@ from separatrix.atlas.figure import PALETTE, THEME
 from separatrix.atlas.html import page, table
 from separatrix.atlas.section import Figure
 from separatrix.atlas.training_figures import HEATS, MISSING, UNITS, Panel, cell_text, column_title, table_panels
-from separatrix.errors import SeparatrixError
+from separatrix.extras import require
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -195,13 +195,9 @@ def _inline(value: Any) -> str:
 
 
 def _plotly_script() -> str:
-    try:
-        # Loaded by name: it is only an extra.
-        offline: Any = importlib.import_module("plotly.offline")
-    except ImportError as error:
-        raise SeparatrixError(
-            "interactive figures need plotly; install it with  pip install 'separatrix[atlas]'"
-        ) from error
+    require("an interactive figure", "plotly")
+    # Loaded by name: it is only an extra.
+    offline: Any = importlib.import_module("plotly.offline")
     return str(offline.get_plotlyjs())
 
 

@@ -23,6 +23,7 @@ from separatrix._version import __version__
 from separatrix.cli.interrupts import remembered
 from separatrix.cli.output import only_json
 from separatrix.errors import SeparatrixError, StoppedError
+from separatrix.extras import missing_package
 from separatrix.own_files import using_files
 from separatrix.sources import ended_by_own_code
 
@@ -121,6 +122,11 @@ def _run(arguments: Sequence[str]) -> int:
         # else here but the end of completions.
         _forget_output()
         return 0
+    except ModuleNotFoundError as error:
+        missing = missing_package(error)
+        if missing is None:
+            raise
+        return _refuse(str(missing))
     except MemoryError:
         return _refuse("not enough memory for this size; choose a smaller --length or --count")
     except OSError as error:

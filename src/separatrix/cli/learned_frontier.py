@@ -11,6 +11,7 @@ from separatrix.cli.given_options import refuse_given
 from separatrix.cli.output import command_line, console, print_json
 from separatrix.cli.pictures import check_picture, write_picture
 from separatrix.cli.training_options import Place, parse_list, parse_rates
+from separatrix.extras import require
 
 if TYPE_CHECKING:
     from separatrix.training.grouping import Group
@@ -64,6 +65,7 @@ def learned_frontier(
     as_json: bool,
 ) -> None:
     """Climb the ladder, then print or draw it; the same command goes on where it was interrupted."""
+    require("--learned", "torch")
     from separatrix.cli.training_run import run_groups
     from separatrix.provenance import provenance
     from separatrix.training.learned_frontier import Ladder, climb

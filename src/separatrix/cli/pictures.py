@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from separatrix.errors import SeparatrixError
+from separatrix.extras import require
 from separatrix.files import check_writable, write_atomically
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ def check_picture(option: str, path: Path | None) -> None:
     if path.suffix not in (".svg", ".png"):
         raise SeparatrixError(f"{option} {path} is no name of a picture; give one that ends in .svg or .png, as a.png")
     check_writable(path)
+    require(option, "matplotlib")
 
 
 def write_picture(path: Path, figure: "Figure") -> None:

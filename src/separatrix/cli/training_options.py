@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.extras import require
 from separatrix.training.executors import EXECUTORS
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ class Place:
             raise SeparatrixError(f"--threads {self.threads} is out of range; choose 1 to 4096, or 0")
         if not 0 < self.save_every <= 86400:
             raise SeparatrixError(f"--save-every {self.save_every} is out of range; choose above 0 to 86400 seconds")
+        if self.executor == "ray":
+            require("--executor ray", "ray")
         if self.address is not None:
             from separatrix.training.executors.ray import check_address
 

@@ -1,6 +1,6 @@
 """Where the verbs that show runs read them from: a store, or files that were exported from one.
 
-Where nothing is named and there is no store, the runs that ship with the project are read, if its folder is there.
+Where nothing is named and there is no store, the runs that ship with the package are read.
 """
 
 from collections.abc import Generator
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from separatrix import shipped
 from separatrix.cli.output import remark
 from separatrix.errors import SeparatrixError
 
@@ -20,40 +21,37 @@ RecordsOption = Annotated[
     list[Path] | None,
     typer.Option(
         "--records",
-        help="Read exported runs instead of a store: .json or .sqlite files, or folders of them; 'results' if it is "
-        "there and no store is.",
+        help="Read exported runs instead of a store: .json or .sqlite files, or folders of them; 'shipped' for those "
+        "of the package, which are read where there is no store.",
     ),
 ]
-RESULTS = Path("results")
-"""Read without being asked: the folder of runs that ships with the project."""
 
 
-def check_records(named: list[Path] | None) -> None:
-    """Raise a one-line error for a file or folder of ``--records`` that is not there.
+def named_records(named: list[Path] | None) -> list[Path]:
+    """The files and folders of ``--records``; raises a one-line error for one that is not there.
 
-    >>> check_records([Path("nowhere")])
+    >>> named_records([Path("nowhere")])
     Traceback (most recent call last):
     separatrix.errors.SeparatrixError: --records nowhere does not exist; give stores, files of separatrix runs \
 export, or a folder
     """
-    for path in named or []:
+    found = shipped.resolved(named or [])
+    for path in found:
         if not path.exists():
             raise SeparatrixError(
                 f"--records {path} does not exist; give stores, files of  separatrix runs export, or a folder"
             )
+    return found
 
 
 def usual_records(store: Path | None) -> list[Path]:
-    """What is read where no source was named: ``results``, if it holds runs and there is no store."""
+    """What is read where no source was named: the package's own records, if there is no store."""
     import os
 
-    from separatrix.training.exported_records import run_files
     from separatrix.training.records import ENVIRONMENT_VARIABLE, store_path
 
     named = store is not None or os.environ.get(ENVIRONMENT_VARIABLE)
-    if named or store_path(store).exists() or not RESULTS.is_dir() or not run_files(RESULTS):
-        return []
-    return [RESULTS]
+    return [] if named or store_path(store).exists() else [shipped.FOLDER]
 
 
 def source_text(store: Path | None, exported: list[Path] | None) -> str:
@@ -64,7 +62,7 @@ def source_text(store: Path | None, exported: list[Path] | None) -> str:
     """
     from separatrix.training.records import store_path
 
-    return ", ".join(map(str, exported or usual_records(store) or [store_path(store)]))
+    return ", ".join(map(shipped.shown, exported or usual_records(store) or [store_path(store)]))
 
 
 def unfinished_groups(source: "RunSource") -> int:
@@ -84,12 +82,10 @@ def opened_source(store: Path | None, exported: list[Path] | None) -> "Generator
     if exported:
         if store is not None:
             raise SeparatrixError(f"--store {store} and --records {exported[0]} are two sources; keep one")
-        check_records(exported)
-        yield ExportedRecords(exported)
+        yield ExportedRecords(named_records(exported))
         return
     if usual := usual_records(store):
-        read = ", ".join(map(str, usual))
-        remark(f"there is no store {store_path(store)}; reading the runs in {read}")
+        remark(f"there is no store {store_path(store)}; reading the runs that ship with the package")
         yield ExportedRecords(usual)
         return
     with Records(store_path(store), create=False) as records:

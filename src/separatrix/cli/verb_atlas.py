@@ -9,7 +9,8 @@ import typer
 
 from separatrix.cli.output import JsonOption, command_line, console, notes, print_json, remark
 from separatrix.cli.training_options import StoreOption
-from separatrix.cli.training_source import RESULTS, check_records
+from separatrix.cli.training_source import named_records
+from separatrix.extras import require
 
 if TYPE_CHECKING:
     from separatrix.atlas import Sources
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 NAME = "atlas"
 ORDER = 90
 EXAMPLE = "separatrix atlas --out atlas"
-RECORDS = (RESULTS, Path("docs/records"))
-"""Read without being asked, where they are there: the folders of records that ship with the project."""
 
 
 def command(
@@ -29,12 +28,16 @@ def command(
     ] = Path("atlas"),
     records: Annotated[
         list[Path] | None,
-        typer.Option("--records", help="Files or folders of recorded runs and frontiers; 'results' if it is there."),
+        typer.Option(
+            "--records",
+            help="Files or folders of recorded runs and frontiers; 'shipped', those of the package, if not given.",
+        ),
     ] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run everything the catalogs hold at quick scale and write the atlas."""
+    require("the atlas", "matplotlib", "plotly")
     from separatrix.atlas import build, ordered_sections, units, write
     from separatrix.errors import SeparatrixError
     from separatrix.files import check_writable
@@ -45,7 +48,7 @@ def command(
     # Asked first, so that a folder that cannot be written is known before the work and not after it.
     check_writable(out / "index.html")
     if not as_json:
-        remark(_told(sources))
+        remark(_read(sources))
     with _progress(units(), as_json) as advance:
         atlas = build(advance, sources, command_line(context))
     written = write(atlas, out)
@@ -62,25 +65,24 @@ def command(
 
 
 def _sources(records: "list[Path] | None", store: Path | None) -> "Sources":
-    """What was named must be there; what is only usual may be missing."""
+    """What was named must be there; the usual store may be missing."""
+    from separatrix import shipped
     from separatrix.atlas import Sources
     from separatrix.errors import SeparatrixError
     from separatrix.training.records import store_path
 
-    check_records(records)
+    recorded = named_records(records) or [shipped.FOLDER]
     if store is not None and not store.is_file():
         raise SeparatrixError(f"there is no store {store}; train something first or leave --store out")
-    usual = tuple(folder for folder in RECORDS if folder.is_dir())
-    return Sources(tuple(records) if records else usual, store_path(store))
+    return Sources(tuple(recorded), store_path(store))
 
 
-def _told(sources: "Sources") -> str:
-    """Where records are read from, and how to name others."""
-    known = [str(path) for path in (*sources.recorded, sources.store) if path is not None and path.exists()]
-    if known:
-        return f"records of earlier runs: {', '.join(known)}"
-    usual = ", ".join(map(str, (*RECORDS, *([sources.store] if sources.store else []))))
-    return f"no records of earlier runs: looked for {usual}; name a file or a folder with --records"
+def _read(sources: "Sources") -> str:
+    """Where records are read from."""
+    from separatrix import shipped
+
+    known = [shipped.shown(path) for path in (*sources.recorded, sources.store) if path is not None and path.exists()]
+    return f"records of earlier runs: {', '.join(known)}"
 
 
 @contextmanager

@@ -21,14 +21,20 @@ from separatrix.cli.construction_options import (
     options_from,
     refuse_idle_options,
 )
-from separatrix.cli.extras import needing
 from separatrix.cli.output import JsonOption, command_line, console, notes, print_json
 from separatrix.errors import SeparatrixError
+from separatrix.extras import require
 from separatrix.wording import counted
 
 NAME = "export"
 ORDER = 80
 EXAMPLE = "separatrix export index-lookup --length 64 --to torch --out exports/index-lookup-64"
+PACKAGES = {
+    "torch": ("torch",),
+    "onnx": ("torch", "onnx", "onnxscript"),
+    "transformer-lens": ("torch", "transformer_lens"),
+}
+"""What each target needs beyond the core; safetensors needs nothing."""
 
 
 def command(
@@ -54,8 +60,10 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Write a theorem's network for another tool, compared with the exact one on sampled inputs."""
+    require(f"--to {to}", *PACKAGES.get(to, ()))
     from separatrix.constructions import constructions
     from separatrix.files import check_writable
+    from separatrix.models.export import SEED, export
     from separatrix.provenance import provenance
 
     started = time.perf_counter()
@@ -67,8 +75,6 @@ def command(
         attention=attention, family=family, max_inner=max_inner, settings=settings,
     )  # fmt: skip
     check_writable(out / "config.json" if out.is_dir() else out)
-    with needing("export needs", "export"):
-        from separatrix.models.export import SEED, export
     with notes().status(f"building {construction} for length {length}") as status:
         built = chosen.build(length, options)
         refuse_idle_options(built.network, options)

@@ -12,6 +12,7 @@ from separatrix.cli.output import JsonOption, command_line, console, print_json
 from separatrix.cli.training_options import StoreOption
 from separatrix.cli.training_source import RecordsOption, opened_source, source_text
 from separatrix.errors import SeparatrixError
+from separatrix.extras import require
 
 if TYPE_CHECKING:
     from separatrix.atlas.section import Figure
@@ -40,6 +41,7 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Draw a figure in the paper's layout with the deviation of each cell; missing cells are named."""
+    require("a figure", "matplotlib", "plotly")
     from separatrix.atlas.training_figures import experiment_figure
     from separatrix.atlas.training_page import figure_page
     from separatrix.files import check_writable, write_atomically

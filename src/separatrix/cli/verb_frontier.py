@@ -63,6 +63,7 @@ def command(
             place=place, store=store, figure=figure, as_json=as_json,
         )  # fmt: skip
         return
+    check_picture("--figure", figure)
     from separatrix.atlas.frontier import LARGEST, check_supported
     from separatrix.atlas.frontier_store import FrontierStore
     from separatrix.atlas.frontier_survey import picture, survey, units
@@ -82,7 +83,6 @@ def command(
             f"--to {last} is too large for {construction}: certificates take too long beyond 2^{largest}; "
             f"choose --to {largest} or less"
         )
-    check_picture("--figure", figure)
     lengths = [2**power for power in range(first, last + 1) if 2**power >= chosen.minimum_length]
     with progress_bar(f"{construction}: codes", as_json) as show, limited_memory(limit), FrontierStore(store) as decide:
         total, done = units(construction, lengths), 0

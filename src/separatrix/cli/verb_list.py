@@ -4,7 +4,6 @@ from typing import Annotated, Any
 
 import typer
 
-from separatrix.cli.extras import needing
 from separatrix.cli.output import JsonOption, console, print_json
 from separatrix.errors import UnknownNameError
 
@@ -96,8 +95,7 @@ WIDTH, LENGTH, PRECISION = 64, 400, 32
 
 
 def _architectures() -> list[dict[str, Any]]:
-    with needing("architectures need", "train"):
-        from separatrix.models.architecture import ModelSpec, architectures
+    from separatrix.models.architecture import ModelSpec, architectures
 
     found: list[dict[str, Any]] = []
     for each in architectures().values():
@@ -130,8 +128,7 @@ def _architectures() -> list[dict[str, Any]]:
 
 
 def _experiments() -> list[dict[str, Any]]:
-    with needing("experiments need", "train"):
-        from separatrix.training.experiments.catalog import experiments
+    from separatrix.training.experiments.catalog import experiments
 
     return [
         {

@@ -73,6 +73,7 @@ def command(
     as_json: JsonOption = False,
 ) -> int:
     """Profile your own function: residual classes, rank, fooling sets, growth, automaton, sparse form."""
+    check_picture("--plot", plot)
     # Ranks are found by many products of small matrices, and OpenBLAS's threads spin between them: where other programs
     # hold the cores, two of them took twice the time of one. numpy reads this when it is loaded, which is below.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -86,7 +87,6 @@ def command(
     from separatrix.provenance import provenance
 
     started = time.perf_counter()
-    check_picture("--plot", plot)
     picture = None if plot is None else plot.absolute()  # the function may go to another folder
     if not 0 < max_time < float("inf"):
         raise SeparatrixError(f"--max-time {max_time} is not a time; give seconds above 0")

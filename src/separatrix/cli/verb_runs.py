@@ -12,6 +12,7 @@ from separatrix.cli.pictures import check_picture, write_picture
 from separatrix.cli.training_options import SHOWN_DIGITS, StoreOption
 from separatrix.cli.training_source import RecordsOption, opened_source, source_text, unfinished_groups
 from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.extras import require
 from separatrix.wording import counted
 
 if TYPE_CHECKING:
@@ -84,7 +85,10 @@ def command(
     if limit < 0:
         raise SeparatrixError(f"--limit {limit} is negative; give 0 for all or a number of runs")
     given = names or []
+    if action == "export" and given and given[0].endswith(".parquet"):
+        require("Parquet", "pyarrow")
     if action == "bits":
+        require("rounding a trained state", "torch")
         from separatrix.cli.state_bits import show_state_bits
 
         if len(given) != 1 or records:

@@ -4,11 +4,11 @@ from typing import Annotated
 
 import typer
 
-from separatrix.cli.extras import needing
 from separatrix.cli.limits import parse_bytes
 from separatrix.cli.output import JsonOption, command_line, console, notes, print_json
 from separatrix.cli.training_options import StoreOption
 from separatrix.errors import SeparatrixError
+from separatrix.extras import require
 
 NAME = "serve"
 ORDER = 95
@@ -35,10 +35,10 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Open the explorer: move sliders and watch attention, margins and certificates; protocols; training runs."""
-    with needing("the explorer needs", "atlas"):
-        from separatrix.atlas.explorer.guard import is_loopback
-        from separatrix.atlas.explorer.limits import Limits
-        from separatrix.atlas.explorer.serving import address_of, bound_socket, serve
+    require("the explorer", "fastapi", "uvicorn")
+    from separatrix.atlas.explorer.guard import is_loopback
+    from separatrix.atlas.explorer.limits import Limits
+    from separatrix.atlas.explorer.serving import address_of, bound_socket, serve
     from separatrix.provenance import versions
     from separatrix.training.records import store_path
 

@@ -23,6 +23,7 @@ from separatrix.cli.training_options import (
     WorkersOption,
 )
 from separatrix.errors import SeparatrixError
+from separatrix.extras import require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,6 +68,7 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Train every cell of a sweep; interrupted sweeps go on where they stopped."""
+    require("a sweep", "torch")
     from separatrix.cli.training_run import run_groups
     from separatrix.provenance import provenance
     from separatrix.training.heatmap import heat_maps

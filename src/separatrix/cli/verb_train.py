@@ -26,6 +26,7 @@ from separatrix.cli.training_options import (
     parse_rates,
 )
 from separatrix.errors import SeparatrixError
+from separatrix.extras import require
 
 if TYPE_CHECKING:
     from separatrix.tasks import Task
@@ -77,6 +78,7 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Train a grid of learning rates and seeds as one ensemble; interrupted runs go on where they stopped."""
+    require("training", "torch")
     from separatrix.cli.training_run import run_groups
     from separatrix.models.naming import parse_spec
     from separatrix.provenance import provenance

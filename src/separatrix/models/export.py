@@ -15,22 +15,20 @@ That is evidence and no proof: how many inputs were compared is part of the resu
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy
-import torch
 from numpy.typing import NDArray
 
 from separatrix.constructions import Built
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.files import write_atomically
-from separatrix.models.exported import CONFIG, WEIGHTS, save_exported
-from separatrix.models.from_network import DTYPES, module_from_network
-from separatrix.models.lens import lens_form, occurring_pairs
-from separatrix.models.lens_bridge import lens_bridge, save_lens
-from separatrix.models.to_onnx import onnx_answers, onnx_bytes
 from separatrix.networks import AnyNetwork, Network, ThirdOrderAttention, evaluate
 from separatrix.networks.store import save_network
 from separatrix.tasks import draws_from
+
+if TYPE_CHECKING:
+    import torch
 
 TARGETS = ("torch", "safetensors", "onnx", "transformer-lens")
 FOLDERS = ("torch", "transformer-lens")
@@ -54,8 +52,6 @@ def export(built: Built, to: str, path: Path, dtype: str = "float64") -> Export:
     """Write the network for another tool at ``path``, a folder for torch and transformer-lens and else a file."""
     if to not in TARGETS:
         raise UnknownNameError("export target", to, TARGETS)
-    if dtype not in DTYPES:
-        raise UnknownNameError("type of numbers", dtype, DTYPES)
     if to in FOLDERS and path.exists() and not path.is_dir():
         raise SeparatrixError(f"{path} is a file; --to {to} writes a folder")
     if to not in FOLDERS and path.is_dir():
@@ -63,6 +59,19 @@ def export(built: Built, to: str, path: Path, dtype: str = "float64") -> Export:
     if to == "safetensors":
         save_network(built.network, path)
         return Export((path,), 0, f"separatrix.networks.store.load_network(Path({str(path)!r}))")
+    return _rounded(built, to, path, dtype)
+
+
+def _rounded(built: Built, to: str, path: Path, dtype: str) -> Export:
+    """The targets that hold floats; these need torch."""
+    import torch
+
+    from separatrix.models.exported import CONFIG, WEIGHTS, save_exported
+    from separatrix.models.from_network import DTYPES, module_from_network
+    from separatrix.models.to_onnx import onnx_answers, onnx_bytes
+
+    if dtype not in DTYPES:
+        raise UnknownNameError("type of numbers", dtype, DTYPES)
     if built.network.readout.decoding == "exact":
         raise SeparatrixError(
             f"this network for {built.task.name} takes only an exact 0 or 1 for an answer, which floats do not give; "
@@ -81,7 +90,14 @@ def export(built: Built, to: str, path: Path, dtype: str = "float64") -> Export:
     return Export((path,), compared, f"onnxruntime.InferenceSession({str(path)!r})")
 
 
-def _to_lens(built: Built, path: Path, dtype: torch.dtype) -> Export:
+def _to_lens(built: Built, path: Path, dtype: "torch.dtype") -> Export:
+    import torch
+
+    from separatrix.models.exported import CONFIG, WEIGHTS
+    from separatrix.models.from_network import module_from_network
+    from separatrix.models.lens import lens_form, occurring_pairs
+    from separatrix.models.lens_bridge import lens_bridge, save_lens
+
     form = lens_form(built.network, dtype, lambda: occurring_pairs(built.task, built.length))
     bridge = lens_bridge(form)
     readout = module_from_network(built.network, dtype).readout

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from separatrix.errors import SeparatrixError
+from separatrix.extras import require
 from separatrix.models.exported import read_folder, write_folder
 from separatrix.models.from_network import DTYPES
 from separatrix.models.lens import ATTENTION_SCALE, FORMAT, LensForm
@@ -19,12 +20,9 @@ SHAPES = ("n_layers", "d_model", "n_ctx", "d_head", "n_heads", "d_mlp", "d_vocab
 
 def lens_bridge(form: LensForm) -> Any:
     """A ``TransformerBridge`` with the network's weights; its logits are the readouts, at every position."""
-    try:
-        from transformer_lens import TransformerBridge, TransformerBridgeConfig
-    except ImportError as error:
-        raise SeparatrixError(
-            "this needs transformer-lens, version 4 or newer; install it with  pip install 'separatrix[export]'"
-        ) from error
+    require("a bridge", "transformer_lens")
+    from transformer_lens import TransformerBridge, TransformerBridgeConfig
+
     config, dtype = form.config, DTYPES[form.config["dtype"]]
     masks: list[str] = config["masks"]
     # The library adds its ways of making a bridge to the class when it is imported; its types do not show them.

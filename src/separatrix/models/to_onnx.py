@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from separatrix.errors import SeparatrixError
+from separatrix.extras import require
 from separatrix.models.assemble import NetworkModule
 
 LARGEST_BYTES = (1 << 31) - 1
@@ -53,12 +54,7 @@ def _without_remarks() -> Iterator[None]:
 
 def onnx_bytes(model: NetworkModule) -> bytes:
     """The content of an ``.onnx`` file."""
-    try:
-        import onnxscript  # noqa: F401  # torch's exporter imports it late and would fail without saying what to do
-    except ImportError as error:
-        raise SeparatrixError(
-            "exporting to onnx needs onnx and onnxscript; install them with  pip install 'separatrix[export]'"
-        ) from error
+    require("exporting to ONNX", "onnx", "onnxscript")  # torch's exporter would fail late and not say what to do
     weights = sum(tensor.nbytes for tensor in model.state_dict().values())
     if weights > LARGEST_BYTES:
         raise SeparatrixError(f"an ONNX file holds at most 2 GiB and the weights take {weights >> 20} MiB; use torch")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from separatrix.errors import SeparatrixError
+from separatrix.extras import require
 from separatrix.files import write_atomically
 from separatrix.training.exported_records import FORMAT, snapshot_name
 from separatrix.training.records import Record
@@ -80,11 +81,10 @@ def export(source: RunSource, records: Sequence[Record], path: Path, *, curves: 
 
 
 def _parquet(rows: list[dict[str, Any]]) -> bytes:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ModuleNotFoundError:
-        raise SeparatrixError("Parquet needs pyarrow; install it with  pip install 'separatrix[records]'") from None
+    require("Parquet", "pyarrow")
+    import pyarrow
+    from pyarrow import parquet
+
     sink = io.BytesIO()
     parquet.write_table(pyarrow.Table.from_pylist(rows), sink)
     return sink.getvalue()

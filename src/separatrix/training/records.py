@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from separatrix.errors import SeparatrixError
+from separatrix.extras import require
 from separatrix.reading import contained, parse_json
 from separatrix.training.events import Ending, Point, Result
 from separatrix.training.row_checks import (
@@ -266,12 +267,9 @@ class Records:
 
     def frame(self) -> "pandas.DataFrame":
         """All runs as a pandas table, one row each: the fields of the run beside those of its result."""
-        try:
-            import pandas
-        except ModuleNotFoundError:
-            raise SeparatrixError(
-                "a table of runs needs pandas; install it with  pip install 'separatrix[records]'"
-            ) from None
+        require("a table of runs", "pandas")
+        import pandas
+
         from separatrix.training.export_records import flat_row
 
         return pandas.DataFrame([flat_row(record) for record in self.all()])

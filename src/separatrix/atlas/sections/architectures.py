@@ -1,7 +1,6 @@
 """The architectures section: what each trainable architecture computes, how many bits it carries, what binds it.
 
-The catalog is read from the models room, which needs torch; it is imported while collecting and not before. Without
-torch the section says so and has no entries. The limits are those of ``separatrix capacity`` for a model of one layer.
+The limits are those of ``separatrix capacity`` for a model of one layer.
 """
 
 from dataclasses import dataclass
@@ -37,29 +36,23 @@ class ArchitecturesSection(Section):
 
     @property
     def units(self) -> int:
-        """The catalog is one unit: counting its entries would load torch."""
+        """The catalog is one unit."""
         return 1
 
     def collect(self, advance: Advance) -> Results:
-        """Describe every architecture, or say what is missing."""
+        """Describe every architecture."""
         common = {
             "width": WIDTH, "layers": LAYERS, "precision": PRECISION, "alphabet": ALPHABET, "lengths": list(LENGTHS),
             "widths": list(WIDTHS),
         }  # fmt: skip
-        try:
-            from separatrix.models.architecture import architectures
-        except ModuleNotFoundError as error:
-            advance("architectures need torch")
-            missing = f"{error.name} is not installed; install it with  pip install 'separatrix[train]'"
-            return {**common, "missing": missing, "rows": []}
+        from separatrix.models.architecture import architectures
+
         rows = [_entry(each) for each in architectures().values()]
         advance(f"{len(rows)} architectures")
-        return {**common, "missing": None, "rows": rows}
+        return {**common, "rows": rows}
 
     def table(self, results: Results) -> Table | None:
         """State bits and the first impossible lookup."""
-        if not results["rows"]:
-            return None
         shown = Table(
             title=f"Architectures: one layer of width {WIDTH}, {PRECISION} bits a number", title_justify="left"
         )

@@ -1,13 +1,11 @@
 """The training section: the papers' experiments from recorded runs, ours beside theirs; what is missing is named.
 
 Nothing is trained here. Runs come from files of exported runs and from a store; where there are none, the paper's own
-numbers stand alone and the command that trains the missing ones is given. The training room needs torch, which is
-imported while collecting and not before.
+numbers stand alone and the command that trains the missing ones is given.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +14,8 @@ from rich.table import Table
 from separatrix.atlas.origin import Origin
 from separatrix.atlas.recorded import opened_runs
 from separatrix.atlas.section import Advance, Figure, RecordedSection, Results, Sources
-from separatrix.atlas.site.components import missing
 from separatrix.atlas.site.training import curves_name, experiment_articles, reading_note
+from separatrix.shipped import shown
 
 if TYPE_CHECKING:
     from separatrix.models.architecture import ModelSpec
@@ -29,10 +27,6 @@ if TYPE_CHECKING:
 LEARNED = 0.99
 """Accuracy on fresh examples from which a task counts as learned at a length."""
 ATTENTION = ("transformer", "hard-attention")
-PLAN = "python -m tools.gpu_figures --plan tools/one_hour_on_a_gpu.toml --at-once 8"
-"""How the runs that ship with the project were trained (see the page of the GPU figures)."""
-PLANNED_STORES = ("quick.sqlite", "reduced.sqlite", "paper.sqlite")
-"""The stores that ``tools.gpu_figures`` writes, one for each scale."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,34 +44,25 @@ class TrainingSection(RecordedSection):
 
     @property
     def units(self) -> int:
-        """One: counting the experiments would load torch."""
+        """All experiments are one unit."""
         return 1
 
     def collect_from(self, sources: Sources, advance: Advance) -> Results:
         """Every experiment from the runs that are recorded."""
-        try:
-            from separatrix.training.experiments.catalog import experiments
-        except ModuleNotFoundError as error:
-            advance("training records need torch")
-            missing = f"{error.name} is not installed; install it with  pip install 'separatrix[train]'"
-            return {
-                "missing": missing, "files": [], "runs": 0, "rows": [], "marks": {}, "learned": {}, "steps": None,
-                "plan": None,
-            }  # fmt: skip
+        from separatrix.training.experiments.catalog import experiments
         from separatrix.training.experiments.figure_data import paper_figures
         from separatrix.training.exported_records import run_files
 
         # What a reader adds to a command so that it reads the same records.
-        read = "".join(f" --records {quote(str(path))}" for path in sources.recorded if run_files(path))
+        read = "".join(f" --records {quote(shown(path))}" for path in sources.recorded if run_files(path))
         with opened_runs(sources) as (runs, files):
             rows = [_entry(each, runs, read) for each in experiments().values()]
             records = runs.all()
         advance(f"{len(records)} recorded runs")
         return {
-            "missing": None, "files": files, "runs": len(records), "rows": rows, "marks": marks(_built_in(records)),
+            "files": files, "runs": len(records), "rows": rows, "marks": marks(_built_in(records)),
             "learned": learned(_built_in(records), f"separatrix runs list{read}"),
             "steps": _steps(rows, int(paper_figures()["training_recipe"]["max_steps"])),
-            "plan": PLAN if any(Path(file).name in PLANNED_STORES for file in files) else None,
         }  # fmt: skip
 
     def figures(self, results: Results) -> list[Figure]:
@@ -99,14 +84,10 @@ class TrainingSection(RecordedSection):
 
     def body(self, results: Results) -> str:
         """One article for each experiment."""
-        if results["missing"]:
-            return missing(results["missing"])
         return reading_note(results["steps"]) + experiment_articles(results["rows"])
 
     def table(self, results: Results) -> Table | None:
         """How much is recorded of each experiment."""
-        if results["missing"]:
-            return None
         shown = Table(title=f"Experiments: {results['runs']} recorded runs", title_justify="left")
         shown.add_column("experiment", style="bold", no_wrap=True)
         shown.add_column("source")

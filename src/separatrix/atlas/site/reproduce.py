@@ -40,10 +40,8 @@ def reproduce(entry: Results, names: list[str], sections: Results) -> str:
 
 
 def _training_commands(task: str, training: Results) -> Iterator[tuple[str, str]]:
-    """How to train again: the recorded runs where they followed a plan of their own, and each whole experiment."""
+    """How to train each whole experiment again."""
     rows = [row for row in training["rows"] if row["task"] == task]
-    if training["plan"] and any(row["recorded"] and not row["as_planned"] for row in rows):
-        yield "training, the recorded runs (fewer steps in many cells)", training["plan"]
     for row in rows:
         whole = f"training, {row['figure']}"
         if row["recorded"] and not row["as_planned"]:

@@ -233,9 +233,7 @@ def _caveat(claim: Results) -> str:
 def _training(task: str, sections: Results) -> str:
     training = sections["training"]
     rows = [row for row in training["rows"] if row["task"] == task]
-    if training["missing"]:
-        body = missing(training["missing"])
-    elif rows:
+    if rows:
         body = reading_note(training["steps"]) + experiment_articles(rows, "h3")
     else:
         body = missing(

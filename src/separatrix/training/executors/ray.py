@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from separatrix.errors import SeparatrixError
+from separatrix.extras import require
 from separatrix.sources import ended_by_own_code
 from separatrix.training.devices import out_of_memory, prepare_process
 from separatrix.training.executors.executor import (
@@ -36,10 +37,9 @@ class _Assignment:
 
 
 def _ray() -> Any:
-    try:
-        import ray
-    except ModuleNotFoundError:
-        raise SeparatrixError("--executor ray needs Ray; install it with  pip install 'separatrix[ray]'") from None
+    require("--executor ray", "ray")
+    import ray
+
     return ray
 
 

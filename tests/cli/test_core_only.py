@@ -1,0 +1,135 @@
+"""Every verb where only the core dependencies are installed: it works, or ends at once and names the extra.
+
+The environment is made from the packages' own metadata: whatever ``separatrix`` does not require without extras,
+directly or through others, cannot be imported in the child process. A verb without a case here fails the test.
+"""
+
+import importlib.metadata
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from separatrix.cli.app import VERBS
+from separatrix.extras import EXTRAS
+
+CASES: dict[str, list[tuple[str, str | None]]] = {
+    "atlas": [("atlas --out site", "atlas")],
+    "bound": [("bound dyck --model Mamba-(2,64) --length 400", None), ("bound equality --model rnn --length 32", None)],
+    "capacity": [("capacity TF-(1,64)", None), ("capacity mamba-130m", None)],
+    "certify": [("certify index-lookup --length 16 --out lookup", None)],
+    "check": [("check lookup", None)],
+    "code": [("code --count 16", None)],
+    "export": [
+        ("export index-lookup --length 8 --to safetensors --out exact.safetensors", None),
+        ("export index-lookup --length 8 --to torch --out folder", "train"),
+        ("export index-lookup --length 8 --to onnx --out model.onnx", "train"),
+        ("export index-lookup --length 8 --to transformer-lens --out folder", "train"),
+    ],
+    "figure": [("figure figure2-left --out figures", "atlas")],
+    "frontier": [
+        ("frontier index-lookup --from 3 --to 4", None),
+        ("frontier index-lookup --from 3 --to 4 --figure widths.png", "atlas"),
+        ("frontier index-lookup --learned LSTM-(1,W) --widths 4 --lengths 4", "train"),
+    ],
+    "list": [("list architectures", None), ("list experiments", None)],
+    "precision": [("precision majority --length 64 --bits 14", None)],
+    "profile": [
+        ("profile mine.py:parity --length 6", None),
+        ("profile mine.py:parity --length 6 --plot parity.png", "atlas"),
+    ],
+    "protocol": [("protocol index-lookup --length 8 --partition cut:4", None)],
+    "runs": [
+        ("runs list --limit 3 --records shipped", None),
+        ("runs export runs.csv --limit 3", None),
+        ("runs export runs.parquet --limit 3", "records"),
+        ("runs bits 0", "train"),
+    ],
+    "sample": [("sample dyck --length 8", None)],
+    "serve": [("serve --port 0", "atlas")],
+    "sweep": [("sweep figure2-left --scale quick --dry-run", "train")],
+    "train": [("train equality TF-(1,16) --length 8 --steps 20", "train")],
+}
+CHILD = """
+import sys
+
+# None makes an import fail and a search find nothing, as for a package that is not installed.
+sys.modules.update(dict.fromkeys(BLOCKED))
+from separatrix.cli.app import run
+code = run(ARGUMENTS)
+print("loaded" if "numpy" in sys.modules else "nothing computed", file=sys.stderr)
+sys.exit(code)
+"""
+
+
+def core_packages() -> set[str]:
+    """The distributions that separatrix needs without extras, those that they need included."""
+    found: set[str] = set()
+    wanted = ["separatrix"]
+    while wanted:
+        name = wanted.pop()
+        if name in found:
+            continue
+        found.add(name)
+        try:
+            required = importlib.metadata.requires(name) or []
+        except importlib.metadata.PackageNotFoundError:
+            continue  # for another platform or version of Python
+        plain = [each for each in required if "extra ==" not in each]
+        wanted += [re.split(r"[^A-Za-z0-9._-]", each)[0].lower().replace("_", "-") for each in plain]
+    return found
+
+
+@pytest.fixture(scope="module")
+def blocked() -> list[str]:
+    """The modules at the top of all distributions that are not of the core."""
+    core = core_packages()
+    assert {"numpy", "typer", "python-flint", "rich", "pygments"} <= core
+    assert not {"torch", "matplotlib", "pandas"} & core
+    found = [
+        module
+        for module, packages in importlib.metadata.packages_distributions().items()
+        if not any(each.lower().replace("_", "-") in core for each in packages)
+    ]
+    assert {"torch", "matplotlib", "pytest"} <= set(found)
+    return found
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory, blocked) -> Path:
+    """A folder with a user's function and a certified network."""
+    folder = tmp_path_factory.mktemp("core")
+    (folder / "mine.py").write_text("def parity(bits):\n    return sum(bits) % 2\n")
+    made = ended("certify index-lookup --length 16 --out lookup", folder, blocked)
+    assert made.returncode == 0, made.stderr
+    return folder
+
+
+def ended(command: str, folder: Path, blocked: list[str]) -> subprocess.CompletedProcess:
+    program = CHILD.replace("BLOCKED", repr(set(blocked))).replace("ARGUMENTS", repr(command.split()))
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=folder, check=False)
+
+
+def test_every_verb_has_a_case():
+    assert set(CASES) == {verb.NAME for verb in VERBS}
+    assert {extra for cases in CASES.values() for _, extra in cases} <= {None, *EXTRAS.values()}
+
+
+@pytest.mark.parametrize(("command", "extra"), [case for cases in CASES.values() for case in cases])
+def test_it_works_or_names_the_extra_at_once(command, extra, place, blocked):
+    before = sorted(place.rglob("*"))
+    found = ended(command, place, blocked)
+    if extra is None:
+        assert found.returncode == 0, found.stderr
+        assert found.stdout
+        return
+    said = found.stderr.splitlines()
+    assert found.returncode == 2, found.stderr
+    assert len(said) == 2
+    assert said[0].startswith("separatrix: ")
+    assert f"'separatrix[{extra}]'" in said[0]
+    assert said[1] == "nothing computed"
+    assert found.stdout == ""
+    assert sorted(place.rglob("*")) == before
