@@ -3,12 +3,14 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Two steps of set-up: the atlas needs the core and its own extra, everything else needs all.
+ATLAS := $(VENV)/.atlas
 STAMP := $(VENV)/.installed
-# Extras that the commands below use.
 EXTRAS := train,atlas,export,ray,records,dev
 # Bytecode is kept, whatever the surroundings say: tests start hundreds of processes, each of which would compile anew.
 export PYTHONDONTWRITEBYTECODE :=
-PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock
+# Nothing but this package is built from source: what a machine built once must not decide what works on it.
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: -c requirements.lock
 
 .PHONY: setup atlas test lint types imports pytest bench docs screenshots mutants bounds calls soak server files determinism footprint coverage lock clean help
 
@@ -25,15 +27,23 @@ help:
 
 setup: $(STAMP)
 
-$(STAMP): requirements.lock pyproject.toml
+$(ATLAS): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "make setup: $(PYTHON) is Python %d.%d, Separatrix needs 3.11 or newer; try  make PYTHON=python3.11 ..." % sys.version_info[:2])'
-	@echo "setting up $(VENV) from requirements.lock (a few minutes the first time)"
+	@echo "setting up $(VENV) for the atlas from requirements.lock (about a minute the first time)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(PIP_INSTALL) hatchling editables
-	@$(PIP_INSTALL) --no-build-isolation -e '.[$(EXTRAS)]'
+	@$(PIP_INSTALL) --no-build-isolation -e '.[atlas]'
 	@touch $@
 
-atlas: $(STAMP)
+# Of what transformer-lens requires, transformers-stream-generator exists only as source and is never imported, and
+# wandb is not needed: the package is taken alone, and the extra dev names what it imports.
+$(STAMP): $(ATLAS)
+	@echo "setting up $(VENV) for everything else (a few minutes the first time)"
+	@$(PIP_INSTALL) --no-build-isolation -e '.[$(EXTRAS)]'
+	@$(PIP_INSTALL) --no-deps transformer-lens
+	@touch $@
+
+atlas: $(ATLAS)
 	@$(BIN)/separatrix atlas --out atlas
 
 # Types take a minute of one core and pytest waits now and then for processes and browsers, so they run side by side;

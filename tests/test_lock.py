@@ -34,7 +34,7 @@ def test_everything_installed_is_pinned_at_its_version():
 def test_every_extra_is_there_and_pinned():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    assert set(extras) == {"train", "ray", "records", "atlas", "export", "dev"}
+    assert set(extras) == {"train", "ray", "records", "atlas", "export", "lens", "dev"}
     for requirement in [*project["dependencies"], *[each for extra in extras.values() for each in extra]]:
         name = canonical(re.split(r"[<>=\[ ]", requirement)[0])
         assert name == "separatrix" or name in pins(), requirement

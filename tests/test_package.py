@@ -2,13 +2,18 @@
 
 import subprocess
 import sys
+import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
+from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
+from packaging.metadata import Metadata
 from tools.footprint import import_seconds, modules_after, packages, page, room_of, timed_tests
 from tools.pages import recorded
 
+from separatrix import __version__
 from separatrix.cli.verb_list import NAME as LIST
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -39,7 +44,30 @@ def test_the_wheel_has_every_file_of_the_package_and_no_other():
     }
     assert found == there
     assert {Path(name).suffix for name in found} >= {".py", ".json", ".js", ".css", ".html", ".svg", ".typed"}
-    assert sum((source / name).stat().st_size for name in found) < 5 << 20
+    assert sum((source / name).stat().st_size for name in found) < 8 << 20
+
+
+def test_what_would_be_published_describes_itself_as_the_registry_wants_it(tmp_path):
+    """Both archives have valid metadata; CI also runs ``twine check``, which renders the description."""
+    for builder in (WheelBuilder(str(ROOT)), SdistBuilder(str(ROOT))):
+        (archive,) = builder.build(directory=str(tmp_path), versions=["standard"])
+        found = Metadata.from_email(_metadata(Path(archive)), validate=True)
+        assert str(found.version) == __version__
+        assert found.project_urls
+        assert found.description_content_type == "text/markdown"
+        assert {f"Programming Language :: Python :: 3.{minor}" for minor in (11, 12, 13)} <= set(
+            found.classifiers or []
+        )
+
+
+def _metadata(archive: Path) -> bytes:
+    if archive.suffix == ".whl":
+        with zipfile.ZipFile(archive) as opened:
+            return opened.read(f"separatrix-{__version__}.dist-info/METADATA")
+    with tarfile.open(archive) as opened:
+        content = opened.extractfile(f"separatrix-{__version__}/PKG-INFO")
+        assert content is not None
+        return content.read()
 
 
 def test_help_loads_nothing_but_the_command_line():
@@ -53,6 +81,7 @@ def test_help_loads_nothing_but_the_command_line():
     [
         ([LIST, "tasks"], {"numpy"}),
         ([LIST], {"numpy", "flint", "ml_dtypes"}),
+        (["runs", "list", "--limit", "1"], {"numpy"}),
         (["sample", "dyck", "--length", "8"], {"numpy"}),
         (["capacity", "mamba-130m"], {"numpy", "flint", "ml_dtypes"}),
     ],

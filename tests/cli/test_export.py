@@ -10,7 +10,7 @@ import torch
 from onnx.reference import ReferenceEvaluator
 
 from separatrix.constructions import Options, constructions
-from separatrix.models import export as export_module
+from separatrix.models import from_network
 from separatrix.models import load_exported
 from separatrix.models.lens_bridge import load_lens
 from separatrix.networks import evaluate
@@ -132,7 +132,7 @@ def test_a_folder_and_a_file_are_not_mixed_up(call, tmp_path):
 
 
 def test_floats_that_answer_otherwise_are_not_written(call, tmp_path, monkeypatch):
-    honest = export_module.module_from_network
+    honest = from_network.module_from_network
 
     def biased(network, dtype):
         module = honest(network, dtype)
@@ -140,7 +140,7 @@ def test_floats_that_answer_otherwise_are_not_written(call, tmp_path, monkeypatc
             module.readout.bias += 1
         return module
 
-    monkeypatch.setattr(export_module, "module_from_network", biased)
+    monkeypatch.setattr(from_network, "module_from_network", biased)
     ended = call("export", "equality", "-n", "4", "--to", "torch", "--out", str(tmp_path / "out"))
     assert ended.code == 2
     assert "get other answers" in ended.err
