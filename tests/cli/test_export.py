@@ -10,8 +10,7 @@ import torch
 from onnx.reference import ReferenceEvaluator
 
 from separatrix.constructions import Options, constructions
-from separatrix.models import from_network
-from separatrix.models import load_exported
+from separatrix.models import from_network, load_exported
 from separatrix.models.lens_bridge import load_lens
 from separatrix.networks import evaluate
 from separatrix.networks.store import load_network, to_bytes
