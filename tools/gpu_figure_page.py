@@ -1,4 +1,4 @@
-"""The page of the figures that were trained on a GPU: docs/gpu-figures.md, from the records in results/.
+"""The page of the figures that were trained on a GPU: docs/gpu-figures.md, from the shipped records.
 
     python -m tools.gpu_figure_page        # writes the page and its pictures, docs/figures/gpu-NAME.svg
 
@@ -17,6 +17,7 @@ from pathlib import Path
 from tools.gpu_figures import PIECES, groups_of, planned
 from tools.pages import ROOT, markdown_table
 
+from separatrix import shipped
 from separatrix.files import write_atomically
 from separatrix.training.experiments.catalog import experiments
 from separatrix.training.experiments.figure_data import FigureCell, FigureData, gather, paper_figures
@@ -24,7 +25,7 @@ from separatrix.training.records import OPEN_ENDED, Record, Records
 from separatrix.training.spec import RunSpec
 
 PAGE = "docs/gpu-figures.md"
-STORE = ROOT / "results" / "reduced.sqlite"
+STORE = shipped.FOLDER / "reduced.sqlite"
 SCALE = "reduced"
 PLAN = "tools/one_hour_on_a_gpu.toml"
 
@@ -55,7 +56,7 @@ def shown(cell: FigureCell) -> str:
 def section(data: FigureData) -> Iterable[str]:
     """The heading, the picture, the table and the remarks of one figure."""
     yield f"## {data.experiment.title}\n"
-    yield f"{data.experiment.source}. `separatrix figure {data.experiment.name} --scale {SCALE} --records results`\n"
+    yield f"{data.experiment.source}. `separatrix figure {data.experiment.name} --scale {SCALE} --records shipped`\n"
     yield f"![{data.experiment.title}](figures/{picture(data)})\n"
     beside = "ours / paper's (difference), %; steps × runs" if data.paper else "%; steps × runs"
     yield markdown_table(
@@ -118,7 +119,7 @@ def beyond_scale() -> Iterable[str]:
     yield (
         "Cells that were far from the paper's and still rising, or whose loss was still falling, were trained longer, "
         "with one of the learning rates tried before. The figures above leave these runs out; `separatrix figure "
-        "NAME --scale paper --records results` counts them. Where the accuracy comes much nearer to the paper's, "
+        "NAME --scale paper --records shipped` counts them. Where the accuracy comes much nearer to the paper's, "
         "steps were wanting; where it does not, that is not shown.\n"
     )
     headings = (

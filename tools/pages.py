@@ -14,6 +14,7 @@ from pathlib import Path
 from string import Formatter
 from typing import Any, Protocol
 
+from separatrix import shipped
 from separatrix.files import write_atomically
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,10 +24,11 @@ NUMBER = r"\d(?:[\d.,^]*\d)?"
 
 
 def recorded(name: str) -> Any:
-    """The record of a measurement."""
-    file = RECORDS / f"{name}.json"
-    if not file.exists():
-        raise ValueError(f"docs/records/{file.name} is not there; run the command that measures it")
+    """The record of a measurement, of the documentation or shipped with the package."""
+    places = [folder / f"{name}.json" for folder in (RECORDS, shipped.FOLDER)]
+    file = next((each for each in places if each.exists()), None)
+    if file is None:
+        raise ValueError(f"docs/records/{name}.json is not there; run the command that measures it")
     return json.loads(file.read_text(encoding="utf-8"))
 
 
