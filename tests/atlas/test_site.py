@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -19,9 +18,9 @@ from separatrix.atlas.html import asset
 from separatrix.atlas.origin import MEANINGS, Origin
 from separatrix.atlas.own_function_figure import _paint_growth, profile_figure
 from separatrix.atlas.recorded import opened_runs, recorded_surveys
-from separatrix.atlas.sections import architectures, profiles, training
 from separatrix.atlas.sections import constructions as construction_sections
 from separatrix.atlas.sections import errata as errata_section
+from separatrix.atlas.sections import profiles, training
 from separatrix.atlas.separation import CLASSES, certified_size
 from separatrix.atlas.site.cell_html import UNKNOWN, cell_inside
 from separatrix.atlas.site.cells import ARGUMENT, BITS, CERTIFIED, FORMULA, THEOREM, Grid
@@ -619,21 +618,6 @@ def test_attention_maps_give_the_network_s_own_averages():
 
 
 # -- what is missing -----------------------------------------------------------------------------------------
-
-
-def test_without_torch_the_atlas_says_so(monkeypatch, site, sections):
-    for name in ("separatrix.models.architecture", "separatrix.training.experiments.catalog"):
-        monkeypatch.setitem(sys.modules, name, None)
-    told: list[str] = []
-    without = {each.name: each.collect(told.append) for each in (architectures.SECTION, training.SECTION)}
-    assert len(told) == 2
-    results = json.loads((site / "atlas.json").read_text(encoding="utf-8"))
-    pages = rendered({**results, "sections": {**sections, **without}}, ordered_sections(), {})
-    assert "is not installed" in pages["architectures.html"]
-    assert "is not installed" in pages["training.html"]
-    assert "is not installed" in pages["tasks/dyck.html"]
-    assert not any(path.startswith("architectures/") for path in pages)
-    assert all(section.table(without[section.name]) is None for section in (architectures.SECTION, training.SECTION))
 
 
 # -- records ------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from separatrix import shipped
 from separatrix.atlas import Sources, ordered_sections
 from separatrix.atlas.errata import Finding
 from separatrix.atlas.html import asset
@@ -77,14 +78,13 @@ def test_exported_figures_say_that_steps_differ(sections):
     assert step_note(beyond).startswith("Every model was given at most "), "one cell"
 
 
-def test_the_command_for_recorded_runs_is_the_one_that_trained_them(site, sections):
-    assert sections["training"]["plan"] == training.PLAN
-    assert training.PLAN in (ROOT / "docs" / "gpu-figures.md").read_text(encoding="utf-8")
+def test_a_reader_can_train_each_experiment_with_the_installed_command(site, sections):
     page = text_of(site, "tasks/index-lookup.html").split('id="reproduce"')[1]
-    assert "<dt>training, the recorded runs (fewer steps in many cells)</dt>" in page
-    assert "figure2-left: scale reduced with all its steps, more than the recorded runs had</dt>" in page
-    without = training.SECTION.collect_from(Sources(), lambda what: None)
-    assert (without["plan"], without["steps"]) == (None, None)
+    commands = [row["train_command"] for row in sections["training"]["rows"] if row["task"] == "index-lookup"]
+    assert commands
+    assert all(html.escape(each, quote=False) in html.unescape(page) for each in commands)
+    assert all(each.startswith("separatrix ") for each in commands)
+    assert training.SECTION.collect_from(Sources(), lambda what: None)["steps"] is None
 
 
 def test_a_table_of_best_runs_is_called_that(site):
@@ -197,12 +197,8 @@ def test_cards_of_architectures_show_the_equation_of_the_state(sections):
 # -- the command --------------------------------------------------------------------------------------------
 
 
-def test_the_command_says_where_it_looks_for_records(tmp_path, monkeypatch):
+def test_the_command_reads_shipped_records_unless_others_are_named(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SEPARATRIX_STORE", str(tmp_path / "none.sqlite"))
-    said = verb_atlas._told(verb_atlas._sources(None, None))
-    assert said.startswith("no records of earlier runs: looked for ")
-    assert all(name in said for name in ("results", "docs/records", "none.sqlite", "--records"))
-    (tmp_path / "results").mkdir()
-    assert verb_atlas._told(verb_atlas._sources(None, None)) == "records of earlier runs: results"
-    assert verb_atlas._told(verb_atlas._sources([tmp_path], None)) == f"records of earlier runs: {tmp_path}"
+    assert verb_atlas._sources(None, None).recorded == (shipped.FOLDER,)
+    assert verb_atlas._sources([tmp_path], None).recorded == (tmp_path,)

@@ -406,7 +406,7 @@ def test_attention_comes_with_the_figure(call, store, tmp_path, monkeypatch):  #
     ("arguments", "words"),
     [
         (("figure9",), ("figure9", "nearest")),
-        (("figure3",), ("no store", "runs.sqlite")),
+        (("figure3", "--store", "runs.sqlite"), ("no store", "runs.sqlite")),
         (("figure3", "--records", "none"), ("--records none does not exist", "separatrix runs export")),
         (("figure3", "--records", "a.json", "--store", "b.sqlite"), ("a.json", "b.sqlite")),
     ],
@@ -428,17 +428,19 @@ def test_an_empty_store_says_what_to_train(call, store):  # noqa: F811
     assert f"in {store}; name other runs with --records or --store" in ended.err
 
 
-def test_without_a_store_the_runs_that_ship_with_the_project_are_read(call, tmp_path, monkeypatch):  # noqa: F811
+def test_without_a_store_the_runs_that_ship_with_the_package_are_read(call, tmp_path, monkeypatch):  # noqa: F811
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SEPARATRIX_STORE", raising=False)
-    recorded(tmp_path / "results" / "all.sqlite", "figure2-curves", "quick", lambda *_: 0.5)
-    for arguments in (("figure", "figure2-curves"), ("runs", "list")):
+    for arguments in (("figure", "figure2-curves"), ("runs", "list", "--limit", "2")):
         ended = call(*arguments)
-        assert (ended.code, ended.err) == (0, "note: there is no store runs.sqlite; reading the runs in results\n")
+        assert ended.code == 0
+        assert "runs.sqlite" in ended.err
+    named = call("runs", "list", "--limit", "2", "--records", "shipped")
+    assert (named.code, named.out, named.err) == (0, ended.out, "")
     assert not (tmp_path / "runs.sqlite").exists()
-    ended = call("figure", "figure3")
-    assert ended.code == 2
-    assert "nothing is recorded of figure3 in results; name other runs" in ended.err
+    # A folder of that name wins over the word.
+    recorded(tmp_path / "shipped" / "all.sqlite", "figure2-curves", "quick", lambda *_: 0.5)
+    assert call("runs", "list", "--limit", "2", "--records", "shipped").out != named.out
     # What was named is not replaced by what is usual.
     assert "there is no store mine.sqlite" in call("runs", "list", "--store", "mine.sqlite").err
     monkeypatch.setenv("SEPARATRIX_STORE", "other.sqlite")

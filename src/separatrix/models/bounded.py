@@ -21,7 +21,12 @@ LONGEST_SUM = 48
 
 
 def user_module(entry: Architecture) -> "UserArchitecture | None":
-    """The entry if it wraps a user's module; decided by its name, so that torch is loaded only where one is there."""
+    """The entry if it wraps a user's module; decided by its name, so that torch is loaded only where one is there.
+
+    >>> from separatrix.models.naming import parse_spec
+    >>> user_module(parse_spec("LSTM-(3,256)").entries[0]) is None
+    True
+    """
     if ":" not in entry.name:
         return None
     from separatrix.models.user_architecture import UserArchitecture

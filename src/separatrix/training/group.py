@@ -48,6 +48,7 @@ def train(
     On a GPU a tick comes whenever the data of a chunk are used up and before anything is read back: until then the
     host has only handed out work, and may hand out that of another group while it is done.
 
+    >>> from separatrix.training.spec import RunSpec
     >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=4, learning_rate=0.01, steps=4, goal=0.0,
     ...                evaluate_every=2, probe_examples=8, evaluation_examples=8)
     >>> events = list(train(Group((spec, spec.with_changes(seed=1))), torch.device("cpu")))
