@@ -20,25 +20,44 @@ from separatrix.communication.bounds.catalog import (
     protocol_bounds,
     strongest_first,
 )
+from separatrix.communication.bounds.covered import (
+    FIXED,
+    NUMBERS,
+    Coverage,
+    Numbers,
+    covered,
+    floating,
+    numbers_named,
+    simulation_in,
+)
 from separatrix.communication.bounds.evidence import Evidence
-from separatrix.communication.bounds.simulations import MODELS, Model, ModelSize, Setting, Simulation
+from separatrix.communication.bounds.simulations import MODELS, Model, ModelSize, Needs, Setting, Simulation
 
 __all__ = [
+    "FIXED",
     "MODELS",
+    "NUMBERS",
     "Barrier",
     "Bound",
     "ContradictionError",
+    "Coverage",
     "Evidence",
     "Growth",
     "Model",
     "ModelSize",
+    "Needs",
+    "Numbers",
     "OpenQuestion",
     "ProtocolBound",
     "Setting",
     "Simulation",
     "bounds",
     "bounds_for",
+    "covered",
+    "floating",
     "model_named",
+    "numbers_named",
     "protocol_bounds",
+    "simulation_in",
     "strongest_first",
 ]

@@ -79,7 +79,8 @@ class ProtocolBound(Bound):
     one for these parameters of the task. ``outside``: why the bound says nothing about a task with these parameters at
     a length, empty where it speaks; ``words`` replaces ``in_words`` where parameters change the formula.
     ``stands_for``: the class of functions that a task with these parameters stands for, where the bound is about all of
-    them.
+    them. ``prefix``: whether Alice holds the first positions of a task with these parameters, or the argument needs no
+    parts at all; then the bound has a version for running sums.
     """
 
     simulation: Simulation
@@ -95,6 +96,7 @@ class ProtocolBound(Bound):
     outside: Callable[[Task, int], str] | None = None
     words: Callable[[Task, int], str] | None = None
     stands_for: Callable[[Task], str] | None = None
+    prefix: Callable[[Task], bool] = lambda task: False
 
     @property
     def quantity(self) -> str:

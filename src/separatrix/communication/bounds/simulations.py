@@ -28,17 +28,32 @@ graph), its holder sends for each head the query vector instead (mp bits) and fi
 
 This and the one before are the versions ``queries`` and ``token`` of the executed protocol, without its answer.
 
+**Both, with running sums.** In floating point a sum over positions is itself a small recurrent machine: what is added
+first decides how the rest is rounded. Alice cannot add up scattered positions by herself, and Theorem 4 says nothing
+(E26; the construction ``dyck-float`` is a network below its bound). Where she holds a *prefix* and the sum runs in the
+order of the positions, she hands on the partial sum, in the a bits of the accumulator, and Bob goes on. For each head:
+both maxima (2p), her running sum of exponentials and the whole sum back (2a), m partial weighted sums (a each):
+
+    s + H·(2p + 2a + m·a),    a = max(32, p).
+
+It holds whether weights are divided before they are added, after, or rescaled by a running maximum. If an order of
+additions, which may depend on N but not on the input, has c partial sums to hand over at the cut, everything behind s
+is multiplied by c: c = 1 in sequence, ⌈log2 N⌉ for a tree over neighbours, the lanes of a vector unit.
+
 **Feed-forward networks, first layer.** For g(Wx) with an arbitrary g, Alice sends her part of the m sums Wx. A sum of K
 products of two p-bit numbers takes at most 2^(2p + ⌈log2 K⌉) values: m·(2p + ⌈log2 K⌉) bits, one way, for any
 partition.
 
 **Graph Transformers (SHT23).** In each layer and head a query row needs the keys and values of all rows; an entry of
 the adjacency matrix is needed only by the owner of its row. Each party sends the keys and values of its rows, 2m
-numbers of p bits each: 2·N·L·H·m·p bits.
+numbers of p bits each: 2·N·L·H·m·p bits. Each then computes with all of them, in whatever arithmetic the model has.
+
+What each of them needs of a model's arithmetic is data (:class:`Needs`), which
+:func:`separatrix.communication.bounds.covered.covered` compares with the model before any verdict is given.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
 from separatrix.bit_counts import bits_for
@@ -90,6 +105,37 @@ class Setting:
     numbers: int = 1
 
 
+@dataclass(frozen=True)
+class Needs:
+    """What a simulation needs of the arithmetic of the model that it turns into a protocol.
+
+    ``fixed_bits``: every number that is sent has a number of bits that is known beforehand; exact rationals have not.
+    ``exact_sums``: sums over positions are exact before they are rounded, so that each party adds up its own part;
+    floating point rounds after every addition. ``prefix``: Alice holds the first positions, in the order in which the
+    model reads or adds them. ``step_by_step``: the state is handed on from one position to the next, and nothing else.
+    All of them need a model that gives the same answer to the same input.
+    """
+
+    fixed_bits: bool = True
+    exact_sums: bool = True
+    prefix: bool = False
+    step_by_step: bool = False
+
+    def in_words(self) -> str:
+        """The needs as a phrase.
+
+        >>> Needs(exact_sums=False).in_words()
+        'numbers of p bits, rounded in any way'
+        """
+        found = ["numbers of p bits" if self.fixed_bits else "numbers of any kind"]
+        found.append("sums over positions exact before they are rounded" if self.exact_sums else "rounded in any way")
+        if self.step_by_step:
+            found.append("the state handed on step by step")
+        elif self.prefix:
+            found.append("sums over positions taken in their order")
+        return ", ".join(found)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Simulation(ABC):
     """One simulation theorem; subclasses count its bits."""
@@ -98,6 +144,7 @@ class Simulation(ABC):
     theorem: str
     quantity: str
     one_way: bool
+    needs: Needs = Needs()
     models: tuple[Model, ...] = ()
     """The classes of models that it turns into protocols; empty where it does not say."""
     executed: str = ""
@@ -110,6 +157,10 @@ class Simulation(ABC):
     @abstractmethod
     def formula(self, size: ModelSize, setting: Setting) -> str:
         """The bits as a formula in the width m, with all other numbers in it."""
+
+    def with_running_sums(self) -> "Simulation | None":
+        """The same simulation for a prefix and sums that are rounded after every addition; None where there is none."""
+        return None
 
     def evidence(self) -> tuple[Evidence, ...]:
         """What supports the count."""
@@ -126,6 +177,7 @@ class Recurrent(Simulation):
     theorem: str = "BHBK24 Theorem 2"
     quantity: str = "state bits"
     one_way: bool = True
+    needs: Needs = Needs(exact_sums=False, prefix=True, step_by_step=True)
     models: tuple[Model, ...] = ("rnn",)
     executed: str = "separatrix protocol dyck-rnn --length 16"
 
@@ -140,18 +192,48 @@ class Recurrent(Simulation):
         return f"m·p = {size.precision}m"
 
 
-def _normalising(size: ModelSize, setting: Setting) -> int:
-    """Bits of the maxima and of the sums of exponentials of one head, both ways."""
-    return 4 * size.precision + 2 * bits_for(setting.positions)
+def accumulator_bits(precision: int) -> int:
+    """Bits of a running sum: formats of fewer than 32 bits are added up in float32.
 
-
-def _entry(size: ModelSize, setting: Setting) -> int:
-    """Bits of one entry of a weighted sum, of exact or of rounded products."""
-    return size.precision + max(size.precision, bits_for(setting.positions))
+    >>> accumulator_bits(16), accumulator_bits(64)
+    (32, 64)
+    """
+    return max(32, precision)
 
 
 @dataclass(frozen=True, kw_only=True)
-class OneLayer(Simulation):
+class _Attention(Simulation):
+    """What both versions of Theorem 4 count: ``partial_sums`` is 0 where sums are exact, else how many of each sum are
+    handed on at the cut."""
+
+    partial_sums: int = 0
+
+    def with_running_sums(self) -> "_Attention":
+        """The version for a prefix and sums in the order of the positions, of which one is handed on at the cut."""
+        return replace(
+            self,
+            name=f"{self.name}, running sums",
+            theorem="BHBK24 Theorem 4 for a prefix, running sums handed on at the cut (E26)",
+            needs=Needs(exact_sums=False, prefix=True),
+            partial_sums=1,
+            executed="",
+        )
+
+    def normalising(self, size: ModelSize, setting: Setting) -> int:
+        """Bits of the maxima and of the sums of exponentials of one head, both ways."""
+        if self.partial_sums:
+            return self.partial_sums * 2 * (size.precision + accumulator_bits(size.precision))
+        return 4 * size.precision + 2 * bits_for(setting.positions)
+
+    def entry(self, size: ModelSize, setting: Setting) -> int:
+        """Bits of one entry of a weighted sum: handed on, or exact and of exact or of rounded products."""
+        if self.partial_sums:
+            return self.partial_sums * accumulator_bits(size.precision)
+        return size.precision + max(size.precision, bits_for(setting.positions))
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneLayer(_Attention):
     """Theorem 4 with the weighted sums sent one way."""
 
     name: str = "one attention layer"
@@ -162,18 +244,19 @@ class OneLayer(Simulation):
     executed: str = "separatrix protocol index-lookup --length 16 --version token"
 
     def bits(self, size: ModelSize, setting: Setting) -> int:
-        """s + H·(4p + 2λ + m(p + max(p, λ)))."""
-        entries = size.width * _entry(size, setting)
-        return setting.query_bits + size.heads * (_normalising(size, setting) + entries)
+        """s + H·(4p + 2λ + m(p + max(p, λ))), or s + cH·(2p + 2a + ma)."""
+        entries = size.width * self.entry(size, setting)
+        return setting.query_bits + size.heads * (self.normalising(size, setting) + entries)
 
     def formula(self, size: ModelSize, setting: Setting) -> str:
         """The same with numbers."""
-        fixed, each = _normalising(size, setting), _entry(size, setting)
-        return f"s + H(4p + 2λ + m(p + max(p, λ))) = {setting.query_bits} + {size.heads}·({fixed} + {each}m)"
+        fixed, each = self.normalising(size, setting), self.entry(size, setting)
+        words = "H(2p + 2a + ma)" if self.partial_sums else "H(4p + 2λ + m(p + max(p, λ)))"
+        return f"s + {words} = {setting.query_bits} + {size.heads}·({fixed} + {each}m)"
 
 
 @dataclass(frozen=True, kw_only=True)
-class OneLayerQuery(Simulation):
+class OneLayerQuery(_Attention):
     """Theorem 4 with the query vectors in place of the query token."""
 
     name: str = "one attention layer, opened by the queries"
@@ -184,13 +267,16 @@ class OneLayerQuery(Simulation):
     executed: str = "separatrix protocol index-lookup --length 16 --version queries"
 
     def bits(self, size: ModelSize, setting: Setting) -> int:
-        """H·(4p + 2λ + m(2p + max(p, λ)))."""
-        return size.heads * (_normalising(size, setting) + size.width * (size.precision + _entry(size, setting)))
+        """H·(4p + 2λ + m(2p + max(p, λ))), or H·(2p + 2a + m(p + a)) with one partial sum handed on."""
+        return size.heads * (
+            self.normalising(size, setting) + size.width * (size.precision + self.entry(size, setting))
+        )
 
     def formula(self, size: ModelSize, setting: Setting) -> str:
         """The same with numbers."""
-        fixed, each = _normalising(size, setting), size.precision + _entry(size, setting)
-        return f"H(4p + 2λ + m(2p + max(p, λ))) = {size.heads}·({fixed} + {each}m)"
+        fixed, each = self.normalising(size, setting), size.precision + self.entry(size, setting)
+        words = "H(2p + 2a + m(p + a))" if self.partial_sums else "H(4p + 2λ + m(2p + max(p, λ)))"
+        return f"{words} = {size.heads}·({fixed} + {each}m)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,14 +288,31 @@ class FirstLayer(Simulation):
     quantity: str = "width"
     one_way: bool = True
     models: tuple[Model, ...] = ("fnn",)
+    partial_sums: int = 0
+
+    def with_running_sums(self) -> "FirstLayer":
+        """Alice adds up the first numbers and hands on each of the m sums."""
+        return replace(
+            self,
+            name=f"{self.name}, running sums",
+            theorem="SHT23, feed-forward networks, running sums handed on at the cut (E26)",
+            needs=Needs(exact_sums=False, prefix=True),
+            partial_sums=1,
+        )
 
     def bits(self, size: ModelSize, setting: Setting) -> int:
-        """m·(2p + ⌈log2 K⌉)."""
-        return size.width * (2 * size.precision + bits_for(setting.numbers))
+        """m·(2p + ⌈log2 K⌉), or c·m·a."""
+        return size.width * self._each(size, setting)
 
     def formula(self, size: ModelSize, setting: Setting) -> str:
         """The same with numbers."""
-        return f"m(2p + ⌈log2 K⌉) = {2 * size.precision + bits_for(setting.numbers)}m"
+        words = "m·a" if self.partial_sums else "m(2p + ⌈log2 K⌉)"
+        return f"{words} = {self._each(size, setting)}m"
+
+    def _each(self, size: ModelSize, setting: Setting) -> int:
+        if self.partial_sums:
+            return self.partial_sums * accumulator_bits(size.precision)
+        return 2 * size.precision + bits_for(setting.numbers)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,6 +323,7 @@ class GraphLayers(Simulation):
     theorem: str = "SHT23, graph Transformers: keys and values of all rows are exchanged in each layer"
     quantity: str = "layers × heads × width"
     one_way: bool = False
+    needs: Needs = Needs(exact_sums=False)
     models: tuple[Model, ...] = ("graph-transformer",)
 
     def bits(self, size: ModelSize, setting: Setting) -> int:

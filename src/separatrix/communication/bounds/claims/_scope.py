@@ -58,6 +58,21 @@ def too_few_keys(task: Task, length: int) -> str:
     return "" if keys is None or keys >= pairs else f"keys={keys} are fewer than the {pairs} pairs: there is no input"
 
 
+def always(task: Task) -> bool:
+    """The reduction gives Alice the first positions, whatever the parameters."""
+    del task
+    return True
+
+
+def first_half_first(task: Task) -> bool:
+    """Whether Alice holds the first positions: not where equality's halves are named positions.
+
+    >>> first_half_first(tasks()["equality"]), first_half_first(tasks()["equality"].with_parameters(alice="1,3"))
+    (True, False)
+    """
+    return task.parameters().get("alice") is None
+
+
 def other_positions(task: Task, length: int) -> str:
     """Equality over named positions, which have one length only."""
     return "" if task.parameters().get("alice") is None else _refusal(task, length)

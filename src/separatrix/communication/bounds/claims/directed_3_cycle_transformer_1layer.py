@@ -7,6 +7,7 @@ layers; this one is for ordinary attention over rows.
 """
 
 from separatrix.communication.bounds.bound import ProtocolBound
+from separatrix.communication.bounds.claims._scope import always
 from separatrix.communication.bounds.claims._settings import ONE_LAYER_ASSUMPTIONS, plain_setting
 from separatrix.communication.bounds.problem_facts import disjointness_fact, hidden_by
 from separatrix.communication.bounds.simulations import ONE_LAYER_QUERY
@@ -25,6 +26,7 @@ BOUND = ProtocolBound(
     hidden_bits=lambda task, length: length - 2,
     setting=plain_setting,
     in_words="N - 2",
+    prefix=always,
     checks=hidden_by(
         "disjointness-to-directed-3-cycle", disjointness_fact, "disjointness-to-directed-3-cycle-one-vertex"
     ),

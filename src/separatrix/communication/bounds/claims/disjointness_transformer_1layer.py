@@ -6,6 +6,7 @@ here is the deterministic one.
 """
 
 from separatrix.communication.bounds.bound import ProtocolBound
+from separatrix.communication.bounds.claims._scope import always
 from separatrix.communication.bounds.claims._settings import ONE_LAYER_ASSUMPTIONS, told_token, width_by_claim
 from separatrix.communication.bounds.claims.disjointness_rnn import checks
 from separatrix.communication.bounds.simulations import ONE_LAYER
@@ -24,6 +25,7 @@ BOUND = ProtocolBound(
     hidden_bits=lambda task, length: length // 2,
     setting=told_token,
     in_words="N/2",
+    prefix=always,
     checks=checks,
     paper=lambda task, length, precision, heads: width_by_claim(length // 2, precision, length, heads),
     paper_in_words="N/(6H(p + log2 N)), with Theorem 4 as claimed",

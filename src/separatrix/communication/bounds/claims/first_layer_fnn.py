@@ -32,7 +32,7 @@ from separatrix.communication.bounds.claims import (
     sparse_threshold_rnn,
     undirected_5_cycle_rnn,
 )
-from separatrix.communication.bounds.claims._scope import small_modulus
+from separatrix.communication.bounds.claims._scope import first_half_first, small_modulus
 from separatrix.communication.bounds.claims.sparse_averaging_fnn import FIRST_LAYER_ASSUMPTIONS, first_layer_setting
 from separatrix.communication.bounds.evidence import Evidence
 from separatrix.communication.bounds.simulations import FIRST_LAYER
@@ -116,5 +116,6 @@ BOUND = ProtocolBound(
     setting=first_layer_setting,
     in_words="the bits hidden in the task",
     outside=_outside,
+    prefix=lambda task: task.name != "dyck" and first_half_first(task),
     checks=_checks,
 )

@@ -6,7 +6,7 @@ no constant; with its Theorem 4 as claimed it would be mH ≥ N/(6(p + log N)).
 """
 
 from separatrix.communication.bounds.bound import ProtocolBound
-from separatrix.communication.bounds.claims._scope import other_positions
+from separatrix.communication.bounds.claims._scope import first_half_first, other_positions
 from separatrix.communication.bounds.claims._settings import ONE_LAYER_ASSUMPTIONS, told_token, width_by_claim
 from separatrix.communication.bounds.claims.inequality_rnn import checks
 from separatrix.communication.bounds.simulations import ONE_LAYER
@@ -26,6 +26,7 @@ BOUND = ProtocolBound(
     setting=told_token,
     in_words="N/2",
     outside=other_positions,
+    prefix=first_half_first,
     checks=checks,
     paper=lambda task, length, precision, heads: width_by_claim(length // 2, precision, length, heads),
     paper_in_words="N/(6H(p + log2 N)), with Theorem 4 as claimed",

@@ -7,7 +7,7 @@ same holds for the variant read at the last position, where the query must match
 """
 
 from separatrix.communication.bounds.bound import ProtocolBound
-from separatrix.communication.bounds.claims._scope import one_at_every_query
+from separatrix.communication.bounds.claims._scope import always, one_at_every_query
 from separatrix.communication.bounds.claims._settings import ONE_LAYER_ASSUMPTIONS, plain_setting
 from separatrix.communication.bounds.evidence import Evidence
 from separatrix.communication.bounds.problem_facts import disjointness_fact, reduction_evidence
@@ -68,5 +68,6 @@ BOUND = ProtocolBound(
     in_words=WORDS,
     outside=one_at_every_query,
     words=in_words,
+    prefix=always,
     checks=checks,
 )

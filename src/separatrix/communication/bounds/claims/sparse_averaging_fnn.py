@@ -13,6 +13,7 @@ The number given is the second. Without a limit on the weights width 1 would do 
 import numpy
 
 from separatrix.communication.bounds.bound import ProtocolBound
+from separatrix.communication.bounds.claims._scope import always
 from separatrix.communication.bounds.claims.sparse_averaging_rnn import checks, hidden_bits
 from separatrix.communication.bounds.evidence import Evidence
 from separatrix.communication.bounds.first_layer import collides, collision
@@ -62,5 +63,6 @@ BOUND = ProtocolBound(
     hidden_bits=hidden_bits,
     setting=first_layer_setting,
     in_words="N - max(1, q - 1)",
+    prefix=always,
     checks=_checks,
 )

@@ -7,6 +7,7 @@ q. So H·m·(2p + max(p, λ)) ≥ q - H(4p + 2λ). For N ≤ 2q the reduction do
 """
 
 from separatrix.communication.bounds.bound import ProtocolBound
+from separatrix.communication.bounds.claims._scope import always
 from separatrix.communication.bounds.claims._settings import ONE_LAYER_ASSUMPTIONS, plain_setting
 from separatrix.communication.bounds.problem_facts import disjointness_fact, hidden_by
 from separatrix.communication.bounds.simulations import ONE_LAYER_QUERY
@@ -34,5 +35,6 @@ BOUND = ProtocolBound(
     hidden_bits=_hidden_bits,
     setting=plain_setting,
     in_words="q (for N ≥ 2q + 1)",
+    prefix=always,
     checks=hidden_by("disjointness-to-sparse-averaging", disjointness_fact),
 )

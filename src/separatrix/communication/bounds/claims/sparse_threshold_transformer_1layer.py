@@ -5,7 +5,7 @@ Derivation: as for disjointness, which is a member of the class. Two layers of w
 """
 
 from separatrix.communication.bounds.bound import ProtocolBound
-from separatrix.communication.bounds.claims._scope import one_member, whole_class
+from separatrix.communication.bounds.claims._scope import always, one_member, whole_class
 from separatrix.communication.bounds.claims._settings import ONE_LAYER_ASSUMPTIONS, told_token
 from separatrix.communication.bounds.claims.sparse_threshold_rnn import CLASS_ASSUMPTION, checks
 from separatrix.communication.bounds.simulations import ONE_LAYER
@@ -25,5 +25,6 @@ BOUND = ProtocolBound(
     in_words="⌊N/2⌋, for the member disjointness",
     outside=one_member,
     stands_for=whole_class,
+    prefix=always,
     checks=checks,
 )
