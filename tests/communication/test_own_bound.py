@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from separatrix.bit_counts import bits_for
-from separatrix.communication.bounds import ModelSize, ProtocolBound, bounds, protocol_bounds
+from separatrix.communication.bounds import ModelSize, ProtocolBound, bounds, floating, protocol_bounds
 from separatrix.communication.bounds.held_against import held_against_truth, held_at_length
 from separatrix.communication.bounds.own_bound import (
     asks_differently,
@@ -155,8 +155,8 @@ def test_every_own_bound_is_judged_and_no_other():
     kept, refuted = standing([false, built_in, true, built_in.inflated(2)], index, [8], limit=3)
     assert [each.name for each in kept] == ["index-lookup-rnn", "true", "index-lookup-rnn×2"]
     assert [each.bound.name for each in refuted] == ["false"]
-    open_to, refuted = limits([false, true], ModelSize(32, 32), index)
-    assert open_to == [(1024, "BHBK24 Theorem 3, from test_own_bound.py")]
+    open_to, refuted = limits([false, true], ModelSize(32, 32), index, floating(32))
+    assert [each[:2] for each in open_to] == [(1024, "BHBK24 Theorem 3, from test_own_bound.py")]
     assert [each.bound.name for each in refuted] == ["false"]
 
 

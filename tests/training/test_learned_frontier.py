@@ -64,17 +64,21 @@ def test_a_model_that_learns_nothing_has_no_length():
 def test_bounds_are_those_of_the_catalog_and_never_below_what_is_learned():
     run = tiny(architecture="LSTM-(1,8)")
     spec = parse_spec("LSTM-(1,8)")
-    bound, claim = longest_possible(spec, run, 32)
+    bound, claim, arithmetic = longest_possible(spec, run, 32)
     # 512 bits of state, 6 bits for each symbol of an alphabet of 64.
     assert spec.state_bits(6, 32) == 512
     assert bound == 512 // 6
     assert "Theorem 3" in claim
-    assert longest_possible(parse_spec("TF-(1,8)"), run, 32) == (None, "")
-    assert longest_possible(parse_spec("TF-(2,8)"), run, 32) == (None, "")
-    one_layer, claim = longest_possible(parse_spec("TF-(1,8)"), tiny(task="dyck", length=8), 32)
+    assert "p bits" in arithmetic
+    assert longest_possible(parse_spec("TF-(1,8)"), run, 32) == (None, "", "")
+    assert longest_possible(parse_spec("TF-(2,8)"), run, 32) == (None, "", "")
+    # Odd against even positions says nothing about running sums; the halves of equality do.
+    assert longest_possible(parse_spec("TF-(1,8)"), tiny(task="dyck", length=8), 32) == (None, "", "")
+    one_layer, claim, arithmetic = longest_possible(parse_spec("TF-(1,8)"), tiny(task="equality", length=8), 32)
     assert one_layer is not None
     assert one_layer > 8
     assert "Theorem" in claim
+    assert "float32" in arithmetic
 
 
 def test_real_runs_are_remembered(tmp_path):

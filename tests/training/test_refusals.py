@@ -165,4 +165,4 @@ def test_a_ladder_that_nobody_climbed_is_told():
     )
     with pytest.raises(SeparatrixError, match=r"TF-\(1,8\) at length 3 was not trained"):
         climb(ladder, lambda groups: {})
-    assert longest_possible(parse_spec("TF-(2,8)"), RUN, 32) == (None, "")
+    assert longest_possible(parse_spec("TF-(2,8)"), RUN, 32) == (None, "", "")

@@ -16,20 +16,24 @@ from dataclasses import dataclass
 
 from separatrix.certificates import Claim, check
 from separatrix.communication.bounds import (
+    FIXED,
     MODELS,
     Bound,
     ContradictionError,
     Growth,
     Model,
     ModelSize,
+    Numbers,
     ProtocolBound,
     bounds,
     bounds_for,
+    covered,
     strongest_first,
 )
 from separatrix.communication.bounds.known_from_above import Fact, facts_about, takes
 from separatrix.communication.bounds.own_bound import standing
 from separatrix.constructions import Construction, constructions
+from separatrix.constructions.dyck_float import SIGNIFICANT
 from separatrix.errors import SeparatrixError
 from separatrix.networks import AnyNetwork, Attention, GraphAttention, Network, RecurrentNetwork, ThirdOrderAttention
 from separatrix.tasks import Task, tasks
@@ -118,6 +122,8 @@ class Side:
     short: str
     text: str
     source: str
+    arithmetic: str = ""
+    """What a bound holds for; empty on the other side."""
 
 
 @dataclass(frozen=True)
@@ -261,8 +267,13 @@ def upper_sides(task: str, model: Model, certified: Iterable[Certified], length:
     return tuple(sorted(sides, key=lambda side: ORDER.index(side.growth)))
 
 
-def known_from_above(task: str, model: Model) -> tuple[Side, ...]:
-    """What is known from above without certifying: constructions by name, and facts; smallest growth first."""
+def known_from_above(task: str, model: Model, numbers: Numbers = FIXED) -> tuple[Side, ...]:
+    """What is known from above without certifying: constructions by name, and facts; smallest growth first.
+
+    >>> from separatrix.communication.bounds import NUMBERS
+    >>> known_from_above("dyck", "transformer-1layer", NUMBERS["float32"])[0].short
+    'dyck-float'
+    """
     sides = [
         Side(
             GROWTHS.get(each.name, "logarithmic"),
@@ -277,6 +288,12 @@ def known_from_above(task: str, model: Model) -> tuple[Side, ...]:
         if each.task_name == source and model_of_construction(each) in (model, *CONTAINS.get(model, ()))
     ]
     sides += [_fact_side(fact) for fact in facts_about(task, model)]
+    if (task, model) == ("dyck", "transformer-1layer") and numbers.name in SIGNIFICANT:
+        text = (
+            f"dyck-float: one head of uniform attention with 1 + 2n values decides Dyck-(n,2) in {numbers.name}, sums "
+            f"in the order of the positions, at N = 2, 4, 8, … to {2 << SIGNIFICANT[numbers.name]:,}"
+        )
+        sides.append(Side("constant", "construction", "", "dyck-float", text, "not in the papers, E26"))
     return tuple(sorted(sides, key=lambda side: ORDER.index(side.growth)))
 
 
@@ -307,7 +324,8 @@ def lower_sides(task: str, model: Model, length: int) -> tuple[Side, ...]:
         text = f"{bits} {state} at N = {at} ({bound.in_words}), so width ≥ {width} at N = {far}, p = {PRECISION}"
         kind = "extension" if bound.extension else "bound"
         full = f"{text}; {why}" if why else text
-        sides.append(Side(bound.growth_for(name), kind, str(bits), f"{bits} bits", full, bound.claim))
+        within = covered(bound, FIXED, chosen).arithmetic
+        sides.append(Side(bound.growth_for(name), kind, str(bits), f"{bits} bits", full, bound.claim, within))
     return tuple(sorted(sides, key=lambda side: -ORDER.index(side.growth)))
 
 

@@ -8,7 +8,7 @@ from separatrix.cli.given_options import refuse_given
 from separatrix.errors import SeparatrixError, UnknownNameError
 
 if TYPE_CHECKING:
-    from separatrix.communication.bounds import Model, ModelSize, ProtocolBound
+    from separatrix.communication.bounds import Coverage, Model, ModelSize
     from separatrix.tasks import Task
 
 
@@ -68,11 +68,17 @@ def verdict_on(
     kind: "Model",
     size: "ModelSize",
     assumed: tuple[str, ...],
-    bounds: "list[ProtocolBound]",
+    gated: "list[Coverage]",
     task: "Task",
     length: int,
 ) -> dict[str, Any]:
-    """What the bounds say about a model of this size: whether it is possible here, and up to which length."""
+    """What the bounds say about a model of this size, in its arithmetic: whether it is possible here, and how long."""
+    from separatrix.communication.bounds.covered import most_partial_sums
+
+    bounds = [each.bound for each in gated]
+    excluding = [each for each in gated if not each.bound.possible(length, size, task)]
+    sums = [most_partial_sums(each.bound, length, size, task) for each in excluding]
+    handed_on = [many for many in sums if many is not None]
     limits = [longest for bound in bounds if (longest := bound.longest_length(size, task)) is not None]
     return {
         "class": kind,
@@ -80,8 +86,10 @@ def verdict_on(
         "heads": size.heads,
         "layers": size.layers,
         "state_bits": size.memory_bits if kind == "rnn" else None,
-        "possible": all(bound.possible(length, size, task) for bound in bounds),
-        "excluded_by": [bound.claim for bound in bounds if not bound.possible(length, size, task)],
+        "possible": not excluding,
+        "excluded_by": [each.bound.claim for each in excluding],
+        "partial_sums": min(handed_on, default=None),
+        "arithmetic": list(dict.fromkeys(each.arithmetic for each in excluding or gated)),
         "longest_possible": min(limits, default=None),
         "assumed": list(assumed),
     }

@@ -35,6 +35,7 @@ def print_bound(result: dict[str, Any]) -> None:
         else:
             table.add_row("smallest width", f"[bold]{result['at_least']}[/bold] (bounded: {first['bounded']})")
         table.add_row("formula", escape(result["formula"]))
+        table.add_row("arithmetic", escape(result["arithmetic"]))
         if first["paper_formula"]:
             paper = f"m ≥ {first['paper_formula']}, so m ≥ {first['paper_at_least']}"
             table.add_row("as in the paper", escape(paper))
@@ -42,6 +43,7 @@ def print_bound(result: dict[str, Any]) -> None:
             table.add_row("assumed", escape(assumption))
     else:
         table.add_row("claim", f"[yellow]{escape(result['claim'])}[/yellow]")
+        table.add_row("arithmetic", escape(result["arithmetic"]))
     if result["architecture"]:
         table.add_row("this model", _verdict_text(result))
         for assumption in result["architecture"]["assumed"]:
@@ -84,4 +86,9 @@ def _verdict_text(result: dict[str, Any]) -> str:
     if own["possible"]:
         return f"{result['model']} ({own['class']}, {size}): not excluded at N = {result['length']}{beyond}"
     by = escape(", ".join(own["excluded_by"]))
-    return f"[red]{result['model']} ({own['class']}, {size}): impossible with any weights[/red] ({by}){beyond}"
+    within = escape(", ".join(own["arithmetic"]))
+    if own["partial_sums"] is not None:
+        within += f"; or in any fixed order that hands on at most {counted(own['partial_sums'], 'partial sum')}"
+    return (
+        f"[red]{result['model']} ({own['class']}, {size}): impossible with any weights[/red] in {within} ({by}){beyond}"
+    )

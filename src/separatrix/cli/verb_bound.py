@@ -16,7 +16,7 @@ from separatrix.cli.output import JsonOption, command_line, print_json
 from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
-    from separatrix.communication.bounds import Bound, Model, ProtocolBound
+    from separatrix.communication.bounds import Bound, Model, Numbers, ProtocolBound
     from separatrix.tasks import Task
 
 NAME = "bound"
@@ -47,10 +47,27 @@ def command(
     layers: Annotated[int, typer.Option("--layers", help="Layers of a graph Transformer.")] = 1,
     limit: Annotated[int, typer.Option("--limit", help="Check reductions on all instances up to so many bits.")] = 6,
     settings: Annotated[list[str] | None, typer.Option("--set", help="A parameter of the task, NAME=VALUE.")] = None,
+    arithmetic: Annotated[
+        str | None,
+        typer.Option(
+            "--arithmetic",
+            help="What the model computes in: fixed (rounds a sum once), exact, float64, float32, bfloat16, float16 "
+            "(round after every addition). Left out: fixed, as the theorems have it, and the floating point of "
+            "--precision bits for one of this package's models.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> int:
     """Give the smallest size that a model may have for a task, and run the evidence for it."""
-    from separatrix.communication.bounds import ProtocolBound, bounds_for, strongest_first
+    from separatrix.communication.bounds import (
+        FIXED,
+        ProtocolBound,
+        bounds_for,
+        covered,
+        floating,
+        numbers_named,
+        strongest_first,
+    )
     from separatrix.communication.bounds.own_bound import check_own_bound, is_own, judged, origin
     from separatrix.provenance import provenance
     from separatrix.tasks import tasks
@@ -70,6 +87,8 @@ def command(
         refuse_idle(context, kind)
     else:
         heads, layers = own[1].heads, own[1].layers
+    usual = FIXED if own is None else floating(precision)
+    numbers = usual if arithmetic is None else numbers_named(arithmetic)
     found = bounds_for(task, kind)
     result: dict[str, Any] = {
         "task": task,
@@ -89,10 +108,17 @@ def command(
     refuted = [each for each in judgements.values() if each.refuted_by is not None]
     # What is refuted, or is about other parameters, is named and says nothing; then anyone's own bound stands first,
     # then the strongest.
-    silent = [bound for bound in numbered if bound.silence(length, chosen)]
-    numbered = [bound for bound in numbered if bound not in [*silent, *(each.bound for each in refuted)]]
-    numbered.sort(key=lambda bound: not is_own(bound))
-    listed = [_described(bound, chosen, length, precision, heads, layers) for bound in numbered]
+    silent = {bound.name: text for bound in numbered if (text := bound.silence(length, chosen))}
+    kept = [bound for bound in numbered if bound.name not in silent and bound not in [each.bound for each in refuted]]
+    kept.sort(key=lambda bound: not is_own(bound))
+    gated = [covered(bound, numbers, chosen) for bound in kept]
+    silent |= {each.bound.name: each.reason for each in gated if not each.covered}
+    gated = [each for each in gated if each.covered]
+    numbered = [each.bound for each in gated]
+    listed = [
+        {**_described(each.bound, chosen, length, precision, heads, layers), "arithmetic": each.arithmetic}
+        for each in gated
+    ]
     if numbered and numbered[0].name in judgements:
         evidence = list(judgements[numbered[0].name].evidence)
     elif refuted:
@@ -100,8 +126,9 @@ def command(
     elif numbered:
         evidence = list(numbered[0].evidence(limit))
     else:
-        evidence = [each for bound in found if bound not in silent for each in bound.evidence(limit)]
+        evidence = [each for bound in found if bound.name not in silent for each in bound.evidence(limit)]
     result |= _headline(listed, found)
+    result["arithmetic"] = listed[0]["arithmetic"] if listed else numbers.name
     result["holds"] = not refuted
     if refuted and not (numbered and is_own(numbered[0])):
         result |= _nothing(f"refuted: {refuted[0].bound.claim}")
@@ -110,20 +137,22 @@ def command(
         for each in refuted
     ]
     result["silent"] = [
-        {"name": bound.name, "claim": bound.claim, "text": bound.silence(length, chosen)} for bound in silent
+        {"name": bound.name, "claim": bound.claim, "text": silent[bound.name]}
+        for bound in found
+        if bound.name in silent
     ]
     result["rests_on"] = [
         text for bound in numbered if bound.name in judgements and (text := judgements[bound.name].rests_on(length))
     ]
     result["evidence"] = [each.described() for each in evidence]
     result["bounds"] = listed
-    result["architecture"] = None if own is None else verdict_on(kind, *own[1:], numbered, chosen, length)
+    result["architecture"] = None if own is None else verdict_on(kind, *own[1:], gated, chosen, length)
     result["remarks"] = [
         {"name": bound.name, "kind": bound.kind, "claim": bound.claim, "statement": bound.statement}
         for bound in found
         if bound.kind != "bound"
     ]
-    result["known_from_above"] = _above(task, kind)
+    result["known_from_above"] = _above(task, kind, numbers)
     holds = not refuted and all(each.holds for each in evidence)
     record = provenance(command_line(context), arithmetic="integers", seed=None, started=started)
     if as_json:
@@ -229,11 +258,11 @@ def _short(bound: dict[str, Any]) -> dict[str, Any]:
     return {key: bound[key] for key in ("name", "claim", "at_least")}
 
 
-def _above(task: str, model: "Model") -> list[dict[str, str]]:
+def _above(task: str, model: "Model", numbers: "Numbers") -> list[dict[str, str]]:
     """What is known from above: constructions by name, which ``certify`` proves, and simple reasons."""
     from separatrix.atlas.separation import known_from_above
 
     return [
         {"growth": side.growth, "kind": side.kind, "text": side.text, "source": side.source}
-        for side in known_from_above(task, model)
+        for side in known_from_above(task, model, numbers)
     ]

@@ -55,6 +55,8 @@ class Construction(ABC):
     theorem: str
     statement: str
     task_name: str
+    how: str = ""
+    """How the network does it, in a sentence or two for the page of its task."""
     deviations: tuple[str, ...] = ()
     variants: tuple[str, ...] = ("repaired",)
     minimum_length: int = 2

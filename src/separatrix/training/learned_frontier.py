@@ -103,6 +103,8 @@ class FrontierPoint:
     state_bits: int | None
     bound: int | None
     bound_claim: str
+    arithmetic: str = ""
+    """What the bound holds for."""
     refuted: tuple[str, ...] = ()
     """Bounds of somebody's own that are false and were not used."""
 
@@ -127,6 +129,7 @@ class FrontierPoint:
             "state_bits": self.state_bits,
             "bound": self.bound,
             "bound_claim": self.bound_claim,
+            "arithmetic": self.arithmetic,
             "refuted_bounds": list(self.refuted),
             "rungs": [vars(rung) for rung in self.rungs],
         }
@@ -155,27 +158,29 @@ def _point(ladder: Ladder, pattern: str, width: int, rungs: tuple[Rung, ...]) ->
     model = ladder.model(pattern, width)
     run = ladder.cell(pattern, width, ladder.lengths[0]).runs[0]
     spec, precision = parse_spec(model), PRECISION_BITS[run.precision]
-    bound, claim = longest_possible(spec, run, precision)
+    bound, claim, arithmetic = longest_possible(spec, run, precision)
     bits = spec.state_bits(ladder.lengths[0], precision) if constant_state(spec) else None
     refuted = tuple(each.in_words() for each in limits_of(spec, run, precision)[1])
-    return FrontierPoint(pattern, width, model, rungs, bits, bound, claim, refuted)
+    return FrontierPoint(pattern, width, model, rungs, bits, bound, claim, arithmetic, refuted)
 
 
-def longest_possible(spec: ModelSpec, run: RunSpec, precision: int) -> tuple[int | None, str]:
-    """The longest N that the catalog's bounds leave open to a model on a task, and whose bound it is.
+def longest_possible(spec: ModelSpec, run: RunSpec, precision: int) -> tuple[int | None, str, str]:
+    """The longest N that the catalog's bounds leave open to a model on a task, whose bound it is, and the arithmetic
+    that it holds for.
 
     None where no bound bites: attention carries keys and values of the whole input, or nothing is known of the task.
     """
-    return min(limits_of(spec, run, precision)[0], default=(None, ""))
+    return min(limits_of(spec, run, precision)[0], default=(None, "", ""))
 
 
-def limits_of(spec: ModelSpec, run: RunSpec, precision: int) -> "tuple[list[tuple[int, str]], list[Judgement]]":
-    """Longest lengths and claims of all bounds that bite, and the bounds of somebody's own that are refuted."""
-    from separatrix.communication.bounds import protocol_bounds
+def limits_of(spec: ModelSpec, run: RunSpec, precision: int) -> "tuple[list[tuple[int, str, str]], list[Judgement]]":
+    """Longest lengths, claims and arithmetics of all bounds that bite on a model that torch runs, and the bounds of
+    somebody's own that are refuted."""
+    from separatrix.communication.bounds import floating, protocol_bounds
     from separatrix.communication.bounds.own_bound import limits
 
     found = bounded_as(spec, run.length, precision)
     if found is None:
         return [], []
     kind, size = found
-    return limits(protocol_bounds(run.task, kind), size, run.the_task())
+    return limits(protocol_bounds(run.task, kind), size, run.the_task(), floating(precision))

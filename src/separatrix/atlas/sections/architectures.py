@@ -10,7 +10,7 @@ from rich.table import Table
 
 from separatrix.atlas.origin import Origin
 from separatrix.atlas.section import Advance, Results, Section
-from separatrix.communication.bounds import ModelSize, ProtocolBound, protocol_bounds
+from separatrix.communication.bounds import Coverage, ModelSize, covered, floating, protocol_bounds
 from separatrix.communication.bounds.own_bound import standing
 from separatrix.communication.capacity import LayerDescription, ModelDescription, StatePart, attention, capacity, plain
 from separatrix.tasks import Task, tasks
@@ -134,11 +134,15 @@ def _limits(entry: "Architecture", numbers: int) -> tuple[list[dict[str, Any]], 
     if not bounds:
         return [], "No lower bound is known for this class; what it can do is on the pages of the tasks."
     told = [(bound, tasks()[task]) for bound in bounds for task in bound.task_names]
-    limits = [_limit(bound, task) for bound, task in told if standing([bound], task, [])[0]]
+    gated = [
+        (covered(bound, floating(PRECISION), task), task) for bound, task in told if standing([bound], task, [])[0]
+    ]
+    limits = [_limit(gate, task) for gate, task in gated if gate.covered]
     return limits, f"The bounds for the class {column} apply to a layer of {WIDTH} units."
 
 
-def _limit(bound: ProtocolBound, task: Task) -> dict[str, Any]:
+def _limit(gate: Coverage, task: Task) -> dict[str, Any]:
+    bound = gate.bound
     longest = bound.longest_length(ModelSize(WIDTH, PRECISION), task)
     return {
         "task": task.name,
@@ -149,6 +153,7 @@ def _limit(bound: ProtocolBound, task: Task) -> dict[str, Any]:
         "longest": longest,
         "first_impossible": None if longest is None else max(longest + task.length_step, task.minimum_length),
         "needs": bound.in_words,
+        "arithmetic": gate.arithmetic,
     }
 
 

@@ -29,7 +29,7 @@ from separatrix.atlas.separation import (
     model_of_construction,
     usable_length,
 )
-from separatrix.communication.bounds import MODELS, Model, ProtocolBound, bounds_for
+from separatrix.communication.bounds import FIXED, MODELS, Model, ProtocolBound, bounds_for, covered
 from separatrix.communication.bounds.known_from_above import facts_about, takes
 from separatrix.communication.bounds.own_bound import standing
 from separatrix.constructions import Built, Construction, constructions
@@ -228,6 +228,7 @@ def _bounds(task: str, model: Model) -> Iterator[dict[str, Any]]:
             "in_the_papers": not bound.extension,
             "growth": bound.growth_for(name),
             "bounded": bound.quantity,
+            "arithmetic": covered(bound, FIXED, chosen).arithmetic,
             "because": why,
             "bits": [bound.required_bits(length, chosen) for length in lengths],
             "widths": [

@@ -219,12 +219,12 @@ def _climbed(task: str, model: str, records: "list[Record]") -> dict[str, Any]:
     reached = {int(length): best["accuracy"] >= LEARNED for length, best in lengths.items()}
     run = records[0].spec
     bits = PRECISION_BITS[run.precision]
-    bound, claim = longest_possible(parse_spec(model), run, bits)
+    bound, claim, arithmetic = longest_possible(parse_spec(model), run, bits)
     return {
         "task": task, "model": model, "lengths": lengths,
         "learned": max((length for length, good in reached.items() if good), default=None),
         "not_learned": min((length for length, good in reached.items() if not good), default=None),
-        "bound": bound, "bound_claim": claim, "bits": bits,
+        "bound": bound, "bound_claim": claim, "arithmetic": arithmetic, "bits": bits,
     }  # fmt: skip
 
 

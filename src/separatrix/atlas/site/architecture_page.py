@@ -63,11 +63,11 @@ def _limits(row: Results, sections: Results) -> str:
     )
     shown = [
         (limit["task"], "never" if limit["first_impossible"] is None else number(limit["first_impossible"]),
-         limit["needs"], limit["claim"])
+         limit["needs"], limit["claim"], limit.get("arithmetic", ""))
         for limit in limits
     ]  # fmt: skip
     table = html_table(
-        ("task", "impossible from N", "bits needed", "claim"), shown, numbers=(1,),
+        ("task", "impossible from N", "bits needed", "claim", "arithmetic"), shown, numbers=(1,),
         links=[f"../{task_address(limit['task'])}#{row['class']}" for limit in limits],
     )  # fmt: skip
     body = f"{about}{table}" if limits else missing(row["reason"])

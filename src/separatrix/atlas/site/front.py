@@ -157,7 +157,8 @@ def _reading() -> str:
         "<dt>width, bits of state</dt><dd>what both numbers of a cell count: the width (× heads), or the bits that a "
         "recurrent model hands on</dd>"
         "<dt>≥ m</dt><dd>no narrower model is right on every input, whatever its weights, with one head and numbers "
-        "of p bits</dd>"
+        "of p bits; for attention and FNNs in an arithmetic that adds exactly and rounds once. Rounding is memory: in "
+        "floating point a running sum can do more (erratum E26)</dd>"
         '<dt><span class="trained yes">◆ N</span></dt><dd>learned: trained to at least 99 % up to this length (a run '
         "itself ends early only at its goal, 99.9 %)</dd>"
         '<dt><span class="trained no">◇ N</span></dt><dd>trained and not learned, up to this length</dd>'
@@ -194,7 +195,9 @@ def _data(sections: Results, grid: Grid) -> str:
                 "lower": [list(line) for line in numbers.lower],
                 "bits": list(numbers.bits),
                 "above": [[side["growth"], side["text"], side["source"]] for side in cell["upper"]],
-                "below": [[side["growth"], side["text"], side["source"]] for side in cell["lower"]],
+                "below": [
+                    [side["growth"], f"{side['text']}; {side['arithmetic']}", side["source"]] for side in cell["lower"]
+                ],
                 "claims": [bound["claim"] for bound in bounds[task][model]["bounds"]],
                 "remarks": cell["remarks"],
             }

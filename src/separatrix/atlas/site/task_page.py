@@ -138,9 +138,10 @@ def _class_evidence(task: str, model: str, title: str, cell: Results, sections: 
 
 
 def _side(mark: str, side: Results) -> str:
-    """A certificate, an argument or a bound: each of them is a proof."""
+    """A certificate, an argument or a bound: each of them is a proof, a bound in the arithmetic that it names."""
+    within = f"; {side['arithmetic']}" if side["arithmetic"] else ""
     return (
-        f'<li><span class="side">{mark} {escape(side["growth"])}</span> {escape(side["text"])} '
+        f'<li><span class="side">{mark} {escape(side["growth"])}</span> {escape(side["text"] + within)} '
         f'<span class="quiet">{escape(side["source"])}</span> {badge("proved")}</li>'
     )
 

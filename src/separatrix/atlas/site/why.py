@@ -7,6 +7,7 @@ without sentences of its own is told by the problem that hides in it, from the c
 from collections.abc import Mapping
 
 from separatrix.atlas.section import Results
+from separatrix.constructions import constructions
 
 _STORED = (
     "A recurrent model has read everything before it learns what is asked: inputs with different answers to some "
@@ -19,10 +20,6 @@ _TALK = (
 _HALVES = (
     "With two layers, each position of the second half first fetches the symbol at the same place of the first half, "
     "by nearly orthogonal codes as in index lookup; the second layer averages over all places whether "
-)
-_RECALL = (
-    "With two layers, each label first learns which key stands beside it, by codes of positions; the second layer "
-    "finds the key that is asked for by its own code, as index lookup finds a position, and reads off the label."
 )
 WHY: Mapping[str, tuple[str, ...]] = {
     "index-lookup": (
@@ -40,14 +37,17 @@ WHY: Mapping[str, tuple[str, ...]] = {
         "is a fixed number of bits, whatever N.",
         "One layer of attention sees averages over all positions. If Alice holds the odd and Bob the even positions, "
         "their parts must fit together place by place, which takes about N bits of conversation; a small layer would "
-        "do with fewer.",
+        "do with fewer, if each of them can add up a part of every sum.",
+        "Rounding is memory: in floating point they cannot. A float32 at 2²⁴ forgets +1 and keeps −1, so a sum that "
+        "starts there remembers for ever that a counter went too far, and one layer with five such sums decides "
+        "Dyck-(2,2) at every length (erratum E26). The bound is for arithmetics that add exactly and round once.",
     ),
     "equality": (_HALVES + "some pair differs.", _TALK),
     "inequality": (_HALVES + "some pair differs.", _TALK),
     "disjointness": (_HALVES + "both are 1.", _TALK),
     "index": (_STORED,),
-    "associative-recall": (_RECALL, _STORED),
-    "mqar": (_RECALL, _STORED),
+    "associative-recall": (_STORED,),
+    "mqar": (_STORED,),
     "nearest-neighbour": (
         "As in associative recall, with the points themselves for codes: the score is their inner product, and the "
         "scale makes the nearest one beat all others together.",
@@ -75,7 +75,7 @@ WHY: Mapping[str, tuple[str, ...]] = {
         "enough for it; it is a class of its own.",
     ),
 }
-"""Sentences by task."""
+"""Sentences by task; how a network does it comes from its construction where that says so."""
 
 
 def why(entry: Results) -> tuple[str, ...]:
@@ -84,7 +84,8 @@ def why(entry: Results) -> tuple[str, ...]:
     >>> why({"name": "new", "communication": {"problem": "EQ", "note": "the halves are the strings"}})
     ('What makes it hard is the communication problem EQ inside it: the halves are the strings.',)
     """
-    own = WHY.get(entry["name"], ())
+    done = [each.how for each in constructions().values() if each.task_name == entry["name"] and each.how]
+    own = (*done, *WHY.get(entry["name"], ()))
     split = entry["communication"]
     if own or split["problem"] == "none":
         return own

@@ -14,8 +14,15 @@ itself, as ``profile`` does, through :func:`simulation_in`.
 
 from dataclasses import dataclass, replace
 
-from separatrix.communication.bounds.bound import ProtocolBound
-from separatrix.communication.bounds.simulations import Needs, Simulation, accumulator_bits
+from separatrix.communication.bounds.bound import ProtocolBound, smallest_number
+from separatrix.communication.bounds.simulations import (
+    Attention,
+    FirstLayer,
+    ModelSize,
+    Needs,
+    Simulation,
+    accumulator_bits,
+)
 from separatrix.errors import UnknownNameError
 from separatrix.tasks import Task
 
@@ -150,6 +157,24 @@ def covered(bound: ProtocolBound, numbers: Numbers, task: Task | None = None) ->
         # The papers' own formulas are for exact sums.
         bound = replace(bound, simulation=found.simulation, paper=None, paper_in_words="")
     return Coverage(True, bound, found.arithmetic)
+
+
+def most_partial_sums(bound: ProtocolBound, length: int, size: ModelSize, task: Task | None = None) -> int | None:
+    """How many partial sums an order of additions may hand on at the cut so that the bound still excludes a model.
+
+    None where the bound is not one for running sums; 0 where it excludes nothing.
+
+    >>> from separatrix.communication.bounds import bounds
+    >>> from separatrix.tasks import tasks
+    >>> halves = covered(bounds()["inequality-transformer-1layer"], floating(32), tasks()["equality"]).bound
+    >>> most_partial_sums(halves, 8192, ModelSize(width=16, precision=32), tasks()["equality"])
+    6
+    """
+    running = bound.simulation
+    if not isinstance(running, Attention | FirstLayer) or not running.partial_sums:
+        return None
+    needed, setting = bound.required_bits(length, task), bound.setting_at(length, task)
+    return smallest_number(lambda many: replace(running, partial_sums=many).bits(size, setting) >= needed) - 1
 
 
 def _theorem(simulation: Simulation) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from separatrix.bit_counts import bits_for
 from separatrix.communication.bounds.bound import Bound, ProtocolBound
+from separatrix.communication.bounds.covered import Numbers, covered
 from separatrix.communication.bounds.evidence import Evidence
 from separatrix.communication.bounds.held_against import held_against_truth, held_at_length
 from separatrix.communication.bounds.simulations import ModelSize, OneLayer
@@ -108,23 +109,27 @@ def claimed(bound: ProtocolBound) -> str:
 
 
 def limits(
-    found: Iterable[ProtocolBound], size: ModelSize, task: Task
-) -> tuple[list[tuple[int, str]], list[Judgement]]:
-    """The longest length that each bound leaves open to a model, with its claim, and the bounds that are refuted.
+    found: Iterable[ProtocolBound], size: ModelSize, task: Task, numbers: Numbers
+) -> tuple[list[tuple[int, str, str]], list[Judgement]]:
+    """The longest length that each bound leaves open to a model that computes in an arithmetic, with its claim and what
+    it holds for, and the bounds that are refuted. A bound that does not cover the arithmetic is left out.
 
-    >>> from separatrix.communication.bounds import ModelSize, bounds
+    >>> from separatrix.communication.bounds import ModelSize, bounds, floating
     >>> from separatrix.tasks import tasks
-    >>> limits([bounds()["index-lookup-rnn"]], ModelSize(32, 32), tasks()["index"])
-    ([(1024, 'BHBK24 Theorem 3')], [])
+    >>> limits([bounds()["index-lookup-rnn"]], ModelSize(32, 32), tasks()["index"], floating(32))
+    ([(1024, 'BHBK24 Theorem 3', 'any numbers of p bits, the state handed on step by step')], [])
+    >>> limits([bounds()["dyck-transformer-1layer"]], ModelSize(32, 32), tasks()["dyck"], floating(32))
+    ([], [])
     """
-    open_to: list[tuple[int, str]] = []
+    open_to: list[tuple[int, str, str]] = []
     refuted: list[Judgement] = []
     for bound in found:
-        longest = bound.longest_length(size, task)
+        gate = covered(bound, numbers, task)
+        longest = gate.bound.longest_length(size, task) if gate.covered else None
         next_one = [] if longest is None else [max(longest + task.length_step, task.minimum_length)]
         kept, false = standing([bound], task, next_one)
         refuted += false
-        open_to += [(longest, claimed(bound))] if kept and longest is not None else []
+        open_to += [(longest, claimed(bound), gate.arithmetic)] if kept and longest is not None else []
     return open_to, refuted
 
 

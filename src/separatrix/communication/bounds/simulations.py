@@ -202,13 +202,13 @@ def accumulator_bits(precision: int) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Attention(Simulation):
+class Attention(Simulation):
     """What both versions of Theorem 4 count: ``partial_sums`` is 0 where sums are exact, else how many of each sum are
     handed on at the cut."""
 
     partial_sums: int = 0
 
-    def with_running_sums(self) -> "_Attention":
+    def with_running_sums(self) -> "Attention":
         """The version for a prefix and sums in the order of the positions, of which one is handed on at the cut."""
         return replace(
             self,
@@ -233,7 +233,7 @@ class _Attention(Simulation):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OneLayer(_Attention):
+class OneLayer(Attention):
     """Theorem 4 with the weighted sums sent one way."""
 
     name: str = "one attention layer"
@@ -256,7 +256,7 @@ class OneLayer(_Attention):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OneLayerQuery(_Attention):
+class OneLayerQuery(Attention):
     """Theorem 4 with the query vectors in place of the query token."""
 
     name: str = "one attention layer, opened by the queries"

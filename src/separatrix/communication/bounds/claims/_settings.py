@@ -14,7 +14,7 @@ RECURRENT_ASSUMPTIONS = (
 ONE_LAYER_ASSUMPTIONS = (
     "one attention layer with H heads of m values; embeddings, feed-forwards and readout may be any functions",
     "logits, weights and values have p bits; the softmax subtracts the maximum and rounds each exponential (BHBK24 "
-    "Appendix D); weighted sums are added exactly before they are rounded",
+    "Appendix D)",
     "the model is deterministic and right on every input of length N",
 )
 
