@@ -238,7 +238,11 @@ def test_limits_are_tight_and_inflation_shows():
         for name in bound.task_names:
             task = tasks()[name]
             longest = bound.longest_length(size, task)
-            assert longest is not None and longest > 0
+            if longest is None:
+                # Stacks, counts and residues: few bits at every length that can be.
+                assert bound.growth_for(name) in ("constant", "logarithmic")
+                continue
+            assert longest > 0
             assert bound.possible(longest, size, task)
             assert not bound.possible(longest + task.length_step, size, task)
             assert bound.inflated(2).longest_length(size, task) < longest
@@ -247,7 +251,7 @@ def test_limits_are_tight_and_inflation_shows():
 def test_more_bits_never_make_a_task_impossible_sooner():
     model = describe("lstm-3-256")
     few, many = (limits_of(capacity(model, precision)) for precision in (16, 32))
-    assert all(few[task].longest <= many[task].longest for task in few)
+    assert all(few[task].longest <= many[task].longest for task in few if few[task].longest is not None)
 
 
 def test_local_attention_has_a_reach():
@@ -266,7 +270,7 @@ def test_one_verdict_for_each_task():
     assert len(first) == len(found.limits)
     assert first["index-lookup"] == 5
     state = capacity(describe({"model_type": "gru", "hidden_size": model.state_numbers}), precision=16)
-    assert all(first[limit.task] <= limit.first_impossible for limit in state.limits)
+    assert all(first[limit.task] <= limit.first_impossible for limit in state.limits if limit.first_impossible)
 
 
 @pytest.mark.parametrize(
@@ -324,7 +328,11 @@ def test_plain_data_is_json():
     data = json.loads(json.dumps(plain(capacity(describe("recurrentgemma-2b"), length=10**9))))
     assert data["state_bits"] == BY_HAND["recurrentgemma-2b"] * 16
     assert data["bounds_apply"] == ["rnn"]
-    assert all(limit["impossible_at_length"] for limit in data["limits"])
+    assert {limit["task"] for limit in data["limits"] if not limit["impossible_at_length"]} == {
+        "dyck",
+        "eq-one",
+        "majority",
+    }
     assert sum(layer["state_bits"] * layer["count"] for layer in data["layers"]) == data["state_bits"]
 
 

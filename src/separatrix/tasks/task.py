@@ -77,6 +77,10 @@ class Task(ABC):
     minimum_length: int = 1
     maximum_length: int = 1 << 20
     length_step: int = 1
+    promise: str = ""
+    """Which inputs are asked about, where not every sequence of the layout is; :meth:`admissible` decides it."""
+    drawn: str = ""
+    """What :meth:`generate` draws, where that is less than what is promised: a bound is about all promised inputs."""
     scoring: Literal["every read position", "every position of a string"] = "every read position"
 
     # -- shape -------------------------------------------------------------------------------------------
@@ -152,7 +156,7 @@ class Task(ABC):
         return values.reshape(len(values), -1, features) if features else values
 
     def admissible(self, inputs: Array, length: int) -> Array:
-        """Which inputs satisfy the task's promise (bool, (count,)); by default all do."""
+        """Which inputs keep :attr:`promise` and the layout (bool, (count,)); by default all do."""
         del length
         return numpy.ones(inputs.shape[0], dtype=bool)
 
@@ -274,6 +278,8 @@ class Task(ABC):
             "vocabulary": self.vocabulary(length).in_words(),
             "layout": self.layout(length),
             "scoring": self.scoring,
+            "promise": self.promise or "every input",
+            "drawn": self.drawn or "every promised input",
             "inputs": str(self.space(length).count) if self.listable(length) else None,
             "communication": {"problem": split.problem, "one_way": split.one_way, "note": split.note},
         }

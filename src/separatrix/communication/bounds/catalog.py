@@ -63,7 +63,7 @@ def protocol_bounds(task: str | None = None, model: str | None = None) -> tuple[
     """The bounds with numbers, of one task or class of models or of all.
 
     >>> [bound.name for bound in protocol_bounds("dyck")]
-    ['dyck-transformer-1layer', 'first-layer-fnn']
+    ['dyck-rnn', 'dyck-transformer-1layer', 'first-layer-fnn']
     """
     return tuple(
         bound

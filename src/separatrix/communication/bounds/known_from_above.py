@@ -162,6 +162,22 @@ def _stack(task: Task, length: int) -> ModelSize:
     return ModelSize(width=1, precision=1, state_bits=bits_for(sum(types**each for each in range(depth + 1)) + 1))
 
 
+def _residue(task: Task, length: int) -> ModelSize:
+    del length
+    return ModelSize(width=1, precision=1, state_bits=bits_for(int(task.parameters()["vocabulary_size"]) - 1))
+
+
+def _difference(task: Task, length: int) -> ModelSize:
+    # A symbol's number before the point, 1/N behind it, and a sign.
+    return ModelSize(width=1, precision=token_bits(task, length) + bits_for(task.positions(length)) + 2)
+
+
+_DIFFERENCE = (
+    "the symbols' numbers, negative in the second half, add up to 0 exactly if the halves are equal, because they "
+    "differ in at most one symbol"
+)
+
+
 def _window(task: Task, length: int) -> ModelSize:
     seen = min(int(task.parameters()["window"]), length)
     return ModelSize(width=1, precision=1, state_bits=seen * token_bits(task, length))
@@ -211,6 +227,14 @@ _SPECIAL: dict[tuple[str, str], Fact] = {
     ("dyck", "rnn"): Fact(
         "constant", "keeps the stack", "a state for each stack of at most k types, and one for what broke (E8)", _stack
     ),
+    ("eq-one", "rnn"): Fact(
+        "constant",
+        "adds up",
+        "the difference of the halves' sums of symbols modulo |Σ'| is 0 if they are equal",
+        _residue,
+    ),
+    ("eq-one", "attention"): Fact("logarithmic", "averages", _DIFFERENCE, _difference),
+    ("eq-one", "fnn"): Fact("logarithmic", "adds up", _DIFFERENCE, _difference),
     ("match3-local", "rnn"): Fact(
         "logarithmic",
         "keeps T numbers",

@@ -25,6 +25,7 @@ class AssociativeRecall(Recall):
     title: str = "Associative recall"
     source: str = "BHBK24 Appendix C.1, Proposition 9"
     question: str = "Given pairs of keys and labels and then one of the keys, which label came with it?"
+    promise: str = "the keys are distinct and the query is one of them"
 
     def pairs(self, length: int) -> int:
         return length

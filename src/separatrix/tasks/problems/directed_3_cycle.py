@@ -23,6 +23,7 @@ class Directed3Cycle(CycleTask):
     title: str = "Directed 3-cycle"
     source: str = "SHT23, Directed 3-Cycle and Undirected 5-Cycle"
     question: str = "For each vertex of a directed graph: does a cycle of three edges pass through it?"
+    promise: str = "the rows are those of a graph without loops"
     minimum_length: int = 3
 
     @property

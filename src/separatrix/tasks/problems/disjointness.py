@@ -41,6 +41,7 @@ class Disjointness(Decision):
     title: str = "Set disjointness"
     source: str = "BHBK24 §4.2, Appendix B.1 (Fact 1); SHT23 (opposite polarity)"
     question: str = "Do the sets given by the first and the second half of the bits intersect?"
+    drawn: str = "sets that meet in at most one place"
     minimum_length: int = 2
     length_step: int = 2
     answer_one: Literal["intersecting", "disjoint"] = "intersecting"

@@ -34,6 +34,7 @@ class Dyck(Decision):
     title: str = "Bounded Dyck languages"
     source: str = "BHBK24 §4.1, Appendix E; data: Appendix H.1"
     question: str = "Is the string of brackets balanced, with at most k brackets open at any time?"
+    drawn: str = "balanced strings, and balanced strings corrupted in at most N/10 places"
     minimum_length: int = 2
     length_step: int = 2
     types: int = 2

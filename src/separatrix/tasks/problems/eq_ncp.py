@@ -10,6 +10,7 @@ from typing import Literal
 
 from separatrix.tasks.arrays import Array, columns, first_true, full_like, namespace_of
 from separatrix.tasks.draws import Draws
+from separatrix.tasks.problems._halves import halves_of
 from separatrix.tasks.problems._separated_equality import SeparatedEquality
 from separatrix.tasks.space import Space, cells
 from separatrix.tasks.task import Answer, Answers, Examples, Row, Split
@@ -23,6 +24,7 @@ class EqNcp(SeparatedEquality):
     title: str = "Equality, next character prediction"
     source: str = "BHBK24 Appendix H.2 (iii)"
     question: str = "After the separator, which symbol comes next if the first half is to be repeated?"
+    promise: str = "the second half repeats the first"
     scoring: Literal["every read position", "every position of a string"] = "every position of a string"
 
     def asked(self) -> str:
@@ -31,6 +33,11 @@ class EqNcp(SeparatedEquality):
     def classes(self, length: int) -> int:
         del length
         return self.symbols
+
+    def admissible(self, inputs: Array, length: int) -> Array:
+        xp = namespace_of(inputs)
+        first, second, inside, _ = halves_of(inputs, length, self.padding(length))
+        return xp.all((first == second) | ~inside, axis=1)
 
     def second_half(self, draws: Draws, first: Array, halves: Array) -> Array:
         del draws, halves

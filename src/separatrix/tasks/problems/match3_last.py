@@ -45,6 +45,8 @@ class Match3Last(Matching):
     title: str = "Triple matching at the last position"
     source: str = "SHT23, Easier variants of Triple Matching, Variant 1 (corrected, E11)"
     question: str = "The last number is 0: do two of the other numbers add up to 0 modulo M?"
+    promise: str = "the last number is 0"
+    drawn: str = "inputs with at most one planted match"
     minimum_length: int = 2
     exclude_query: bool = True
 

@@ -26,6 +26,7 @@ class MultiQueryRecall(Recall):
     title: str = "Multi-query associative recall"
     source: str = "BHBK24 §5.2, Appendix G, Theorem 8"
     question: str = "Given pairs of keys and labels and then all keys again in any order, which label has each?"
+    promise: str = "the keys are distinct and the queries are a permutation of them"
     minimum_length: int = 2
     length_step: int = 2
 

@@ -46,6 +46,8 @@ class NearestNeighbour(Task):
     title: str = "Nearest neighbour"
     source: str = "BHBK24 §5.2, Appendix G"
     question: str = "For each point of the second half: which label has the nearest earlier point?"
+    promise: str = "points have unit norm, and the best product is ahead of every other one by the margin"
+    drawn: str = "every later point lies near another one of the first half"
     minimum_length: int = 2
     length_step: int = 2
     points: Literal["sphere", "hypercube"] = "sphere"

@@ -32,6 +32,7 @@ class SparseAveraging(Task):
     title: str = "Sparse averaging"
     source: str = "SHT23, q-Sparse Averaging"
     question: str = "For each cell: what is the sum of the values of the q cells that it names?"
+    promise: str = "cells are numbered, sets have q ascending indices, values lie in the ball"
     sparsity: int = 3
     dimension: int = 1
     resolution: int = 8

@@ -35,6 +35,7 @@ class Undirected5Cycle(CycleTask):
     title: str = "Undirected 5-cycle"
     source: str = "SHT23, Directed 3-Cycle and Undirected 5-Cycle"
     question: str = "For each vertex of an undirected graph: does a cycle of five edges pass through it?"
+    promise: str = "the rows are those of an undirected graph without loops"
     minimum_length: int = 5
     distinct: bool = True
 

@@ -2,7 +2,8 @@
 
 Derivation: EQ on N/2 bits is the complement of INEQ with the halves as the parties' inputs (reduction
 ``equality-to-inequality``) and needs N/2 bits (Fact 2); the state carries m·p (Theorem 2). The same holds for equality
-and for its forms with a separator. The second proof, by automata, is ``inequality_dfa.py``.
+and for its form with a separator and random negatives; equality against one changed symbol is another problem
+(``eq_one_rnn.py``). The second proof, by automata, is ``inequality_dfa.py``.
 """
 
 from separatrix.communication.bounds.bound import ProtocolBound
@@ -15,7 +16,7 @@ from separatrix.communication.reductions import reductions
 
 
 def checks(limit: int) -> tuple[Evidence, ...]:
-    """EQ inside all four tasks, and what EQ needs."""
+    """EQ inside all three tasks, and what EQ needs."""
     reduction = reductions()["equality-to-inequality"]
     return (
         *(reduction_evidence(each, limit) for each in (reduction, *reduction.variants)),
@@ -27,7 +28,7 @@ BOUND = ProtocolBound(
     name="inequality-rnn",
     claim="BHBK24 Theorem 11 (by protocol)",
     statement="a recurrent model that computes INEQ on {0,1}^N has mp ≥ N/2",
-    task_names=("inequality", "equality", "eq-random", "eq-one"),
+    task_names=("inequality", "equality", "eq-random"),
     models=("rnn",),
     assumptions=RECURRENT_ASSUMPTIONS,
     simulation=RECURRENT,

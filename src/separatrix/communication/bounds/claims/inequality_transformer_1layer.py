@@ -15,7 +15,7 @@ BOUND = ProtocolBound(
     name="inequality-transformer-1layer",
     claim="BHBK24 Theorem 12",
     statement="a one-layer Transformer that computes INEQ on {0,1}^N has mpH = Ω(N)",
-    task_names=("inequality", "equality", "eq-random", "eq-one"),
+    task_names=("inequality", "equality", "eq-random"),
     models=("transformer-1layer",),
     assumptions=ONE_LAYER_ASSUMPTIONS,
     deviations=("the exact count of the repaired protocol gives the constant (E13)",),

@@ -1,8 +1,8 @@
 """EQ inside inequality and its relatives (BHBK24 Theorems 11 and 12, Appendix F.1).
 
 Alice writes the first half, Bob the second; the task's answer, or its complement, is EQ. N = 2n. The same maps serve
-``equality``, and with [SEP] at the end of Alice's part ``eq-random`` and ``eq-one``, whose inputs are all pairs of
-halves.
+``equality``, and with [SEP] at the end of Alice's part ``eq-random``, whose inputs are all pairs of halves. They do
+not serve ``eq-one``, which promises halves that differ in at most one symbol: most pairs break that promise.
 """
 
 import numpy
@@ -53,6 +53,5 @@ REDUCTION = Reduction(
             decode=only_answer,
         ),
         _separated("eq-random"),
-        _separated("eq-one"),
     ),
 )

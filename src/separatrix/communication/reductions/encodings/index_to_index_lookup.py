@@ -4,7 +4,8 @@ Alice writes her n bits with two symbols of the alphabet, Bob writes his place a
 is Alice's bit. N = n.
 
 *Packed*, which the paper does not need: with 2^k of the symbols each of Alice's symbols writes k of her n = N·k bits;
-Bob looks up the symbol that holds his place and reads his bit off it.
+Bob looks up the symbol that holds his place and reads his bit off it. The same maps as without packing serve ``index``,
+which is index lookup over two symbols.
 """
 
 import numpy
@@ -14,9 +15,9 @@ from separatrix.communication.reductions.reduction import Reduction, as_given, o
 from separatrix.tasks import tasks
 
 
-def _bob(places: Integers, size: int) -> Integers:
-    # Position tokens stand behind the symbols of the alphabet.
-    _, first, *_ = tasks()["index-lookup"].vocabulary(size).starts
+def _bob(places: Integers, size: int, task: str = "index-lookup") -> Integers:
+    # Position tokens follow the symbols of the alphabet.
+    _, first, *_ = tasks()[task].vocabulary(size).starts
     return (first + places)[:, None]
 
 
@@ -50,6 +51,17 @@ REDUCTION = Reduction(
     bob=_bob,
     decode=only_answer,
     variants=(
+        Reduction(
+            name="index-to-index",
+            source="BHBK24 Appendix B.1",
+            statement="the task is INDEX itself",
+            problem="INDEX",
+            task=lambda size: tasks()["index"],
+            length=lambda size: size,
+            alice=as_given,
+            bob=lambda places, size: _bob(places, size, "index"),
+            decode=only_answer,
+        ),
         Reduction(
             name="index-to-index-lookup-packed",
             source="not in the papers",

@@ -1,0 +1,98 @@
+"""A bound is applied only to inputs that a task promises: the reductions land there, and so does what is drawn."""
+
+import numpy
+import pytest
+
+from separatrix.communication.bounds import ProtocolBound, bounds, protocol_bounds
+from separatrix.communication.bounds.claims import first_layer_fnn
+from separatrix.communication.reductions import Reduction, reductions
+from separatrix.tasks import draws_from, tasks
+
+LIMIT = 4
+"""Bits of the instances that are all encoded."""
+WITHOUT_REDUCTION = {
+    "dyck-transformer-1layer",
+    "dyck-rnn",
+    "eq-ncp-rnn",
+    "eq-one-rnn",
+    "inequality-dfa",
+    "majority-rnn",
+}
+"""Bounds whose inputs their own checks write down."""
+EVERY_TASK = pytest.mark.parametrize("name", list(tasks()))
+
+
+def _used(bound: ProtocolBound, task: str) -> list[Reduction]:
+    """The reductions from the bound's problem to a task; the one that the bound names where that is among them."""
+    known = [each for kept in reductions().values() for each in (kept, *kept.variants) if not each.fails]
+    found = [each for each in known if (each.problem, each.task(each.smallest).name) == (bound.problem, task)]
+    return [each for each in found if each.name == bound.reduction] or found
+
+
+@pytest.mark.parametrize(
+    ("bound", "task"),
+    [(bound, task) for bound in protocol_bounds() for task in bound.task_names],
+    ids=lambda each: each if isinstance(each, str) else each.name,
+)
+def test_the_instances_of_a_bound_lie_in_the_promise(bound: ProtocolBound, task: str) -> None:
+    sources = [bound] if bound.name != "first-layer-fnn" else [
+        each for each in first_layer_fnn._SOURCES if task in each.task_names
+    ]  # fmt: skip
+    found = [each for source in sources for each in _used(source, task)]
+    if bound.name in WITHOUT_REDUCTION or (bound.name == "first-layer-fnn" and not sources):
+        return
+    assert found
+    for reduction in found:
+        for size in range(reduction.smallest, reduction.smallest + 3):
+            if reduction.bits(size) > LIMIT:
+                break
+            problem = reduction.source_problem(size)
+            rows, columns = (each.ravel() for each in numpy.indices((problem.rows, problem.columns)))
+            inputs = reduction.encode(size, rows, columns)
+            assert reduction.task(size).admissible(inputs, reduction.length(size)).all()
+
+
+@EVERY_TASK
+def test_what_is_drawn_keeps_the_promise(name: str) -> None:
+    task = tasks()[name]
+    length = 12 - 12 % task.length_step
+    for split in ("train", "eval"):
+        drawn = task.sample(draws_from(1), 200, length, split)  # type: ignore[arg-type]
+        assert numpy.asarray(task.admissible(drawn.inputs, length)).all()
+
+
+@EVERY_TASK
+def test_a_promise_excludes_something_and_no_promise_nothing(name: str) -> None:
+    task = tasks()[name]
+    length = 12 - 12 % task.length_step
+    rows = numpy.asarray(task.sample(draws_from(2), 400, length).inputs)
+    # Cells of one input in the place of another's: the layout stays, what holds between cells need not.
+    mixed = numpy.where(numpy.arange(rows.shape[1]).reshape(1, -1, *[1] * (rows.ndim - 2)) % 3 == 1, rows[::-1], rows)
+    broken = ~numpy.asarray(task.admissible(mixed, length))
+    if name in ("match3-last", "sparse-averaging", "directed-3-cycle"):
+        mixed[:, -1] = rows[:, 1]
+        broken = ~numpy.asarray(task.admissible(mixed, length))
+    assert broken.any() == bool(task.promise)
+
+
+def test_a_ten_bit_state_answers_eq_one_and_no_bound_says_otherwise() -> None:
+    task, length = tasks()["eq-one"], 20000
+    drawn = task.sample(draws_from(0), 200, length)
+    half, symbols = length // 2, 1023
+    state = drawn.inputs[:, :half].sum(axis=1) % symbols
+    answers = (state - drawn.inputs[:, half + 1 :].sum(axis=1)) % symbols == 0
+    assert (answers == (drawn.targets[:, -1] == 1)).all()
+    assert 50 < answers.sum() < 150
+    assert [bound.required_bits(length, task) for bound in protocol_bounds("eq-one", "rnn")] == [10]
+    assert not protocol_bounds("eq-one", "transformer-1layer")
+    total = bounds()["inequality-rnn"]
+    assert isinstance(total, ProtocolBound)
+    assert total.required_bits(length, tasks()["equality"]) == half
+
+
+def test_the_old_reduction_breaks_the_promise_of_eq_one() -> None:
+    [separated] = [each for each in reductions()["equality-to-inequality"].variants if each.name.endswith("eq-random")]
+    eq_one = tasks()["eq-one"].with_parameters(vocabulary_size=3)
+    moved = separated.corrupted(task=lambda size: eq_one)
+    assert moved.verify(1).holds
+    assert not moved.verify(2).holds
