@@ -177,3 +177,42 @@ def test_commands_that_the_evidence_cites_run(model, capsys, tmp_path, monkeypat
     assert cited
     for command in cited:
         assert run(shlex.split(command)) == 0
+
+
+@pytest.mark.parametrize("arithmetic", ["float32", "bfloat16", "float16"])
+def test_dyck_in_one_layer_of_floats_has_no_verdict(call, arithmetic):
+    code, out, _ = call(
+        "dyck", "--model", "transformer-1layer", "--length", "8192", "--arithmetic", arithmetic, "--json"
+    )
+    told = json.loads(out)
+    assert code == 0
+    assert not told["known"] and told["bounds"] == []
+    assert told["arithmetic"] == arithmetic
+    assert [each["name"] for each in told["silent"]] == ["dyck-transformer-1layer"]
+    assert any("dyck-float" in each["text"] for each in told["known_from_above"])
+
+
+def test_a_verdict_names_its_arithmetic(call):
+    asked = ("equality", "--model", "transformer-1layer", "--length", "8192", "--json", "--limit", "2")
+    fixed, floats = (json.loads(call(*asked, *more)[1]) for more in ((), ("--arithmetic", "bfloat16")))
+    assert "exact before they are rounded" in fixed["arithmetic"]
+    assert "bfloat16" in floats["arithmetic"]
+    assert (fixed["precision_bits"], floats["precision_bits"]) == (32, 16)
+    assert all(each["arithmetic"] for each in (*fixed["bounds"], *floats["bounds"]))
+    _, out, _ = call("equality", "--model", "TF-(1,16)", "--length", "8192", "--json", "--limit", "2")
+    own = json.loads(out)["architecture"]
+    assert not own["possible"] and "float32" in own["arithmetic"][0]
+    assert own["partial_sums"] == 6
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--arithmetic", "float32", "--precision", "16"), "--precision 16 and --arithmetic float32"),
+        (("--arithmetic", "float12"), "unknown arithmetic of a model"),
+    ],
+)
+def test_an_arithmetic_that_does_not_fit_ends_in_one_line(call, more, said):
+    code, _, err = call("dyck", "--model", "transformer-1layer", "--length", "64", *more)
+    assert code == 2
+    assert said in err and err.count("\n") == 1

@@ -11,6 +11,7 @@ from separatrix.bit_counts import OWN_PRECISION
 from separatrix.cli.bound_subject import class_named, own_model, refuse_idle, verdict_on
 from separatrix.cli.bound_table import print_bound
 from separatrix.cli.completion import complete_model, complete_task
+from separatrix.cli.given_options import is_given
 from separatrix.cli.model_argument import check_task
 from separatrix.cli.output import JsonOption, command_line, print_json
 from separatrix.errors import SeparatrixError
@@ -42,7 +43,9 @@ def command(
         ),
     ],
     length: Annotated[int, typer.Option("--length", "-n", help="Input length N.")],
-    precision: Annotated[int, typer.Option("--precision", "-p", help="Bits of one number.")] = OWN_PRECISION,
+    precision: Annotated[
+        int, typer.Option("--precision", "-p", help="Bits of one number; left out, those of --arithmetic, or 32.")
+    ] = OWN_PRECISION,
     heads: Annotated[int, typer.Option("--heads", help="Heads of an attention layer.")] = 1,
     layers: Annotated[int, typer.Option("--layers", help="Layers of a graph Transformer.")] = 1,
     limit: Annotated[int, typer.Option("--limit", help="Check reductions on all instances up to so many bits.")] = 6,
@@ -76,6 +79,14 @@ def command(
 
     started = time.perf_counter()
     check_task(task)
+    asked = None if arithmetic is None else numbers_named(arithmetic)
+    if asked is not None and asked.bits is not None:
+        if is_given(context, "precision") and precision != asked.bits:
+            raise SeparatrixError(
+                f"--precision {precision} and --arithmetic {asked.name}, whose numbers have {asked.bits} bits, do not go "
+                "together; leave one of them out"
+            )
+        precision = asked.bits
     chosen = with_text_parameters(tasks()[task], settings or [])
     _check(chosen, length, precision, heads, layers, limit)
     longest = min(LONGEST_TRIED, chosen.maximum_length)
@@ -88,7 +99,7 @@ def command(
     else:
         heads, layers = own[1].heads, own[1].layers
     usual = FIXED if own is None else floating(precision)
-    numbers = usual if arithmetic is None else numbers_named(arithmetic)
+    numbers = usual if asked is None else asked
     found = bounds_for(task, kind)
     result: dict[str, Any] = {
         "task": task,

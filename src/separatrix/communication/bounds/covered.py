@@ -32,17 +32,19 @@ class Numbers:
     """The arithmetic of a model, as far as protocols depend on it.
 
     ``fixed_bits``: each number has a fixed number of bits. ``exact_sums``: a sum over positions is rounded once, at its
-    end; otherwise after every addition, and then ``running_bits`` are those of the running sum.
+    end; otherwise after every addition, and then ``running_bits`` are those of the running sum. ``bits``: those of a
+    number, where the name says them.
     """
 
     name: str
     fixed_bits: bool
     exact_sums: bool
     running_bits: int | None = None
+    bits: int | None = None
 
 
 def _rounded(name: str, bits: int) -> Numbers:
-    return Numbers(name, fixed_bits=True, exact_sums=False, running_bits=accumulator_bits(bits))
+    return Numbers(name, fixed_bits=True, exact_sums=False, running_bits=accumulator_bits(bits), bits=bits)
 
 
 FIXED = Numbers("fixed", fixed_bits=True, exact_sums=True)
