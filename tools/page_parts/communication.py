@@ -4,6 +4,7 @@ import re
 
 from tools.pages import ROOT, Section, Sentence, Table, markdown_table, recorded
 
+from separatrix.atlas.attempts import Outcome, attempts
 from separatrix.atlas.errata import errata
 from separatrix.communication.bounds import protocol_bounds
 from separatrix.communication.capacity import capacity, describe
@@ -111,8 +112,23 @@ def errata_index() -> str:
     return "\n".join(f"- [{each.name}](#{each.name.lower()}) ({each.source}): {each.title}" for each in found)
 
 
+def attempts_table() -> str:
+    """Every bound in every arithmetic: what it asks for and what the narrowest network found has."""
+    rows: dict[str, list[object]] = {}
+    for each in attempts():
+        below = each.outcome is Outcome.BELOW
+        assert not (below and each.verdict)
+        told = f"asked {each.asked:,}, found {each.found:,}"
+        told = f"**below**: {told}" if below else told
+        named = f" ({each.how})" if each.how == "dyck-float" else ""
+        silent = "" if each.verdict else "; no verdict"
+        rows.setdefault(each.bound, [f"`{each.bound}`"]).append(f"{told}{named}{silent}")
+    return markdown_table(["bound", "fixed point", "float32", "bfloat16", "exact rationals"], rows.values(), left=5)
+
+
 PARTS = (
     Section("docs/errata.md", "index", errata_index),
+    Section("docs/bounds.md", "attempts", attempts_table),
     Table("docs/bounds.md", protocol_table, "| index-lookup, positions |"),
     Table("docs/bounds.md", facts_table, "| fact | problem |"),
     Sentence("docs/protocols.md", "the repaired protocol takes {} bits where {} are claimed", sharp_case),

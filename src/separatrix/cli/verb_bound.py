@@ -83,8 +83,8 @@ def command(
     if asked is not None and asked.bits is not None:
         if is_given(context, "precision") and precision != asked.bits:
             raise SeparatrixError(
-                f"--precision {precision} and --arithmetic {asked.name}, whose numbers have {asked.bits} bits, do not go "
-                "together; leave one of them out"
+                f"--precision {precision} and --arithmetic {asked.name}, whose numbers have {asked.bits} bits, do not "
+                "go together; leave one of them out"
             )
         precision = asked.bits
     chosen = with_text_parameters(tasks()[task], settings or [])

@@ -78,6 +78,8 @@ def _about(entry: Results) -> str:
     facts = {
         "source": entry["source"],
         "layout": entry["layout"],
+        "promised": entry["promise"],
+        "drawn": entry["drawn"],
         "symbols": entry["vocabulary"],
         # One that is None is left to the task: what it then is, layout and symbols say.
         "parameters": ", ".join(f"{key} = {value}" for key, value in entry["parameters"].items() if value != "None"),
