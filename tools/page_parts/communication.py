@@ -4,7 +4,7 @@ import re
 
 from tools.pages import ROOT, Section, Sentence, Table, markdown_table, recorded
 
-from separatrix.atlas.attempts import Outcome, attempts
+from separatrix.atlas.attempts import TRIED, Outcome, attempts
 from separatrix.atlas.errata import errata
 from separatrix.communication.bounds import protocol_bounds
 from separatrix.communication.capacity import capacity, describe
@@ -12,6 +12,7 @@ from separatrix.communication.facts import LARGEST_BY_RANK, LARGEST_BY_ROWS
 from separatrix.communication.partition import odd_even
 from separatrix.communication.protocols import VERSIONS, compare, run_one_layer
 from separatrix.constructions import constructions
+from separatrix.constructions.dyck_float import DyckFloat
 from separatrix.tasks import draws_from, tasks
 
 SLIDES = {
@@ -129,6 +130,16 @@ def attempts_table() -> str:
 PARTS = (
     Section("docs/errata.md", "index", errata_index),
     Section("docs/bounds.md", "attempts", attempts_table),
+    Sentence(
+        "docs/bounds.md",
+        "N = {} and p = {}; N = {} and p = {} in bfloat16, in which running sums count to {}",
+        lambda: [*TRIED["float32"], *TRIED["bfloat16"], 2 * DyckFloat(format="bfloat16").wall],
+    ),
+    Sentence(
+        "docs/bounds.md",
+        "decide it, with {} bits at any length",
+        lambda: [each.required_bits(PRECISION, tasks()["eq-one"]) for each in protocol_bounds("eq-one", "rnn")],
+    ),
     Table("docs/bounds.md", protocol_table, "| index-lookup, positions |"),
     Table("docs/bounds.md", facts_table, "| fact | problem |"),
     Sentence("docs/protocols.md", "the repaired protocol takes {} bits where {} are claimed", sharp_case),
