@@ -16,7 +16,7 @@ from separatrix.atlas.attention import attention_maps
 from separatrix.atlas.errata import Erratum, Finding, errata
 from separatrix.atlas.html import asset
 from separatrix.atlas.origin import MEANINGS, Origin
-from separatrix.atlas.own_function_figure import _paint_growth, profile_figure
+from separatrix.atlas.own_function_figure import _paint_lengths
 from separatrix.atlas.recorded import opened_runs, recorded_surveys
 from separatrix.atlas.sections import constructions as construction_sections
 from separatrix.atlas.sections import errata as errata_section
@@ -372,29 +372,15 @@ def test_words_of_commands_are_kept_whole_and_text_is_escaped_once():
     assert with_code("see `a --b <c>` & more") == "see <code>a <span>--b</span> &lt;c&gt;</code> &amp; more"
 
 
-def test_a_growth_is_told_as_far_as_it_was_seen(sections):
-    found = json.loads(json.dumps(sections["profiles"]))
+def test_profiles_show_counts_of_lengths_that_were_run_and_no_law(sections):
+    found = sections["profiles"]
     body = profiles.SECTION.body(found)
-    assert "at least 1 bit of state at N = 14; grows: constant as far as seen, about 1.00" in body
-    assert not re.search(r"grows: constant(?! as far as seen)", body)
-    drawn = [profile_figure(profiles.drawable(row)).inline for row in found["rows"]]
-    assert [inline.count("constant as far as seen") for inline in drawn] == [2, 0, 0, 1, 0]
-    growth = found["rows"][0]["growth"]["state_bits"]
-    growth |= {"law": "logarithmic", "nearly_as_good": "linear"}
-    assert "grows: logarithmic, about 1.00; linear fits nearly as well" in profiles.SECTION.body(found)
-    growth |= {"law": "unknown", "formula": None, "nearly_as_good": None}
-    assert "at N = 14; how it grows cannot be told from these lengths" in profiles.SECTION.body(found)
-
-
-def test_the_line_of_a_fit_begins_where_it_was_fitted(sections):
-    row = next(row for row in sections["profiles"]["rows"] if row["function"] == "balanced")
-    assert row["growth"]["communication_bits"]["fitted_lengths"] == [4, 6, 8]
-    assert profiles.drawable(row).communication_growth.fitted == (4, 6, 8)
+    assert "at least 1 bit of state at N = 14; classes at N = 11, 12, 13, 14: 2, 2, 2, 2" in body
+    row = next(row for row in found["rows"] if row["function"] == "balanced")
     axes = figures.Figure().add_subplot()
-    _paint_growth(axes, profiles.drawable(row))
-    lines = [list(line.get_xdata()) for line in axes.get_lines() if line.get_linestyle() == "-"]
-    # A level that was only seen has no lengths of its own; odd lengths hold no balanced string, and need less.
-    assert lines == [[3, 4, 5, 6, 7, 8], [4, 5, 6, 7, 8]]
+    _paint_lengths(axes, profiles.drawable(row))
+    drawn = [(line.get_linestyle(), list(line.get_xdata())) for line in axes.get_lines()]
+    assert drawn == [("None", list(range(1, 9))), ("None", list(range(2, 9)))]
 
 
 def test_lists_say_what_a_reader_cannot_know(site, sections):

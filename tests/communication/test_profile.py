@@ -5,7 +5,6 @@ from dataclasses import replace
 from itertools import product
 
 import numpy
-import pytest
 from automata.fa.dfa import DFA
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,10 +13,9 @@ from tools.smallest import cheapest_protocol
 from separatrix.communication.partition import of_positions
 from separatrix.communication.profile import ProfileOptions, as_record, parse_alphabet, profile
 from separatrix.communication.profile import sparse as sparse_module
-from separatrix.communication.profile.automaton import SmallestAutomaton, commuting_transformations, smallest_automaton
+from separatrix.communication.profile.automaton import SmallestAutomaton, smallest_automaton
 from separatrix.communication.profile.automaton import _agrees as agrees
 from separatrix.communication.profile.examples import balanced, equal_halves, majority, parity, repeats, running_sum
-from separatrix.communication.profile.growth import fit_growth
 from separatrix.communication.profile.partitions import best_of, examine, examine_all, matrix_of
 from separatrix.communication.profile.residuals import DIRECT, residual_classes
 from separatrix.communication.profile.sparse import patterns, sparse_form
@@ -50,7 +48,6 @@ def test_parity():
     assert found.residuals.automaton_states == 25
     assert found.best is not None
     assert (found.best.bits, found.best.rows, found.best.columns) == (2, 2, 2)
-    assert (found.state_growth.law, found.communication_growth.law) == ("constant", "constant")
     assert found.sparse is None
 
 
@@ -61,7 +58,6 @@ def test_majority():
     assert found.automaton is not None
     assert not found.automaton.exact
     assert found.automaton.states >= 11
-    assert (found.state_growth.law, found.communication_growth.law) == ("logarithmic", "logarithmic")
     assert found.sparse is not None
     assert (found.sparse.sparsity, found.sparse.form, found.sparse.features) == (1, "threshold", 11)
     assert found.sparse.function.threshold == 5
@@ -77,13 +73,10 @@ def test_equality():
     assert found.best is not None
     assert (found.best.partition.name, found.best.bits) == ("cut:6", 7)
     assert found.best.bound.best_fooling.size == 64
-    assert found.state_growth.best is not None
-    assert found.state_growth.best.formula() == "0.00 + 0.500·N"
-    assert found.communication_growth.law == "linear"
     assert found.sparse is not None
     assert (found.sparse.form, found.sparse.features, found.sparse.sparsity) == ("all", 6, 2)
     assert sorted(map(tuple, found.sparse.function.indices.tolist())) == [(place, place + 6) for place in range(6)]
-    assert found.extrapolations[0].state_bits == 512
+    assert [each.state_bits for each in found.lengths] == [1, 2, 3, 4, 5, 6]
 
 
 def test_dyck():
@@ -91,8 +84,6 @@ def test_dyck():
     assert found.residuals.classes == (1, 3, 6, 3, 6, 3, 6, 3, 2)
     assert found.automaton is not None
     assert (found.automaton.states, found.automaton.exact) == (8, True)
-    assert found.state_growth.law == "constant"
-    assert found.communication_growth.law == "linear"
     assert found.best is not None
     assert found.best.partition.name == "odd-even"
     assert found.best.bound.best_fooling.size == 2**7
@@ -104,11 +95,9 @@ def test_some_symbol_occurs_twice():
     expected = [math.comb(6, t) + (t >= 2) for t in range(6)]
     assert found.residuals.classes == (*expected, 2)
     assert found.automaton is None
-    assert found.state_growth.law == "linear"
     # With two symbols every string of three repeats one.
     few = profile("repeats", repeats, 8)
     assert few.residuals.most == 1
-    assert few.state_growth.law == "constant"
 
 
 def test_random_function():
@@ -124,7 +113,6 @@ def test_random_function():
     assert found.residuals.minimum_state_bits >= 8
     assert found.best is not None
     assert found.best.bits == 7
-    assert (found.state_growth.law, found.communication_growth.law) == ("linear", "linear")
     assert found.sparse is None
 
 
@@ -287,83 +275,7 @@ def test_weighted_thresholds_are_found_and_parity_is_not():
     assert sparse_form(Table(6, 2, "decision", (x.sum(axis=1) % 2).astype(numpy.uint8))) is None
 
 
-# -- growth and words ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("law", "counts"),
-    [
-        ("constant", [1, 3, 6] + [6] * 9),
-        ("logarithmic", [n + 1 for n in range(1, 13)]),
-        ("logarithmic", [(n + 3) // 2 for n in range(1, 13)]),
-        ("logarithmic", [n**2 for n in range(1, 13)]),
-        ("linear", [2 ** (n // 2) for n in range(1, 13)]),
-        ("linear", [2**n + 1 if n % 2 == 0 else 1 for n in range(1, 13)]),
-        ("unknown", [1, 2]),
-        # A rise that came to rest, and staircases, whose last step is no such rest.
-        ("constant", [2, 2, 2, 2, 3, 4, 5, 5, 5, 5, 5, 5]),
-        ("constant", [1, 2, 4, 8, 16, 32, 32, 1, 32]),
-        ("logarithmic", [(n + 6) // 3 for n in range(1, 15)]),
-        ("logarithmic", [n + 1 for n in range(1, 11)] + [11, 11]),
-    ],
-)
-def test_growth_is_named(law, counts):
-    assert fit_growth(range(1, len(counts) + 1), counts).law == law
-
-
-@pytest.mark.parametrize(("modulus", "first", "constant"), [(3, 7, 7), (5, 8, 10), (7, 12, 14)])
-def test_counting_modulo_a_number_is_constant_once_an_automaton_stays(modulus, first, constant):
-    """Up to the first length the counts are those of an ever-growing counter, and only their error is a warning."""
-    for length in range(7, constant + 1 if constant > 12 else 13):
-        found = profile("counts", lambda x: sum(x) % modulus == 0, length)
-        assert found.automaton is not None
-        assert found.automaton.exact == (length >= first)
-        laws = {found.state_growth.law, found.communication_growth.law}
-        if first <= length < constant:
-            # A counter is an automaton up to any length; that this one stays is not known yet.
-            assert laws <= {"unknown", "constant"}  # a constant where the counts themselves have come to rest
-            assert found.state_growth.untold == "" or "but only as of the last" in found.state_growth.untold
-        elif length >= constant:
-            assert laws == {"constant"}
-            assert found.state_growth.best is not None
-            assert found.state_growth.best.formula() == f"{math.log2(modulus):.2f}"
-            assert all(each.state_bits == math.ceil(math.log2(modulus)) for each in found.extrapolations)
-        else:
-            assert "linear" not in laws
-            best = found.state_growth.best
-            assert best is None or best.error > 0.4
-
-
-def test_growth_that_goes_on_is_not_called_constant():
-    for length in range(7, 13):
-        found = profile("majority", majority, length)
-        assert (found.state_growth.law, found.communication_growth.law) == ("logarithmic", "logarithmic")
-        assert found.state_growth.best is not None
-        assert found.state_growth.best.formula() == "log2(1.50 + 0.500·N)"
-    for length in (8, 9, 10):
-        found = profile("equal", lambda x: len(x) % 2 == 0 and x[: len(x) // 2] == x[len(x) // 2 :], length)
-        assert (found.state_growth.law, found.communication_growth.law) == ("linear", "linear")
-
-
-def test_symbols_that_commute_bound_every_partition():
-    table = [numpy.bitwise_count(numpy.arange(2**n)).astype(numpy.int64) % 5 for n in range(11)]
-    sums = smallest_automaton(table, 2)
-    assert sums is not None
-    assert commuting_transformations(sums) == 5
-    order = profile("last", lambda x: x[-1], 6).automaton
-    assert order is not None
-    assert order.exact
-    assert commuting_transformations(order) is None
-    assert commuting_transformations(replace(sums, exact=False)) is None
-
-
-def test_close_fits_are_admitted():
-    close = fit_growth([4, 5, 6, 7], [7, 9, 10, 12])
-    assert close.rival is not None
-    clear = fit_growth(range(1, 20), [2**n for n in range(1, 20)])
-    assert clear.rival is None
-    assert clear.best is not None
-    assert clear.best.at(100) == pytest.approx(100)
+# -- words ----------------------------------------------------------------------------------------------------------
 
 
 def test_one_layer_needs_grow_with_the_bits():
@@ -429,7 +341,6 @@ def test_forms_with_too_many_features_or_too_few_rounds_are_not_found(monkeypatc
 def test_positions_mean_nothing_at_other_lengths():
     found = profile("parity", parity, 6, options=ProfileOptions(partitions=("0,3",)))
     assert [each.communication_bits for each in found.lengths] == [None] * 5 + [2]
-    assert found.communication_growth.law == "unknown"
 
 
 def test_one_position_has_no_partition():

@@ -11,6 +11,9 @@ import pytest
 
 from separatrix.certificates.verdict import Verdict
 from separatrix.cli.app import run
+from separatrix.communication.profile import profile
+from separatrix.communication.profile.table import InputChunks
+from separatrix.progress import listening
 from tests.cli.test_interrupts import read_until, start
 
 OWN = """
@@ -57,10 +60,8 @@ def test_json_is_one_object_with_everything(call):
     assert record["residual_classes"] == [1] + [2] * 9
     assert record["minimum_state_bits"] == 1
     assert record["automaton"]["all_lengths"]["states"] == 2
-    assert record["growth"]["state_bits"]["law"] == "constant"
+    assert [(each["length"], each["classes"]) for each in record["lengths"]] == [(n, 2) for n in range(1, 10)]
     assert record["one_layer"]["communication_bits"] == 2
-    assert [each["length"] for each in record["extrapolation"]] == [1024, 8192, 131072]
-    assert all("extrapolation" in each["marked"] for each in record["extrapolation"])
     assert record["sparse_threshold"] is None
     assert record["network"] is None
     assert record["provenance"]["seed"] == 0
@@ -110,7 +111,7 @@ def test_tables_and_plots(call, tmp_path):
     for name in ("figure.png", "figure.svg"):
         code, out, _ = call("own.py:majority", "--length", "8", "--plot", name, "--partition", "halves")
         assert code == 0
-        for words in ("Cuts", "Partitions", "Growth with N", "What it means", "extrapolation", "certified", "cut:4"):
+        for words in ("Cuts", "Partitions", "Every length up to N", "What it means", "certified", "cut:4"):
             assert words in out
         assert (tmp_path / name).stat().st_size > 10_000
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
@@ -125,17 +126,20 @@ def test_names_that_look_like_markup_are_shown_as_they_are(call, tmp_path):
     assert out.startswith("own[red].py:majority: decision")
 
 
-def test_a_fit_says_which_lengths_it_went_through_and_the_exact_counts_there(call, tmp_path):
-    """The slope of a fit over few lengths is not that of the limit; the formula of the counts is said beside it."""
-    (tmp_path / "pair.py").write_text(
-        "def inner(x):\n    half = len(x) // 2\n    return sum(a * b for a, b in zip(x[:half], x[half:])) % 2\n"
-    )
-    code, out, _ = call("pair.py:inner", "--length", "10")
-    assert code == 0
-    assert "  fitted at N = 4, 6, 8, 10, where the rectangles counted are exactly 2^(N/2 + 1) − 1\n" in out
-    code, out, _ = call("pair.py:inner", "--length", "10", "--json")
-    growth = json.loads(out)["growth"]["communication_bits"]
-    assert (growth["fitted_lengths"], growth["exact_count"]) == ([4, 6, 8, 10], "2^(N/2 + 1) − 1")
+def test_the_cost_is_said_before_it_is_spent(call, monkeypatch):
+    """On standard error, with the number of evaluations, from some seconds on; and how far it is goes to listeners."""
+    assert call("own.py:majority", "--length", "9", "--json")[2] == ""
+    monkeypatch.setattr("separatrix.cli.verb_profile.ANNOUNCED", 0.0)
+    code, out, err = call("own.py:majority", "--length", "9", "--json")
+    assert (code, json.loads(out)["length"]) == (0, 9)
+    assert f"{2**10 - 1:,} inputs of length up to 9 are evaluated" in err
+
+    heard = []
+    with listening(lambda what, done, total: heard.append((what, done, total))):
+        profile("parity", lambda x: sum(x) % 2, 18)
+    chunks = InputChunks(2, 18).count
+    assert chunks > 1
+    assert [(done, total) for what, done, total in heard if "2^18" in what][-1] == (chunks, chunks)
 
 
 def test_examples_of_the_package_by_module_name(call):
@@ -221,16 +225,12 @@ def test_a_model_is_held_against_the_function(tmp_path, capsys):
         return json.loads(capsys.readouterr().out)["model"]
 
     exact = asked("RNN-(1,1)", "--precision", "4")
-    assert (exact["first"], exact["exact"], exact["needs"], exact["has"]) == (10, True, 5, 4)
-    assert run(["capacity", "LSTM-(1,2)", "--json"]) == 0
-    bits = json.loads(capsys.readouterr().out)["state_bits"]
+    assert (exact["first"], exact["needs"], exact["has"]) == (10, 5, 4)
     further = asked("LSTM-(1,2)")
-    assert (further["first"], further["exact"], further["has"]) == (2 * bits + 1, False, bits)
+    assert (further["first"], further["quantity"], further["run"][-1]) == (None, "state bits", 10)
     assert asked("TF-(1,64)")["quantity"] == "bits of communication"
-    assert asked("gpt2")["quantity"] == ""
+    assert asked("gpt2")["quantity"] is None
     assert "12 attention layers" in asked("gpt2")["reason"]
-    assert run(["profile", f"{path}:same", "--length", "8", "--model", "LSTM-(1,2)"]) == 0
-    assert "LSTM-(1,2): excluded from about N = 257 on" in capsys.readouterr().out
     assert run(["profile", f"{path}:same", "--length", "10", "--model", "RNN-(1,1)", "--precision", "4"]) == 0
     assert "excluded at N = 10, whatever its weights (computed on all inputs)" in " ".join(
         capsys.readouterr().out.split()
@@ -238,7 +238,7 @@ def test_a_model_is_held_against_the_function(tmp_path, capsys):
     assert run(["profile", f"{path}:same", "--length", "6", "--model", "gpt2"]) == 0
     assert "12 attention layers" in " ".join(capsys.readouterr().out.split())
     assert run(["profile", f"{path}:same", "--length", "3", "--model", "LSTM-(1,2)"]) == 0
-    assert "not excluded up to N = 3, and how it goes on cannot be told" in capsys.readouterr().out
+    assert "LSTM-(1,2): not excluded at any length that was run" in capsys.readouterr().out
     assert run(["profile", f"{path}:same", "--length", "8", "--model", "mamba-131m"]) == 2
     assert "nearest: mamba-130m" in capsys.readouterr().err
 
@@ -248,7 +248,6 @@ def test_words_of_small_cases(tmp_path, call):
     _, out, _ = call("small.py:one", "--length", "5")
     assert "the function is constant at this N and needs none" in out
     assert "1 state for all lengths up to N" in out
-    assert "no function needs more" not in out
     assert "for m ≥ 4, by odd-even" in out
     _, out, _ = call("small.py:last", "--length", "1")
     assert "sought from N = 2 on" in out

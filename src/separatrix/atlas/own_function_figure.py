@@ -1,4 +1,4 @@
-"""The figure of a profile: residual classes over the cuts of one length, and growth over all lengths."""
+"""The figure of a profile: residual classes over the cuts of one length, and what every length up to N needs."""
 
 import math
 from typing import Any
@@ -6,7 +6,6 @@ from typing import Any
 from separatrix.atlas.figure import PALETTE, draw
 from separatrix.atlas.section import Figure
 from separatrix.communication.profile import Profile
-from separatrix.communication.profile.growth import Growth, law_in_words
 
 
 def profile_figure(found: Profile) -> Figure:
@@ -17,9 +16,9 @@ def profile_figure(found: Profile) -> Figure:
         axes.remove()
         left, right = figure.subplots(1, 2)
         _paint_cuts(left, found)
-        _paint_growth(right, found)
+        _paint_lengths(right, found)
 
-    caption = f"{found.name} at N = {found.length}: residual classes of every cut, and growth with N."
+    caption = f"{found.name} at N = {found.length}: residual classes of every cut, and the lengths up to N."
     return draw(f"profile-{found.name}", caption, paint, width=10.0, height=4.2)
 
 
@@ -36,31 +35,28 @@ def _paint_cuts(axes: Any, found: Profile) -> None:
     axes.legend(frameon=False, fontsize=8, loc="upper left")
 
 
-def _paint_growth(axes: Any, found: Profile) -> None:
+def _paint_lengths(axes: Any, found: Profile) -> None:
     series = (
-        ("recurrent state (log2 classes)", found.state_growth, PALETTE[0], "o"),
-        ("communication, best partition", found.communication_growth, PALETTE[1], "s"),
+        ("recurrent state (log2 classes)", [(each.length, each.classes) for each in found.lengths], PALETTE[0], "o"),
+        (
+            "communication, best partition",
+            [(each.length, each.rectangles) for each in found.lengths if each.rectangles is not None],
+            PALETTE[1],
+            "s",
+        ),
     )
-    for label, growth, colour, marker in series:
-        if not growth.lengths:
-            continue
-        axes.plot(growth.lengths, growth.values, linestyle="none", marker=marker, markersize=5, color=colour,
-                  label=_named(label, growth))  # fmt: skip
-        if growth.best is not None:
-            # A level that was only seen went through no points of its own: it is drawn where the series is long.
-            first = growth.fitted[0] if growth.fitted else growth.lengths[-1] / 3
-            fitted = [length for length in growth.lengths if length >= first]
-            axes.plot(fitted, [growth.best.at(length) for length in fitted], color=colour, linewidth=1.2)
+    top = 1.0
+    for label, counts, colour, marker in series:
+        bits = [math.log2(count) for _, count in counts]
+        top = max([top, *bits])
+        if counts:
+            axes.plot([length for length, _ in counts], bits, linestyle="none", marker=marker, markersize=5,
+                      color=colour, label=label)  # fmt: skip
     axes.set_xlabel("input length N")
     axes.set_ylabel("bits")
-    top = max([1.0, *found.state_growth.values, *found.communication_growth.values])
     # Room for the legend above, and for whole markers at 0.
     axes.set_ylim(-0.03 * top, 1.25 * top)
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.grid(alpha=0.3)
-    axes.set_title("growth with N; lines are fits", fontsize=10)
+    axes.set_title("every length up to N", fontsize=10)
     axes.legend(frameon=False, fontsize=8, loc="upper left")
-
-
-def _named(label: str, growth: Growth) -> str:
-    return label if growth.best is None else f"{label}: {law_in_words(growth.law)}, {growth.best.formula()}"

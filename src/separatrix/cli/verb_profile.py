@@ -13,22 +13,29 @@ from rich.markup import escape
 from separatrix.bit_counts import PUBLISHED_PRECISION
 from separatrix.cli.completion import complete_preset
 from separatrix.cli.model_argument import described
-from separatrix.cli.output import JsonOption, command_line, console, print_json
+from separatrix.cli.output import JsonOption, command_line, console, print_json, remark
 from separatrix.cli.pictures import check_picture, write_picture
 from separatrix.errors import SeparatrixError
 from separatrix.wording import counted
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from rich.console import Console
 
     from separatrix.communication.capacity import Capacity
     from separatrix.communication.profile import Profile
+    from separatrix.communication.profile.limits import Estimate
     from separatrix.communication.profile.partitions import PartitionProfile
 
 NAME = "profile"
 ORDER = 72
-LEFT = ("partition", "model", "needs", "LSTM", "SSM", "Transformer")
+LEFT = ("partition", "model", "needs")
 MEMORY = "4G"
+ANNOUNCED = 5.0
+"""Seconds from which on the cost is said before it is spent."""
+MOST_RANKS = 4
+"""Ranks of so many values are written out; of more their sum."""
 EXAMPLE = "separatrix profile my_functions.py:parity --length 16"
 
 
@@ -58,8 +65,8 @@ def command(
         typer.Option(
             "--model",
             "-m",
-            help="Also say from which N on a model cannot compute it: a preset, a config.json or one such as "
-            "'LSTM-(3,256)', as for capacity.",
+            help="Also say at which of these lengths a model cannot compute it: a preset, a config.json or one such "
+            "as 'LSTM-(3,256)', as for capacity.",
             autocompletion=complete_preset,
         ),
     ] = None,
@@ -72,7 +79,7 @@ def command(
     plot: Annotated[Path | None, typer.Option("--plot", help="Also draw it, to this .svg or .png file.")] = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Profile your own function: residual classes, rank, fooling sets, growth, automaton, sparse form."""
+    """Profile your own function: residual classes, rank, fooling sets, automaton, sparse form, at every length to N."""
     check_picture("--plot", plot)
     # Ranks are found by many products of small matrices, and OpenBLAS's threads spin between them: where other programs
     # hold the cores, two of them took twice the time of one. numpy reads this when it is loaded, which is below.
@@ -99,7 +106,7 @@ def command(
     asked = None if model is None else _asked(model, precision)
     name, function = load_function(target)
     with progress_bar(f"profiling {escape(name)}", as_json) as show, listening(show), limited_memory(limit):
-        found = run_profile(name, function, length, symbols, options)
+        found = run_profile(name, function, length, symbols, options, _announce)
         show("building and certifying the network of Theorem 13", 0, None)
         network = None if found.sparse is None else certify_sparse_form(found.sparse.function, length)
     if picture is not None:
@@ -118,6 +125,12 @@ def command(
         if told is not None:
             console().print(f"\n[bold]{escape(told.model)}[/bold]: {escape(told.in_words())}", soft_wrap=True)
     return 0 if network is None or network["certified"] else 1
+
+
+def _announce(cost: "Estimate") -> None:
+    """Say on standard error what is about to be done, where it takes long enough to be waited for."""
+    if cost.seconds >= ANNOUNCED:
+        remark(cost.in_words())
 
 
 def _asked(text: str, precision: int | None) -> "Capacity":
@@ -140,7 +153,7 @@ def _print(out: "Console", found: "Profile", network: dict[str, Any] | None) -> 
         out.print("\nPartitions: rectangles of each value, and the bits that any deterministic protocol exchanges")
         _table(out, ("partition", "distinct rows × columns", "ranks", "largest fooling set", "bits"),
                [_partition_row(each) for each in found.partitions])  # fmt: skip
-    _print_growth(out, found)
+    _print_lengths(out, found)
     _print_meaning(out, found, network)
 
 
@@ -157,33 +170,37 @@ def _table(out: "Console", headings: Sequence[str], rows: Sequence[Sequence[str]
 
 def _partition_row(each: "PartitionProfile") -> tuple[str, ...]:
     name = f"{each.partition.name}{' (searched)' if each.searched else ''}"
-    ranks = " + ".join(str(value.rank_at_least) for value in each.bound.values)
+    found = [value.rank_at_least for value in each.bound.values]
+    ranks = " + ".join(map(str, found)) if len(found) <= MOST_RANKS else f"{sum(found)} over {len(found)} values"
     return name, f"{each.rows} × {each.columns}", ranks, str(each.bound.best_fooling.size), str(each.bits)
 
 
-def _print_growth(out: "Console", found: "Profile") -> None:
-    from separatrix.communication.profile.growth import fitted_in_words, law_in_words
-
-    out.print("\nGrowth with N")
+def _print_lengths(out: "Console", found: "Profile") -> None:
+    """Every length that was run; a ratio is that of a count to the most at any shorter length."""
+    out.print("\nEvery length up to N (classes exact, communication at least)")
+    classes, rectangles = found.ratios(lambda each: each.classes), found.ratios(lambda each: each.rectangles)
     rows = [
-        (str(each.length), str(each.classes), str(each.state_bits),
-         "" if each.communication_bits is None else str(each.communication_bits), each.partition or "")
+        (
+            str(each.length), str(each.classes), _ratio(classes.get(each.length)), str(each.state_bits),
+            "" if each.rectangles is None else f"{each.rectangles}{' †' if each.limited else ''}",
+            _ratio(rectangles.get(each.length)),
+            "" if each.communication_bits is None else str(each.communication_bits), each.partition or "",
+        )
         for each in found.lengths
     ]  # fmt: skip
-    _table(out, ("N", "most classes", "state bits", "communication bits", "partition"), rows)
-    series = (("state", "classes", found.state_growth), ("communication", "rectangles", found.communication_growth))
-    for what, counts, growth in series:
-        if growth.best is None:
-            out.print(f"{what}: {growth.untold}", soft_wrap=True)
-            continue
-        near = "" if growth.rival is None else f"; {growth.rival.law} fits nearly as well, {growth.rival.formula()}"
-        error = f"error {growth.best.error:.2f}"
-        out.print(f"{what}: [bold]{law_in_words(growth.law)}[/bold], bits ≈ {growth.best.formula()} ({error}{near})")
-        if growth.fitted:
-            out.print(f"  {fitted_in_words(growth.fitted, growth.exact, counts)}", soft_wrap=True)
+    _table(out, ("N", "classes", "ratio", "state bits", "rectangles", "ratio", "bits sent", "partition"), rows)
+    out.print("ratio: to the most at any shorter length. About lengths beyond N nothing is said.")
+    if any(each.limited for each in found.lengths):
+        out.print(
+            "† counted on a part of the matrix or on groups of values: a limit of this count, not of the function"
+        )
     if found.skipped:
         lengths = ", ".join(str(length) for length, _ in found.skipped)
         out.print(f"not defined at N = {lengths}: {escape(found.skipped[0][1])}", soft_wrap=True)
+
+
+def _ratio(value: "Fraction | None") -> str:
+    return "" if value is None else f"{float(value):.3g}"
 
 
 def _print_meaning(out: "Console", found: "Profile", network: dict[str, Any] | None) -> None:
@@ -202,14 +219,6 @@ def _print_meaning(out: "Console", found: "Profile", network: dict[str, Any] | N
         rows.append(("two layers, Theorem 13", f"{size}: {verdict_in_words(network)}"))
     out.print("\nWhat it means")
     _table(out, ("model", "needs"), rows)
-    if found.state_growth.best is None and found.communication_growth.best is None:
-        return
-    out.print(f"\nIf the growth continues (extrapolation, p = {found.options.precision} bits)")
-    _table(
-        out,
-        ("N", "LSTM", "SSM", "Transformer"),
-        [(str(each.length), each.lstm, each.ssm, each.transformer) for each in found.extrapolations],
-    )
 
 
 def _sparse_in_words(found: "Profile") -> str:

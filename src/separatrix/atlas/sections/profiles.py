@@ -13,7 +13,7 @@ from separatrix.atlas.own_function_figure import profile_figure
 from separatrix.atlas.section import Advance, Figure, Results, Section
 from separatrix.atlas.site.components import command_block, counted, definitions, figure_slot, number, origin_line
 from separatrix.communication.profile import Profile, ProfileOptions, as_record, load_function, parse_alphabet, profile
-from separatrix.communication.profile.growth import Fit, Growth, fitted_in_words, law_in_words
+from separatrix.communication.profile.engine import LengthProfile
 
 MODULE = "separatrix.communication.profile.examples"
 SAMPLES: dict[str, tuple[str, str, int]] = {
@@ -25,6 +25,8 @@ SAMPLES: dict[str, tuple[str, str, int]] = {
 }
 """Function, its title, the alphabet and the length."""
 SEED = 0
+LAST = 4
+"""Lengths whose counts are written out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +67,7 @@ class ProfilesSection(Section):
         return {"seed": SEED, "rows": list(entries.values()), "samples": list(entries)}
 
     def figures(self, results: Results) -> list[Figure]:
-        """Residual classes and growth of each."""
+        """Residual classes of each, and what its lengths need."""
         return [profile_figure(drawable(row)) for row in results["rows"]]
 
     def body(self, results: Results) -> str:
@@ -83,15 +85,9 @@ class ProfilesSection(Section):
         shown.add_column("function", style="bold", no_wrap=True)
         for heading in ("N", "state bits", "communication bits"):
             shown.add_column(heading, justify="right")
-        shown.add_column("state grows")
-        shown.add_column("one layer grows")
         for row in results["rows"]:
             bits = "" if row["one_layer"] is None else str(row["one_layer"]["communication_bits"])
-            growth = row["growth"]
-            shown.add_row(
-                row["title"], str(row["length"]), str(row["minimum_state_bits"]), bits,
-                law_in_words(growth["state_bits"]["law"]), law_in_words(growth["communication_bits"]["law"]),
-            )  # fmt: skip
+            shown.add_row(row["title"], str(row["length"]), str(row["minimum_state_bits"]), bits)
         return shown
 
 
@@ -103,45 +99,32 @@ def _profiled(name: str) -> Profile:
 
 def drawable(row: Results) -> Profile:
     """What the figure of a profile asks for, from the profile's record."""
-
-    def grown(record: Results) -> Growth:
-        fits = [Fit(fit["form"], fit["a"], fit["b"], fit["error"]) for fit in record["fits"]]
-        lengths, values, fitted = (tuple(record[name]) for name in ("lengths", "values", "fitted_lengths"))
-        return Growth(lengths, values, tuple(fits), fitted)
-
     residuals = SimpleNamespace(classes=row["residual_classes"], bits=row["state_bits"])
-    shown = SimpleNamespace(
-        name=row["function"], length=row["length"], residuals=residuals,
-        state_growth=grown(row["growth"]["state_bits"]),
-        communication_growth=grown(row["growth"]["communication_bits"]),
-    )  # fmt: skip
+    lengths = tuple(LengthProfile(**each) for each in row["lengths"])
+    shown = SimpleNamespace(name=row["function"], length=row["length"], residuals=residuals, lengths=lengths)
     return cast("Profile", shown)
 
 
-def _grows(growth: Results, counts: str) -> str:
-    """The law that fits the lengths that were run, and another that fits nearly as well."""
-    if growth["formula"] is None:
-        return "how it grows cannot be told from these lengths"
-    near = "" if growth["nearly_as_good"] is None else f"; {growth['nearly_as_good']} fits nearly as well"
-    fitted = growth["fitted_lengths"]
-    through = f", {fitted_in_words(fitted, growth['exact_count'], counts)}" if fitted else ""
-    return f"grows: {law_in_words(growth['law'])}, about {growth['formula']}{through}{near}"
+def _last(row: Results, counts: str) -> str:
+    """The counts at the last lengths that were run."""
+    known = [(each["length"], each[counts]) for each in row["lengths"] if each[counts] is not None][-LAST:]
+    lengths, values = (", ".join(number(each[side]) for each in known) for side in (0, 1))
+    return f"{counts} at N = {lengths}: {values}"
 
 
 def _article(row: Results) -> str:
     """One sample: what it needs, what was found, its figure."""
-    state, talk = row["growth"]["state_bits"], row["growth"]["communication_bits"]
     automaton = row["automaton"]["all_lengths"]
     facts = {
         "inputs": f"all {row['inputs']} over {row['alphabet']['symbols']}",
         "any recurrent model": (
             f"at least {counted(row['minimum_state_bits'], 'bit')} of state at N = {row['length']}; "
-            f"{_grows(state, 'classes')}"
+            f"{_last(row, 'classes')}"
         ),
         "one attention layer": ""
         if row["one_layer"] is None
         else f"{counted(row['one_layer']['communication_bits'], 'bit')} of communication by "
-        f"{row['one_layer']['partition']}; {_grows(talk, 'rectangles')}",
+        f"{row['one_layer']['partition']}; {_last(row, 'rectangles')}",
         "smallest automaton": ""
         if automaton is None
         else f"{number(automaton['states'])} states: {automaton['meaning']}",

@@ -12,18 +12,11 @@ and a refinement by one more symbol is one fold over a contiguous array.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
 
 import numpy
 
 from separatrix.communication.problem import Integers
 from separatrix.communication.profile.residuals import WholeNumbers, renumbered
-
-Standing: TypeAlias = Literal["settled", "new", "growing"]
-LAST_LENGTHS = 3
-"""The same automaton at so many last lengths has settled."""
-MOST_MAPS = 4096
-"""Maps of an automaton's states that are listed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,61 +70,6 @@ def smallest_automaton(values: Sequence[WholeNumbers | None], symbols: int) -> S
         ids, count = keys, bound
     nothing = numpy.zeros(0, dtype=numpy.int64)
     return SmallestAutomaton(best, False, 0, nothing.reshape(0, symbols), nothing, 0)
-
-
-def standing(values: Sequence[WholeNumbers | None], symbols: int, found: SmallestAutomaton) -> Standing:
-    """Whether an exact automaton of the lengths 0 … N is still the one of shorter lengths.
-
-    Up to any N a counter is an automaton as well, with a state more for every other length: right at all of them, and
-    too small at the next. It is *settled* where the last lengths had this one already, *growing* where one that was
-    exact up to a length above N/2 had fewer states, and otherwise *new*. As much work again as finding it.
-
-    >>> def lengths(function):
-    ...     return [function(numpy.arange(2**n), n) for n in range(9)]
-    >>> parity = lengths(lambda x, n: numpy.bitwise_count(x).astype(int) % 2)
-    >>> standing(parity, 2, smallest_automaton(parity, 2))
-    'settled'
-    >>> odd = sum(1 << place for place in range(1, 8, 2))
-    >>> balanced = lengths(lambda x, n: (numpy.bitwise_count(x & odd) * 2 == numpy.bitwise_count(x)).astype(int))
-    >>> standing(balanced, 2, smallest_automaton(balanced, 2))
-    'growing'
-    """
-    longest = len(values) - 1
-    same = 1
-    for shorter in range(longest - 1, longest // 2, -1):
-        before = smallest_automaton(values[: shorter + 1], symbols)
-        if before is not None and before.exact and before.states != found.states:
-            return "growing"
-        if same == longest - shorter and before is not None and before.exact:
-            same += 1
-        if same == LAST_LENGTHS:
-            return "settled"
-    return "new"
-
-
-def commuting_transformations(found: SmallestAutomaton) -> int | None:
-    """How many maps of the states the strings give, where the order of symbols does not matter; None if it does.
-
-    Then a party's symbols act on the state as one of these maps, wherever they stand, so that no partition of the
-    positions has more different rows. None also where there are more than ``MOST_MAPS``.
-
-    >>> lengths = [numpy.bitwise_count(numpy.arange(2**n)).astype(int) % 2 for n in range(5)]
-    >>> commuting_transformations(smallest_automaton(lengths, 2))
-    2
-    """
-    maps = found.transitions.T
-    if not found.exact or any((one[other] != other[one]).any() for one in maps for other in maps):
-        return None
-    fresh = [numpy.arange(found.states)]
-    reached = {fresh[0].tobytes()}
-    while fresh and len(reached) <= MOST_MAPS:
-        each = fresh.pop()
-        for one in maps:
-            after = one[each]
-            if after.tobytes() not in reached:
-                reached.add(after.tobytes())
-                fresh.append(after)
-    return len(reached) if len(reached) <= MOST_MAPS else None
 
 
 def _nodes(symbols: int, longest: int) -> int:

@@ -1,34 +1,29 @@
-"""The profile of a function: every length up to N evaluated, counted, bounded and fitted.
+"""The profile of a function: every length up to N evaluated, counted and bounded.
 
 What is exact: residual classes of every cut (hence state bits of any recurrent model), the smallest automaton where one
 agrees with the function on all strings up to length N, ranks (certified minors), fooling sets (verified pair by pair),
-the sparse form (compared on all inputs). What is not: the partition search need not find the hardest partition, and
-everything beyond length N is an extrapolation.
+the sparse form (compared on all inputs). What is not: the partition search need not find the hardest partition. Nothing
+is said about lengths beyond N: a function is known by its values alone, and no number of them proves a law.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy
 
 from separatrix.communication.partition import Partition, parse_partition
 from separatrix.communication.profile.alphabet import Alphabet
-from separatrix.communication.profile.automaton import (
-    SmallestAutomaton,
-    commuting_transformations,
-    smallest_automaton,
-    standing,
-)
+from separatrix.communication.profile.automaton import SmallestAutomaton, smallest_automaton
 from separatrix.communication.profile.function import FunctionError, Mode, NotDeterministicError, UserFunction, probe
-from separatrix.communication.profile.growth import FEWEST, Growth, fit_growth
 from separatrix.communication.profile.guard import Allowance
 from separatrix.communication.profile.limits import Estimate, Limits, check_limits, seconds_for_one_input
 from separatrix.communication.profile.partitions import PartitionProfile, best_of, examine_all
 from separatrix.communication.profile.residuals import Residuals, WholeNumbers, residual_classes
 from separatrix.communication.profile.sparse import SparseForm, sparse_form
 from separatrix.communication.profile.table import Numbering, Table, tabulate
-from separatrix.communication.profile.words import Extrapolation, OneLayerNeed, extrapolate, one_layer_need
+from separatrix.communication.profile.words import OneLayerNeed, one_layer_need
 from separatrix.errors import SeparatrixError
 from separatrix.progress import report
 
@@ -51,7 +46,9 @@ class LengthProfile:
     """One length: the most residual classes over its cuts, what its best partition needs (None: none applies), values.
 
     ``values``: how many there are; of a labelling, at the last position. ``first_read``: the first position, from 1,
-    that the answer depends on (None: on none; or labels, which are not looked at for this).
+    that the answer depends on (None: on none; or labels, which are not looked at for this). ``limited``: the rectangles
+    are those of a part of the matrix or of groups of values, so that their number is the profile's limit and not the
+    function's.
     """
 
     length: int
@@ -62,6 +59,12 @@ class LengthProfile:
     partition: str | None
     values: int
     first_read: int | None
+    limited: bool
+
+    @property
+    def reads_back(self) -> int | None:
+        """How far before the last position the answer still depends on a symbol."""
+        return None if self.first_read is None else self.length - self.first_read
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,10 +88,7 @@ class Profile:
     need: OneLayerNeed | None
     lengths: tuple[LengthProfile, ...]
     skipped: tuple[tuple[int, str], ...]
-    state_growth: Growth
-    communication_growth: Growth
     sparse: SparseForm | None
-    extrapolations: tuple[Extrapolation, ...]
     options: ProfileOptions
 
     @property
@@ -96,10 +96,17 @@ class Profile:
         """Whether the function is a decision with values 0 and 1."""
         return self.table.kind == "decision" and self.table.classes == 2
 
-    @property
-    def settled(self) -> int | None:
-        """The number of values, where the last lengths that were run have the same."""
-        return _settled(self.lengths)
+    def ratios(self, counted: Callable[[LengthProfile], int | None]) -> dict[int, Fraction]:
+        """A count at each length over the most at any shorter one; a length without a count has no ratio."""
+        found: dict[int, Fraction] = {}
+        most = 0
+        for each in self.lengths:
+            if (count := counted(each)) is None:
+                continue
+            if most:
+                found[each.length] = Fraction(count, most)
+            most = max(most, count)
+        return found
 
     @property
     def best(self) -> PartitionProfile | None:
@@ -113,12 +120,15 @@ def profile(
     length: int,
     alphabet: Alphabet | None = None,
     options: ProfileOptions | None = None,
+    announce: Callable[[Estimate], None] | None = None,
 ) -> Profile:
     """Profile a function at all lengths up to N; how far it is goes to who listens (``separatrix.progress``).
 
+    ``announce`` is given the cost once the function was timed, before all inputs are evaluated.
+
     >>> found = profile("parity", lambda x: sum(x) % 2, 8)
-    >>> found.residuals.minimum_state_bits, found.automaton.states, found.state_growth.law
-    (1, 2, 'constant')
+    >>> found.residuals.minimum_state_bits, found.automaton.states
+    (1, 2)
     """
     alphabet, options = alphabet or Alphabet(2), options or ProfileOptions()
     if length < 1:
@@ -132,6 +142,8 @@ def profile(
         user = probe(name, function, alphabet, length, options.mode, options.seed)
         each_takes = seconds_for_one_input(user, length)
     cost = check_limits(alphabet, length, options.limits, each_takes)
+    if announce is not None:
+        announce(cost)
 
     numbering = Numbering()
     shorter, kept, skipped = _shorter_lengths(user, alphabet, length, options, numbering, allowance)
@@ -143,29 +155,14 @@ def profile(
     partitions = examine_all(table, wanted, options.seed)
     lengths = [*shorter, _length_profile(length, residuals, partitions, table)]
     report("looking for the smallest automaton", 0, None)
-    automaton, empty = None, None
+    automaton = None
     if not alphabet.grows and table.causal:
         with allowance.spending():
             empty = _empty(user, numbering)
         automaton = smallest_automaton([empty, *kept, table.last], alphabet.size)
     report("looking for a threshold of sparse features", 0, None)
     sparse = sparse_form(table)
-    # An automaton of s states leaves at most s classes at every cut of every length that it is right at.
-    # One that was too small before may be too small again, and then it says nothing.
-    exact = automaton if automaton is not None and automaton.exact else None
-    stands = "growing" if exact is None else standing([empty, *kept, table.last], alphabet.size, exact)
-    kept_up, settled = stands != "growing", stands == "settled"
-    most = exact.states if exact is not None and kept_up else None
-    state_growth = fit_growth([each.length for each in lengths], [each.classes for each in lengths], most, settled)
-    talked = [each for each in lengths if each.rectangles is not None]
     symbols, values = alphabet.at(length).size, lengths[-1].values
-    most_values = max(each.values for each in lengths)
-    rows = commuting_transformations(exact) if exact is not None and kept_up else None
-    # The columns at which one row has one value are a rectangle, so a matrix has at most rows times values of them.
-    rectangles = None if rows is None else rows * most_values
-    communication_growth = fit_growth(
-        [each.length for each in talked], [each.rectangles or 1 for each in talked], rectangles, settled
-    )
     best = best_of(partitions)
     return Profile(
         name=name,
@@ -181,20 +178,7 @@ def profile(
         need=None if best is None else one_layer_need(length, best.bits, options.precision, symbols, values),
         lengths=tuple(lengths),
         skipped=tuple(skipped),
-        state_growth=state_growth,
-        communication_growth=communication_growth,
         sparse=sparse,
-        extrapolations=extrapolate(
-            state_growth,
-            communication_growth,
-            options.precision,
-            alphabet,
-            values,
-            # Any function of N bits is one feature of N bits, which says nothing about longer inputs.
-            sparse is not None and sparse.sparsity < length,
-            settled=_settled(lengths),
-            decision=table.kind == "decision",
-        ),
         options=options,
     )
 
@@ -247,12 +231,8 @@ def _length_profile(
         len(numpy.unique(table.last)),
         # Before the first position that matters all prefixes are of one class.
         next((t for t, count in enumerate(residuals.classes) if count > 1), None) if table.kind == "decision" else None,
+        best is not None and (best.merged or not best.whole),
     )
-
-
-def _settled(lengths: Sequence[LengthProfile]) -> int | None:
-    recent = {each.values for each in lengths[-FEWEST:]}
-    return recent.pop() if len(recent) == 1 else None
 
 
 def _at_length(texts: Sequence[str], length: int) -> list[Partition]:

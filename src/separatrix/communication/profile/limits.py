@@ -42,6 +42,18 @@ class Estimate:
     memory: int
     seconds: float
 
+    def in_words(self) -> str:
+        """The cost in a line for people.
+
+        >>> Estimate(24, (1 << 25) - 1, 3 << 30, 95.2).in_words()
+        '33,554,431 inputs of length up to 24 are evaluated: about 95 s and at most 3 GiB'
+        """
+        took = f"{self.seconds:.0f} s" if self.seconds < 120 else f"{self.seconds / 60:.0f} min"
+        memory = _short(self.memory / (1 << 30))
+        return (
+            f"{self.inputs:,} inputs of length up to {self.length} are evaluated: about {took} and at most {memory} GiB"
+        )
+
     def fits(self, limits: Limits) -> bool:
         """Whether both stay within the limits."""
         return self.memory <= limits.memory and self.seconds <= limits.seconds

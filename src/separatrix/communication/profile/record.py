@@ -4,7 +4,6 @@ from dataclasses import asdict
 from typing import Any
 
 from separatrix.communication.profile.engine import Profile
-from separatrix.communication.profile.growth import Growth
 from separatrix.communication.profile.partitions import PartitionProfile
 from separatrix.communication.profile.words import PROTOCOL_CONSTANT
 
@@ -32,16 +31,9 @@ def as_record(found: Profile) -> dict[str, Any]:
         "automaton": _automaton(found),
         "partitions": [_partition(each) for each in found.partitions],
         "one_layer": _one_layer(found),
-        "growth": {
-            "lengths": [asdict(each) for each in found.lengths],
-            "skipped": [{"length": length, "reason": reason} for length, reason in found.skipped],
-            "state_bits": _growth(found.state_growth, "log2 of the most residual classes"),
-            "communication_bits": _growth(found.communication_growth, "log2 of the rectangles of the best partition"),
-        },
+        "lengths": [asdict(each) for each in found.lengths],
+        "skipped": [{"length": length, "reason": reason} for length, reason in found.skipped],
         "sparse_threshold": _sparse(found),
-        "extrapolation": [
-            {**asdict(each), "marked": "extrapolation of the best-fitting growth"} for each in found.extrapolations
-        ],
     }
 
 
@@ -101,21 +93,6 @@ def _one_layer(found: Profile) -> dict[str, Any] | None:
         "product_at_least": found.need.product,
         "precision_bits": found.need.precision,
         "smallest_width_one_head": found.need.width,
-    }
-
-
-def _growth(growth: Growth, quantity: str) -> dict[str, Any]:
-    return {
-        "quantity": quantity,
-        "law": growth.law,
-        "untold": growth.untold or None,
-        "formula": None if growth.best is None else growth.best.formula(),
-        "fitted_lengths": list(growth.fitted),
-        "exact_count": growth.exact,
-        "lengths": list(growth.lengths),
-        "values": [round(value, 6) for value in growth.values],
-        "fits": [{"law": fit.law, "formula": fit.formula(), **asdict(fit)} for fit in growth.fits],
-        "nearly_as_good": None if growth.rival is None else growth.rival.law,
     }
 
 
