@@ -6,7 +6,8 @@ import warnings
 
 import pytest
 
-from separatrix.communication.capacity import describe, which_bounds
+from separatrix.communication.capacity import capacity, describe, which_bounds
+from separatrix.communication.capacity.number_formats import LOOKED_AT
 from separatrix.errors import SeparatrixError
 
 
@@ -186,6 +187,105 @@ def test_caches_of_hybrids(kind):
     assert which_bounds(described)[0] == ()
 
 
+BASE = {"hidden_size": 16, "intermediate_size": 16, "num_attention_heads": 4, "num_key_value_heads": 2}
+SIXTEEN_BITS = {
+    "Mamba": {"hidden_size": 8, "num_hidden_layers": 2, "state_size": 3},
+    "FalconMamba": {"hidden_size": 8, "num_hidden_layers": 2, "state_size": 3},
+    "Mamba2": {
+        "hidden_size": 16, "num_hidden_layers": 2, "state_size": 4, "expand": 2, "num_heads": 4, "head_dim": 8,
+        "n_groups": 2, "conv_kernel": 4, "chunk_size": 8,
+    },
+    "Jamba": {
+        **BASE, "num_hidden_layers": 6, "attn_layer_period": 4, "attn_layer_offset": 2, "num_experts": 2,
+        "mamba_d_state": 4,
+    },
+    **{kind: {**BASE, **sizes} for kind, sizes in HYBRIDS.items()},
+    "RecurrentGemma": {
+        "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 4, "num_attention_heads": 2,
+        "num_key_value_heads": 1, "lru_width": 24, "attention_window_size": 5, "conv1d_width": 4,
+    },
+    "Rwkv": {"hidden_size": 16, "num_hidden_layers": 2},
+    "xLSTM": {"hidden_size": 128, "num_hidden_layers": 1, "num_heads": 4},
+    "MiniMax": {
+        **BASE, "num_hidden_layers": 4, "head_dim": 6, "block_size": 4, "num_local_experts": 2,
+        "num_experts_per_tok": 1,
+    },
+}  # fmt: skip
+NARROWER = ("xLSTM", "MiniMax")
+"""Of these transformers keeps the states in the format of the weights; other code keeps float32, which is counted."""
+
+
+def kept_in_sixteen_bits(kind: str, **more):
+    """The arrays that a small model in bfloat16 keeps after some tokens and steps: running ones, and all others."""
+    torch, transformers, model, fields = tiny(kind, **SIXTEEN_BITS[kind], **more)
+    model = model.to(torch.bfloat16)
+    given = {"past_key_values": transformers.DynamicCache(config=model.config)} if kind == "RecurrentGemma" else {}
+    found = run_on(torch, model, **given)
+    name = next(each for each in ("cache_params", "past_key_values", "state") if each in found or each in given)
+    cache = given.get(name) or found[name]
+    for token in (3, 5):
+        with torch.no_grad():
+            found = model(torch.tensor([[token]]), use_cache=True, **{name: cache})
+        cache = found.get(name, cache)
+    running, other = [], []
+    if kind == "Rwkv":
+        running, other = cache[2:], cache[:2]
+    elif kind == "xLSTM":
+        running = [each for layer in cache.rnn_state.values() for each in layer]
+    elif kind == "MiniMax":
+        running = [each for each in cache.linear_cache if hasattr(each, "numel")]
+    elif kind == "RecurrentGemma":
+        blocks = [layer.temporal_block for layer in model.layers if hasattr(layer.temporal_block, "rg_lru")]
+        running = [block.rg_lru.recurrent_states for block in blocks]
+        # The cache of the window has one position less than the reference implementation, which is counted.
+        caches = [each for layer in cache.layers if layer.keys is not None for each in (layer.keys, layer.values)]
+        other = [block.conv1d_state for block in blocks] + [torch.cat([each, each[:, :, :1]], 2) for each in caches]
+    else:
+        layers = [layer for layer in cache.layers if cache_numbers([getattr(layer, "recurrent_states", [])])]
+        running = [each for layer in layers for each in layer.recurrent_states.values()]
+        # The oldest input of a convolution is never read again.
+        other = [each[..., 1:] for layer in layers for each in layer.conv_states.values()]
+    return {**fields, "torch_dtype": "bfloat16"}, running, other
+
+
+def in_bits(arrays) -> int:
+    return sum(each.numel() * each.element_size() * 8 for each in arrays)
+
+
+@pytest.mark.parametrize("kind", SIXTEEN_BITS)
+def test_states_of_models_in_sixteen_bits(kind):
+    """The bits that are counted are those of the arrays in the cache of a model that runs in bfloat16, or more."""
+    fields, running, other = kept_in_sixteen_bits(kind)
+    found = capacity(describe(fields), only=())
+    parts = [(part.running, numbers * bits.bits) for part, numbers, bits in found.parts]
+    assert running
+    assert sum(bits for runs, bits in parts if not runs) == in_bits(other)
+    counted = sum(bits for runs, bits in parts if runs)
+    assert counted == (2 if kind in NARROWER else 1) * in_bits(running)
+    assert found.bounded_state_bits == counted + in_bits(other)
+    assert found.precision == 16
+    assert all(each.element_size() == (2 if kind in NARROWER else 4) for each in running)
+
+
+def test_every_family_whose_states_were_looked_at_is_looked_at_here():
+    known = {describe({**tiny(kind, **SIXTEEN_BITS[kind])[3]}).family for kind in SIXTEEN_BITS if kind not in NARROWER}
+    assert known - {"rwkv"} == LOOKED_AT  # of rwkv only version 4 is in transformers
+
+
+def test_formats_that_a_config_asks_for_its_states():
+    """transformers does not follow Nemotron-H's field, so float32 counts and is said; xLSTM's field is followed."""
+    fields, running, _ = kept_in_sixteen_bits("NemotronH", mamba_ssm_cache_dtype="bfloat16")
+    assert fields["mamba_ssm_cache_dtype"] == "bfloat16"
+    assert {each.element_size() for each in running} == {4}
+    found = capacity(describe(fields), only=())
+    assert {bits.bits for part, _, bits in found.parts if part.running} == {32}
+    assert any("mamba_ssm_cache_dtype" in note for note in found.model.notes)
+    fields, running, _ = kept_in_sixteen_bits("xLSTM", inference_state_dtype="bfloat16")
+    found = capacity(describe(fields), only=())
+    assert found.state_bits == in_bits(running)
+    assert not found.guessed
+
+
 WINDOWED = {
     "Gemma2": {"num_hidden_layers": 5, "query_pre_attn_scalar": 6},
     "Gemma3Text": {"num_hidden_layers": 7, "query_pre_attn_scalar": 6},
@@ -254,6 +354,26 @@ def test_minimax_cache():
     assert held == [linear.state_numbers] * linear.count == [4 * 6 * 6] * 2
     grown = [cache_numbers([layer.keys, layer.values]) for layer in cache.layers if layer.keys is not None]
     assert [each for each in grown if each] == [2 * 12 * full.key_value_heads * full.head_width] * full.count
+
+
+def test_minimax_files_list_their_layers_by_numbers():
+    """MiniMax-Text-01: seven layers of linear attention, then a full one, ten times."""
+    released = {
+        "model_type": "minimax_text_01", "hidden_size": 6144, "num_hidden_layers": 80, "num_attention_heads": 64,
+        "num_key_value_heads": 8, "head_dim": 128, "attn_type_list": ([0] * 7 + [1]) * 10,
+    }  # fmt: skip
+    linear, full = describe(released).layers
+    assert (linear.count, full.count) == (70, 10)
+    assert describe({**released, "model_type": "minimax"}).layers == (linear, full)
+    names = ["full_attention" if each else "linear_attention" for each in released["attn_type_list"]]
+    assert describe({**released, "layer_types": names}).layers == (linear, full)
+    for change, said in (
+        ({"attn_type_list": [0, 1]}, "attn_type_list lists 2 layers"),
+        ({"layer_types": names[::-1]}, "name different layers"),
+        ({"attn_type_list": [2] * 80}, "attn_type_list"),
+    ):
+        with pytest.raises(SeparatrixError, match=said):
+            describe({**released, **change})
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from tools.pages import ROOT, Section, Sentence, Table, markdown_table, recorded
 
 from separatrix.atlas.attempts import TRIED, Outcome, attempts
 from separatrix.atlas.errata import errata
-from separatrix.communication.bounds import protocol_bounds
-from separatrix.communication.capacity import capacity, describe
+from separatrix.communication.bounds import FIXED, protocol_bounds
+from separatrix.communication.capacity import Capacity, capacity, describe
 from separatrix.communication.facts import LARGEST_BY_RANK, LARGEST_BY_ROWS
 from separatrix.communication.partition import odd_even
 from separatrix.communication.protocols import VERSIONS, compare, run_one_layer
@@ -21,7 +21,13 @@ SLIDES = {
     "gpt3": ("GPT-3", 2048, 128),
 }
 """SHT23's table: the model's name, N and m as the slides have them; the rest is in the presets."""
+SLIDE_PRECISION = 16
 PRECISION = 32
+
+
+def _fixed(preset: str) -> Capacity:
+    """A preset in the arithmetic of the theorems, at the bits of the papers' examples."""
+    return capacity(describe(preset), SLIDE_PRECISION, arithmetic=FIXED)
 
 
 def slide_table() -> str:
@@ -29,7 +35,7 @@ def slide_table() -> str:
     rows: list[list[object]] = []
     for preset, (name, length, slides) in SLIDES.items():
         layer = describe(preset).layers[0]
-        first = {limit.task: limit.first_impossible for limit in capacity(describe(preset)).limits}
+        first = {limit.task: limit.first_impossible for limit in _fixed(preset).limits}
         sizes = [length, layer.count, layer.heads, slides, layer.head_width]
         rows.append([name, *sizes, f"{first['dyck']:,}", f"{first['match3']:,}"])
     headings = ("model", "N", "L", "H", "m in the slides", "m of a head", "Dyck-(2,2) from", "triple matching from")
@@ -160,7 +166,7 @@ PARTS = (
             (describe("rnn-1-128").state_numbers or 0) * 64 // 1024,
         ],
     ),
-    Sentence("docs/capacity.md", "at {} bits a number, this is where", lambda: [capacity(describe("gpt2")).precision]),
+    Sentence("docs/capacity.md", "in fixed point of {} bits, this is where", lambda: [SLIDE_PRECISION]),
     Sentence(
         "docs/errata.md",
         "m = {}, {} and {} for BERT, GPT-2 and GPT-3, beside H = {}, {} and {}. *Found:* the slides' m is the width of "

@@ -3,15 +3,15 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from separatrix.bit_counts import OWN_PRECISION, PUBLISHED_PRECISION
+from separatrix.bit_counts import OWN_PRECISION
 from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
     from separatrix.communication.capacity import ModelDescription
 
 PRECISION_HELP = (
-    f"Bits of each number that the model hands on; left out: those of its config's dtype, or "
-    f"{PUBLISHED_PRECISION}; {OWN_PRECISION} for this package's own."
+    "Bits of every number that the model hands on; left out: for each part of its state those that its config and the "
+    f"code that runs it give; {OWN_PRECISION} for this package's own."
 )
 
 

@@ -9,10 +9,10 @@ from separatrix.cli.completion import complete_preset
 from separatrix.cli.given_options import refuse_given
 from separatrix.cli.model_argument import PRECISION_HELP, check_task, described
 from separatrix.cli.output import JsonOption, command_line, console, print_json
-from separatrix.wording import counted
 
 if TYPE_CHECKING:
     from separatrix.communication.capacity import Capacity, Limit
+    from separatrix.communication.capacity.number_formats import Bits
 
 NAME = "capacity"
 ORDER = 73
@@ -33,20 +33,31 @@ def command(
     length: Annotated[int | None, typer.Option("--length", help="Also say what is impossible at this length.")] = None,
     alphabet: Annotated[int, typer.Option("--alphabet", help="Symbols of index lookup.")] = 64,
     task: Annotated[list[str] | None, typer.Option("--task", help="Only this task; may be repeated.")] = None,
+    arithmetic: Annotated[
+        str | None,
+        typer.Option(
+            "--arithmetic",
+            help="What the model computes in: fixed (rounds a sum once, as the theorems have it) or float64, float32, "
+            "bfloat16, float16 (round after every addition). Left out: the floating point of its numbers.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> int:
     """What a real model cannot do at any weights: its state in bits against the lower bounds."""
+    from separatrix.communication.bounds import numbers_named
     from separatrix.communication.capacity import capacity, plain
     from separatrix.provenance import provenance
 
     started = time.perf_counter()
     if config is None:
-        refuse_given(context, ("precision", "length", "alphabet", "task"), "asks about a model; name one, such as gpt2")
+        given = ("precision", "length", "alphabet", "task", "arithmetic")
+        refuse_given(context, given, "asks about a model; name one, such as gpt2")
         _list(as_json)
         return 0
     for name in task or ():
         check_task(name)
-    found = capacity(described(config, precision), precision, length, alphabet, only=task or None)
+    computed = None if arithmetic is None else numbers_named(arithmetic)
+    found = capacity(described(config, precision), precision, length, alphabet, task or None, computed)
     if as_json:
         record = provenance(command_line(context), arithmetic="integers", seed=None, started=started)
         print_json({**plain(found), "provenance": record})
@@ -82,7 +93,7 @@ def _print(found: "Capacity", asked: tuple[str, ...] = ()) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from separatrix.communication.capacity.number_formats import GIVEN
+    from separatrix.communication.capacity.number_formats import layer_bits
 
     out, model = console(), found.model
     out.print(f"[bold]{escape(model.name)}[/bold] ({escape(model.source)})")
@@ -93,23 +104,21 @@ def _print(found: "Capacity", asked: tuple[str, ...] = ()) -> None:
     for layer in model.layers:
         growing = "it does not say" if layer.kind == "unstated" else "grows with the input"
         kept = " + ".join(part.formula for part in layer.state) or growing
-        bits = "—" if layer.state_numbers is None else f"{layer.state_numbers * layer.count * found.precision:,}"
+        kept_bits = layer_bits(model, layer.state, found.given) * layer.count
+        bits = "—" if layer.state_numbers is None else f"{kept_bits:,}"
         sizes = (str(value) if value else "" for value in (layer.width, layer.heads, layer.head_width))
         shown.add_row(str(layer.count), layer.name, *sizes, kept, bits)
     out.print(shown)
     for note in model.notes:
         out.print(f"Note: {escape(note)}")
     if found.state_bits is not None:
-        unit = "bit" if found.state_bits == 1 else "bits"
-        bits = f"[bold]{found.state_bits:,} {unit}[/bold] ({_bytes(found.state_bits)})"
-        numbers = "1 number" if model.state_numbers == 1 else f"{model.state_numbers:,} numbers"
-        out.print(f"State: {numbers} of {counted(found.precision, 'bit')} = {bits}.")
+        bits = f"[bold]{_counted(found.state_bits, 'bit')}[/bold] ({_bytes(found.state_bits)})"
+        out.print(f"State: {_counted(model.state_numbers or 0, 'number')}, {bits}.")
     elif found.bounded_state_bits:
         others = "do not say" if any(layer.kind == "unstated" for layer in model.layers) else "grow with the input"
-        bits = f"{found.bounded_state_bits:,} bits (p = {found.precision})"
-        out.print(f"Layers of bounded memory keep {bits}; the others {others}.")
-    if found.precision_from != GIVEN:
-        out.print(f"Bits of a number: {found.precision} ({escape(found.precision_from)}).")
+        out.print(f"Layers of bounded memory keep {found.bounded_state_bits:,} bits; the others {others}.")
+    for line in _formats(found):
+        out.print(f"- {escape(line)}")
     if model.trained_length is not None:
         out.print(f"Context length in its config: {model.trained_length:,}.")
     out.print(escape(found.reason))
@@ -120,19 +129,41 @@ def _print(found: "Capacity", asked: tuple[str, ...] = ()) -> None:
         limits = [limit for limit in found.limits if limit.scope == scope]
         if limits:
             out.print(_limits(title, limits, found))
+            for arithmetic in dict.fromkeys(limit.arithmetic for limit in limits if limit.arithmetic != "any"):
+                out.print(f"Holds for: {escape(arithmetic)}.")
             if any(_mark(limit) == " *" for limit in limits):
                 out.print("* derived here, not in the papers")
             for name in dict.fromkeys(limit.from_file for limit in limits if limit.from_file):
                 out.print(f"† from {escape(name)}; its number at a length rests on its formula, see  separatrix bound")
     for _, text in found.refuted:
         out.print(f"[red]refuted[/red], not used: {escape(text)}", soft_wrap=True)
+    for reason, names in _silent(found).items():
+        out.print(f"No verdict on {', '.join(names)}: {escape(reason)}.")
     for name in asked:
-        if name not in {limit.task for limit in found.limits if limit.scope == "model"}:
+        if name not in {limit.task for limit in found.limits if limit.scope == "model"} | {n for n, _ in found.silent}:
             out.print(f"{name}: no bound is known that says when this model cannot do it.")
     if found.limits:
         out.print("[bold]How to read this[/bold]")
         for caveat in found.caveats:
             out.print(f"- {escape(caveat)}")
+
+
+def _counted(number: int, unit: str) -> str:
+    return f"{number:,} {unit}{'' if number == 1 else 's'}"
+
+
+def _formats(found: "Capacity") -> list[str]:
+    """For each format in which numbers are kept what is kept in it, and who says so."""
+    kept: dict[Bits, dict[str, int]] = {}
+    for part, numbers, bits in found.parts:
+        names = kept.setdefault(bits, {})
+        names[part.name] = names.get(part.name, 0) + numbers
+    if found.given is not None or not kept:
+        return [f"every number has {found.numbers.in_words}"]
+    return [
+        f"{_counted(sum(names.values()), 'number')} of {bits.in_words}: {', '.join(names)}"
+        for bits, names in kept.items()
+    ]
 
 
 def _bytes(bits: int) -> str:
@@ -162,6 +193,14 @@ def _limits(title: str, limits: "list[Limit]", found: "Capacity") -> "object":
     for cells, names in rows.items():
         shown.add_row("\n".join(names), *cells)
     return shown
+
+
+def _silent(found: "Capacity") -> dict[str, list[str]]:
+    """The tasks whose bounds do not cover the model's arithmetic, by reason."""
+    names: dict[str, list[str]] = {}
+    for task, reason in found.silent:
+        names.setdefault(reason, []).append(task)
+    return names
 
 
 def _claim(limit: "Limit") -> str:

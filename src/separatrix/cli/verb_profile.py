@@ -212,7 +212,7 @@ def _print_meaning(out: "Console", found: "Profile", network: dict[str, Any] | N
     if found.need is not None and found.best is not None:
         limit = "no width is excluded" if found.need.width == 1 else f"one head needs width ≥ {found.need.width}"
         product = f"mH(p + log2 N) ≥ {found.need.bits}/3 for m ≥ 4, by {found.best.partition.name}"
-        rows.append(("one attention layer", f"{product}; at p = {found.need.precision} {limit}"))
+        rows.append(("one attention layer, fixed point", f"{product}; at p = {found.need.precision} {limit}"))
     rows.append(("threshold of sparse features", _sparse_in_words(found)))
     if network is not None:
         size = f"width {network['width']}, heads {network['heads']}, p = {network['precision_bits']}"

@@ -1,4 +1,4 @@
-"""The real-models section: presets against the bounds, at 16 bits a number."""
+"""The real-models section: presets against the bounds, each part of a state with the bits that it has."""
 
 from dataclasses import dataclass
 from html import escape
@@ -12,7 +12,6 @@ from separatrix.atlas.origin import Origin
 from separatrix.atlas.section import Advance, Figure, Results, Section
 from separatrix.communication.capacity import Preset, capacity, plain, presets
 
-PRECISION = 16
 ALPHABET = 64
 TASKS = ("index-lookup", "associative-recall", "mqar", "inequality", "sparse-averaging")
 """Tasks of the table: one for each bound of the papers on recurrent models."""
@@ -39,12 +38,12 @@ class CapacitySection(Section):
         return len(presets())
 
     def collect(self, advance: Advance) -> Results:
-        """Every preset at 16 bits a number."""
+        """Every preset, in the formats of its config and of the code that runs it."""
         rows: list[dict[str, Any]] = []
         for preset in presets().values():
             rows.append(_row(preset))
             advance(f"capacity of {preset.name}")
-        return {"precision_bits": PRECISION, "alphabet": ALPHABET, "tasks_shown": list(TASKS), "rows": rows}
+        return {"alphabet": ALPHABET, "tasks_shown": list(TASKS), "rows": rows}
 
     def figures(self, results: Results) -> list[Figure]:
         """State bits and the first impossible length of index lookup."""
@@ -64,8 +63,8 @@ class CapacitySection(Section):
             axes.legend(frameon=False, fontsize=8)
 
         caption = (
-            f"Models of bounded memory at {PRECISION} bits a number: right of its mark, no weights let a model look up "
-            f"every position of every text over {ALPHABET} symbols."
+            "Models of bounded memory: right of its mark, no weights let a model look up every position of every text "
+            f"over {ALPHABET} symbols."
         )
         origin = Origin("proved", "for any weights, by the bounds", bounded[-1]["command"]).plain()
         return [draw("capacity-lengths", caption, paint, height=7.0).with_origin(origin)]
@@ -78,9 +77,10 @@ class CapacitySection(Section):
             for row in results["rows"]
         ]
         caption = (
-            f"{len(rows)} presets at {results['precision_bits']} bits a number; columns: the first length N at which "
+            f"{len(rows)} presets, running states in float32 as code keeps them; columns: the first length N at which "
             f"the task is impossible for any weights (index lookup over {results['alphabet']} symbols). “grows”: what "
-            "is kept grows with N, so no bound on a state applies, and — stands for no such length"
+            "is kept grows with N, so no bound on a state applies; —: no such length. A fold names the bits of each "
+            "part, and which of them are a guess"
         )
         numbers = tuple(range(2, len(headings)))
         links = [f"#capacity-{row['model']}" for row in results["rows"]]
@@ -90,7 +90,7 @@ class CapacitySection(Section):
 
     def table(self, results: Results) -> Table:
         """State bits and two tasks for the terminal."""
-        title = f"{len(results['rows'])} models at {results['precision_bits']} bits a number: first impossible length"
+        title = f"{len(results['rows'])} models: first impossible length"
         shown = Table(title=title, title_justify="left")
         shown.add_column("model", style="bold", no_wrap=True)
         for heading in ("state bits", f"index-lookup ({results['alphabet']})", "mqar"):
@@ -101,7 +101,7 @@ class CapacitySection(Section):
 
 
 def _row(preset: Preset) -> dict[str, Any]:
-    found = capacity(preset.describe(), PRECISION, alphabet=ALPHABET, only=(*TASKS, *ONE_LAYER))
+    found = capacity(preset.describe(), alphabet=ALPHABET, only=(*TASKS, *ONE_LAYER))
     row = plain(found)
     first: dict[str, int | None] = {}
     for limit in found.limits:
@@ -110,7 +110,7 @@ def _row(preset: Preset) -> dict[str, Any]:
             first[limit.task] = limit.first_impossible if held is None else min(held, limit.first_impossible)
     row["first_impossible"] = first
     row["layers_text"] = ", ".join(f"{layer.count} × {layer.name}" for layer in found.model.layers)
-    row["command"] = f"separatrix capacity {preset.name} --precision {PRECISION} --alphabet {ALPHABET}"
+    row["command"] = f"separatrix capacity {preset.name} --alphabet {ALPHABET}"
     return row
 
 
@@ -131,16 +131,20 @@ def _fold(row: Results) -> str:
     facts = {
         "source": row["source"],
         "numbers kept": "; ".join(_kept(layer) for layer in row["layers"]),
+        "bits of a number": "; ".join(dict.fromkeys(_formats(row))),
         "bounds": row["reason"],
         "again": row["command"],
     }
     facts |= {"note": " ".join(row["notes"])} if row["notes"] else {}
     listed = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in facts.items())
-    headings = ("task", "for", "first impossible N", "bits needed", "claim")
+    headings = ("task", "for", "first impossible N", "bits needed", "claim", "holds for")
     limits = [
-        (limit["task"], limit["scope"], _number(limit["first_impossible"]), limit["needs"], limit["claim"])
+        (
+            limit["task"], limit["scope"], _number(limit["first_impossible"]), limit["needs"], limit["claim"],
+            limit["arithmetic"],
+        )
         for limit in row["limits"]
-    ]
+    ]  # fmt: skip
     table = html_table(headings, limits, numbers=(2,)) if limits else ""
     name = escape(row["model"])
     return (
@@ -154,6 +158,14 @@ def _kept(layer: Results) -> str:
         return f"{layer['count']} × {layer['name']} (H = {layer['heads']}, m = {layer['head_width']}): grows"
     formula = " + ".join(part["formula"] for part in layer["state"])
     return f"{layer['count']} × {layer['name']}: {formula} = {layer['state_numbers']:,}"
+
+
+def _formats(row: Results) -> list[str]:
+    """The bits of each part of the state, or of the model's own numbers where nothing is kept."""
+    parts = [part for layer in row["layers"] for part in layer["state"]]
+    if not parts:
+        return [f"{row['precision_bits']} ({row['precision_from']})"]
+    return [f"{part['name']} {part['bits_of_a_number']} ({part['because']})" for part in parts]
 
 
 def _number(value: int | None) -> str:

@@ -18,6 +18,8 @@ from separatrix.wording import counted
 
 FORMAT_FIELDS = ("dtype", "torch_dtype")
 """Where a file names the format of its numbers; ``transformers`` takes the first where both are there."""
+STATE_FIELDS = ("mamba_ssm_cache_dtype", "mamba_ssm_dtype")
+"""Where a file asks for a format of its running states; ``transformers`` 5.22 follows neither, other programs do."""
 LARGEST = 10**9
 DEEPEST = 10**5
 
@@ -62,6 +64,10 @@ def _format_name(value: object) -> str:
     return value.removeprefix("torch.")[:40] if isinstance(value, str) else ""
 
 
+FormatName: TypeAlias = Annotated[str, BeforeValidator(_format_name)]
+"""The name of a format of numbers; what is not a name is no format."""
+
+
 class Config(BaseModel):
     """The fields of a config file that decide the memory of the model; all others are ignored."""
 
@@ -72,8 +78,10 @@ class Config(BaseModel):
     trained_length: Annotated[int | None, BeforeValidator(_size_or_none)] = Field(
         default=None, validation_alias=spelled("max_position_embeddings", "n_positions", "n_ctx", "context_length")
     )
-    # What is not a name is no format; a format that is not known is told of where bits are counted.
-    number_format: Annotated[str, BeforeValidator(_format_name)] = Field(default="", validation_alias=FORMAT_FIELDS[0])
+    # A format that is not known is reported where bits are counted.
+    number_format: FormatName = Field(default="", validation_alias=FORMAT_FIELDS[0])
+    # Read to say that it is not followed: transformers keeps running states in float32 whatever they say.
+    asked_state_format: FormatName = Field(default="", validation_alias=spelled(*STATE_FIELDS))
 
     @model_validator(mode="before")
     @classmethod
@@ -82,6 +90,7 @@ class Config(BaseModel):
 
 
 Schema = TypeVar("Schema", bound=Config)
+Entry = TypeVar("Entry", str, int)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +99,8 @@ class Family(Generic[Schema]):
 
     ``model_types`` are the values of the field ``model_type`` that belong to it. ``recognises`` says whether a file
     without that field is of this family. ``state`` is the formula of the state in words, ``source`` where it is from.
-    ``fields`` are the fields of the model in a file that holds them further in.
+    ``fields`` are the fields of the model in a file that holds them further in. ``state_format`` is the format of the
+    running states where a config names it in a field that the model's code follows.
     """
 
     name: str
@@ -101,6 +111,7 @@ class Family(Generic[Schema]):
     state: str
     source: str
     passes: Callable[[Schema], int] = lambda config: 1
+    state_format: Callable[[Schema], str] = lambda config: ""
     notes: Callable[[Schema], tuple[str, ...]] = lambda config: ()
     recognises: Callable[[Mapping[str, Any]], bool] = lambda raw: False
     fields: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda raw: raw
@@ -123,9 +134,21 @@ class Family(Generic[Schema]):
             passes=self.passes(config),
             trained_length=config.trained_length,
             number_format=config.number_format,
+            state_format=self.state_format(config),
             source=source,
-            notes=self.notes(config),
+            notes=(*self.notes(config), *_not_followed(config, layers)),
         )
+
+
+def _not_followed(config: Config, layers: Sequence[LayerDescription]) -> tuple[str, ...]:
+    """That a file asks for a format of running states that is not the one that is counted."""
+    asked = config.asked_state_format
+    if asked in ("", "auto", "float32") or not any(part.running for layer in layers for part in layer.state):
+        return ()
+    return (
+        f"its config asks for states in {asked} ({' or '.join(STATE_FIELDS)}); transformers 5.22 keeps float32 all the "
+        "same, which is counted. Where a program follows the config, give --precision.",
+    )
 
 
 def reasons(error: ValidationError) -> str:
@@ -167,7 +190,7 @@ def share(what: str, total: int, parts: int) -> int:
     return total // parts
 
 
-def listed_layers(what: str, listed: Sequence[str], depth: int) -> Sequence[str]:
+def listed_layers(what: str, listed: Sequence[Entry], depth: int) -> Sequence[Entry]:
     """A list with one entry for each layer, or none at all; any other is refused.
 
     >>> listed_layers("layer_types", ["mamba", "attention"], 2)

@@ -26,11 +26,16 @@ Kind: TypeAlias = Literal["recurrent", "local-attention", "attention", "graph-at
 
 @dataclass(frozen=True)
 class StatePart:
-    """One array that a layer keeps: how many numbers, and the product they come from."""
+    """One array that a layer keeps: how many numbers, and the product they come from.
+
+    ``running``: every step adds to what is there, and code keeps it in more bits than other numbers
+    (:mod:`separatrix.communication.capacity.number_formats`); otherwise it holds numbers as they were computed.
+    """
 
     name: str
     numbers: int
     formula: str
+    running: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +83,7 @@ class ModelDescription:
     """A model as the bounds see it; ``passes``: how often it reads its input (a bidirectional network reads twice).
 
     ``number_format`` is the format of its numbers, such as float32, and ``number_format_from`` who says so; it is empty
-    where nobody does.
+    where nobody does. ``state_format`` is that of its running states, where its config says it and its code follows.
     """
 
     name: str
@@ -88,6 +93,7 @@ class ModelDescription:
     trained_length: int | None = None
     number_format: str = ""
     number_format_from: str = "its config"
+    state_format: str = ""
     source: str = ""
     notes: tuple[str, ...] = field(default=())
 
@@ -114,7 +120,8 @@ class ModelDescription:
     def reach(self) -> int | None:
         """How many earlier positions the last output can depend on; ``None`` where there is no limit.
 
-        A stack of local attention sees ``window`` positions further back with each layer and nothing beyond.
+        A stack of local attention sees ``window`` positions further back with each layer and nothing beyond: L·(w − 1)
+        for L layers whose window is w positions, itself included.
         """
         windows = [layer.window for layer in self.layers]
         if any(window is None for window in windows):
@@ -145,7 +152,8 @@ def local_attention(
     8386560
     """
     groups = heads if key_value_heads is None else key_value_heads
-    cache = StatePart("keys and values", 2 * groups * head_width * window, f"2 × {groups} × {head_width} × {window}")
+    kept, formula = 2 * groups * head_width * window, f"2 × {groups} × {head_width} × {window}"
+    cache = StatePart("keys and values", kept, formula, running=False)
     return LayerDescription(
         kind="local-attention", name="local attention", width=width, heads=heads, head_width=head_width,
         key_value_heads=groups, window=window, state=(cache,), count=count,

@@ -1,40 +1,114 @@
-"""How many bits the numbers of a model have where nobody says it: what its config file states, or the usual.
+"""How many bits each number of a model's state has: by its config, by the code that runs it, or by a guess.
 
-Config files name the format of the weights (``dtype``, once ``torch_dtype``), in which a model's states come as well
-unless an implementation says otherwise. Taking fewer bits than a model has would call impossible what is not, so a
-format that is not known here is told of and never guessed at in silence.
+A config file names the format of the weights (``dtype``, once ``torch_dtype``). Keys, values and the last inputs of a
+convolution are kept in it. A *running* state, to which every step adds, is not: ``transformers`` 5.22 keeps it in
+float32 whatever the weights are in, for the families of ``LOOKED_AT`` (the tests run small models of them and look at
+their caches). Of other families, such as torch's LSTMs, whose fused kernels may keep more than they return, the same is
+a guess. Files may ask for another format (``mamba_ssm_cache_dtype``, ``mamba_ssm_dtype``), which ``transformers`` does
+not follow and other programs do: float32 counts. xLSTM's ``inference_state_dtype`` is followed.
+
+Too few bits would call impossible what is not. So a running state has at least the bits of the weights, and where a
+file says nothing, or what is not known here, float32 is taken, the widest format that models are released in; a guess
+is named one.
 """
 
-from separatrix.bit_counts import PUBLISHED_PRECISION
-from separatrix.communication.capacity.layers import ModelDescription
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
-GIVEN = "as given"
+from separatrix.communication.capacity.layers import ModelDescription, StatePart
+from separatrix.wording import counted
+
+Source: TypeAlias = Literal["given", "config", "code", "guess"]
+"""Who says how many bits a number has: the user, the config file, the code that runs the model, or nobody."""
 FORMATS = {
     "float64": 64, "double": 64, "fp64": 64, "float32": 32, "float": 32, "fp32": 32,
     "bfloat16": 16, "bf16": 16, "float16": 16, "half": 16, "fp16": 16,
 }  # fmt: skip
 """Bits of the formats that config files name."""
+LOOKED_AT = frozenset(
+    (
+        "mamba",
+        "mamba2",
+        "jamba",
+        "bamba",
+        "falcon_h1",
+        "granitemoehybrid",
+        "nemotron_h",
+        "zamba2",
+        "qwen3_next",
+        "griffin",
+    )
+)
+"""Families whose running states ``transformers`` 5.22 was seen to keep in float32 under weights of 16 bits."""
+WIDEST = "float32"
+"""What running states are kept in, and what is taken where nothing is known."""
 
 
-def precision_of(model: ModelDescription, given: int | None = None) -> tuple[int, str]:
-    """The bits of each number of a model, and where they are from.
+@dataclass(frozen=True)
+class Bits:
+    """The bits of a number, and who says so: in a word for programs, in words for people."""
+
+    bits: int
+    source: Source
+    because: str
+
+    @property
+    def in_words(self) -> str:
+        """The bits and the reason."""
+        return f"{counted(self.bits, 'bit')} ({self.because})"
+
+
+def number_bits(model: ModelDescription, given: int | None = None) -> Bits:
+    """The bits of the numbers that come in the model's own format: keys, values, activations.
 
     >>> from separatrix.communication.capacity import describe
     >>> gru = {"model_type": "gru", "hidden_size": 64}
-    >>> precision_of(describe({**gru, "torch_dtype": "float32"}))
-    (32, 'float32, from its config')
-    >>> precision_of(describe(gru))
-    (16, 'usual for published models; its config does not say')
+    >>> number_bits(describe({**gru, "torch_dtype": "bfloat16"})).in_words
+    '16 bits (bfloat16, from its config)'
+    >>> number_bits(describe(gru)).in_words
+    '32 bits (a guess, its config does not say: float32, the widest that models are released in)'
     """
     if given is not None:
-        return given, GIVEN
+        return Bits(given, "given", "as given")
     stated = model.number_format
-    if not stated:
-        return PUBLISHED_PRECISION, "usual for published models; its config does not say"
-    bits = FORMATS.get(stated.lower())
-    if bits is None:
-        return PUBLISHED_PRECISION, (
-            f"usual for published models; {model.number_format_from} says {stated!r}, which is not known here: "
-            "if its states have more bits, give them as the precision"
-        )
-    return bits, f"{stated}, from {model.number_format_from}"
+    if bits := FORMATS.get(stated.lower()):
+        return Bits(bits, "config", f"{stated}, from {model.number_format_from}")
+    why = f"{model.number_format_from} says {stated!r}" if stated else "its config does not say"
+    return Bits(FORMATS[WIDEST], "guess", f"a guess, {why}: {WIDEST}, the widest that models are released in")
+
+
+def part_bits(model: ModelDescription, part: StatePart, given: int | None = None) -> Bits:
+    """The bits of each number of one array that a layer keeps.
+
+    >>> from separatrix.communication.capacity import describe
+    >>> model = describe({"model_type": "mamba", "hidden_size": 8, "num_hidden_layers": 1, "torch_dtype": "bfloat16"})
+    >>> [part_bits(model, part).bits for part in model.layers[0].state]
+    [32, 16]
+    """
+    own = number_bits(model, given)
+    if given is not None or not part.running:
+        return own
+    stated = FORMATS.get(model.state_format.lower())
+    kept = FORMATS[WIDEST] if stated is None else stated
+    if kept < own.bits or (kept == own.bits and own.source != "guess"):
+        return own
+    if stated is not None:
+        return Bits(kept, "config", f"{model.state_format}, from its config")
+    if model.family not in LOOKED_AT:
+        return Bits(kept, "guess", f"a guess: running states are mostly kept in {WIDEST}")
+    return Bits(kept, "code", f"{WIDEST}, as transformers keeps it")
+
+
+def layer_bits(model: ModelDescription, state: tuple[StatePart, ...], given: int | None = None) -> int:
+    """The bits that one layer with these arrays keeps."""
+    return sum(part.numbers * part_bits(model, part, given).bits for part in state)
+
+
+def bounded_state_bits(model: ModelDescription, given: int | None = None) -> int:
+    """The bits that the layers of bounded memory keep, all together.
+
+    >>> from separatrix.communication.capacity import describe
+    >>> bounded_state_bits(describe("codestral-mamba-7b"))
+    2178940928
+    """
+    return sum(layer_bits(model, layer.state, given) * layer.count for layer in model.layers if layer.bounded)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from separatrix.communication.capacity.layers import StatePart
+from separatrix.communication.capacity.number_formats import Bits, layer_bits, part_bits
 from separatrix.communication.capacity.report import Capacity
 
 
@@ -21,7 +23,9 @@ def plain(found: Capacity) -> dict[str, Any]:
         "trained_length": model.trained_length,
         "passes": model.passes,
         "precision_bits": found.precision,
-        "precision_from": found.precision_from,
+        "precision_from": found.numbers.because,
+        "precision_source": found.numbers.source,
+        "guessed": found.guessed,
         "length": found.length,
         "layers": [
             {
@@ -34,10 +38,8 @@ def plain(found: Capacity) -> dict[str, Any]:
                 "key_value_heads": layer.key_value_heads,
                 "window": layer.window,
                 "state_numbers": layer.state_numbers,
-                "state_bits": None if layer.state_numbers is None else layer.state_numbers * found.precision,
-                "state": [
-                    {"name": part.name, "numbers": part.numbers, "formula": part.formula} for part in layer.state
-                ],
+                "state_bits": None if layer.state_numbers is None else layer_bits(model, layer.state, found.given),
+                "state": [_part(part, part_bits(model, part, found.given)) for part in layer.state],
             }
             for layer in model.layers
         ],
@@ -59,6 +61,7 @@ def plain(found: Capacity) -> dict[str, Any]:
                 "in_the_papers": limit.in_the_papers,
                 "from_file": limit.from_file or None,
                 "needs": limit.needs,
+                "arithmetic": limit.arithmetic,
                 "longest_possible": limit.longest,
                 "first_impossible": limit.first_impossible,
                 "at_length": limit.at_length,
@@ -68,6 +71,19 @@ def plain(found: Capacity) -> dict[str, Any]:
             }
             for limit in found.limits
         ],
+        "arithmetic": found.arithmetic.name,
+        "not_covered": [{"task": task, "reason": reason} for task, reason in found.silent],
         "refuted": [{"task": task, "text": text} for task, text in found.refuted],
         "caveats": list(found.caveats),
+    }
+
+
+def _part(part: StatePart, bits: Bits) -> dict[str, Any]:
+    return {
+        "name": part.name,
+        "numbers": part.numbers,
+        "formula": part.formula,
+        "bits_of_a_number": bits.bits,
+        "source": bits.source,
+        "because": bits.because,
     }

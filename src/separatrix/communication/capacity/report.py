@@ -5,18 +5,31 @@ The arithmetic is that of :mod:`separatrix.communication.bounds`; which of them 
 for comparison, as SHT23's table of model sizes invites; it does not bind the stack.
 
 One more limit needs no theorem: in a stack of local attention alone, nothing further back than the sum of the windows
-reaches the output, so index lookup is impossible at any longer length.
+reaches the output (:mod:`separatrix.communication.capacity.receptive_field`).
+
+A bound is used only where its simulation covers the arithmetic in which the model computes
+(:func:`separatrix.communication.bounds.covered`), which is the floating point of its numbers unless another is asked
+for; each limit names the arithmetic that it holds for.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from separatrix.communication.bounds import Model, ModelSize, ProtocolBound, protocol_bounds
+from separatrix.communication.bounds import (
+    Model,
+    ModelSize,
+    Numbers,
+    ProtocolBound,
+    covered,
+    floating,
+    protocol_bounds,
+)
 from separatrix.communication.bounds.own_bound import Judgement, origin, standing
 from separatrix.communication.capacity.coverage import is_softmax, which_bounds
-from separatrix.communication.capacity.layers import LayerDescription, ModelDescription
-from separatrix.communication.capacity.number_formats import precision_of
+from separatrix.communication.capacity.layers import LayerDescription, ModelDescription, StatePart
+from separatrix.communication.capacity.number_formats import Bits, bounded_state_bits, number_bits, part_bits
+from separatrix.communication.capacity.receptive_field import DISTANCES, longest_within
 from separatrix.errors import SeparatrixError
 from separatrix.tasks import Task, tasks
 
@@ -28,8 +41,8 @@ LARGEST_LENGTH = 10**18
 CAVEATS = (
     "Impossible means: whatever the weights, some input of that length is answered wrongly. It says nothing about most "
     "inputs, and nothing about shorter ones: room left by a bound makes a model neither able nor a task learnable.",
-    "The model is deterministic, every number it hands on has exactly the given bits, and its state is all that it "
-    "hands on. Where an implementation keeps part of its state in more bits, give that precision.",
+    "The model is deterministic, every number it hands on has the bits listed, and its state is all that it hands on. "
+    "Where an implementation keeps part of its state in more bits, give them with --precision.",
     "The input is read once, the question last. Reading the input again lifts the bound; tokens that the model writes "
     "after the question do not, because they come from the state as well.",
     "Lengths count symbols of the task (vertices of a graph, read row by row), not tokens of a tokeniser. Embeddings, "
@@ -42,7 +55,8 @@ class Limit:
     """One task that becomes impossible.
 
     ``longest`` is the largest length still open (None if all are) and ``first_impossible`` the next length of
-    the task: from there on every length is impossible. ``from_file``: where a bound of somebody's own stands.
+    the task: from there on every length is impossible. ``arithmetic``: what it holds for. ``from_file``: the file of a
+    user's bound.
     """
 
     task: str
@@ -55,6 +69,7 @@ class Limit:
     longest: int | None
     first_impossible: int | None
     needs: str
+    arithmetic: str
     layer: str = ""
     at_length: int | None = None
     needed_bits: int | None = None
@@ -73,31 +88,59 @@ class Limit:
 
 @dataclass(frozen=True)
 class Capacity:
-    """Everything the bounds say about one model at one precision, which is from where ``precision_from`` says.
+    """Everything the bounds say about one model.
 
-    ``refuted``: bounds of somebody's own that are false, each as a task and a sentence; none of the limits is theirs.
+    ``numbers``: the bits of a number in the model's own format. ``given``: the bits that were given for every number,
+    None where each part of the state has its own. ``silent``: tasks with a bound that does not cover the ``arithmetic``
+    of the model, each with the reason. ``refuted``: bounds of somebody's own that are false, each as a task and a
+    sentence; none of the limits is theirs.
     """
 
     model: ModelDescription
-    precision: int
+    numbers: Bits
     length: int | None
     applies: tuple[Model, ...]
     reason: str
     limits: tuple[Limit, ...]
+    arithmetic: Numbers
     caveats: tuple[str, ...] = CAVEATS
     refuted: tuple[tuple[str, str], ...] = ()
-    precision_from: str = "as given"
+    silent: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def precision(self) -> int:
+        """Bits of a number in the model's own format."""
+        return self.numbers.bits
+
+    @property
+    def given(self) -> int | None:
+        """The bits that were given for every number."""
+        return self.numbers.bits if self.numbers.source == "given" else None
 
     @property
     def state_bits(self) -> int | None:
         """Bits that the model hands from token to token; ``None`` where they grow with the length."""
-        numbers = self.model.state_numbers
-        return None if numbers is None else numbers * self.precision
+        return None if self.model.state_numbers is None else self.bounded_state_bits
 
     @property
     def bounded_state_bits(self) -> int:
         """Bits of the layers with bounded memory alone."""
-        return self.model.bounded_state_numbers * self.precision
+        return bounded_state_bits(self.model, self.given)
+
+    @property
+    def parts(self) -> tuple[tuple[StatePart, int, Bits], ...]:
+        """The arrays of all layers of bounded memory, how many numbers of each are kept, and their bits."""
+        return tuple(
+            (part, part.numbers * layer.count, part_bits(self.model, part, self.given))
+            for layer in self.model.layers
+            for part in layer.state
+            if layer.bounded
+        )
+
+    @property
+    def guessed(self) -> bool:
+        """Whether the bits of some number are a guess."""
+        return any(bits.source == "guess" for bits in (self.numbers, *(bits for _, _, bits in self.parts)))
 
 
 def capacity(
@@ -106,12 +149,14 @@ def capacity(
     length: int | None = None,
     alphabet: int = 64,
     only: Collection[str] | None = None,
+    arithmetic: Numbers | None = None,
 ) -> Capacity:
     """What a model cannot do at any weights; ``alphabet`` is the number of symbols of index lookup.
 
-    ``precision`` is the bits of each number; left out, what the model's config says, or 16 where it says nothing
-    (:func:`~separatrix.communication.capacity.number_formats.precision_of`). ``only`` names the tasks to speak about;
-    without it all are.
+    ``precision`` is the bits of each number, and then of every one; left out, each part of the state has those that its
+    config and its code give it (:mod:`separatrix.communication.capacity.number_formats`). ``only`` names the tasks to
+    speak about; without it all are. ``arithmetic`` is what the model computes in; left out, the floating point of its
+    numbers.
 
     >>> from separatrix.communication.capacity import describe
     >>> found = capacity(describe("rnn-1-128"), precision=64, alphabet=2)
@@ -120,15 +165,16 @@ def capacity(
     >>> next(limit.longest for limit in found.limits if limit.task == "index-lookup")
     8192
     """
-    bits, said_by = precision_of(model, precision)
+    own = number_bits(model, precision)
+    bits = own.bits
     if not 1 <= bits <= LARGEST_PRECISION:
         raise SeparatrixError(f"precision {bits} is out of range; choose 1 to {LARGEST_PRECISION} bits a number")
     if length is not None and not 1 <= length <= LARGEST_LENGTH:
         raise SeparatrixError(f"length {length} is out of range; choose 1 to {LARGEST_LENGTH:.0e}")
     applies, reason = which_bounds(model)
-    asked = _tasks(alphabet, only)
+    computed = floating(bits) if arithmetic is None else arithmetic
+    gate = _Gate(_tasks(alphabet, only), length, computed)
     limits: list[Limit] = []
-    refuted: list[Judgement] = []
     numbers = model.state_numbers
     if numbers == 0:
         raise SeparatrixError(
@@ -136,25 +182,26 @@ def capacity(
             "so every task that asks about another one is out of its reach; correct the window"
         )
     if "rnn" in applies and numbers is not None:
-        size = ModelSize(width=numbers, precision=bits)
-        limits += _limits("rnn", size, "model", asked, length, refuted)
-        if "index-lookup" in asked:
-            limits += _reach(model, asked["index-lookup"], length)
+        size = ModelSize(width=numbers, precision=bits, state_bits=bounded_state_bits(model, precision))
+        limits += gate.limits("rnn", size, "model")
+        limits += _reach(model, gate.asked, length)
     if "graph-transformer" in applies:
         shapes = {(layer.head_width, layer.heads) for layer in model.layers}
         # Layers of different shapes are no wider, in sum over heads, than so many of the largest.
         size = ModelSize(max(m for m, _ in shapes), bits, max(heads for _, heads in shapes), model.depth)
-        limits += _limits("graph-transformer", size, "model", asked, length, refuted)
+        limits += gate.limits("graph-transformer", size, "model")
     if "transformer-1layer" in applies:
         size = _layer_size(model.layers[0], bits)
-        limits += _limits("transformer-1layer", size, "model", asked, length, refuted)
+        limits += gate.limits("transformer-1layer", size, "model")
     elif all(layer.kind == "attention" and is_softmax(layer) for layer in model.layers):
         for layer in model.layers:
             size = _layer_size(layer, bits)
-            limits += _limits("transformer-1layer", size, "one layer alone", asked, length, refuted, _shape(layer))
-    told = dict.fromkeys((each.task.name, each.in_words()) for each in refuted)
+            limits += gate.limits("transformer-1layer", size, "one layer alone", _shape(layer))
+    false = tuple(dict.fromkeys((each.task.name, each.in_words()) for each in gate.refuted))
     strongest = tuple(_strongest(limits))
-    return Capacity(model, bits, length, applies, reason, strongest, refuted=tuple(told), precision_from=said_by)
+    spoken = {limit.task for limit in strongest}
+    silent = tuple((task, why) for task, why in gate.silent.items() if task not in spoken)
+    return Capacity(model, own, length, applies, reason, strongest, computed, refuted=false, silent=silent)
 
 
 def _strongest(limits: list[Limit]) -> list[Limit]:
@@ -176,38 +223,55 @@ def _tasks(alphabet: int, only: Collection[str] | None) -> dict[str, Task]:
     return chosen if only is None else {tasks()[name].name: chosen[name] for name in only}
 
 
-def _limits(
-    model: Model,
-    size: ModelSize,
-    scope: Scope,
-    asked: Mapping[str, Task],
-    length: int | None,
-    refuted: list[Judgement],
-    layer: str = "",
-) -> list[Limit]:
-    """For each task the strongest bound of the class: the one that leaves the shortest length open.
+@dataclass
+class _Gate:
+    """The bounds that speak about the tasks asked for, in one arithmetic; what is refuted or does not cover it."""
 
-    Among equals the one that covers most tasks: Theorem 2 before Lemma 4, which needs the same update at every step.
-    Bounds of somebody's own that are refuted are not used and go to ``refuted``.
-    """
-    best: dict[str, Limit] = {}
-    for bound in sorted(protocol_bounds(model=model), key=lambda each: -len(each.task_names)):
-        for name in bound.task_names:
-            if name in asked:
-                found = _limit(bound, asked[name], model, size, scope, length, layer)
-                told = [each for each in (found.first_impossible, found.at_length) if each is not None]
-                _, false = standing([bound], asked[name], told)
-                refuted += false
-                if false:
-                    continue
-                held = best.get(name)
-                if held is None or _order(found) < _order(held):
+    asked: Mapping[str, Task]
+    length: int | None
+    arithmetic: Numbers
+    refuted: list[Judgement] = field(default_factory=list[Judgement])
+    silent: dict[str, str] = field(default_factory=dict[str, str])
+
+    def limits(self, model: Model, size: ModelSize, scope: Scope, layer: str = "") -> list[Limit]:
+        """For each task the strongest bound of the class: the one that leaves the shortest length open.
+
+        Among equals the one that covers most tasks: Theorem 2 before Lemma 4, which needs the same update at every
+        step. Bounds of somebody's own that are refuted are not used.
+        """
+        best: dict[str, Limit] = {}
+        for bound in sorted(protocol_bounds(model=model), key=lambda each: -len(each.task_names)):
+            for name in bound.task_names:
+                found = self._limit(bound, name, model, size, scope, layer) if name in self.asked else None
+                if found is not None and (name not in best or _order(found) < _order(best[name])):
                     best[name] = found
-    return [best[name] for name in sorted(best)]
+        return [best[name] for name in sorted(best)]
+
+    def _limit(
+        self, bound: ProtocolBound, name: str, model: Model, size: ModelSize, scope: Scope, layer: str
+    ) -> Limit | None:
+        """What a bound says about a task, None where it does not cover the arithmetic or is refuted."""
+        task = self.asked[name]
+        coverage = covered(bound, self.arithmetic, task)
+        if not coverage.covered:
+            self.silent.setdefault(name, coverage.reason)
+            return None
+        found = _limit(coverage.bound, coverage.arithmetic, task, model, size, scope, self.length, layer)
+        spoken = [each for each in (found.first_impossible, found.at_length) if each is not None]
+        _, false = standing([bound], task, spoken)
+        self.refuted += false
+        return None if false else found
 
 
 def _limit(
-    bound: ProtocolBound, task: Task, model: Model, size: ModelSize, scope: Scope, length: int | None, layer: str
+    bound: ProtocolBound,
+    arithmetic: str,
+    task: Task,
+    model: Model,
+    size: ModelSize,
+    scope: Scope,
+    length: int | None,
+    layer: str,
 ) -> Limit:
     longest = bound.longest_length(size, task)
     first = None if longest is None else max(longest + task.length_step, task.minimum_length)
@@ -223,6 +287,7 @@ def _limit(
         longest=longest,
         first_impossible=first,
         needs=bound.needs_in_words(task.minimum_length, task),
+        arithmetic=arithmetic,
         layer=layer,
         at_length=at,
         needed_bits=None if at is None else bound.required_bits(at, task),
@@ -238,25 +303,29 @@ def _rounded(length: int | None, task: Task) -> int | None:
     return max(length - length % task.length_step, task.minimum_length)
 
 
-def _reach(model: ModelDescription, task: Task, length: int | None) -> list[Limit]:
-    """Index lookup where the first symbol is out of sight: the query stands N positions after it."""
+def _reach(model: ModelDescription, asked: Mapping[str, Task], length: int | None) -> list[Limit]:
+    """The tasks whose answers depend on symbols further back than the windows of all layers reach together."""
     reach = model.reach
     if reach is None:
         return []
+    within = {name: longest_within(task, reach) for name, task in asked.items()}
     return [
         Limit(
-            task=task.name,
-            parameters={name: str(value) for name, value in task.parameters().items()},
+            task=name,
+            parameters={key: str(value) for key, value in asked[name].parameters().items()},
             scope="model",
             model="rnn",
             bound="reach",
-            claim="receptive field (elementary)",
+            claim=f"receptive field: {reach:,} positions back (elementary)",
             in_the_papers=False,
-            longest=reach,
-            first_impossible=reach + 1,
-            needs="the sum of the windows of all layers must reach back N positions",
-            at_length=_rounded(length, task),
+            longest=longest,
+            first_impossible=max(longest + asked[name].length_step, asked[name].minimum_length),
+            needs=f"none, but a reach of {DISTANCES[name].words} positions",
+            arithmetic="any",
+            at_length=_rounded(length, asked[name]),
         )
+        for name, longest in within.items()
+        if longest is not None
     ]
 
 

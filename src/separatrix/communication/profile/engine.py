@@ -48,7 +48,8 @@ class LengthProfile:
     ``values``: how many there are; of a labelling, at the last position. ``first_read``: the first position, from 1,
     that the answer depends on (None: on none; or labels, which are not looked at for this). ``limited``: the rectangles
     are those of a part of the matrix or of groups of values, so that their number is the profile's limit and not the
-    function's.
+    function's. ``prefix_bits``: the most bits of a partition that gives one party the first positions (None: none was
+    examined).
     """
 
     length: int
@@ -60,6 +61,7 @@ class LengthProfile:
     values: int
     first_read: int | None
     limited: bool
+    prefix_bits: int | None
 
     @property
     def reads_back(self) -> int | None:
@@ -232,7 +234,12 @@ def _length_profile(
         # Before the first position that matters all prefixes are of one class.
         next((t for t, count in enumerate(residuals.classes) if count > 1), None) if table.kind == "decision" else None,
         best is not None and (best.merged or not best.whole),
+        max((each.bits for each in partitions if _is_prefix(each.partition)), default=None),
     )
+
+
+def _is_prefix(partition: Partition) -> bool:
+    return tuple(partition.alice) == tuple(range(len(partition.alice)))
 
 
 def _at_length(texts: Sequence[str], length: int) -> list[Partition]:

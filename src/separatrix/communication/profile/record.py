@@ -3,6 +3,8 @@
 from dataclasses import asdict
 from typing import Any
 
+from separatrix.communication.bounds import FIXED, simulation_in
+from separatrix.communication.bounds.simulations import ONE_LAYER
 from separatrix.communication.profile.engine import Profile
 from separatrix.communication.profile.partitions import PartitionProfile
 from separatrix.communication.profile.words import PROTOCOL_CONSTANT
@@ -89,6 +91,7 @@ def _one_layer(found: Profile) -> dict[str, Any] | None:
     return {
         "partition": found.best.partition.name,
         "communication_bits": found.need.bits,
+        "arithmetic": simulation_in(ONE_LAYER, FIXED, prefix=False).arithmetic,
         "inequality": f"m*H*(p + log2 N) >= {found.need.bits}/{PROTOCOL_CONSTANT} (BHBK24 Theorem 4, E13, m >= 4)",
         "product_at_least": found.need.product,
         "precision_bits": found.need.precision,

@@ -2,7 +2,8 @@
 
 The protocol of BHBK24 Theorem 4 in its repaired form (E13), whose bits are counted in ``bounds/simulations.py``, must
 reach the bits that the best partition forces; in the paper's form m·H·(p + log N) ≥ bits / 3 (constant 6 for the
-protocol as written, 3 for the repaired one with m ≥ 4). Only deterministic models are bounded, and only one layer.
+protocol as written, 3 for the repaired one with m ≥ 4). Only deterministic models are bounded, only one layer, and only
+in fixed point, whose sums are exact before they are rounded.
 """
 
 from dataclasses import dataclass

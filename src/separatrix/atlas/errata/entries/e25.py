@@ -1,8 +1,10 @@
 """E25: the table of model sizes mixes two widths."""
 
 from separatrix.atlas.errata.erratum import Erratum, Finding
+from separatrix.communication.bounds import FIXED
 from separatrix.communication.capacity import capacity, describe
 
+PRECISION = 16
 PRINTED = {"bert-large": 1024, "gpt2": 768, "gpt3": 128}
 """The slides' m."""
 
@@ -22,12 +24,14 @@ def show() -> tuple[Finding, ...]:
         )
     for name in PRINTED:
         layer = describe(name).layers[0]
-        first = {limit.task: limit.first_impossible for limit in capacity(describe(name)).limits}
+        first = {
+            limit.task: limit.first_impossible for limit in capacity(describe(name), PRECISION, arithmetic=FIXED).limits
+        }
         found.append(
             Finding(
                 "repair",
-                f"{name} with m = {layer.head_width} of a head: one layer alone cannot do Dyck-(2,2) from N = "
-                f"{first['dyck']:,} or triple matching from N = {first['match3']:,} on, at 16 bits a number",
+                f"{name} with m = {layer.head_width} of a head: in fixed point of {PRECISION} bits one layer alone "
+                f"cannot do Dyck-(2,2) from N = {first['dyck']:,} or triple matching from N = {first['match3']:,} on",
                 layer.heads * layer.head_width == layer.width,
             )
         )
@@ -43,6 +47,6 @@ ERRATUM = Erratum(
     "so that Hm comes out H times too large.",
     repair="m = 64, 64 and 128, the width of a head.",
     show=show,
-    command="separatrix capacity bert-large --precision 16",
+    command="separatrix capacity bert-large --precision 16 --arithmetic fixed",
     arithmetic="integers",
 )

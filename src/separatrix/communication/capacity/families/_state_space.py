@@ -13,7 +13,7 @@ def convolution(channels: int, kernel: int) -> StatePart:
     >>> convolution(1536, 4).numbers
     4608
     """
-    return StatePart("convolution", channels * (kernel - 1), f"{channels} × {kernel - 1}")
+    return StatePart("convolution", channels * (kernel - 1), f"{channels} × {kernel - 1}", running=False)
 
 
 def mamba(width: int, inner: int, state: int, kernel: int, count: int) -> LayerDescription:

@@ -18,12 +18,26 @@ def layers(config: AttentionConfig) -> tuple[LayerDescription, ...]:
     return attention_layers(config, windows_of(config, DEFAULT_WINDOW.get(config.model_type)))
 
 
+def notes(config: AttentionConfig) -> tuple[str, ...]:
+    """How the window is counted, where a reach follows from it."""
+    windows = windows_of(config, DEFAULT_WINDOW.get(config.model_type))
+    if None in windows:
+        return ()
+    back, paper = sum((window or 1) - 1 for window in windows), sum(window or 0 for window in windows)
+    return (
+        "a window of w is the position itself and w − 1 before it, as transformers masks it (masking_utils, "
+        f"sliding_window_overlay): {back:,} positions back through all layers. Jiang et al. 2023 count w for each "
+        f"layer: {paper:,}.",
+    )
+
+
 FAMILY = Family(
     name="mistral",
     title="Mistral and decoders with sliding windows",
     model_types=("mistral", "mixtral", "phi3", "starcoder2"),
     schema=AttentionConfig,
     layers=layers,
+    notes=notes,
     state="each windowed layer: 2 × key/value heads × head width × (window − 1)",
     source="Jiang et al. 2023",
 )

@@ -37,7 +37,7 @@ class RwkvConfig(Config):
 def layers(config: RwkvConfig) -> tuple[LayerDescription, ...]:
     """Equal layers; a file of version 4 has model_type ``rwkv``."""
     width, inner = config.hidden_size, config.attention_hidden_size or config.hidden_size
-    shifts = StatePart("previous inputs", 2 * width, f"2 × {width}")
+    shifts = StatePart("previous inputs", 2 * width, f"2 × {width}", running=False)
     if config.model_type == "rwkv":
         average = StatePart("numerator, denominator, maximum", 3 * inner, f"3 × {inner}")
         return (recurrent("rwkv4", width, average, shifts, count=config.num_hidden_layers),)
