@@ -3,12 +3,13 @@
 The first four functions are ones whose first lengths suggest a law that later lengths break.
 """
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from fractions import Fraction
 from math import isqrt
 
 import pytest
 
+from separatrix.communication.bounds import FIXED, numbers_named
 from separatrix.communication.capacity import capacity, describe
 from separatrix.communication.profile import Profile, ProfileOptions, as_record, profile
 from separatrix.communication.profile.excluded import exclusion
@@ -125,3 +126,31 @@ def test_of_two_bounds_the_one_that_excludes_at_the_shorter_length_speaks():
     layers = [{"kind": "local-attention", "heads": 1, "head_width": 1, "window": 2, "count": 1}]
     told = exclusion(halves, capacity(describe({"model_type": "layers", "layers": layers}), precision=2, only=()))
     assert (told.first, told.quantity) == (4, "positions back")
+
+
+def test_one_layer_is_held_against_the_partitions_that_its_arithmetic_allows():
+    """Theorem 4 adds up scattered positions, which a layer that rounds after every addition does not follow."""
+    counted = profile("parity", lambda x: sum(x) % 2, 4)
+    layers = [{"kind": "attention", "heads": 1, "head_width": 4}]
+    model = describe({"model_type": "layers", "layers": layers})
+    fixed, floats = capacity(model, 16, only=(), arithmetic=FIXED), capacity(model, 16, only=())
+
+    def told(held_against, **bits):
+        lengths = (*counted.lengths[:-1], replace(counted.lengths[-1], **bits))
+        return exclusion(replace(counted, lengths=lengths), held_against)
+
+    scattered = {"communication_bits": 10**6, "prefix_bits": 2}
+    assert (told(fixed, **scattered).first, told(floats, **scattered).first) == (4, None)
+    cut = told(floats, communication_bits=10**6, prefix_bits=10**6)
+    assert (cut.first, cut.quantity) == (4, "bits of communication")
+    assert cut.arithmetic != told(fixed, **scattered).arithmetic
+    assert cut.has is not None and cut.has > (told(fixed, **scattered).has or 0)
+    whole = capacity(model, 16, only=(), arithmetic=numbers_named("exact"))
+    assert told(whole, **scattered).quantity is None
+
+
+@pytest.mark.parametrize("length", [3, 4, 6])
+def test_bits_of_prefixes_are_those_of_the_cuts_that_were_examined(length):
+    found = profile("equal", lambda x: x[: len(x) // 2] == x[len(x) // 2 : 2 * (len(x) // 2)], length)
+    cuts = [each.bits for each in found.partitions if each.partition.name.startswith("cut:")]
+    assert found.lengths[-1].prefix_bits == max(cuts, default=None)
