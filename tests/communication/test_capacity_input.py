@@ -220,7 +220,7 @@ def test_atlas_section():
     assert len(words) == SECTION.units == len(results["rows"]) == SECTION.table(results).row_count
     json.dumps(results)
     rows = {row["model"]: row for row in results["rows"]}
-    assert rows["mamba-130m"]["first_impossible"]["index-lookup"] == MAMBA_130M * 16 // 6 + 1
+    assert rows["mamba-130m"]["first_impossible"]["index-lookup"] == MAMBA_130M * 32 // 6 + 1
     assert rows["mistral-7b-v0.1"]["first_impossible"]["index-lookup"] == 32 * 4095 + 1, "the reach comes first"
     assert rows["jamba-v0.1"]["first_impossible"] == {}
     page = SECTION.body(results)
