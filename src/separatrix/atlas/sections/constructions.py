@@ -22,8 +22,8 @@ LARGEST = 1 << 30
 """Bytes that one certification may be estimated to take at quick scale."""
 LONGEST = {"match2": 64, "match3": 64, "match3-heads": 128}
 """Where the next length takes the checker many times as long: by name, so that all machines certify the same sizes."""
-SLOW = 3.0
-"""A construction whose last size took this many seconds of processor time is not built larger: those of one's own."""
+SLOW = 10.0
+"""Seconds of processor time after which a construction is not built larger: for those of the user's."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,6 @@
 Small lengths are decided for this page; larger ones come from recorded surveys, where there are any.
 """
 
-import time
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -22,8 +21,6 @@ from separatrix.errors import SeparatrixError
 
 POWERS = tuple(range(4, 11))
 EXPONENT = 2
-SLOW = 0.5
-"""A construction whose last length took this many seconds is not asked about larger ones."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,15 +97,12 @@ def _points(name: str) -> list[dict[str, Any]]:
     for power in POWERS:
         if power > LARGEST[name] or 2**power < constructions()[name].minimum_length:
             continue
-        started = time.process_time()
         point = narrowest(name, 2**power, EXPONENT * power, decided)
         if point is not None and point.certified:
             found.append({
                 "length": point.length, "width": point.width, "precision": point.precision_bits, "code": point.code,
                 "size_bits": point.size_bits,
             })  # fmt: skip
-        if time.process_time() - started > SLOW:
-            break
     return found
 
 
