@@ -1,13 +1,17 @@
-"""The atlas, built once for all tests and all processes of a test run, by the command that a newcomer gives first."""
+"""What all tests share: surroundings that are the same everywhere, and the atlas, built once for all processes of a test
+run by the command that a newcomer gives first.
+"""
 
 import fcntl
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parent.parent
 TRAINING = ("torch", "ray", "transformers", "pandas", "pyarrow", "onnx", "transformer_lens")
@@ -21,6 +25,22 @@ LONG = (
 )  # fmt: skip
 """Files whose tests take long or wait for other processes; the first of them build the site, the last has many short
 tests, of which an idle process takes some."""
+
+
+FOR_TESTS = ("SEPARATRIX_SITE", "SEPARATRIX_SCREENSHOTS")
+"""Variables of ours that are about the tests; all others would change what they test."""
+COLOURS = ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
+
+for name in (*COLOURS, *(each for each in os.environ if each.startswith("SEPARATRIX_") and each not in FOR_TESTS)):
+    os.environ.pop(name, None)
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    # A shell ignores Ctrl-C for what it starts in the background, and so would every process that a test interrupts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# No clock decides, and every run tries the same examples; to look for new ones: pytest --hypothesis-profile=search
+settings.register_profile("search", deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("same", settings.get_profile("search"), derandomize=True)
+settings.load_profile("same")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
