@@ -1,5 +1,5 @@
-"""What all tests share: surroundings that are the same everywhere, and the atlas, built once for all processes of a test
-run by the command that a newcomer gives first.
+"""What all tests share: surroundings that are the same everywhere, and the atlas, built once for all processes of a
+test run by the command that a newcomer gives first.
 """
 
 import fcntl

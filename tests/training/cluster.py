@@ -7,16 +7,15 @@ A process of its own, so that Ray's threads, warnings and leftovers stay out of 
 
 import io
 import json
-import shutil
+import os
 import sys
-import tempfile
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from ray.cluster_utils import Cluster
+from tools.soak.cluster import two_nodes
 
 from separatrix.cli.app import run
 from separatrix.errors import SeparatrixError
@@ -27,8 +26,10 @@ from separatrix.training.grouping import Group
 from separatrix.training.records import Records
 from separatrix.training.sweep_file import read_sweep
 from tests.training.cases import ENVIRONMENT, Listener, drive, tiny
+from tests.training.slow import VARIABLE
 
-NODE: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 80 << 20}
+if TYPE_CHECKING:
+    from ray.cluster_utils import Cluster
 
 
 def say(**facts: Any) -> None:
@@ -37,9 +38,9 @@ def say(**facts: Any) -> None:
 
 
 class NodeKiller(Listener):
-    """Kills a node as soon as two groups, one on each node, have saved something and are still in training."""
+    """Kills a node as soon as two groups have saved something; both nodes are in training, slowly until then."""
 
-    def __init__(self, cluster: Cluster, node: Any) -> None:
+    def __init__(self, cluster: "Cluster", node: Any) -> None:
         super().__init__()
         self.cluster, self.node = cluster, node
         self.killed = False
@@ -51,6 +52,7 @@ class NodeKiller(Listener):
         if len(saved) >= 2 and not self.killed:
             self.killed = True
             self.cluster.remove_node(self.node, allow_graceful=False)
+            Path(os.environ[VARIABLE]).unlink()
 
 
 def swept(address: str, file: Path, store: Path, heard: Listener, stopped: Callable[[], bool]) -> bool:
@@ -61,12 +63,10 @@ def swept(address: str, file: Path, store: Path, heard: Listener, stopped: Calla
         return Driver(records, executor, ENVIRONMENT, heard, stopped=stopped).run(sweep.groups(sweep.cells()))
 
 
-def main(file: Path, store: Path, folder: str) -> None:
+def main(file: Path, store: Path) -> None:
     """Stop a sweep, go on with it, kill a node on the way."""
     torch.set_num_threads(1)
-    cluster = Cluster(initialize_head=True, head_node_args={**NODE, "include_dashboard": False, "temp_dir": folder})
-    try:
-        node = cluster.add_node(**NODE)
+    with two_nodes() as (cluster, node):
         heard = Listener()
         done = swept(cluster.address, file, store, heard, lambda: len(heard.of(Saved)) >= 4)
         say(happened="stopped", done=done, saved=len(heard.of(Saved)))
@@ -81,13 +81,7 @@ def main(file: Path, store: Path, folder: str) -> None:
         with redirect_stdout(io.StringIO()) as out:
             code = run([*words, "--store", f"{store}.other", "--executor", "ray", "--address", cluster.address])
         say(happened="trained", code=code, run=json.loads(out.getvalue())["runs"][0])
-    finally:
-        cluster.shutdown()
 
 
 if __name__ == "__main__":
-    scratch = tempfile.mkdtemp(prefix="ray-")  # Ray's sockets need a short path
-    try:
-        main(Path(sys.argv[1]), Path(sys.argv[2]), scratch)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

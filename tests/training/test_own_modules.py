@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -159,16 +161,6 @@ def test_a_worker_that_a_module_ends_is_not_taken_for_one_that_was_lost(capfd):
     assert re.fullmatch(told, capfd.readouterr().err)
 
 
-@pytest.mark.skipif(not limits.enforceable(), reason="only Linux refuses memory")
-def test_a_model_that_needs_more_memory_than_is_free_is_refused_in_one_line(capsys, monkeypatch):
-    monkeypatch.setattr(limits, "free_bytes", lambda: 200 << 20)
-    long = ["--length", "20000", "--steps", "1", "--examples", "4", "--batch", "64", "--lr", "1e-3", "--device", "cpu"]
-    assert run(["train", "majority", "LSTM-(1,64)", *long]) == 2
-    error = capsys.readouterr().err
-    assert "LSTM-(1,64) on majority at length 20000 does not fit into memory even alone" in error
-    assert error.count("\n") == 1 and "choose a smaller batch, width or length" in error
-
-
 SWEEP = """
 [base]
 task = "majority"
@@ -195,16 +187,43 @@ def test_a_module_that_fails_while_a_sweep_is_estimated_is_told_in_one_line(name
     assert not Path("runs.sqlite").exists()
 
 
+LONG = ["--length", "20000", "--steps", "1", "--examples", "4", "--batch", "64", "--lr", "1e-3", "--device", "cpu"]
+COMMANDS = (
+    ["train", "majority", "LSTM-(1,64)", *LONG],
+    ["sweep", "long.toml", "--dry-run", "--device", "cpu", "--json"],
+    ["sweep", "long.toml", "--dry-run", "--device", "cpu"],
+)
+IN_LITTLE_MEMORY = """
+import io, json, sys
+from contextlib import redirect_stderr, redirect_stdout
+from separatrix.cli import limits
+from separatrix.cli.app import run
+limits.free_bytes = lambda: 100 << 20
+for command in json.loads(sys.argv[1]):
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+        code = run(command)
+    print(json.dumps([code, out.getvalue(), err.getvalue()]))
+"""
+
+
 @pytest.mark.skipif(not limits.enforceable(), reason="only Linux refuses memory")
-def test_a_shape_that_does_not_fit_into_memory_has_no_estimate(capsys, monkeypatch):
-    monkeypatch.setattr(limits, "free_bytes", lambda: 100 << 20)
-    Path("mine.toml").write_text(SWEEP.replace("MODEL", "LSTM-(1,64)").replace("LENGTH", "20000"))
-    assert run(["sweep", "mine.toml", "--dry-run", "--device", "cpu", "--json"]) == 0
-    plan = json.loads(capsys.readouterr().out)["plan"]
-    assert (plan["seconds_at_most"], plan["estimated_from"]) == (None, {"unknown": 1})
-    assert run(["sweep", "mine.toml", "--dry-run", "--device", "cpu"]) == 0
-    printed = capsys.readouterr().out
-    assert printed.startswith("mine: 1 cell, 1 run; at most 2 steps") and "unknown" in printed
+def test_what_does_not_fit_into_memory_is_refused_in_one_line_and_has_no_estimate():
+    """In a process that has freed nothing before: memory that tests left to this one would be used again.
+
+    100 MB are less than a step of the fewest examples takes, so that no measured time decides how much is tried.
+    """
+    Path("long.toml").write_text(SWEEP.replace("MODEL", "LSTM-(1,64)").replace("LENGTH", "20000"))
+    command = [sys.executable, "-c", IN_LITTLE_MEMORY, json.dumps(COMMANDS)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    trained, planned, shown = (json.loads(line) for line in ended.stdout.splitlines())
+    code, _, error = trained
+    assert code == 2 and error.count("\n") == 1
+    assert "LSTM-(1,64) on majority at length 20000 does not fit into memory even alone" in error
+    assert "choose a smaller batch, width or length" in error
+    plan = json.loads(planned[1])["plan"]
+    assert (planned[0], plan["seconds_at_most"], plan["estimated_from"]) == (0, None, {"unknown": 1})
+    assert shown[0] == 0
+    assert shown[1].startswith("long: 1 cell, 1 run; at most 2 steps") and "unknown" in shown[1]
 
 
 @pytest.mark.skipif(not limits.enforceable(), reason="only Linux refuses memory")

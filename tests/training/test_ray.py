@@ -16,20 +16,21 @@ from tools.soak.stores import contents, leftovers
 
 from separatrix.training.sweep_file import read_sweep
 from tests.training.cases import drive
-from tests.training.test_survival import ROOT, environment
+from tests.training.slow import SLOW, VARIABLE
+from tests.training.test_survival import HANGING, ROOT, environment
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="Ray is not installed; it is the extra separatrix[ray]"
 )
 
 
-def on_a_cluster(*words: str) -> list[dict[str, Any]]:
+def on_a_cluster(*words: str, **variables: str) -> list[dict[str, Any]]:
     """What ``tests.training.cluster`` tells; whatever it leaves running is ended."""
     command = [sys.executable, "-m", "tests.training.cluster", *words]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    process = subprocess.Popen(command, cwd=ROOT, env=environment(), start_new_session=True, **pipes)
+    process = subprocess.Popen(command, cwd=ROOT, env={**environment(), **variables}, start_new_session=True, **pipes)
     try:
-        out, err = process.communicate(timeout=240)
+        out, err = process.communicate(timeout=HANGING)
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -39,8 +40,11 @@ def on_a_cluster(*words: str) -> list[dict[str, Any]]:
 
 def test_a_node_that_is_killed_takes_nothing_with_it(tmp_path: Path) -> None:
     file, store, reference = tmp_path / "sweep.toml", tmp_path / "runs.sqlite", tmp_path / "reference.sqlite"
-    sweep_file(file, 200)
-    log = {each["happened"]: each for each in on_a_cluster(str(file), str(store))}
+    sweep_file(file, 200, [SLOW, "TF-(1,8)"])
+    slow = tmp_path / "slow"
+    slow.touch()
+    log = {each["happened"]: each for each in on_a_cluster(str(file), str(store), **{VARIABLE: str(slow)})}
+    assert not slow.exists()
     assert not log["stopped"]["done"]
     assert log["stopped"]["saved"] >= 4
     assert log["swept"]["done"]

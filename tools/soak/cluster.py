@@ -5,13 +5,17 @@ ends when its input does.
 """
 
 import json
-import shutil
+import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ray.cluster_utils import Cluster
 
 NODE: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 80 << 20}
 
@@ -50,22 +54,36 @@ def running_cluster() -> Iterator[Nodes]:
         process.stdin.close()
 
 
+@contextmanager
+def two_nodes() -> "Iterator[tuple[Cluster, Any]]":
+    """A cluster and its second node; all files of Ray are in a folder that is gone afterwards.
+
+    Also the file that names the current cluster, for which Ray takes /tmp/ray to exist, and which would be that of a
+    cluster that somebody uses.
+    """
+    with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder:
+        # Sockets need a short path. Set before Ray is imported, which remembers it.
+        os.environ["RAY_TMPDIR"] = folder
+        os.environ["RAY_gcs_server_port_wait_time_s"] = "600"  # a busy machine starts it late
+        Path(folder, "ray").mkdir()
+        from ray.cluster_utils import Cluster
+
+        cluster = Cluster(initialize_head=True, head_node_args={**NODE, "include_dashboard": False})
+        try:
+            yield cluster, cluster.add_node(**NODE)
+        finally:
+            cluster.shutdown()
+
+
 def main() -> None:
     """Start, kill when asked, end."""
-    from ray.cluster_utils import Cluster
-
-    folder = tempfile.mkdtemp(prefix="ray-")  # Ray's sockets need a short path
-    cluster = Cluster(initialize_head=True, head_node_args={**NODE, "include_dashboard": False, "temp_dir": folder})
-    try:
-        node, killed = cluster.add_node(**NODE), 0
+    with two_nodes() as (cluster, node):
+        killed = 0
         print(json.dumps({"address": cluster.address}), flush=True)
         for _ in sys.stdin:
             cluster.remove_node(node, allow_graceful=False)
             node, killed = cluster.add_node(**NODE), killed + 1
             print(json.dumps({"killed": killed}), flush=True)
-    finally:
-        cluster.shutdown()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":
