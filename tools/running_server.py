@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-ENDED_WITHIN = 120
+ENDED_WITHIN = 600
 """Seconds that a busy machine may need to end a server."""
 
 

@@ -311,7 +311,8 @@ async def under_proof(place: tuple[str, int], what: Callable[[], Awaitable[None]
             state = json.loads(data)["state"]
             if state == "done":
                 return
-            report.check(state == "running", f"the long certification is {state}")
+            # It waits while work that others left is ended.
+            report.check(state in ("waiting", "running"), f"the long certification is {state}")
             await asyncio.sleep(1)
 
     keeping = asyncio.create_task(keep())

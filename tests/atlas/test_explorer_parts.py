@@ -2,13 +2,16 @@
 
 import asyncio
 import json
+import os
 import re
+import signal
 import socket
 import threading
 import time
 from base64 import b64decode
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -296,6 +299,15 @@ def test_limits_that_make_no_sense_are_refused() -> None:
 
 # -- processes ---------------------------------------------------------------------------------------------
 
+HANGING = 600.0
+"""Seconds after which something is taken to hang; nothing takes as long, however busy the machine."""
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work is waited for here without asking again, as long as it takes."""
+    monkeypatch.setattr(jobs, "ABANDONED_AFTER", HANGING)
+
 
 def in_crew(test: Callable[[Jobs], Awaitable[None]], limits: Limits, tmp_path: Path) -> None:
     """Run a test inside an event loop with a crew of processes."""
@@ -324,6 +336,12 @@ def long(length: int) -> str:
     return json.dumps({"setting": setting})
 
 
+def signalled(processes: Sequence[int | None], number: int) -> None:
+    for process in processes:
+        assert process is not None
+        os.kill(process, number)
+
+
 async def ended(asked: Work | Ticket) -> Work:
     work = asked.work if isinstance(asked, Ticket) else asked
     await work.finished.wait()
@@ -335,17 +353,17 @@ def test_work_beyond_its_time_is_ended_and_the_next_is_done(tmp_path: Path) -> N
         beyond = await ended(await work.ask("verdict", long(512)))
         assert beyond.state == "failed" and beyond.problem is not None
         assert beyond.problem[0] == "limit" and "--max-seconds" in beyond.problem[1]
-        # One process was ended; what comes next finds another.
+        # One process was ended; what comes next finds another, and time enough.
+        work.crew.limits = Limits(workers=1)
         for length in (4, 5, 6):
             after = await ended(await work.ask("look", decide("index-lookup", length)))
             assert after.state == "done"
 
-    in_crew(test, Limits(max_seconds=1.5, workers=1), tmp_path)
+    in_crew(test, Limits(max_seconds=0.5, workers=1), tmp_path)
 
 
 def test_abandoned_and_equal_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "PATIENCE", 0.05)
-    monkeypatch.setattr(jobs, "ABANDONED_AFTER", 0.3)
     monkeypatch.setattr(jobs, "SWEEP_EVERY", 0.05)
     monkeypatch.setattr(crew_module, "MOST_WAITING", 1)
 
@@ -364,7 +382,8 @@ def test_abandoned_and_equal_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         work.cancel(waiting.name)
         assert waiting.work.state == "cancelled"
         # Nobody asks for the other any more.
-        await asyncio.wait_for(first.work.finished.wait(), 20)
+        monkeypatch.setattr(jobs, "ABANDONED_AFTER", 0.0)
+        await asyncio.wait_for(first.work.finished.wait(), HANGING)
         assert first.work.state == "cancelled"
         with pytest.raises(ExplorerError, match="forgotten or never started"):
             work.find("none")
@@ -375,6 +394,8 @@ def test_abandoned_and_equal_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_slider_that_moves_on_leaves_nothing_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages that give up before they have a ticket: what waits never starts, what runs is ended, the last one wins."""
     monkeypatch.setattr(jobs, "LOOK_EVERY", 0.02)
+    monkeypatch.setattr(jobs, "PATIENCE", HANGING)
+    monkeypatch.setattr(jobs, "UNWANTED", 0.1)
 
     async def test(work: Jobs) -> None:
         left = asyncio.Event()
@@ -393,7 +414,7 @@ def test_a_slider_that_moves_on_leaves_nothing_waiting(tmp_path: Path, monkeypat
         assert [each.state for each in stale[1:]] == ["cancelled"] * 3
         last = await ended(await work.ask("verdict", decide("index-lookup", 16)))
         assert last.state == "done" and last.reply is not None and b'"certified"' in last.reply
-        await asyncio.wait_for(stale[0].finished.wait(), 20)
+        await asyncio.wait_for(stale[0].finished.wait(), HANGING)
         assert stale[0].state == "cancelled"
 
     in_crew(test, Limits(workers=2), tmp_path)
@@ -402,17 +423,20 @@ def test_a_slider_that_moves_on_leaves_nothing_waiting(tmp_path: Path, monkeypat
 def test_short_work_that_nobody_waits_for_is_done_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ending a process costs more than a short reply, which the slider may come back to."""
     monkeypatch.setattr(jobs, "LOOK_EVERY", 0.001)
-    monkeypatch.setattr(jobs, "UNWANTED", 60)
+    monkeypatch.setattr(jobs, "UNWANTED", HANGING)
 
     async def test(work: Jobs) -> None:
         async def gone() -> bool:
             return True
 
+        processes = [each.process.pid for each in work.crew._workers]
+        signalled(processes, signal.SIGSTOP)  # so that the reply is not there before the asker has gone
         with pytest.raises(ExplorerError, match="nobody waits"):
             await work.ask("verdict", decide("nearest-neighbour", 64), gone)
         (left,) = work.crew._known.values()
         assert left.followers == 0 and left.state == "running"
-        await asyncio.wait_for(left.finished.wait(), 60)
+        signalled(processes, signal.SIGCONT)
+        await asyncio.wait_for(left.finished.wait(), HANGING)
         assert left.state == "done"
         assert await work.ask("verdict", decide("nearest-neighbour", 64)) is left
 
@@ -470,59 +494,99 @@ def test_a_body_that_does_not_arrive_is_given_up(monkeypatch: pytest.MonkeyPatch
     assert sent[0]["status"] == 408
 
 
-@contextmanager
-def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
-    """The place of a small server that waits a fifth of a second for whatever a client has to do."""
-    monkeypatch.setattr(serving, "SECONDS_FOR_HEADERS", 0.2)
-    monkeypatch.setattr(serving, "SECONDS_FOR_ANSWERS", 0.2)
+@dataclass
+class Small:
+    """A small server: where it is, and what it tells of the request that waits until it may be answered."""
 
-    async def much(scope: Any, receive: Any, send: Any) -> None:
+    place: tuple[str, int]
+    came: threading.Event = field(default_factory=threading.Event)
+    may_end: threading.Event = field(default_factory=threading.Event)
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    def connected(self) -> socket.socket:
+        return socket.create_connection(self.place, timeout=HANGING)
+
+
+@contextmanager
+def small_server() -> Iterator[Small]:
+    """Answers / at once, /waiting when it may, and /much with more than any buffer holds."""
+
+    async def answer(scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"] == "/waiting":
+            found.came.set()
+            await asyncio.to_thread(found.may_end.wait)
         await send({"type": "http.response.start", "status": 200, "headers": []})
-        for _ in range(1 if scope["path"] == "/" else 2000):
+        for _ in range(2000 if scope["path"] == "/much" else 1):
             await send({"type": "http.response.body", "body": b"h" * 65536, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
+        if scope["path"] == "/much":
+            found.ended.set()
 
     listening = serving.bound_socket("127.0.0.1", 0)
     listening.listen()
-    config = uvicorn.Config(much, http=serving.ImpatientProtocol, lifespan="off", log_level="error", ws="none")
+    found = Small(listening.getsockname())
+    config = uvicorn.Config(answer, http=serving.ImpatientProtocol, lifespan="off", log_level="error", ws="none")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     try:
-        yield listening.getsockname()
+        yield found
     finally:
         server.should_exit = True
-        thread.join(20)
+        thread.join(HANGING)
         listening.close()
 
 
-def all_of(connection: socket.socket) -> bytes:
-    """Everything that comes until the other side closes."""
-    pieces: list[bytes] = []
+def all_of(connection: socket.socket, until: bytes = b"nothing that comes") -> bytes:
+    """Everything that comes until the other side closes, or until some words."""
+    pieces = b""
     with suppress(ConnectionResetError):
-        while piece := connection.recv(1 << 20):
-            pieces.append(piece)
-    return b"".join(pieces)
+        while not pieces.endswith(until) and (piece := connection.recv(1 << 20)):
+            pieces += piece
+    return pieces
 
 
-def test_clients_that_are_slow_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
-    with impatient(monkeypatch) as place:
-        with socket.create_connection(place, timeout=20) as slow:
-            slow.sendall(asked[:12])
-            assert all_of(slow) == b"", "headers that do not come"
-        with socket.create_connection(place, timeout=20) as second:
-            second.sendall(asked + asked[:12])
-            answer = all_of(second)
-            assert answer.count(b"HTTP/1.1 200") == 1, "nor those of a second request"
-        with socket.create_connection(place, timeout=20) as deaf:
-            deaf.sendall(asked.replace(b"/ ", b"/much "))
-            time.sleep(1)
-            assert len(all_of(deaf)) < 2000 * 65536, "an answer that is not read"
-        with socket.create_connection(place, timeout=20) as patient:
-            patient.sendall(asked)
-            time.sleep(0.4)
-            assert patient.recv(1000).startswith(b"HTTP/1.1 200"), "who asked in time is answered"
+ASKED = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+def test_headers_that_do_not_come_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    with small_server() as server:
+        monkeypatch.setattr(serving, "SECONDS_FOR_HEADERS", 0.1)
+        with server.connected() as slow:
+            slow.sendall(ASKED[:12])
+            assert all_of(slow) == b""
+        monkeypatch.setattr(serving, "SECONDS_FOR_HEADERS", HANGING)
+        with server.connected() as second:
+            second.sendall(ASKED)
+            assert all_of(second, until=b"\r\n0\r\n\r\n").startswith(b"HTTP/1.1 200")
+            monkeypatch.setattr(serving, "SECONDS_FOR_HEADERS", 0.1)
+            second.sendall(ASKED[:12])
+            assert all_of(second) == b"", "nor those of a second request"
+
+
+def test_an_answer_that_is_not_read_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "SECONDS_FOR_ANSWERS", 0.1)
+    with small_server() as server, server.connected() as deaf:
+        deaf.sendall(ASKED.replace(b"/ ", b"/much "))
+        assert server.ended.wait(HANGING), "the connection is closed, or the answer would still wait to be read"
+        assert len(all_of(deaf)) < 2000 * 65536
+
+
+def test_who_asked_in_time_is_answered_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    with small_server() as server:
+        patience = 0.1
+        while not server.came.is_set():
+            # Once more, with more patience, where this process was kept waiting between connecting and asking.
+            patience *= 2
+            monkeypatch.setattr(serving, "SECONDS_FOR_HEADERS", patience)
+            asker = server.connected()
+            with suppress(OSError):
+                asker.sendall(ASKED.replace(b"/ ", b"/waiting "))
+            server.came.wait(2 * patience)
+        time.sleep(2 * patience)
+        server.may_end.set()
+        assert asker.recv(1000).startswith(b"HTTP/1.1 200")
+        asker.close()
 
 
 def test_a_port_in_use_ends_in_one_line() -> None:

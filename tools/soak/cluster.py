@@ -62,9 +62,8 @@ def two_nodes() -> "Iterator[tuple[Cluster, Any]]":
     cluster that somebody uses.
     """
     with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder:
-        # Sockets need a short path. Set before Ray is imported, which remembers it.
-        os.environ["RAY_TMPDIR"] = folder
-        os.environ["RAY_gcs_server_port_wait_time_s"] = "600"  # a busy machine starts it late
+        # Sockets need a short path; a busy machine starts the server late. Ray reads these when it is imported.
+        os.environ.update(RAY_TMPDIR=folder, RAY_gcs_server_port_wait_time_s="600")
         Path(folder, "ray").mkdir()
         from ray.cluster_utils import Cluster
 
