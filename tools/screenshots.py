@@ -108,7 +108,7 @@ def of_the_explorer(camera: Camera, address: str) -> None:
     """The explorer, a broken certificate, the layers and the protocol."""
 
     def decided(page: Page) -> None:
-        page.locator("body[data-look][data-verdict]").wait_for()
+        page.locator("body[data-look][data-verdict]:not([data-busy])").wait_for()
         page.wait_for_timeout(300)
 
     camera.everywhere("explorer", f"{address}/{EXPLORER}", decided, taller=360)

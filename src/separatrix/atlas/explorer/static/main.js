@@ -17,14 +17,30 @@ const QUIET = 40; // milliseconds without a movement of a slider before the serv
 const looker = new Asker("api/look");
 let askedSetting = "";
 let askedLook = "";
+let looked = Promise.resolve();
+let decided = Promise.resolve();
+let changes = 0;
 
-async function look() {
+/** Ask about what is chosen now; the page is marked as busy until everything that was asked is shown. */
+async function ask() {
+  const asked = changes;
+  await Promise.all([look(), decide()]);
+  if (asked === changes) delete document.body.dataset.busy;
+}
+
+function look() {
   const s = state();
   const number = (text) => (text === "" ? null : Number(text));
   const question = { setting: setting(), input: input(), position: number(s.position), layer: Number(s.layer), head: Number(s.head) };
   const text = JSON.stringify(question);
-  if (text === askedLook) return;
-  askedLook = text;
+  if (text !== askedLook) {
+    askedLook = text;
+    looked = showLook(question);
+  }
+  return looked;
+}
+
+async function showLook(question) {
   const started = performance.now();
   try {
     const found = await looker.ask(question);
@@ -40,17 +56,19 @@ async function look() {
   }
 }
 
-async function decide() {
+function decide() {
   const text = JSON.stringify(setting());
-  if (text === askedSetting) return;
-  askedSetting = text;
-  const started = performance.now();
-  document.body.dataset.deciding = "yes";
-  await verdict.decide();
-  if (askedSetting === text) {
-    delete document.body.dataset.deciding;
-    document.body.dataset.verdict = Math.round(performance.now() - started);
+  if (text !== askedSetting) {
+    askedSetting = text;
+    decided = showVerdict(text);
   }
+  return decided;
+}
+
+async function showVerdict(text) {
+  const started = performance.now();
+  await verdict.decide();
+  if (askedSetting === text) document.body.dataset.verdict = Math.round(performance.now() - started);
 }
 
 async function share() {
@@ -82,16 +100,15 @@ async function begin() {
   compare.setUp(catalog);
   train.setUp(catalog);
   get("share").addEventListener("click", share);
-  const soon = debounced(() => {
-    look();
-    decide();
-  }, QUIET);
+  const soon = debounced(ask, QUIET);
   onChange((now, before) => {
+    changes += 1;
+    document.body.dataset.busy = "yes";
     verdict.forget(before);
     soon();
   });
-  look();
-  decide();
+  document.body.dataset.busy = "yes";
+  ask();
   if (state().tab === "protocol") protocol.refresh();
   if (state().tab === "compare") compare.load();
   if (state().tab === "train") train.open();
