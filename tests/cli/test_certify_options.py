@@ -2,14 +2,13 @@
 
 import json
 import os
+import pty
 import signal
-import subprocess
-import sys
-import time
 
 import pytest
 
 from separatrix.networks.store import load_network
+from tests.cli.test_interrupts import HANGING, read_until, start
 
 
 def test_a_certificate_over_the_reals(call, tmp_path):
@@ -134,33 +133,21 @@ def test_export_takes_the_options_of_certify(call, tmp_path):
 
 def test_an_interrupted_frontier_goes_on_from_its_store(tmp_path):
     store = tmp_path / "store.json"
-    script = "import sys; from separatrix.cli import main; main()"
-    command = [
-        sys.executable,
-        "-c",
-        script,
-        "frontier",
-        "index-lookup",
-        "--from",
-        "4",
-        "--to",
-        "12",
-        "--store",
-        str(store),
-    ]
-    environment = {**os.environ, "COLUMNS": "100"}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
-    end = time.monotonic() + 60
+    words = ["frontier", "index-lookup", "--from", "4", "--store", str(store)]
+    ours, theirs = pty.openpty()
+    process = start(*words, "--to", "12", terminal=theirs, slow="")
+    os.close(theirs)
     while not store.exists() or json.loads(store.read_text())["points"] == {}:
-        assert time.monotonic() < end
-        time.sleep(0.1)
+        read_until(ours, b"left")
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    read_until(ours, b"goes on from it")
+    process.communicate(timeout=HANGING)
+    os.close(ours)
     assert process.returncode == 130
-    assert b"goes on from it" in errors
     kept = json.loads(store.read_text())["points"]
     assert kept
-    command[command.index("12")] = "4"
-    again = subprocess.run([*command, "--json"], capture_output=True, env=environment, check=True, timeout=60)
-    assert json.loads(again.stdout)["frontier"]["16"]
-    assert b"verdicts from" in again.stderr
+    again = start(*words, "--to", "4", "--json")
+    out, errors = again.communicate(timeout=HANGING)
+    assert again.returncode == 0
+    assert json.loads(out)["frontier"]["16"]
+    assert b"verdicts from" in errors

@@ -14,7 +14,7 @@ from separatrix.cli.app import run
 from separatrix.communication.profile import profile
 from separatrix.communication.profile.table import InputChunks
 from separatrix.progress import listening
-from tests.cli.test_interrupts import read_until, start
+from tests.cli.test_interrupts import HANGING, read_until, start
 
 OWN = """
 def parity(x):
@@ -202,12 +202,13 @@ def test_progress_is_drawn_and_ctrl_c_ends_it(tmp_path):
     (tmp_path / "slow.py").write_text("import time\n\ndef slow(x):\n    time.sleep(0.001)\n    return x[0] == x[-1]\n")
     ours, theirs = pty.openpty()
     target = f"{tmp_path / 'slow.py'}:slow"
-    process = start("profile", target, "-n", "16", "--plot", str(tmp_path / "figure.svg"), terminal=theirs)
+    words = ("profile", target, "-n", "16", "--max-time", "1e6", "--plot", str(tmp_path / "figure.svg"))
+    process = start(*words, terminal=theirs)
     os.close(theirs)
     shown = read_until(ours, b"evaluating all 2^")
     process.send_signal(signal.SIGINT)
     shown += read_until(ours, b"interrupted")
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=HANGING)
     os.close(ours)
     assert (process.returncode, out) == (130, b"")
     assert "━".encode() in shown or b"-" in shown, "a bar is drawn"
