@@ -288,7 +288,7 @@ def fuzzing(address: str, load: Load, report: Report) -> None:
         def attack(case: Any) -> None:
             nonlocal count
             count += 1
-            case.call_and_validate(base_url=address, checks=checks, timeout=60)
+            case.call_and_validate(base_url=address, checks=checks, timeout=600)
 
         try:
             attack()

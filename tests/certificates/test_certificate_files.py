@@ -238,7 +238,7 @@ def test_other_processes_write_the_same_bytes(tmp_path):
             "OPENBLAS_NUM_THREADS": threads,
         }
         command = [sys.executable, "-c", WRITE_ALL, str(tmp_path / str(number))]
-        subprocess.run(command, check=True, env=environment, timeout=120)
+        subprocess.run(command, check=True, env=environment, timeout=1200)
     written = sorted(path.relative_to(tmp_path / "0") for path in (tmp_path / "0").rglob("*.*"))
     assert len(written) == 2 * len(constructions())
     for path in written:

@@ -135,7 +135,7 @@ def test_an_interrupted_frontier_goes_on_from_its_store(tmp_path):
     store = tmp_path / "store.json"
     words = ["frontier", "index-lookup", "--from", "4", "--store", str(store)]
     ours, theirs = pty.openpty()
-    process = start(*words, "--to", "12", terminal=theirs, slow="")
+    process = start(*words, "--to", "12", terminal=theirs, slow="", seconds=0.5)
     os.close(theirs)
     while not store.exists() or json.loads(store.read_text())["points"] == {}:
         read_until(ours, b"left")

@@ -14,9 +14,9 @@ from separatrix.cli import app
 from separatrix.cli.interrupts import uninterrupted
 
 LOOPS = {
-    "positions": ("certify", "dyck-transformer", "--length", "512"),
-    "choices of tokens": ("certify", "equality", "--length", "65536", "--exponent", "1"),
-    "query positions": ("certify", "nearest-neighbour", "--length", "256"),
+    "positions": ("certify", "dyck-transformer", "--length", "64"),
+    "choices of tokens": ("certify", "equality", "--length", "4096", "--exponent", "1"),
+    "query positions": ("certify", "nearest-neighbour", "--length", "64"),
 }
 """Certifications by what their longest loop says it is doing."""
 SCRIPT = """
@@ -27,7 +27,7 @@ def slowly(method):
     def slowed(bar, *arguments, **settings):
         method(bar, *arguments, **settings)
         if os.environ["SLOW"] in bar.tasks[0].description:
-            time.sleep(0.5)
+            time.sleep(float(os.environ["SECONDS"]))
     return slowed
 
 if "SLOW" in os.environ:
@@ -35,17 +35,20 @@ if "SLOW" in os.environ:
     Progress.update, Progress.reset = slowly(Progress.update), slowly(Progress.reset)
 main()
 """
-"""The command; where SLOW names a loop, each of its rounds takes so long that no interrupt comes too late."""
+"""The command; where SLOW names a loop, each of its rounds takes SECONDS, so that no interrupt comes too late."""
 HANGING = 600
 """Seconds after which something is taken to hang; nothing takes as long, however busy the machine."""
 
 
-def start(*arguments: str, terminal: int | None = None, slow: str | None = None) -> subprocess.Popen[bytes]:
+def start(
+    *arguments: str, terminal: int | None = None, slow: str | None = None, seconds: float = HANGING
+) -> subprocess.Popen[bytes]:
+    more = {} if slow is None else {"SLOW": slow, "SECONDS": str(seconds)}
     return subprocess.Popen(
         [sys.executable, "-c", SCRIPT, *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE if terminal is None else terminal,
-        env={**os.environ, "COLUMNS": "120", "TERM": "xterm", **({} if slow is None else {"SLOW": slow})},
+        env={**os.environ, "COLUMNS": "120", "TERM": "xterm", **more},
         start_new_session=True,
     )
 
@@ -78,7 +81,7 @@ def test_interrupting_a_certification_leaves_nothing(tmp_path, doing):
 
 def test_interrupting_a_check_leaves_the_certificate_as_it_was(call, tmp_path):
     folder = tmp_path / "made"
-    assert call("certify", "dyck-transformer", "--length", "512", "--out", str(folder)).code == 0
+    assert call("certify", "dyck-transformer", "--length", "64", "--out", str(folder)).code == 0
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     ours, theirs = pty.openpty()
     process = start("check", str(folder), terminal=theirs, slow="positions")

@@ -17,9 +17,10 @@ from separatrix.communication.profile import (
     parse_alphabet,
     profile,
 )
+from separatrix.communication.profile import limits as limits_module
 from separatrix.communication.profile.function import NotDeterministicError, probe
 from separatrix.communication.profile.guard import Allowance, TimeUp
-from separatrix.communication.profile.limits import check_limits, estimate, largest_fitting
+from separatrix.communication.profile.limits import check_limits, estimate, largest_fitting, seconds_for_one_input
 from separatrix.communication.profile.table import InputChunks, Numbering, tabulate, widened
 from separatrix.errors import SeparatrixError
 
@@ -158,7 +159,7 @@ def test_a_function_that_does_not_end_is_stopped(stubborn):
 
     before = signal.getsignal(signal.SIGALRM)
     with pytest.raises(SeparatrixError, match=r"endless was still running when --max-time was over, on \([01, ]+\)"):
-        profile("endless", endless, 6, options=ProfileOptions(limits=Limits(seconds=0.3)))
+        profile("endless", endless, 6, options=ProfileOptions(limits=Limits(seconds=1.0)))
     assert signal.getsignal(signal.SIGALRM) is before
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
@@ -286,6 +287,13 @@ def test_too_slow_is_said_with_the_largest_length_that_fits():
     assert check_limits(alphabet, fitting, limits, 1e-4).inputs == 2 ** (fitting + 1) - 1
     with pytest.raises(SeparatrixError, match="smaller alphabet"):
         check_limits(parse_alphabet("60000"), 2, Limits(memory=1))
+
+
+def test_a_pause_of_the_machine_is_not_taken_for_every_inputs_time(monkeypatch):
+    user = probe("parity", lambda x: sum(x) % 2 == 1, parse_alphabet("2"), 6)
+    readings = iter([0.0, 2.0, 2.0, 902.0, 902.0, 903.0, 903.0, 905.0])
+    monkeypatch.setattr(limits_module.time, "perf_counter", lambda: next(readings))
+    assert user.mode == "inputs" and seconds_for_one_input(user, 6) == 4 / 48
 
 
 @pytest.mark.parametrize(("symbols", "length"), [(2, 0), (2, 3), (2, 17), (7, 6), (40000, 1)])

@@ -31,7 +31,7 @@ CELL = ["--only", "architecture=TF-(1,64)", "--only", "length=20"]
 def run_without(module: str, *arguments: str) -> str:
     found = subprocess.run(
         [sys.executable, "-W", "error", "-c", WITHOUT, module, *arguments],
-        capture_output=True, text=True, timeout=120, cwd=ROOT, check=False,
+        capture_output=True, text=True, timeout=1200, cwd=ROOT, check=False,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )  # fmt: skip
     assert found.returncode == 0, found.stderr

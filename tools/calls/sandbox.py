@@ -22,8 +22,8 @@ from typing import Literal, TypeAlias
 from separatrix import cli
 
 Output: TypeAlias = Literal["file", "closed pipe", "full disk"]
-GRACE = 30.0
-"""Seconds that an interrupted call has to save and end."""
+GRACE = 300.0
+"""Seconds after which an interrupted call is taken to hang; to save and end takes one or two."""
 IDLE = 4.0
 """How many times as long as it may work a call may take in all, as one does that waits, or that others keep waiting."""
 NOBODY = 65534
@@ -63,12 +63,12 @@ def _content(path: Path) -> str:
 
 def call(
     arguments: Sequence[str], folder: Path, output: Output, seconds: float, main: Callable[[], object] = cli.main,
-    until_output: bool = False,
+    until_output: bool = False, idle: float = IDLE,
 ) -> Outcome:  # fmt: skip
     """Make one call inside ``folder``; its outputs go to files beside it. ``main`` is what a call runs.
 
-    It is interrupted after ``seconds`` of work, which on a busy machine take longer, or ``until_output`` when it has
-    said something.
+    It is interrupted after ``seconds`` of work, which on a busy machine take up to ``idle`` times as long, or
+    ``until_output`` when it has said something.
     """
     out, err = folder.with_name("out"), folder.with_name("err")
     for file in (out, err):
@@ -86,7 +86,7 @@ def call(
         now = time.monotonic()
         if interrupted_at is None:
             said = until_output and out.stat().st_size > 0
-            if said or (now - started > seconds and (now - started > IDLE * seconds or _worked(child) > seconds)):
+            if said or (now - started > seconds and (now - started > idle * seconds or _worked(child) > seconds)):
                 os.kill(child, signal.SIGINT)
                 interrupted_at = now
         elif now - interrupted_at > GRACE:

@@ -36,6 +36,8 @@ from tools.pages import fill_section, keep, markdown_table
 from separatrix.files import write_atomically
 
 SECONDS = 10.0
+PATIENCE = 60.0
+"""How many times as long a call may take that works for less: others keep it waiting, and it is not to blame."""
 BYTES = 256 << 20
 PAGE_SECTION = "files"
 ENDINGS = {
@@ -177,7 +179,7 @@ class Attack:
             before = snapshot(self.place)
             arguments = reader.calls[number % len(reader.calls)]
             hand_over(self.place)
-            outcome = call(arguments, self.place, "file", SECONDS, reader.main)
+            outcome = call(arguments, self.place, "file", SECONDS, reader.main, idle=PATIENCE)
             found = defects(reader, outcome, before, snapshot(self.place), self.held)
             found += self._meaning(reader, mutant, outcome, data)
             made.seconds += time.monotonic() - started
