@@ -5,6 +5,7 @@ test run by the command that a newcomer gives first.
 import fcntl
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -47,6 +48,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long tests first: a test of a minute that is begun last would keep one process busy while the others wait."""
     places = {ROOT / "tests" / file: place for place, file in enumerate(LONG)}
     items.sort(key=lambda item: places.get(item.path, len(LONG)))
+
+
+def pytest_runtest_setup() -> None:
+    """Each test draws the same numbers, whatever was drawn before it."""
+    random.seed(0)
+    if torch := sys.modules.get("torch"):
+        torch.manual_seed(0)
 
 
 @pytest.fixture(scope="session")
