@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -24,13 +25,13 @@ from separatrix.models.kernels.available import kernel_takes
 from separatrix.models.kernels.convolution import convolve_silu
 from separatrix.models.kernels.gated_norm import gated_group_norm, plain_gated_group_norm
 from separatrix.models.kernels.long_convolution import causal_convolution
-from separatrix.models.kernels.lstm import lstm_states
+from separatrix.models.kernels.lstm import lstm_states, lstm_states_and_cell
 from separatrix.models.kernels.selective import gated_selective_scan, plain_gated_scan
 from separatrix.models.kernels.vendor import Layer, vendor_states
 from separatrix.models.naming import parse_spec
 from separatrix.models.scans.convolution import long_convolution, short_convolution
-from separatrix.models.scans.gated import gru_scan, lstm_scan, rnn_scan
-from separatrix.models.sequence_model import build_model
+from separatrix.models.scans.gated import gru_scan, lstm_scan, lstm_scan_and_cell, rnn_scan
+from separatrix.models.sequence_model import SequenceModel, build_model
 
 ON_GPU = torch.cuda.is_available()
 DEVICE = "cuda" if ON_GPU else "cpu"
@@ -163,9 +164,15 @@ def direct_sum(length: int, channels: int, kind: torch.dtype) -> None:
 def lstm(members: int, batch: int, length: int, width: int, kind: torch.dtype) -> None:
     weight = ((2 * torch.rand(members, 4 * width, width) - 1) / width**0.5).to(DEVICE, kind)
     assert kernel_takes(weight)
+
+
+    def joined(found: tuple[Tensor, Tensor]) -> Tensor:
+        hidden, cell = found
+        return torch.cat([hidden.float(), cell.float().unsqueeze(2)], dim=2).to(kind)
+
     held_against(
-        lstm_states,
-        lambda entering, weight: lstm_scan(entering, weight.transpose(1, 2)),
+        lambda entering, weight: joined(lstm_states_and_cell(entering, weight)),
+        lambda entering, weight: joined(lstm_scan_and_cell(entering, weight.transpose(1, 2))),
         (normal(members, batch, length, 4 * width, kind=kind), weight),
         kind,
     )
@@ -211,14 +218,20 @@ def vendor(layer: Layer, members: int, batch: int, length: int, width: int) -> N
 
 
 def whole_model(name: str) -> None:
-    """A whole model in float32 against itself in float64, which no kernel takes; also where one position is read."""
+    """A whole model in float32 against itself in float64, which no kernel takes; also where one position is read, and
+    where it is asked many times."""
     model = build_model(parse_spec(name), vocabulary=7, classes=3, length=9, seeds=[1, 2], device=DEVICE)
     tokens = torch.randint(0, 7, (2, 2, 9), device=DEVICE)
     read = torch.tensor([[[3], [8]]] * 2, device=DEVICE)
-    with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
-        outputs = model(tokens), model(tokens, read=read)
-    exact = model.double()
-    for ours, theirs in zip(outputs, (exact(tokens), exact(tokens, read=read)), strict=True):
+    asked = torch.randint(0, 7, (2, 2, 5), device=DEVICE)
+
+    def run(model: SequenceModel) -> tuple[Tensor, ...]:
+        return model(tokens), model(tokens, read=read), model(tokens, read=read, questions=asked)
+
+    # The interpreter is numpy, which warns where a sigmoid's exponential is infinite; a kernel does not.
+    with torch.backends.cudnn.flags(enabled=True, allow_tf32=False), numpy.errstate(over="ignore"):
+        outputs = run(model)
+    for ours, theirs in zip(outputs, run(model.double()), strict=True):
         torch.testing.assert_close(ours.double(), theirs, rtol=1e-4, atol=1e-5)
 
 
@@ -236,13 +249,16 @@ def compiled(name: str) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the compiler's, about its own ways
             outputs = model(tokens)
+            if ON_GPU:  # without one tracing takes long
+                read = torch.tensor([[[3], [8]]] * 2, device=DEVICE)
+                outputs = torch.cat([outputs, model(tokens, read=read, questions=tokens)], dim=2)
         found.append((outputs.detach(), list(torch.autograd.grad(outputs.square().sum(), list(model.parameters())))))
     torch.testing.assert_close(found[1][0], found[0][0], rtol=1e-3, atol=1e-4)
     for ours, theirs in zip(found[1][1], found[0][1], strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-2, atol=1e-3)
 
 
-def captured(short: str, half: bool = True) -> None:
+def captured(short: str, half: bool = True, questions: bool = False) -> None:
     """A step, in bfloat16 or float32, is captured in a CUDA graph, and replayed gives what it gave."""
     model = build_model(parse_spec(f"{short}-(2,64)"), vocabulary=7, classes=3, length=101, seeds=[1, 2], device=DEVICE)
     tokens = torch.randint(0, 7, (2, 4, 101), device=DEVICE)
@@ -252,7 +268,7 @@ def captured(short: str, half: bool = True) -> None:
         for parameter in model.parameters():
             parameter.grad = None
         with torch.autocast("cuda", dtype=torch.bfloat16, enabled=half, cache_enabled=False):
-            loss = model(tokens, read=read).float().square().sum()
+            loss = model(tokens, read=read, questions=tokens[..., :16] if questions else None).float().square().sum()
         loss.backward()
         return loss.detach()
 
@@ -318,6 +334,8 @@ def cases() -> Iterator[Case]:
             yield Case(f"vendor {layer} {size}", lambda layer=layer, size=size: vendor(layer, *size))
     for short in CAPTURED if ON_GPU else ():
         yield Case(f"captured {short}", lambda short=short: captured(short))
+    for short in CAPTURED if ON_GPU else ():
+        yield Case(f"captured questions {short}", lambda short=short: captured(short, questions=True))
     for short in ("LSTM", "GRU", "RNN") if ON_GPU else ():
         yield Case(f"captured float32 {short}", lambda short=short: captured(short, half=False))
 

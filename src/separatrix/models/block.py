@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from separatrix.models.architecture import Architecture, ModelSpec, Norm, Place
 from separatrix.models.ensemble import Affine, EnsembleLayerNorm, EnsembleLinear, EnsembleNorm, EnsembleRMSNorm
-from separatrix.models.mixer import AttentionMixer, RecurrentMixer, State, with_positions
+from separatrix.models.mixer import AttentionMixer, Questions, RecurrentMixer, State, with_positions
 from separatrix.models.starts import Constant, Normal
 
 
@@ -69,12 +69,21 @@ class Block(nn.Module):
         )
         self.feed_forward = FeedForward(entry, width, members, 2 * place.layers) if with_feed_forward else None
 
-    def forward(self, x: Tensor, inputs: Tensor, read: Tensor | None, lengths: Tensor | None) -> Tensor:
+    def forward(
+        self,
+        x: Tensor,
+        inputs: Tensor,
+        read: Tensor | None,
+        lengths: Tensor | None,
+        questions: Questions | None = None,
+    ) -> Tensor:
         """x (members, batch, length, width); at the positions in ``read`` where it is given."""
+        asked: dict[str, Any] = {} if questions is None else {"questions": questions}
         if self.norm is None:
-            return self.mixer(x, read=read, lengths=lengths, **self._prepared(x, inputs)[1])
+            return self.mixer(x, read=read, lengths=lengths, **asked, **self._prepared(x, inputs)[1])
         x, kept = (x, x) if read is None else with_positions(x, read)
         normed, more = self._prepared(x, inputs)
+        more = {**more, **asked}
         return self._feed_forward(kept + self.mixer(normed, read=read, lengths=lengths, **more))
 
     def weights(self, x: Tensor, inputs: Tensor, lengths: Tensor | None) -> Tensor | None:

@@ -6,7 +6,7 @@ equals the parallel form; the tests hold one against the other.
 """
 
 from abc import abstractmethod
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor
@@ -16,6 +16,37 @@ from separatrix.models.ensemble import EnsembleModule
 
 State: TypeAlias = tuple[Tensor, ...]
 """What a recurrent mixer carries from one position to the next; every tensor is (members, batch, …)."""
+
+
+class Questions(NamedTuple):
+    """Many questions to one text: the last ``count`` positions of x are questions, the others a text.
+
+    Each question sees the positions of the text before ``at`` (members, batch, 1) and itself, as if it were the cell at
+    that position; no position sees another's question. What the text has from ``at`` on is never used.
+    """
+
+    at: Tensor
+    count: int
+
+    def split(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """x (members, batch, length, width) as text and questions."""
+        return x[:, :, : -self.count], x[:, :, -self.count :]
+
+    def before(self, length: int) -> Tensor:
+        """Which of so many positions of the text the questions see: bool (members, batch, length)."""
+        return torch.arange(length, device=self.at.device) < self.at
+
+    def together(self, rows: Tensor) -> Tensor:
+        """(members, batch, count, …) as (members, batch·count, …): one step for all questions."""
+        return rows.flatten(1, 2)
+
+    def apart(self, rows: Tensor) -> Tensor:
+        """Undo :meth:`together`."""
+        return rows.unflatten(1, (-1, self.count))
+
+    def repeated(self, state: State) -> State:
+        """A state (members, batch, …) once for each question, as (members, batch·count, …)."""
+        return tuple(each.repeat_interleave(self.count, dim=1) for each in state)
 
 
 class Mixer(EnsembleModule):
@@ -31,6 +62,10 @@ class Mixer(EnsembleModule):
     absorbs_affine: bool = False
     """Whether ``forward`` takes the gain and shift of the norm before it as ``affine=`` and x without them; a speed-up
     for mixers that begin with linear maps (``ensemble.absorbed``)."""
+
+    branches: bool = False
+    """Whether ``forward`` takes many questions to one text as ``questions=``; it then returns all positions, or where
+    ``read`` is given those of the questions alone. Models whose mixers do not are asked with copies of the text."""
 
     compiles: bool = True
     """Whether ``torch.compile`` should trace it: not where a loop over time or tiles would be unrolled."""

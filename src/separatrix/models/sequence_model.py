@@ -19,7 +19,7 @@ from separatrix.models.architecture import ModelSpec, Place
 from separatrix.models.block import Block, make_norm
 from separatrix.models.ensemble import EnsembleEmbedding, EnsembleLinear, EnsembleModule, initialise, unset
 from separatrix.models.inputs import Columns, FeatureInput
-from separatrix.models.mixer import State
+from separatrix.models.mixer import Questions, State
 from separatrix.models.starts import Generators, Normal
 
 ModelState: TypeAlias = tuple[State, ...]
@@ -51,6 +51,12 @@ class Positions(EnsembleModule):
                 "build it with a larger length"
             )
         return x + self.table[:, None, :length]
+
+    def at(self, places: Tensor) -> Tensor:
+        """The vectors of positions (members, batch, count): (members, batch, count, width)."""
+        table = self.table.expand(places.shape[0], -1, -1)
+        flat = places.flatten(1).unsqueeze(-1).expand(-1, -1, table.shape[-1])
+        return table.gather(1, flat).view(*places.shape, -1)
 
 
 def sine_waves(length: int, width: int) -> Tensor:
@@ -104,16 +110,51 @@ class SequenceModel(nn.Module):
             members, width, classes, weight_start=last.readout_start, bias_start=last.readout_bias_start
         )
 
-    def forward(self, inputs: Tensor, *, read: Tensor | None = None, lengths: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        inputs: Tensor,
+        *,
+        read: Tensor | None = None,
+        lengths: Tensor | None = None,
+        questions: Tensor | None = None,
+    ) -> Tensor:
         """Logits (members, batch, reads or length, classes).
 
         inputs (members, batch, length) int64 tokens, or (members, batch, length, features) numbers; read (members,
         batch, reads) int64 positions, None for all; lengths (members, batch) int64, None where nothing is padded.
+
+        With ``questions`` (members, batch, count), or (…, count, features), the one position in ``read`` is asked that
+        many times, each time with another cell there and the same text before it: (members, batch, count, classes).
         """
+        if questions is not None:
+            return self._asked(inputs, read, lengths, questions)
         x = self._embed(inputs)
         final = len(self.blocks) - 1
         for number, block in enumerate(self.blocks):
             x = block(x, inputs, read if number == final else None, lengths)
+        return self._logits(x)
+
+    def _asked(self, inputs: Tensor, read: Tensor | None, lengths: Tensor | None, questions: Tensor) -> Tensor:
+        if read is None or read.shape[-1] != 1:
+            raise SeparatrixError(f"{self.spec} answers many questions at one position alone; read that one")
+        count, length = questions.shape[2], inputs.shape[2]
+        if not all(block.mixer.branches for block in self._layers()):
+            # Behind the question nothing is left of a text; where a mixer also looks ahead, it sees what it saw.
+            many = inputs.repeat_interleave(count, dim=1)
+            place = read.repeat_interleave(count, dim=1)
+            cells = questions.flatten(1, 2).unsqueeze(2)
+            index = place if not self.features else place.unsqueeze(-1).expand(-1, -1, -1, self.features)
+            ends = None if lengths is None else lengths.repeat_interleave(count, dim=1)
+            return self(many.scatter(2, index, cells), read=place, lengths=ends).view(*questions.shape[:3], -1)
+        rows = self.embedding(questions)
+        if self.positions is not None:
+            rows = rows + self.positions.at(read)
+        x = torch.cat([self._embed(inputs), rows], dim=2)
+        asked, last = Questions(read, count), torch.arange(length, length + count, device=x.device)
+        last = last.expand(*questions.shape[:2], -1)
+        final = len(self.blocks) - 1
+        for number, block in enumerate(self.blocks):
+            x = block(x, inputs, last if number == final else None, lengths, asked)
         return self._logits(x)
 
     @torch.no_grad()

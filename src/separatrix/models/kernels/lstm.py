@@ -8,7 +8,7 @@ from torch import Tensor
 
 from separatrix.models.kernels.available import interpreted, kernel_takes
 from separatrix.models.scans.exact import exactly
-from separatrix.models.scans.gated import lstm_scan
+from separatrix.models.scans.gated import lstm_scan_and_cell
 
 # The derivative to the state of a block of sequences must fit into a program's registers.
 LARGEST = 256
@@ -21,13 +21,18 @@ def lstm_states(entering: Tensor, weight: Tensor) -> Tensor:
 
     entering (members, batch, length, 4m): W x + b for the gates i, f, g, o; weight (members, 4m, m), as torch has it.
     """
+    return lstm_states_and_cell(entering, weight)[0]
+
+
+def lstm_states_and_cell(entering: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+    """The same, and the cell after the last position (members, batch, m), in at least float32."""
     if not lstm_fits(entering, weight.shape[-1]):
-        return lstm_scan(entering, weight.transpose(1, 2))
-    from separatrix.models.kernels.gpu.launch import launched
+        return lstm_scan_and_cell(entering, weight.transpose(1, 2))
+    from separatrix.models.kernels.gpu.launch import launched_pair
     from separatrix.models.kernels.gpu.lstm_function import LSTMStates
 
     with exactly(entering):
-        return launched(LSTMStates, entering, weight.to(entering.dtype), None)
+        return launched_pair(LSTMStates, entering, weight.to(entering.dtype), None)
 
 
 def lstm_fits(x: Tensor, width: int) -> bool:

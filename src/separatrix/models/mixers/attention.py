@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from separatrix.models.architecture import Options
 from separatrix.models.ensemble import Affine, EnsembleLinear, absorbed, linear
-from separatrix.models.mixer import AttentionMixer, with_positions
+from separatrix.models.mixer import AttentionMixer, Questions, with_positions
 from separatrix.models.scans.exact import at_least_float32
 from separatrix.models.scans.heads import by_heads, turn
 from separatrix.models.scans.once import differentiable_once
@@ -37,6 +37,7 @@ class SelfAttention(AttentionMixer):
         self.width, self.heads, self.dimension = width, options["heads"], width // options["heads"]
         self.causal, self.rotary = options["mask"] == "causal", options["positions"] == "rotary"
         self.scoring: Scoring = scoring
+        self.branches = self.causal
         self.scale = 1.0 / math.sqrt(self.dimension)
         self.project = EnsembleLinear(members, width, 3 * width, weight_start=Normal(0.02), bias_start=Constant(0.0))
         self.output = residual_projection(members, width, layers)
@@ -51,10 +52,11 @@ class SelfAttention(AttentionMixer):
         read: Tensor | None = None,
         lengths: Tensor | None = None,
         affine: Affine | None = None,
+        questions: Questions | None = None,
     ) -> Tensor:
         """x (members, batch, length, width) to the same at the positions read."""
         maps = self._maps(affine)
-        if read is None and self.scoring == "softmax":
+        if read is None and self.scoring == "softmax" and questions is None:
             return self.output(self._everywhere(x, lengths, maps))
         if read is None:
             read = every_position(x)
@@ -62,8 +64,8 @@ class SelfAttention(AttentionMixer):
         length, reads = x.shape[2], read.shape[2]
         formed = 2 * length * self.width**2
         if not self.rotary and 2 * reads * self.heads * (length + self.width) * self.width < formed:
-            return self.output(self._folded(x, read, lengths, maps))
-        return self.output(self._at(x, read, lengths, maps))
+            return self.output(self._folded(x, read, lengths, maps, questions))
+        return self.output(self._at(x, read, lengths, maps, questions))
 
     def weights(
         self,
@@ -95,7 +97,12 @@ class SelfAttention(AttentionMixer):
         return self._joined(attended, x)
 
     def _queries_and_keys(
-        self, x: Tensor, read: Tensor, lengths: Tensor | None, maps: tuple[Tensor, Tensor]
+        self,
+        x: Tensor,
+        read: Tensor,
+        lengths: Tensor | None,
+        maps: tuple[Tensor, Tensor],
+        questions: Questions | None = None,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
         """Queries at the positions read, keys and values everywhere, (members·batch, heads, …, m), and the mask."""
         (weight, bias), width = maps, self.width
@@ -103,12 +110,22 @@ class SelfAttention(AttentionMixer):
         query = self._heads(linear(rows, weight[..., :width], bias[..., :width]))[0]
         key, value = self._heads(linear(x, weight[..., width:], bias[..., width:])).unbind(dim=0)
         if self.rotary:
-            query = rotate(query, read.flatten(0, 1).unsqueeze(1))
-            key = rotate(key, torch.arange(x.shape[2], device=x.device))
-        return query, key, value, visible(read if self.causal else None, lengths, x.shape[2])
+            place = every_position(x)
+            if questions is not None:
+                place = torch.cat([questions.split(place)[0], questions.at.expand(-1, -1, questions.count)], dim=2)
+            query = rotate(query, place.gather(2, read).flatten(0, 1).unsqueeze(1))
+            key = rotate(key, place.flatten(0, 1).unsqueeze(1))
+        return query, key, value, visible(read if self.causal else None, lengths, x.shape[2], questions)
 
-    def _at(self, x: Tensor, read: Tensor, lengths: Tensor | None, maps: tuple[Tensor, Tensor]) -> Tensor:
-        query, key, value, mask = self._queries_and_keys(x, read, lengths, maps)
+    def _at(
+        self,
+        x: Tensor,
+        read: Tensor,
+        lengths: Tensor | None,
+        maps: tuple[Tensor, Tensor],
+        questions: Questions | None = None,
+    ) -> Tensor:
+        query, key, value, mask = self._queries_and_keys(x, read, lengths, maps, questions)
         if self.scoring == "softmax":
             attended = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
         else:
@@ -122,7 +139,14 @@ class SelfAttention(AttentionMixer):
         scores = products * self.scale
         return attention_weights(scores if mask is None else scores.masked_fill(~mask, float("-inf")), self.scoring)
 
-    def _folded(self, x: Tensor, read: Tensor, lengths: Tensor | None, maps: tuple[Tensor, Tensor]) -> Tensor:
+    def _folded(
+        self,
+        x: Tensor,
+        read: Tensor,
+        lengths: Tensor | None,
+        maps: tuple[Tensor, Tensor],
+        questions: Questions | None = None,
+    ) -> Tensor:
         members, batch, length, width = x.shape
         reads, heads, inner = read.shape[2], self.heads, self.dimension
         weight, bias = maps
@@ -133,7 +157,7 @@ class SelfAttention(AttentionMixer):
         to_key = by_heads(weight[..., width : 2 * width], heads)
         asked = torch.bmm(query, to_key.transpose(1, 2)).view(members, heads, batch, reads, width)
         asked = asked.permute(0, 2, 3, 1, 4).reshape(members * batch, reads * heads, width)
-        mask = visible(read if self.causal else None, lengths, length)
+        mask = visible(read if self.causal else None, lengths, length, questions)
         if mask is not None:
             mask = mask.expand(-1, heads, reads, length).transpose(1, 2).reshape(-1, reads * heads, length)
         # Under autocast the products before this one have chosen the type.
@@ -160,16 +184,23 @@ def residual_projection(members: int, width: int, layers: int) -> EnsembleLinear
     return EnsembleLinear(members, width, width, weight_start=start, bias_start=Constant(0.0))
 
 
-def visible(read: Tensor | None, lengths: Tensor | None, length: int) -> Tensor | None:
+def visible(
+    read: Tensor | None, lengths: Tensor | None, length: int, questions: Questions | None = None
+) -> Tensor | None:
     """Which keys queries see, bool (members·batch, 1, reads or 1, length); None when they see all.
 
-    ``read`` is given where a query sees no position behind its own, ``lengths`` where there is padding.
+    ``read`` is given where a query sees no position behind its own, ``lengths`` where there is padding. Each of the
+    ``questions`` sees the text before it and itself; padding lies behind that.
     """
     given = read if read is not None else lengths
     if given is None:
         return None
     key = torch.arange(length, device=given.device)
-    seen = None if read is None else key <= read.reshape(-1, 1, read.shape[-1], 1)
+    row = None if read is None else read.reshape(-1, 1, read.shape[-1], 1)
+    seen = None if row is None else key <= row
+    if questions is not None and row is not None and seen is not None:
+        at = questions.at.reshape(-1, 1, 1, 1)
+        return seen & ((row < length - questions.count) | (key < at) | (key == row))
     if lengths is None:
         return seen
     inside = key < lengths.reshape(-1, 1, 1, 1)

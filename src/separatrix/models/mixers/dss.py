@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from separatrix.models.ensemble import EnsembleLinear, unset
 from separatrix.models.kernels.long_convolution import causal_convolution
-from separatrix.models.mixer import RecurrentMixer, State, at_positions
+from separatrix.models.mixer import Questions, RecurrentMixer, State, at_positions
 from separatrix.models.mixers.state_space import LONGEST_STEP, SHORTEST_STEP
 from separatrix.models.scans.exact import at_least_float32, exactly, rounded
 from separatrix.models.starts import Generators, Normal, fill_members
@@ -19,6 +19,8 @@ EPSILON = 1e-7
 
 class DiagonalStateSpace(RecurrentMixer):
     """The DSS layer for all members."""
+
+    branches = True
 
     def __init__(self, width: int, members: int, state: int, horizon: int) -> None:
         super().__init__(members)
@@ -38,11 +40,25 @@ class DiagonalStateSpace(RecurrentMixer):
         Normal(1.0).fill(self.weight, generators)
         Normal(1.0).fill(self.skip, generators)
 
-    def forward(self, x: Tensor, *, read: Tensor | None = None, lengths: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        x: Tensor,
+        *,
+        read: Tensor | None = None,
+        lengths: Tensor | None = None,
+        questions: Questions | None = None,
+    ) -> Tensor:
         """x (members, batch, length, width) to the same at the positions read; padding lies in the future."""
-        x, kernel = rounded(x), self.kernel(x.shape[2])
+        length = x.shape[2] if questions is None else x.shape[2] - questions.count
+        x, kernel = rounded(x), self.kernel(length)
         # The skip D is one more number in the kernel's first place.
-        kernel = kernel + functional.pad(self.skip.to(kernel.dtype).unsqueeze(1), (0, 0, 0, x.shape[2] - 1))
+        kernel = kernel + functional.pad(self.skip.to(kernel.dtype).unsqueeze(1), (0, 0, 0, length - 1))
+        if questions is not None:
+            text, rows = questions.split(x)
+            # The convolution is linear: what the text gives at the questions' position, and each question itself.
+            mixed = causal_convolution(text * questions.before(length).unsqueeze(-1), kernel)
+            asked = (rows * kernel[:, None, :1] + at_positions(mixed, questions.at)).to(mixed.dtype)
+            return self.output(functional.gelu(asked if read is not None else torch.cat([mixed, asked], dim=2)))
         if read is not None and read.shape[2] == 1:
             mixed = self._at(x, kernel, read)
         else:

@@ -6,17 +6,23 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from separatrix.models.architectures._options import TAPS
 from separatrix.models.ensemble import EnsembleLinear, linear, unset
 from separatrix.models.kernels.selective import gated_selective_scan
-from separatrix.models.mixer import RecurrentMixer, State, at_positions
+from separatrix.models.mixer import Questions, RecurrentMixer, State, at_positions
 from separatrix.models.mixers.state_space import ShortConvolution, start_time_steps
 from separatrix.models.scans.exact import at_least_float32
 from separatrix.models.scans.selective import selective_scan_at
 from separatrix.models.starts import Constant, Generators, fill_members, plus_minus
 
+NO_STEP = -1e4
+"""softplus of it is 0: the state neither decays nor takes anything in."""
+
 
 class MambaMixer(RecurrentMixer):
     """Mamba's mixing layer for all members."""
+
+    branches = True
 
     def __init__(self, width: int, members: int, *, state: int, expansion: int, layers: int) -> None:
         super().__init__(members)
@@ -43,8 +49,17 @@ class MambaMixer(RecurrentMixer):
         fill_members(self.log_rate, [rates] * self.members)
         Constant(1.0).fill(self.skip, generators)
 
-    def forward(self, x: Tensor, *, read: Tensor | None = None, lengths: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        x: Tensor,
+        *,
+        read: Tensor | None = None,
+        lengths: Tensor | None = None,
+        questions: Questions | None = None,
+    ) -> Tensor:
         """x (members, batch, length, width) to the same at the positions read; padding lies in the future."""
+        if questions is not None:
+            return self._asked(x, questions, everywhere=read is None)
         if read is None:
             entered, gate = self.project_in(x).chunk(2, dim=-1)
             used, step, write, query = self._selected(entered)
@@ -62,6 +77,36 @@ class MambaMixer(RecurrentMixer):
             mixed = gated_selective_scan(used, step, self._rate(), write, query, self.skip, None, self.step_bias)
             mixed = at_positions(mixed, read)
         return self.project_out(mixed * functional.silu(gate))
+
+    def _asked(self, x: Tensor, questions: Questions, *, everywhere: bool) -> Tensor:
+        """Questions step from the state before them. The scan hands out outputs, so the state is read as such: behind
+        the text stand as many positions as the state has numbers for a channel; their steps are 0, as is every step
+        from the questions' position on, and the n-th has the n-th unit vector for C."""
+        text, rows = questions.split(x)
+        length, size = text.shape[2], self.state_size
+        weight = self.project_in.weight
+        entered = linear(text, weight[..., : self.inner])
+        used, step, write, query = self._selected(entered)
+        step = step.masked_fill(~questions.before(length).unsqueeze(-1), NO_STEP)
+        units = torch.eye(size, dtype=query.dtype, device=x.device).expand(*x.shape[:2], -1, -1)
+        found = gated_selective_scan(
+            functional.pad(used, (0, 0, 0, size)),
+            functional.pad(step, (0, 0, 0, size), value=NO_STEP),
+            self._rate(),
+            functional.pad(write, (0, 0, 0, size)),
+            torch.cat([query, units], dim=2),
+            self.skip,
+            None,
+            self.step_bias,
+        )
+        places = questions.at - torch.arange(TAPS - 1, 0, -1, device=x.device)
+        window = at_positions(entered, places.clamp_min(0)) * (places >= 0).unsqueeze(-1)
+        state = questions.repeated((window, found[:, :, length:].transpose(2, 3)))
+        asked = questions.apart(self.step(questions.together(rows), state)[0])
+        if not everywhere:
+            return asked
+        gate = linear(text, weight[..., self.inner :])
+        return torch.cat([self.project_out(found[:, :, :length] * functional.silu(gate)), asked], dim=2)
 
     def _rate(self) -> Tensor:
         """A (members, inner, state), in at least float32."""

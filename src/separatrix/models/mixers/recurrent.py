@@ -10,11 +10,12 @@ all members at once, and the step form, which is the plain formula and the oracl
 from abc import abstractmethod
 from typing import ClassVar
 
+import torch
 from torch import Tensor
 
 from separatrix.models.ensemble import unset
 from separatrix.models.kernels.vendor import Layer, Weights, vendor_states, vendor_takes
-from separatrix.models.mixer import RecurrentMixer, State, at_positions
+from separatrix.models.mixer import Questions, RecurrentMixer, State, at_positions
 from separatrix.models.starts import Generators, torch_default
 
 
@@ -22,6 +23,7 @@ class TorchLayerMixer(RecurrentMixer):
     """One of torch's recurrent layers for each member; parameters in its layout behind the members."""
 
     compiles = False
+    branches = True
     layer: ClassVar[Layer]
     gates: ClassVar[int]
     """How many vectors of the layer's width its weights compute at a step."""
@@ -46,11 +48,30 @@ class TorchLayerMixer(RecurrentMixer):
         for parameter in self.weights:
             torch_default(self.width).fill(parameter, generators)
 
-    def forward(self, x: Tensor, *, read: Tensor | None = None, lengths: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        x: Tensor,
+        *,
+        read: Tensor | None = None,
+        lengths: Tensor | None = None,
+        questions: Questions | None = None,
+    ) -> Tensor:
         """Hidden states at the positions read; padding lies in the future."""
         del lengths
+        if questions is not None:
+            text, rows = questions.split(x)
+            hidden, state = self.states_before(text, questions)
+            asked = questions.apart(self.step(questions.together(rows), questions.repeated(state))[0])
+            asked = asked.to(hidden.dtype)
+            return asked if read is not None else torch.cat([hidden, asked], dim=2)
         vendor = vendor_takes(x, self.layer)
         return at_positions(vendor_states(self.layer, x, self.weights) if vendor else self.scan(x), read)
+
+    def states_before(self, text: Tensor, questions: Questions) -> tuple[Tensor, State]:
+        """Hidden states of a text, right before the questions' position, and the state with which it begins."""
+        hidden = self(text)
+        before = at_positions(hidden, (questions.at - 1).clamp_min(0)).squeeze(2)
+        return hidden, (before * (questions.at > 0).to(before.dtype),)
 
     @abstractmethod
     def scan(self, x: Tensor) -> Tensor:

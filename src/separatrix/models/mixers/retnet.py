@@ -8,11 +8,11 @@ from torch import Tensor
 from separatrix.models.ensemble import EnsembleLinear, linear, unset
 from separatrix.models.kernels.attention import retention
 from separatrix.models.kernels.gated_norm import gated_group_norm
-from separatrix.models.mixer import RecurrentMixer, State, at_positions
+from separatrix.models.mixer import Questions, RecurrentMixer, State, at_positions
 from separatrix.models.mixers.heads import FEW_READS, weighted_values
 from separatrix.models.scans.decays import decays
 from separatrix.models.scans.exact import at_least_float32
-from separatrix.models.scans.heads import split_heads, turn
+from separatrix.models.scans.heads import join_heads, split_heads, turn
 from separatrix.models.starts import Constant, Generators, xavier_uniform
 
 EPSILON = 1e-6
@@ -22,6 +22,8 @@ GAIN = 2.0**-2.5
 
 class Retention(RecurrentMixer):
     """Multi-scale retention for all members."""
+
+    branches = True
 
     def __init__(self, width: int, members: int, heads: int) -> None:
         super().__init__(members)
@@ -44,9 +46,18 @@ class Retention(RecurrentMixer):
         Constant(1.0).fill(self.norm_weight, generators)
         Constant(0.0).fill(self.norm_bias, generators)
 
-    def forward(self, x: Tensor, *, read: Tensor | None = None, lengths: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        x: Tensor,
+        *,
+        read: Tensor | None = None,
+        lengths: Tensor | None = None,
+        questions: Questions | None = None,
+    ) -> Tensor:
         """x (members, batch, length, width) to the same at the positions read; padding lies in the future."""
         weight, width = self.project.weight, self.width
+        if questions is not None:
+            return self._asked(x, questions, everywhere=read is None)
         place = torch.arange(x.shape[2], device=x.device)
         if read is not None and read.shape[2] <= FEW_READS:
             chosen = at_positions(x, read)
@@ -59,6 +70,27 @@ class Retention(RecurrentMixer):
         projected = linear(x, weight[..., : 4 * width])
         retained = retention(projected, self.heads, self.scale, self._log_decay(x), angle.cos(), angle.sin())
         return self._finish(at_positions(retained, read), linear(at_positions(x, read), weight[..., 4 * width :]))
+
+    def _asked(self, x: Tensor, questions: Questions, *, everywhere: bool) -> Tensor:
+        """Each question retains the text before it and itself; its own angle is that of its key, and turns nothing."""
+        projected = self.project(x)
+        text, rows = questions.split(projected)
+        width, place = self.width, torch.arange(text.shape[2], device=x.device)
+        query, own_key, own_value = (split_heads(each, self.heads) for each in self._parts(rows[..., : 4 * width]))
+        turned = self._turned(rows[..., :width], questions.at.unsqueeze(2))
+        key = self._turned(text[..., width : 2 * width], place)
+        kept = self._decays(questions.at, place) * questions.before(text.shape[2])[:, :, None, None]
+        weights = torch.matmul(turned, key.transpose(-1, -2)) * kept.to(key.dtype)
+        value = split_heads(text[..., 2 * width : 4 * width], self.heads)
+        retained = torch.matmul(weights, value) + (query * own_key).sum(-1, keepdim=True).to(value.dtype) * own_value
+        asked = self._finish(join_heads(retained) * self.scale, rows[..., 4 * width :])
+        if not everywhere:
+            return asked
+        angle = place.unsqueeze(-1) * self._angles(x)
+        found = retention(
+            text[..., : 4 * width].contiguous(), self.heads, self.scale, self._log_decay(x), angle.cos(), angle.sin()
+        )
+        return torch.cat([self._finish(found, text[..., 4 * width :]), asked], dim=2)
 
     def _parts(self, projected: Tensor) -> tuple[Tensor, ...]:
         return projected.split([self.width, self.width, 2 * self.width], dim=-1)

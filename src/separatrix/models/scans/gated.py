@@ -49,15 +49,23 @@ def lstm_scan(entering: Tensor, weight: Tensor) -> Tensor:
 
     entering (members, batch, length, 4m): W x + b for the gates i, f, g, o; weight (members, m, 4m).
     """
-    return in_full_precision(FusedLSTMScan if entering.is_cuda else LSTMScan, entering, weight)
+    return lstm_scan_and_cell(entering, weight)[0]
+
+
+def lstm_scan_and_cell(entering: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+    """The same, and the cell after the last position (members, batch, m), in at least float32."""
+    kind, scan = at_least_float32(entering.dtype), FusedLSTMScan if entering.is_cuda else LSTMScan
+    with exactly(entering):
+        hidden, cell = scan.apply(time_major(entering.to(kind)), weight.to(kind))
+    return time_inside(hidden).to(entering.dtype), cell
 
 
 class LSTMScan(Function):
     """The LSTM with plain tensor operations; time-major, (length, members, batch, …)."""
 
     @staticmethod
-    def forward(ctx: Context, entering: Tensor, weight: Tensor) -> Tensor:
-        """Hidden states after every step."""
+    def forward(ctx: Context, entering: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+        """Hidden states after every step, and the last cell."""
         length, members, batch, size = entering.shape
         m = size // 4
         gates = torch.empty(entering.shape, dtype=entering.dtype, device=entering.device)
@@ -77,17 +85,17 @@ class LSTMScan(Function):
             torch.tanh(cell[step + 1], out=squashed[step])
             torch.mul(o, squashed[step], out=hidden[step + 1])
         ctx.save_for_backward(gates, hidden, cell, squashed, weight)
-        return hidden[1:]
+        return hidden[1:], cell[-1].clone()
 
     @staticmethod
     @differentiable_once
     def backward(ctx: Context, *gradients: Tensor) -> tuple[Tensor, Tensor]:
         """Back through time."""
-        (outer,) = gradients
+        outer, behind = gradients
         gates, hidden, cell, squashed, weight = ctx.saved_tensors
         back = weight.transpose(1, 2)
         change = torch.empty_like(gates)
-        of_cell, of_hidden = torch.zeros_like(cell[0]), torch.zeros_like(cell[0])
+        of_cell, of_hidden = behind.clone(), torch.zeros_like(cell[0])
         for step in range(len(gates) - 1, -1, -1):
             total = of_hidden.add_(outer[step])
             i, f, g, o = gates[step].chunk(4, dim=-1)
@@ -106,8 +114,8 @@ class FusedLSTMScan(Function):
     """The LSTM with the gates of a step as one CUDA kernel, the one of ``torch.nn.LSTMCell``."""
 
     @staticmethod
-    def forward(ctx: Context, entering: Tensor, weight: Tensor) -> Tensor:
-        """Hidden states after every step."""
+    def forward(ctx: Context, entering: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+        """Hidden states after every step, and the last cell."""
         length, members, batch, size = entering.shape
         rows, m = members * batch, size // 4
         gates_in = entering.contiguous().view(length, rows, size).unbind()
@@ -120,19 +128,19 @@ class FusedLSTMScan(Function):
             gates.append(workspace)
         states = torch.stack(hidden).view(length + 1, members, batch, m)
         ctx.save_for_backward(states, weight, *cells, *gates)
-        return states[1:]
+        return states[1:], cells[-1].view(members, batch, m).clone()
 
     @staticmethod
     @differentiable_once
     def backward(ctx: Context, *gradients: Tensor) -> tuple[Tensor, Tensor]:
         """Back through time."""
-        (outer,) = gradients
+        outer, behind = gradients
         states, weight, *saved = ctx.saved_tensors
         length, members, batch, m = outer.shape
         rows, cells, gates = members * batch, saved[: length + 1], saved[length + 1 :]
         above, back = outer.contiguous().view(length, rows, m).unbind(), weight.transpose(1, 2)
         changes: list[Tensor] = []
-        total, of_cell = above[-1], torch.zeros_like(cells[0])
+        total, of_cell = above[-1], behind.contiguous().view(rows, m)
         for step in range(length - 1, -1, -1):
             change, of_cell, _ = torch.ops.aten._thnn_fused_lstm_cell_backward_impl(
                 total, of_cell, cells[step], cells[step + 1], gates[step], False

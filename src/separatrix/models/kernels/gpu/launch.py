@@ -13,11 +13,18 @@ import torch
 from torch import Tensor
 
 
+def _launched_pair(function: type[torch.autograd.Function], *inputs: Any) -> tuple[Tensor, Tensor]:
+    first, second = function.apply(*inputs)
+    return first, second
+
+
 def _launched(function: type[torch.autograd.Function], *inputs: Any) -> Tensor:
     result: Any = function.apply(*inputs)
     assert isinstance(result, Tensor)
     return result
 
 
+launched_pair = cast(Callable[..., tuple[Tensor, Tensor]], torch.compiler.disable(_launched_pair))
+"""The same for a function of two outputs."""
 launched = cast(Callable[..., Tensor], torch.compiler.disable(_launched))
 """The output of a function (a ``torch.autograd.Function``) for the inputs that follow it, differentiable."""

@@ -82,10 +82,10 @@ def padded_width(width: int) -> int:
 
 
 class LSTMStates(torch.autograd.Function):
-    """Shapes as in ``lstm.lstm_states``; ``cut`` None chooses the blocking."""
+    """Shapes as in ``lstm.lstm_states_and_cell``; ``cut`` None chooses the blocking."""
 
     @staticmethod
-    def forward(ctx: Any, entering: Tensor, weight: Tensor, cut: Blocking | None) -> Tensor:
+    def forward(ctx: Any, entering: Tensor, weight: Tensor, cut: Blocking | None) -> tuple[Tensor, Tensor]:
         """Launch the forward kernel."""
         members, batch, length, gates_width = entering.shape
         width = gates_width // 4
@@ -101,7 +101,7 @@ class LSTMStates(torch.autograd.Function):
         )  # fmt: skip
         ctx.save_for_backward(weight, gates, cells, before)
         ctx.cut = cut
-        return hidden
+        return hidden, cells[:, :, -1].clone()
 
     @staticmethod
     @differentiable_once
@@ -111,7 +111,9 @@ class LSTMStates(torch.autograd.Function):
         members, batch, length, width = cells.shape
         cut = ctx.cut
         change = torch.empty_like(gates)
-        of_states, of_cells = (cells.new_zeros(members, batch, width) for _ in range(2))
+        of_states = cells.new_zeros(members, batch, width)
+        # What comes back to the cell after the last position; the kernel writes over it.
+        of_cells = gradients[1].to(torch.float32).clone(memory_format=torch.contiguous_format)
         backward_kernel[(members, triton.cdiv(batch, cut.rows))](
             weight, gates, cells, gradients[0].to(gates.dtype).contiguous(), change, of_states, of_cells,
             batch, length, width,
