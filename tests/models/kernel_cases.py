@@ -165,7 +165,6 @@ def lstm(members: int, batch: int, length: int, width: int, kind: torch.dtype) -
     weight = ((2 * torch.rand(members, 4 * width, width) - 1) / width**0.5).to(DEVICE, kind)
     assert kernel_takes(weight)
 
-
     def joined(found: tuple[Tensor, Tensor]) -> Tensor:
         hidden, cell = found
         return torch.cat([hidden.float(), cell.float().unsqueeze(2)], dim=2).to(kind)

@@ -111,6 +111,36 @@ def test_the_transformer_starts_like_gpt2():
         torch.testing.assert_close(reference[theirs].std(), ours.std(), rtol=0.1, atol=1e-6)
 
 
+def test_mamba_starts_like_hugging_faces():
+    """Every weight by its first moments and its ends, which tell normal from uniform."""
+    transformers = pytest.importorskip("transformers")
+    config = transformers.MambaConfig(vocab_size=50, hidden_size=64, num_hidden_layers=3, state_size=16)
+    torch.manual_seed(0)
+    reference = dict(transformers.MambaModel(config).named_parameters())
+    model = build_model(parse_spec("Mamba-(3,64)"), vocabulary=50, classes=2, length=20, seeds=(1,))
+    ours = {name: value[0] for name, value in model.named_parameters()}
+    pairs = {"embeddings.weight": "embedding.weight", "norm_f.weight": "norm.weight"}
+    for layer in range(3):
+        for theirs, mine in (
+            ("norm.weight", "norm.weight"), ("mixer.in_proj.weight", "mixer.project_in.weight"),
+            ("mixer.conv1d.weight", "mixer.convolution.weight"), ("mixer.conv1d.bias", "mixer.convolution.bias"),
+            ("mixer.x_proj.weight", "mixer.project_selection.weight"),
+            ("mixer.dt_proj.weight", "mixer.project_step.weight"), ("mixer.dt_proj.bias", "mixer.step_bias"),
+            ("mixer.A_log", "mixer.log_rate"), ("mixer.D", "mixer.skip"),
+            ("mixer.out_proj.weight", "mixer.project_out.weight"),
+        ):  # fmt: skip
+            pairs[f"layers.{layer}.{theirs}"] = f"blocks.{layer}.{mine}"
+    assert set(pairs) == set(reference), "every weight of Mamba is compared"
+    assert set(pairs.values()) == set(ours) - {"readout.weight", "readout.bias"}
+    for theirs, mine in pairs.items():
+        expected, found = reference[theirs].detach(), ours[mine].detach()
+        assert expected.numel() == found.numel()
+        spread = float(expected.std()) if expected.numel() > 1 else 0.0
+        assert abs(float(found.mean() - expected.mean())) <= 8 * spread / found.numel() ** 0.5 + 1e-6, mine
+        torch.testing.assert_close(found.std(), expected.std(), rtol=0.15, atol=1e-6, msg=mine)
+        torch.testing.assert_close(found.abs().max(), expected.abs().max(), rtol=0.3, atol=1e-6, msg=mine)
+
+
 def test_the_convolution_is_that_of_torch():
     model = built(f"CNN-(2,{WIDTH},kernel=3,dilation=2)", (1,))
     mixer = model.blocks[1].mixer

@@ -121,7 +121,7 @@ LAYER_NORM: dict[str, Start] = {"norm.weight": ONE, "norm.bias": ZERO}
 SECOND_LAYER_NORM: dict[str, Start] = {"feed_forward_norm.weight": ONE, "feed_forward_norm.bias": ZERO}
 RMS_NORM: dict[str, Start] = {"norm.weight": ONE}
 SECOND_RMS_NORM: dict[str, Start] = {"feed_forward_norm.weight": ONE}
-READOUT: dict[str, Start] = {"readout.weight": normal(0.02), "readout.bias": ZERO}
+READOUT: dict[str, Start] = {"readout.weight": torch_linear(WIDTH), "readout.bias": torch_linear(WIDTH)}
 ENDS: dict[str, Start] = {"embedding.weight": normal(0.02), **READOUT}
 # GPT-2: two residual branches in each layer.
 LAST = normal(0.02 / math.sqrt(2 * LAYERS))
@@ -199,12 +199,12 @@ ROWS = {
     ),
     "mamba": Row(
         {
-            **ENDS, **RMS_NORM, "mixer.step_bias": uniform(*STEPS, seen=log_softplus),
+            **READOUT, **RMS_NORM, "embedding.weight": normal(0.1), "mixer.step_bias": uniform(*STEPS, seen=log_softplus),
             "mixer.log_rate": Fixed(torch.arange(1.0, 17.0).log()), "mixer.skip": ONE,
-            "mixer.project_in.weight": torch_linear(WIDTH), "mixer.convolution.weight": FOUR_TAPS,
-            "mixer.convolution.bias": FOUR_TAPS, "mixer.project_selection.weight": torch_linear(2 * WIDTH),
+            "mixer.project_in.weight": normal(0.1), "mixer.convolution.weight": FOUR_TAPS,
+            "mixer.convolution.bias": ZERO, "mixer.project_selection.weight": normal(0.1),
             "mixer.project_step.weight": torch_linear(WIDTH // 16),
-            "mixer.project_out.weight": within(1 / math.sqrt(2 * WIDTH * LAYERS)),
+            "mixer.project_out.weight": torch_linear(2 * WIDTH),
         },
         None, "rms",
     ),

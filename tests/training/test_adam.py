@@ -1,5 +1,6 @@
 """Our Adam is torch's, for each member as if it were alone."""
 
+import math
 from typing import Any
 
 import pytest
@@ -47,7 +48,7 @@ def ours(rates: MemberRates, steps: int, dtype: torch.dtype = torch.float64) -> 
 
 
 def theirs(rates: MemberRates, member: int, steps: int, dtype: torch.dtype = torch.float64) -> list[torch.Tensor]:
-    """One member with torch.optim.AdamW, torch's clipping and a linear warm-up."""
+    """One member with torch.optim.AdamW, torch's clipping, a linear warm-up and half a cosine."""
     members = len(rates.learning_rate)
     parameters = [nn.Parameter(each.detach()[member].clone()) for each in Members(members, dtype).parameters()]
     rate, warmup = rates.learning_rate[member], rates.warmup[member]
@@ -58,6 +59,9 @@ def theirs(rates: MemberRates, member: int, steps: int, dtype: torch.dtype = tor
         if rates.clip[member]:
             nn.utils.clip_grad_norm_(parameters, rates.clip[member])
         adam.param_groups[0]["lr"] = rate * min(1.0, (step + 1) / warmup) if warmup else rate
+        if rates.final_rate:
+            final, done = rates.final_rate[member], max(0.0, (step - warmup) / max(1, rates.steps - warmup))
+            adam.param_groups[0]["lr"] *= final + (1 - final) * (1 + math.cos(math.pi * done)) / 2
         adam.step()
     return [each.detach() for each in parameters]
 
@@ -76,9 +80,16 @@ def assert_same(rates: MemberRates, steps: int, tolerance: float = 1e-13) -> Non
         {"weight_decay": (0.0, 0.1, 0.5)},
         {"warmup": (0, 3, 50)},
         {"clip": (0.0, 0.01, 5.0)},
-        {"weight_decay": (0.1, 0.0, 0.2), "warmup": (10, 0, 4), "clip": (0.5, 0.0, 0.001)},
+        {"final_rate": (0.0, 1.0, 0.3), "steps": 25},
+        {
+            "weight_decay": (0.1, 0.0, 0.2),
+            "warmup": (10, 0, 4),
+            "clip": (0.5, 0.0, 0.001),
+            "final_rate": (0.1, 0.0, 1.0),
+            "steps": 30,
+        },
     ],
-    ids=["plain", "decay", "warm-up", "clip", "all"],
+    ids=["plain", "decay", "warm-up", "clip", "cosine", "all"],
 )
 def test_adam_is_that_of_torch(changes: dict[str, Any]) -> None:
     fields: dict[str, Any] = {"weight_decay": (0.0,) * 3, "warmup": (0,) * 3, "clip": (0.0,) * 3}

@@ -57,8 +57,17 @@ def command(
     steps: Annotated[int, typer.Option("--steps", help="Training steps.")] = 5000,
     batch: Annotated[int, typer.Option("--batch", help="Examples in a step.")] = 64,
     weight_decay: Annotated[float, typer.Option("--weight-decay", help="Decoupled weight decay.")] = 0.0,
-    warmup: Annotated[int, typer.Option("--warmup", help="Steps over which the learning rate rises.")] = 0,
-    clip: Annotated[float, typer.Option("--clip", help="Largest norm of a gradient; 0 for none.")] = 0.0,
+    recipe: Annotated[
+        str, typer.Option("--recipe", help="paper, or strong: warm-up, clipping, decay, many questions to a text.")
+    ] = "paper",
+    warmup: Annotated[int | None, typer.Option("--warmup", help="Steps over which the learning rate rises.")] = None,
+    clip: Annotated[float | None, typer.Option("--clip", help="Largest norm of a gradient; 0 for none.")] = None,
+    final_rate: Annotated[
+        float | None, typer.Option("--final-rate", help="Share of the rate at the end, along a cosine; 1 keeps it.")
+    ] = None,
+    questions: Annotated[
+        int | None, typer.Option("--questions", help="Questions asked of each text, where a task ends in one.")
+    ] = None,
     every: Annotated[int, typer.Option("--evaluate-every", help="Steps between two points of the curve.")] = 250,
     examples: Annotated[int, typer.Option("--examples", help="Fresh examples of the last evaluation.")] = 5000,
     goal: Annotated[float, typer.Option("--goal", help="Stop at this accuracy.")] = 0.999,
@@ -86,19 +95,24 @@ def command(
     from separatrix.tasks.constant_answer import constant_score
     from separatrix.tasks.parameters import with_text_parameters
     from separatrix.training.grouping import Group, halving_rungs
+    from separatrix.training.recipes import recipe_fields
     from separatrix.training.spec import RunSpec
 
     started = time.perf_counter()
     check_picture("--plot", plot)
     chosen = with_text_parameters(tasks()[task], parameters or [])
     model = parse_spec(_model(architecture, arch))
+    own_ways = {"warmup": warmup, "clip": clip, "final_rate": final_rate, "questions": questions}
+    trained = {
+        **recipe_fields(recipe, chosen, steps),
+        **{name: value for name, value in own_ways.items() if value is not None},
+    }
     own = {name: value for name, value in chosen.parameters().items() if value != tasks()[task].parameters()[name]}
     specs = tuple(
         RunSpec(
             task=task, task_parameters=tuple(sorted(own.items())), architecture=str(model), length=length,
-            learning_rate=rate, seed=seed, steps=steps, batch=batch, weight_decay=weight_decay, warmup=warmup,
-            clip=clip, evaluate_every=every, evaluation_examples=examples, probe_examples=min(512, examples),
-            goal=goal, precision=precision,
+            learning_rate=rate, seed=seed, steps=steps, batch=batch, weight_decay=weight_decay, evaluate_every=every, evaluation_examples=examples, probe_examples=min(512, examples),
+            goal=goal, precision=precision, **trained,
         )
         for rate in parse_rates(rates)
         for seed in parse_list(seeds, int, "--seed")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from separatrix.bit_counts import bits_for
 from separatrix.catalog import Catalog, discover
 from separatrix.errors import SeparatrixError, UnknownNameError
-from separatrix.models.starts import Constant, Initialiser, Normal
+from separatrix.models.starts import Initialiser, Normal
 
 if TYPE_CHECKING:
     from separatrix.models.mixer import Mixer
@@ -128,10 +128,8 @@ class Architecture(ABC):
     reads_graphs: bool = False
     """Whether inputs must be the rows of adjacency matrices."""
 
-    # How the model around the layers starts when this is its first layer (embedding) or its last (readout).
+    # How the embedding starts when this is the model's first layer.
     embedding_start: Initialiser = field(default_factory=lambda: Normal(0.02))
-    readout_start: Initialiser | None = field(default_factory=lambda: Normal(0.02))
-    readout_bias_start: Initialiser | None = field(default_factory=lambda: Constant(0.0))
     feed_forward_start: Initialiser | None = field(default_factory=lambda: Normal(0.02))
     """Weights of the feed-forward part; None for torch.nn.Linear's own start. Biases start at 0 unless None."""
     scale_residual_projections: bool = True

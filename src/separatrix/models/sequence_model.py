@@ -106,9 +106,8 @@ class SequenceModel(nn.Module):
             Block(entry, spec, members, Place(number, len(entries), length)) for number, entry in enumerate(entries)
         )
         self.norm = None if last.block == "bare" else make_norm(last.norm, members, width, last.norm_epsilon)
-        self.readout = EnsembleLinear(
-            members, width, classes, weight_start=last.readout_start, bias_start=last.readout_bias_start
-        )
+        # A task's readout is outside the published models; it starts as torch.nn.Linear.
+        self.readout = EnsembleLinear(members, width, classes)
 
     def forward(
         self,

@@ -11,7 +11,7 @@ vectorised over a batch, on numpy or torch. The tests hold one against the other
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy
 
@@ -82,6 +82,8 @@ class Task(ABC):
     drawn: str = ""
     """What :meth:`generate` draws, where that is less than what is promised: a bound is about all promised inputs."""
     scoring: Literal["every read position", "every position of a string"] = "every read position"
+    asks_last: ClassVar[bool] = False
+    """Whether an input is a text and then one cell that asks for something in it, so that :meth:`ask` can ask again."""
 
     # -- shape -------------------------------------------------------------------------------------------
 
@@ -145,6 +147,15 @@ class Task(ABC):
         """Random inputs with their answers; overridden where the generator knows the answers already."""
         inputs = self.generate(draws, count, length, split)
         return Examples(inputs, *self.label(inputs, length))
+
+    def ask(self, draws: Draws, inputs: Array, count: int, length: int) -> tuple[Array, Array]:
+        """``count`` random questions to the text of each input, drawn as the input's own was, and their answers.
+
+        Cells (inputs, count) or (inputs, count, features) that may stand where the input asks, and int64 (inputs,
+        count); only where ``asks_last``.
+        """
+        del draws, inputs, count, length
+        raise SeparatrixError(f"{self.name} has no question behind its text; ask it once, with questions=1")
 
     @abstractmethod
     def space(self, length: int) -> Space:

@@ -3,11 +3,14 @@
 All parameters lie in one flat buffer, each contiguous with its leading axis of members; so do the gradients and the two
 moments. One update is a handful of passes over four arrays, whatever the number of layers and members. The learning
 rate of every number is a fifth array. Weight decay is decoupled (Loshchilov and Hutter 2019), as ``torch.optim.AdamW``.
+Rates rise linearly over the warm-up and then fall along a cosine (Loshchilov and Hutter 2017) where a member says so.
 The step count is a tensor, so that an update can be part of a CUDA graph.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor, nn
@@ -24,6 +27,32 @@ class MemberRates:
     weight_decay: tuple[float, ...]
     warmup: tuple[int, ...]
     clip: tuple[float, ...]
+    final_rate: tuple[float, ...] = ()
+    """Shares of the learning rate at the end; none where all keep theirs."""
+    steps: int = 0
+    """Of the whole run; the same for all members."""
+
+
+class Schedule:
+    """The share of its learning rate that each member has at a step."""
+
+    def __init__(self, rates: MemberRates, device: torch.device) -> None:
+        final = rates.final_rate or (1.0,) * len(rates.warmup)
+        self.constant = not any(rates.warmup) and all(each == 1 for each in final)
+        self.warmup = torch.tensor(rates.warmup, dtype=torch.float64, device=device)
+        self.final = torch.tensor(final, dtype=torch.float64, device=device)
+        self.falling = (rates.steps - self.warmup).clamp(min=1)
+
+    def at(self, step: Tensor) -> Tensor:
+        """Shares (members,) at ``step``, counted from 1: a line up to 1, then half a cosine.
+
+        >>> schedule = Schedule(MemberRates((0.1,), (0.0,), (2,), (0.0,), (0.0,), 6), torch.device("cpu"))
+        >>> [round(float(schedule.at(torch.tensor(step))), 3) for step in range(1, 7)]
+        [0.5, 1.0, 1.0, 0.854, 0.5, 0.146]
+        """
+        done = ((step - 1 - self.warmup) / self.falling).clamp(0.0, 1.0)
+        share = self.final + (1 - self.final) * (1 + torch.cos(math.pi * done)) / 2
+        return (step / self.warmup.clamp(min=1)).clamp(max=1.0) * share
 
 
 class FlatParameters:
@@ -47,8 +76,16 @@ class FlatParameters:
 
     def spread(self, each_member: Tensor) -> Tensor:
         """A number for each member, written out for each of its parameters: (members,) to (numbers,)."""
-        rows = [each_member.to(self.values)[:, None].expand(shape[0], _per_member(shape)) for shape in self.shapes]
-        return torch.cat([row.reshape(-1) for row in rows])
+        return each_member.to(self.values).index_select(0, self.member_of)
+
+    @cached_property
+    def member_of(self) -> Tensor:
+        """The member of each number, (numbers,)."""
+        device = self.values.device
+        rows = [torch.arange(shape[0], device=device, dtype=torch.int32) for shape in self.shapes]
+        return torch.cat(
+            [row.repeat_interleave(_per_member(shape)) for row, shape in zip(rows, self.shapes, strict=True)]
+        )
 
     def by_member(self, flat: Tensor) -> Tensor:
         """A flat buffer as (members, numbers of one member)."""
@@ -86,20 +123,21 @@ class Adam:
         self.rate = flat.spread(rate)
         decay = torch.tensor(rates.weight_decay, dtype=torch.float64)
         self.decay = flat.spread(rate * decay) if bool((decay > 0).any()) else None
-        warmup = torch.tensor(rates.warmup, dtype=torch.float64, device=device)
-        self.warmup = warmup if bool((warmup > 0).any()) else None
+        self.schedule = Schedule(rates, device)
         clip = torch.tensor(rates.clip, dtype=torch.float64)
         infinite = torch.full_like(clip, float("inf"))
         self.clip = torch.where(clip > 0, clip, infinite).to(flat.values) if bool((clip > 0).any()) else None
+        pieces = flat.pieces(flat.gradients)
+        self.gradients = [[piece[member] for piece in pieces] for member in range(len(rates.clip))]
 
     @torch.no_grad()
     def update(self) -> None:
         """One step for all members."""
         flat, gradient = self.flat, self.flat.gradients
         if self.clip is not None:
-            # Along rows: sums down columns are added in an order that depends on how many members there are.
-            squares = torch.stack([piece.square().sum(dim=1) for piece in flat.pieces(gradient)], dim=1).sum(dim=1)
-            shrink = (self.clip / (squares.sqrt() + 1e-6)).clamp(max=1.0)
+            # Member by member, so that a norm does not depend on how many there are.
+            norms = torch.stack([nn.utils.get_total_norm(each) for each in self.gradients])
+            shrink = (self.clip / (norms + 1e-6)).clamp(max=1.0)
             gradient.mul_(flat.spread(shrink))
         self.step.add_(1)
         first_scale = 1 - BETAS[0] ** self.step
@@ -110,13 +148,13 @@ class Adam:
         denominator = self.second.sqrt().add_((EPSILON * second_scale).to(gradient.dtype))
         change = torch.div(self.first, denominator, out=denominator).mul_(self.rate)
         scale = second_scale / first_scale
-        if self.warmup is None:
+        if self.schedule.constant:
             if self.decay is not None:
                 flat.values.addcmul_(flat.values, self.decay, value=-1)
             flat.values.sub_(change.mul_(scale.to(change.dtype)))
         else:
-            ramp = flat.spread((self.step / self.warmup.clamp(min=1)).clamp(max=1.0))
+            spread = flat.spread(self.schedule.at(self.step))
             if self.decay is not None:
-                flat.values.addcmul_(flat.values, self.decay * ramp, value=-1)
-            flat.values.sub_(change.mul_(ramp * scale.to(change.dtype)))
+                flat.values.addcmul_(flat.values, self.decay * spread, value=-1)
+            flat.values.sub_(change.mul_(spread * scale.to(change.dtype)))
         gradient.zero_()

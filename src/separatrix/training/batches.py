@@ -13,7 +13,7 @@ the 17 where every example is asked once, since then only its inputs are kept. W
 import hashlib
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -36,7 +36,8 @@ class Batch:
     ``inputs`` (seeds, batch, positions) or (seeds, batch, positions, features); ``read`` (seeds, batch, 1) int64 where
     every example is asked at exactly one position, None where a model answers at every position and ``asked`` says
     which count; ``targets`` (seeds, batch, reads) or (…, outputs); ``asked`` bool (seeds, batch, reads); ``lengths``
-    (seeds, batch) where inputs are padded, else None.
+    (seeds, batch) where inputs are padded, else None. ``questions`` (seeds, batch, count), or (…, features), are cells
+    that are asked in turn at the one position of ``read``; targets and asked then have one entry for each.
     """
 
     inputs: Tensor
@@ -44,6 +45,7 @@ class Batch:
     asked: Tensor
     read: Tensor | None
     lengths: Tensor | None
+    questions: Tensor | None = None
 
     def part(self, *index: Any) -> "Batch":
         """The same index on every tensor."""
@@ -53,11 +55,12 @@ class Batch:
         """The same change of every tensor."""
         read = None if self.read is None else change(self.read)
         lengths = None if self.lengths is None else change(self.lengths)
-        return Batch(change(self.inputs), change(self.targets), change(self.asked), read, lengths)
+        questions = None if self.questions is None else change(self.questions)
+        return Batch(change(self.inputs), change(self.targets), change(self.asked), read, lengths, questions)
 
     def tensors(self) -> tuple[Tensor | None, ...]:
-        """All five, in the order of the fields."""
-        return (self.inputs, self.targets, self.asked, self.read, self.lengths)
+        """All six, in the order of the fields."""
+        return (self.inputs, self.targets, self.asked, self.read, self.lengths, self.questions)
 
 
 def derived_seed(seed: int, purpose: str, number: int) -> int:
@@ -75,6 +78,16 @@ def draw(task: Task, length: int, count: int, seed: int, device: torch.device, s
     return task.sample(draws_from(generator), count, length, split)
 
 
+def draw_questions(task: Task, inputs: Tensor, count: int, length: int, seed: int) -> tuple[Tensor, Tensor]:
+    """So many questions to each of these texts, and their answers, from a generator of this seed."""
+    if inputs.device.type == "cpu":
+        found = task.ask(draws_from(numpy.random.default_rng(seed)), inputs.numpy(), count, length)
+        cells, answers = (torch.from_numpy(numpy.ascontiguousarray(each)) for each in found)
+        return cells, answers
+    generator = torch.Generator(inputs.device).manual_seed(seed)
+    return task.ask(draws_from(generator), inputs, count, length)
+
+
 @dataclass(frozen=True)
 class DataSource:
     """Batches of one task at one length; ``single`` says that every example is asked exactly once."""
@@ -84,6 +97,7 @@ class DataSource:
     batch: int
     device: torch.device
     single: bool
+    questions: int = 1
 
     @cached_property
     def example_bytes(self) -> tuple[int, int]:
@@ -111,10 +125,17 @@ class DataSource:
         return _stacked([self._chunk_of(seed, chunk) for seed in seeds], dim=1)
 
     def _chunk_of(self, seed: int, chunk: int) -> Batch:
-        found = [
-            self._arranged(self._drawn(steps * self.batch, seed, "train", chunk, part, "train"), steps)
-            for part, steps in enumerate(self.parts(CHUNK_STEPS, self.batch))
-        ]
+        found: list[Batch] = []
+        for part, steps in enumerate(self.parts(CHUNK_STEPS, self.batch)):
+            arranged = self._arranged(self._drawn(steps * self.batch, seed, "train", chunk, part, "train"), steps)
+            if self.questions > 1:
+                own = derived_seed(seed, f"questions, part {part}", chunk)
+                texts = arranged.inputs.flatten(0, 1)
+                cells, answers = draw_questions(self.task, texts, self.questions, self.length, own)
+                cells, answers = (each.unflatten(0, arranged.inputs.shape[:2]) for each in (cells, answers))
+                asked = arranged.asked.expand(answers.shape).contiguous()
+                arranged = replace(arranged, targets=answers, asked=asked, questions=cells)
+            found.append(arranged)
         return _joined(found)
 
     def evaluation(self, seeds: Sequence[int], count: int, purpose: str, number: int, part: int = 0) -> Batch:
@@ -146,13 +167,13 @@ class DataSource:
         return found.mapped(lambda each: each.reshape(steps, -1, *each.shape[1:]))
 
 
-def data_source(task: Task, length: int, batch: int, device: torch.device) -> DataSource:
+def data_source(task: Task, length: int, batch: int, device: torch.device, questions: int = 1) -> DataSource:
     """The source for a task; whether examples are asked once is read off a sample of both splits.
 
     Where they are, only what is asked is computed. :func:`asked_once` is tested over the catalog, and on the CPU every
     example is held against it.
     """
-    found = DataSource(task, length, batch, device, asked_once(task, length))
+    found = DataSource(task, length, batch, device, asked_once(task, length), questions)
     found.check_memory()
     return found
 
@@ -193,4 +214,4 @@ def _together(batches: Sequence[Batch], put: Callable[[list[Tensor]], Tensor]) -
         for each in zip(*(batch.tensors() for batch in batches), strict=True)
     ]
     assert parts[0] is not None and parts[1] is not None and parts[2] is not None
-    return Batch(parts[0], parts[1], parts[2], parts[3], parts[4])
+    return Batch(parts[0], parts[1], parts[2], *parts[3:])

@@ -1,6 +1,6 @@
 """Many runs of one shape trained as one program.
 
-Runs that differ only in learning rate, weight decay, warm-up, clipping or seed share every tensor shape, so E of them
+Runs that differ only in learning rate, schedule, weight decay, clipping or seed share every tensor shape, so E of them
 are one model with a leading axis of E members: one batched product instead of E small ones, one pass of Adam over all
 parameters, one read of the metrics. Members that are finished leave: the rest is packed into a smaller model and goes
 on with the very same numbers.
@@ -31,7 +31,7 @@ from separatrix.training.captured import CapturedStep
 from separatrix.training.checkpoints import BUFFER
 from separatrix.training.objective import losses, scores
 from separatrix.training.own_code import own_code
-from separatrix.training.spec import RunSpec
+from separatrix.training.spec import START, RunSpec
 
 EVALUATION_ROWS = 256
 EVALUATION_POSITIONS = 1 << 22
@@ -47,6 +47,11 @@ class Ensemble:
     """
 
     def __init__(self, specs: Sequence[RunSpec], device: torch.device) -> None:
+        if specs[0].start != START:
+            raise SeparatrixError(
+                f"run {specs[0].name} began at the initial weights of an earlier version, which are not made any more; "
+                f"train it with start={START}"
+            )
         self.device = device
         self.step = 0
         # Once: whoever edits a module of their own while it trains does not change the model halfway.
@@ -60,7 +65,7 @@ class Ensemble:
         self.specs = tuple(specs)
         self.task, self.length = first.the_task(), first.length
         self.seeds = tuple(dict.fromkeys(spec.seed for spec in specs))
-        self.data = data_source(self.task, self.length, first.batch, self.device)
+        self.data = data_source(self.task, self.length, first.batch, self.device, first.questions)
         self.model: SequenceModel = model_for_task(
             self.architecture,
             self.task,
@@ -104,7 +109,7 @@ class Ensemble:
     def train_on(self, batch: Batch) -> None:
         """One step on one batch."""
         with self._precision():
-            outputs = self.model(batch.inputs, read=batch.read, lengths=batch.lengths)
+            outputs = self.model(batch.inputs, read=batch.read, lengths=batch.lengths, questions=batch.questions)
             loss = losses(self.task, self.length, outputs, batch)
         torch.autograd.backward(loss.sum(), inputs=self.flat.parameters)
         self.adam.update()
@@ -233,4 +238,6 @@ def _rates(specs: Sequence[RunSpec]) -> MemberRates:
         tuple(spec.weight_decay for spec in specs),
         tuple(spec.warmup for spec in specs),
         tuple(spec.clip for spec in specs),
+        tuple(spec.final_rate for spec in specs),
+        specs[0].steps,
     )

@@ -66,6 +66,7 @@ class Record:
         return {
             "name": self.spec.name,
             "spec": self.spec.as_dict(),
+            "recipe": self.spec.recipe,
             **{key: value for key, value in self.result.as_dict().items() if key != "run"},
             "loss": _number(self.result.loss),
             "environment": self.environment,

@@ -34,7 +34,7 @@ def checked_run(
     try:
         plain = spec if isinstance(spec, Mapping) else parse_json(spec)
         task = plain.get("task") if isinstance(plain, Mapping) else None
-        described = None if isinstance(task, str) and task not in tasks() else spec_from(plain)
+        described = None if isinstance(task, str) and task not in tasks() else recorded_spec(plain)
     except (ValueError, TypeError) as error:
         raise damaged(where, name, f"its description is none ({str(error)[:300]})") from error
     if described is None:
@@ -49,6 +49,11 @@ def checked_run(
         raise damaged(where, name, "its accuracy, loss or time is no such number")
     lost = float("nan") if loss is None else float(loss)
     return described, Result(name, ending, step, float(accuracy), lost, float(seconds), parameters)
+
+
+def recorded_spec(plain: Any) -> RunSpec:
+    """A description from a store; one that says nothing of its start was made before the second."""
+    return spec_from({"start": 1, **plain} if isinstance(plain, Mapping) else plain)
 
 
 def checked_point(where: object, run: Any, step: Any, loss: Any, training: Any, accuracy: Any) -> Point:

@@ -3,6 +3,7 @@
 Two runs with the same description are the same run, wherever and in whatever company they train. The name is a hash of
 the description's canonical JSON. The recipe's defaults are those of BHBK24 Appendix H: Adam, cross-entropy, batch 64,
 fresh data at every step, 5000 fresh examples of exactly length N in evaluation, stop at (almost) perfect accuracy.
+``recipes`` names this one and another.
 
 Deviation: between the full evaluations a curve is drawn from smaller probes of ``probe_examples``; a probe that reaches
 the goal is confirmed by a full evaluation before a run stops.
@@ -13,7 +14,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.tasks import Task, tasks
@@ -22,10 +23,18 @@ from separatrix.tasks.parameters import with_plain_parameters
 FORMAT = 1
 """Part of every name: raised when the same description would train differently."""
 
+Recipe: TypeAlias = Literal["paper", "strong", "own"]
+START = 2
+"""The version of the initial weights that models have now."""
+SINCE_START = ("questions", "final_rate", "start")
+"""Fields that descriptions with the first start do not have: their names are made without them."""
+
 PRECISIONS = ("float32", "float64", "bfloat16")
 LARGEST_COUNT = 1 << 31
 LARGEST = 1e300
-MEMBER_FIELDS: Mapping[str, Any] = {"learning_rate": 1.0, "weight_decay": 0.0, "seed": 0, "warmup": 0, "clip": 0.0}
+MEMBER_FIELDS: Mapping[str, Any] = {
+    "learning_rate": 1.0, "weight_decay": 0.0, "seed": 0, "warmup": 0, "clip": 0.0, "final_rate": 1.0,
+}  # fmt: skip
 """What may differ between runs that train as one ensemble, with the values that stand for them in a shape."""
 
 
@@ -34,7 +43,10 @@ class RunSpec:
     """One model trained once on one task.
 
     ``precision`` is the type of weights and activations; "bfloat16" keeps float32 weights and computes the products in
-    bfloat16. ``clip`` bounds the norm of a gradient (0: no bound). ``warmup`` steps raise the learning rate linearly.
+    bfloat16. ``clip`` bounds the norm of a gradient (0: no bound). ``warmup`` steps raise the learning rate linearly;
+    behind them it falls along a cosine to ``final_rate`` of itself (1: it stays). ``questions`` are asked of each text
+    in training, in evaluation one. ``start`` is the version of the initial weights: 2 are those of the published code,
+    1 those of records made before, which can be read and not trained.
     ``goal`` is the accuracy at which a run stops; 0 trains all steps. ``snapshots`` are the steps after which the
     weights are kept, 0 for the weights before the first.
 
@@ -62,6 +74,9 @@ class RunSpec:
     seed: int = 0
     precision: str = "float32"
     snapshots: tuple[int, ...] = ()
+    questions: int = 1
+    final_rate: float = 1.0
+    start: int = START
 
     def __post_init__(self) -> None:
         if isinstance(self.task_parameters, Mapping):
@@ -70,7 +85,7 @@ class RunSpec:
             object.__setattr__(self, "task_parameters", tuple((str(a), b) for a, b in self.task_parameters))
         if isinstance(self.snapshots, Sequence) and not isinstance(self.snapshots, str):
             object.__setattr__(self, "snapshots", tuple(self.snapshots))
-        for name in ("learning_rate", "weight_decay", "clip", "goal"):
+        for name in ("learning_rate", "weight_decay", "clip", "goal", "final_rate"):
             # 1 and 1.0 are the same run and must have the same name.
             value = getattr(self, name)
             if type(value) is int and abs(value) < 1 << 53:
@@ -81,7 +96,7 @@ class RunSpec:
     def problems(self) -> list[str]:
         """Every reason why this is no run, not only the first."""
         found: list[str] = []
-        counts = ("steps", "batch", "evaluate_every", "probe_examples", "evaluation_examples")
+        counts = ("steps", "batch", "evaluate_every", "probe_examples", "evaluation_examples", "questions")
         for name, least in [(each, 1) for each in counts] + [("warmup", 0)]:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LARGEST_COUNT:
@@ -96,6 +111,13 @@ class RunSpec:
                 found.append(f"{name}={value!r} must be {'above' if positive else 'at least'} 0")
         if isinstance(self.goal, bool) or not isinstance(self.goal, int | float) or not 0 <= self.goal <= 1:
             found.append(f"goal={self.goal!r} must be an accuracy of at most 1, or 0 to train all steps")
+        share = self.final_rate
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
+            found.append(f"final_rate={share!r} must be a share of the learning rate, from 0 to 1")
+        if self.start not in (1, START) or isinstance(self.start, bool):
+            found.append(f"start={self.start!r} is unknown; leave it out")
+        elif self.start == 1 and (self.questions, self.final_rate) != (1, 1.0):
+            found.append("start=1 is of records without questions and final_rate; leave it out")
         if self.precision not in PRECISIONS:
             found.append(f"precision={self.precision!r} is unknown; choose {', '.join(PRECISIONS)}")
         if not isinstance(self.snapshots, tuple) or not all(self._is_step(each) for each in self.snapshots):
@@ -116,6 +138,8 @@ class RunSpec:
             task = self.the_task()
             if whole:
                 task.check_length(self.length)
+            if self.questions != 1 and not task.asks_last:
+                found.append(f"{task.name} has no question behind its text; leave questions={self.questions!r} out")
         except SeparatrixError as error:
             found.append(str(error))
         return found
@@ -143,7 +167,16 @@ class RunSpec:
     @cached_property
     def name(self) -> str:
         """Sixteen hexadecimal digits of the hash of the content; kept, because figures ask for it again and again."""
-        return _hashed(self.as_dict())
+        plain = self.as_dict()
+        return _hashed({key: plain[key] for key in plain if self.start != 1 or key not in SINCE_START})
+
+    @property
+    def recipe(self) -> Recipe:
+        """How it is trained: as the paper says, with all that makes training stable, or otherwise."""
+        steady = self.warmup == 0, self.clip == 0, self.final_rate == 1, self.questions == 1
+        if all(steady):
+            return "paper"
+        return "strong" if not any(steady[:3]) else "own"
 
     @property
     def shape(self) -> "RunSpec":

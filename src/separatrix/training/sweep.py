@@ -16,10 +16,13 @@ from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.models.naming import parse_spec
 from separatrix.tasks import tasks
 from separatrix.training.grouping import Group, halving_rungs
+from separatrix.training.recipes import recipe_fields
 from separatrix.training.records import Record, best_of
 from separatrix.training.spec import FIELDS, MEMBER_FIELDS, REQUIRED_FIELDS, RunSpec
 
 LARGEST_SWEEP = 100_000
+RECIPE = "recipe"
+"""Of a sweep, beside the fields of a run: what they are where the sweep does not say."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +72,8 @@ class Sweep:
     def problems(self) -> Iterable[str]:
         """Every mistake in the base and the axes."""
         for name in [*self.base, *self.axes]:
-            if name not in FIELDS:
-                yield str(UnknownNameError("field of a run", name, FIELDS))
+            if name not in (*FIELDS, RECIPE):
+                yield str(UnknownNameError("field of a run", name, (*FIELDS, RECIPE)))
         for name, values in self.axes.items():
             if name in self.base:
                 yield f"{name} stands both in the base and among the axes; keep one"
@@ -201,10 +204,12 @@ _ALONE: Mapping[str, Any] = {"task": "index-lookup", "architecture": "", "length
 
 def _value_problems(name: str, value: Any) -> Iterable[str]:
     """What is wrong with a value whatever the others are; lengths, snapshots and parameters depend on others."""
-    if name not in FIELDS or name in ("length", "snapshots", "task_parameters"):
+    if name not in (*FIELDS, RECIPE) or name in ("length", "snapshots", "task_parameters"):
         return
     try:
-        if name == "architecture":
+        if name == RECIPE:
+            recipe_fields(str(value), tasks()[_ALONE["task"]], 1)
+        elif name == "architecture":
             parse_spec(str(value))
         elif name == "task":
             tasks()[str(value)]
@@ -228,5 +233,9 @@ def missing_fields(names: Container[str]) -> Iterable[str]:
 def _run(values: Mapping[str, Any]) -> RunSpec:
     for problem in missing_fields(values):
         raise SeparatrixError(problem)
+    given = dict(values)
+    recipe, task, steps = given.pop(RECIPE, None), tasks()[str(given["task"])], given["steps"]
+    if recipe is not None and isinstance(steps, int):
+        given = {**recipe_fields(str(recipe), task, steps), **given}
     # The canonical short name, so that one model is one name in all records.
-    return RunSpec(**{**values, "architecture": str(parse_spec(str(values["architecture"])))})
+    return RunSpec(**{**given, "architecture": str(parse_spec(str(given["architecture"])))})

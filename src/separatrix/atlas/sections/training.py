@@ -242,7 +242,7 @@ def figure_data(row: Results) -> "FigureData":
     from separatrix.training.experiments.catalog import experiments
     from separatrix.training.experiments.figure_data import FigureCell, FigureData, paper_table
     from separatrix.training.records import Record
-    from separatrix.training.spec import spec_from
+    from separatrix.training.row_checks import recorded_spec
 
     def record(plain: Results | None) -> "Record | None":
         if plain is None:
@@ -257,7 +257,7 @@ def figure_data(row: Results) -> "FigureData":
             plain["seconds"],
             plain["parameters"],
         )
-        return Record(spec_from(plain["spec"]), result, plain["environment"], plain["finished_at"], plain["weights"])
+        return Record(recorded_spec(plain["spec"]), result, plain["environment"], plain["finished_at"], plain["weights"])
 
     experiment = experiments()[row["figure"]]
     cells = {

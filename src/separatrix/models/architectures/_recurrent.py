@@ -16,8 +16,6 @@ class TorchLayer(Architecture):
     recurrent: bool = True
     linear_time: bool = True
     embedding_start: Initialiser = field(default_factory=lambda: Normal(1.0))
-    readout_start: Initialiser | None = None
-    readout_bias_start: Initialiser | None = None
 
     def state_numbers(self, width: int, options: Options, length: int) -> int:
         """Width for each vector that is handed on."""

@@ -34,8 +34,6 @@ class FNN(Architecture):
     block: BlockKind = "bare"
     linear_time: bool = True
     embedding_start: Initialiser = field(default_factory=lambda: Normal(1.0))
-    readout_start: Initialiser | None = None
-    readout_bias_start: Initialiser | None = None
 
     def mixer(self, width: int, options: Options, members: int, place: Place) -> "Mixer":
         """One layer for inputs of up to the model's length."""

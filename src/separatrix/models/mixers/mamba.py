@@ -7,13 +7,14 @@ from torch import Tensor
 from torch.nn import functional
 
 from separatrix.models.architectures._options import TAPS
+from separatrix.models.architectures.mamba import DEVIATION
 from separatrix.models.ensemble import EnsembleLinear, linear, unset
 from separatrix.models.kernels.selective import gated_selective_scan
 from separatrix.models.mixer import Questions, RecurrentMixer, State, at_positions
 from separatrix.models.mixers.state_space import ShortConvolution, start_time_steps
 from separatrix.models.scans.exact import at_least_float32
 from separatrix.models.scans.selective import selective_scan_at
-from separatrix.models.starts import Constant, Generators, fill_members, plus_minus
+from separatrix.models.starts import Constant, Generators, Normal, fill_members, plus_minus
 
 NO_STEP = -1e4
 """softplus of it is 0: the state neither decays nor takes anything in."""
@@ -24,23 +25,24 @@ class MambaMixer(RecurrentMixer):
 
     branches = True
 
-    def __init__(self, width: int, members: int, *, state: int, expansion: int, layers: int) -> None:
+    def __init__(self, width: int, members: int, *, state: int, expansion: int, layers: int, start: str) -> None:
         super().__init__(members)
+        published = start == "hugging-face"
+        drawn = Normal(DEVIATION) if published else None
         self.width, self.inner, self.state_size = width, expansion * width, state
         self.rank = math.ceil(width / 16)
         inner = self.inner
-        self.project_in = EnsembleLinear(members, width, 2 * inner, bias=False)
-        self.convolution = ShortConvolution(members, inner, bias=True)
-        self.project_selection = EnsembleLinear(members, inner, self.rank + 2 * state, bias=False)
+        self.project_in = EnsembleLinear(members, width, 2 * inner, bias=False, weight_start=drawn)
+        self.convolution = ShortConvolution(members, inner, bias=True, bias_start=Constant(0.0) if published else None)
+        self.project_selection = EnsembleLinear(members, inner, self.rank + 2 * state, bias=False, weight_start=drawn)
         self.project_step = EnsembleLinear(
             members, self.rank, inner, bias=False, weight_start=plus_minus(self.rank**-0.5)
         )
         self.step_bias = unset(members, inner)
         self.log_rate = unset(members, inner, state)
         self.skip = unset(members, inner)
-        self.project_out = EnsembleLinear(
-            members, inner, width, bias=False, weight_start=plus_minus(1.0 / math.sqrt(inner * layers))
-        )
+        shrunk = None if published else plus_minus(1.0 / math.sqrt(inner * layers))
+        self.project_out = EnsembleLinear(members, inner, width, bias=False, weight_start=shrunk)
 
     def initialise(self, generators: Generators) -> None:
         """Time steps are drawn; A and D start at the same numbers everywhere."""

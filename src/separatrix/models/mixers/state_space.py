@@ -11,17 +11,18 @@ from separatrix.models.ensemble import EnsembleModule, unset
 from separatrix.models.kernels.convolution import convolve_silu
 from separatrix.models.kernels.gated_norm import gated_group_norm
 from separatrix.models.scans.convolution import short_convolution_step
-from separatrix.models.starts import Constant, Generators, fill_members, plus_minus
+from separatrix.models.starts import Constant, Generators, Initialiser, fill_members, plus_minus
 
 # Time steps start log-uniform between these (Gu and Dao 2023, §3.6), never under the floor.
 SHORTEST_STEP, LONGEST_STEP, STEP_FLOOR = 1e-3, 1e-1, 1e-4
 
 
 class ShortConvolution(EnsembleModule):
-    """SiLU of a causal depthwise convolution with four taps; starts as torch.nn.Conv1d."""
+    """SiLU of a causal depthwise convolution with four taps; starts as torch.nn.Conv1d unless said."""
 
-    def __init__(self, members: int, channels: int, *, bias: bool) -> None:
+    def __init__(self, members: int, channels: int, *, bias: bool, bias_start: Initialiser | None = None) -> None:
         super().__init__(members)
+        self.bias_start = bias_start or plus_minus(1.0 / math.sqrt(TAPS))
         self.channels = channels
         self.weight = unset(members, channels, TAPS)
         self.bias = unset(members, channels) if bias else None
@@ -31,7 +32,7 @@ class ShortConvolution(EnsembleModule):
         start = plus_minus(1.0 / math.sqrt(TAPS))
         start.fill(self.weight, generators)
         if self.bias is not None:
-            start.fill(self.bias, generators)
+            self.bias_start.fill(self.bias, generators)
 
     def forward(self, x: Tensor) -> Tensor:
         """x (members, batch, length, channels) to the same."""

@@ -8,6 +8,7 @@ has exactly N pairs.
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from separatrix.tasks.arrays import Array, integers, namespace_of, take_rows
 from separatrix.tasks.draws import Draws
@@ -26,6 +27,8 @@ class AssociativeRecall(Recall):
     source: str = "BHBK24 Appendix C.1, Proposition 9"
     question: str = "Given pairs of keys and labels and then one of the keys, which label came with it?"
     promise: str = "the keys are distinct and the query is one of them"
+
+    asks_last: ClassVar[bool] = True
 
     def pairs(self, length: int) -> int:
         return length
@@ -47,6 +50,10 @@ class AssociativeRecall(Recall):
         pairs = interleave(keys, bound + draws.digits(self.labels, count, length))
         query = take_rows(keys, integers(draws.uniform(count, 1), 0, length))
         return xp.concat([pairs, query], axis=1)
+
+    def ask(self, draws: Draws, inputs: Array, count: int, length: int) -> tuple[Array, Array]:
+        place = 2 * integers(draws.uniform(inputs.shape[0], count), 0, length)
+        return take_rows(inputs, place), take_rows(inputs, place + 1) - self.key_symbols(length)
 
     def space(self, length: int) -> Space:
         check_listing(self.listed(length), "choices of keys")

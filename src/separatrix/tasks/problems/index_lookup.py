@@ -7,6 +7,7 @@ symbols are meant and drawn. Below N = 10 all training inputs have length N.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from separatrix.tasks.arrays import Array, columns, first_true, integers, namespace_of, take_rows
 from separatrix.tasks.draws import Draws
@@ -26,6 +27,8 @@ class IndexLookup(Task):
     source: str = "BHBK24 §3, Appendix C; data: Appendix H.1"
     question: str = "Given s_1 … s_N and then a position p, which symbol is s_p?"
     alphabet: int = 64
+
+    asks_last: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_alphabet("alphabet", self.alphabet, 2)
@@ -73,6 +76,11 @@ class IndexLookup(Task):
         column = columns(symbols, length + 1)
         tail = xp.where(column == lengths, asked, self.padding(length))
         return xp.where(column < lengths, xp.concat([symbols, asked], axis=1), tail)
+
+    def ask(self, draws: Draws, inputs: Array, count: int, length: int) -> tuple[Array, Array]:
+        ends = first_true(inputs >= self.alphabet)
+        place = integers(draws.uniform(inputs.shape[0], count), 0, ends)
+        return self.alphabet + place, take_rows(inputs, place)
 
     def space(self, length: int) -> Space:
         return Space(cells(range(self.alphabet), length) + cells(range(self.alphabet, self.alphabet + length), 1))
