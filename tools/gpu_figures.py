@@ -2,6 +2,7 @@
 
     python -m tools.gpu_figures [NAME …] [--scale reduced] [--limit 480] [--steps 4000] [--only AXIS=VALUE]
     python -m tools.gpu_figures --plan tools/one_hour_on_a_gpu.toml --at-once 6
+    python -m tools.gpu_figures --recipe strong --store dist/strong.sqlite --seconds 560 --out FOLDER
 
 Without names all pieces are trained. Records go into one store for each scale, such as ``results/reduced.sqlite``, with
 checkpoints and weights beside it. After ``--limit`` seconds the state is saved and the command ends with 0 and says
@@ -11,6 +12,8 @@ one that is expensive, so that a short time gives many cells.
 ``--steps`` cuts all runs short, and a plan says it part by part; figures show such runs and say that they had fewer
 steps. ``--at-once`` trains several groups at once on one GPU, which small models leave mostly idle. ``--copies FOLDER``
 leaves a compact copy of the store there, and the table of ``state-bits``.
+
+The last is another plan, with cells in order of value: see ``tools.gpu_figures_strong``.
 
 It needs torch, numpy, safetensors and rich beside this package, and neither pydantic nor python-flint nor Ray.
 """
@@ -232,9 +235,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--copies", type=Path, help="leave a compact copy of the store here")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--list", action="store_true", help="show what is recorded, and stop")
+    parser.add_argument("--recipe", choices=("paper", "strong"), default="paper", help="strong: the cells of that plan")
+    parser.add_argument("--store", type=Path, default=Path("results/strong.sqlite"), help="of the recipe strong")
+    parser.add_argument("--seconds", type=float, default=560.0, help="of one call of the recipe strong")
+    parser.add_argument("--out", type=Path, help="leave a copy of the store of the recipe strong here")
+    parser.add_argument("--known", type=Path, default=Path("results"), help="what is recorded already, for the order")
+    parser.add_argument("--compiled", choices=("auto", "all", "none"), default="auto", help="of the recipe strong")
     chosen = parser.parse_args(arguments)
     settings = Settings(chosen.scale, chosen.folder, chosen.copies, chosen.device, chosen.at_once)
     try:
+        if chosen.recipe == "strong":
+            from tools.gpu_figures_strong import Call, run
+
+            scale = "tiny" if chosen.scale == "tiny" else "whole"
+            call = Call(
+                chosen.store, chosen.seconds, chosen.out, scale, chosen.device, chosen.at_once, chosen.known,
+                chosen.compiled, chosen.names,
+            )  # fmt: skip
+            with interruptible() as pressed:
+                return run(call, Teller(), pressed)
         if chosen.plan is not None:
             if chosen.names or chosen.steps or chosen.only:
                 raise SeparatrixError("--plan says what is trained; leave names, --steps and --only out")

@@ -199,7 +199,8 @@ ROWS = {
     ),
     "mamba": Row(
         {
-            **READOUT, **RMS_NORM, "embedding.weight": normal(0.1), "mixer.step_bias": uniform(*STEPS, seen=log_softplus),
+            **READOUT, **RMS_NORM, "embedding.weight": normal(0.1),
+            "mixer.step_bias": uniform(*STEPS, seen=log_softplus),
             "mixer.log_rate": Fixed(torch.arange(1.0, 17.0).log()), "mixer.skip": ONE,
             "mixer.project_in.weight": normal(0.1), "mixer.convolution.weight": FOUR_TAPS,
             "mixer.convolution.bias": ZERO, "mixer.project_selection.weight": normal(0.1),

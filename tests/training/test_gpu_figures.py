@@ -4,12 +4,15 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tools import gpu_figures_strong as strong
 from tools.gpu_figures import PIECES, Part, groups_of, main, planned
 
 from separatrix.training.experiments.catalog import experiments
+from separatrix.training.experiments.figure_data import plain_model
 from separatrix.training.experiments.state_bits_data import state_bits
 from separatrix.training.records import Records
 
@@ -155,3 +158,73 @@ def test_the_plan_that_ships_can_be_trained():
     parts = planned(ROOT / "tools/one_hour_on_a_gpu.toml")
     assert {part.piece for part in parts} <= set(PIECES)
     assert len(groups_of(parts, "reduced")) > 150
+
+
+# -- the recipe strong ------------------------------------------------------------------------------------
+
+
+def test_the_strong_cells_train_save_and_go_on(tmp_path):
+    """A rehearsal on a CPU, without what a GPU machine lacks: it ends by itself, goes on, and copies the store."""
+    arguments = [
+        "figure3", "--recipe", "strong", "--scale", "tiny", "--device", "cpu", "--store", str(tmp_path / "s.sqlite"),
+        "--known", str(tmp_path / "none"), "--out", str(tmp_path / "out"), "--at-once", "2",
+    ]  # fmt: skip
+    first = run_without("tools.gpu_figures", *arguments, "--seconds", "0")
+    assert "not done yet" in first
+    again = run_without("tools.gpu_figures", *arguments, "--seconds", "100")
+    assert "all done" in again and "Mamba-(2,16) N=8" in again
+    with Records(tmp_path / "out/s.sqlite", create=False) as records:
+        found = records.all()
+    assert {(each.spec.recipe, each.spec.questions, each.spec.seed) for each in found} == {
+        ("strong", 16, seed) for seed in strong.SEEDS
+    }
+    told = json.loads((tmp_path / "out/strong.json").read_text())
+    assert told["failed"] == [] and all(row["seeds"] == 3 and row["steps"] == 4 for row in told["cells"])
+
+
+def test_every_strong_cell_can_be_trained_and_is_one_of_its_figure():
+    whole = strong.goals("whole")
+    names = [goal.group.name for goal in whole]
+    assert len(set(names)) == len(names)
+    for goal in whole:
+        spec = goal.first
+        assert spec.recipe == "strong" and (spec.questions > 1) == spec.the_task().asks_last
+        assert len({each.seed for each in goal.group.specs if each.learning_rate == spec.learning_rate}) == 3
+        cells = experiments()[goal.figure].sweep("reduced").cells()
+        rows = {plain_model(cell.at("architecture")) for cell in cells}
+        assert plain_model(spec.architecture).replace(f",{strong.LEARNED}", "") in rows
+        assert spec.length in {cell.at("length") for cell in cells}
+        assert spec.steps <= cells[0].runs[0].steps, "figures at this scale show it"
+
+
+def test_cells_with_most_to_gain_for_a_second_come_first():
+    whole = strong.goals("whole")
+    far = next(goal for goal in whole if goal.paper is not None and goal.paper > 90)
+    ordered = strong.in_order(whole, lambda goal: 0.0 if goal == far else (goal.paper or 0.0))
+    assert ordered[0] == far and len(ordered) == len(whole)
+    compiled = strong.worth_compiling(whole, "auto")
+    assert compiled and len(compiled) < len(whole)
+    assert not strong.worth_compiling(whole, "none") and len(strong.worth_compiling(whole, "all")) == len(whole)
+
+
+def test_a_group_that_fails_is_left_out_and_the_others_go_on(tmp_path, monkeypatch, capsys):
+    wanted = [goal for goal in strong.goals("tiny") if goal.figure == "figure3"][:2]
+    monkeypatch.setattr(strong, "goals", lambda scale: wanted)
+    whole = strong.TurnsExecutor._turn
+
+    def broken(self, seat):
+        if seat.job.group.name == wanted[0].group.name:
+            raise RuntimeError("a kernel is missing")
+        return whole(self, seat)
+
+    monkeypatch.setattr(strong.TurnsExecutor, "_turn", broken)
+    # Of another shape, or it would be taken for as broken as the first.
+    other = replace(wanted[1].group, specs=tuple(spec.with_changes(length=9) for spec in wanted[1].group.specs))
+    wanted[1] = replace(wanted[1], group=other)
+    call = ["--recipe", "strong", "--scale", "tiny", "--device", "cpu", "--store", str(tmp_path / "s.sqlite")]
+    known = ["--known", str(tmp_path / "none")]
+    assert main([*call, *known, "--out", str(tmp_path)]) == 2, "a copy would replace the store"
+    assert main([*call, *known, "--out", str(tmp_path / "out")]) == 1
+    assert "a kernel is missing" in capsys.readouterr().err
+    told = json.loads((tmp_path / "out/strong.json").read_text())
+    assert len(told["failed"]) == 1 and [row["length"] for row in told["cells"]] == [9]

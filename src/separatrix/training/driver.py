@@ -13,7 +13,7 @@ whose worker was lost goes on from its last checkpoint. What lies on the disk be
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from separatrix.errors import SeparatrixError
@@ -239,7 +239,7 @@ class Driver:
         self.observer.said(f"{len(group.specs)} runs together ran out of memory; they go on as two groups")
         half = len(group.specs) // 2
         # The same halves every time, so that a process that goes on later finds their checkpoints.
-        parts = [Group(part, group.rungs, group.first_goal_ends) for part in (group.specs[:half], group.specs[half:])]
+        parts = [replace(group, specs=part) for part in (group.specs[:half], group.specs[half:])]
         left = [part for part in parts if self._missing(part)]
         claim = claims.pop(group.name)
         claim.groups += parts
@@ -296,7 +296,7 @@ def _restricted(group: Group, names: Sequence[str]) -> Group:
     specs = tuple(spec for spec in group.specs if spec.name in names)
     if len(specs) < len(names) or not specs:
         raise SeparatrixError("the store names other runs for a group than it has; train it again with --fresh")
-    return Group(specs, group.rungs, group.first_goal_ends)
+    return replace(group, specs=specs)
 
 
 def _step_of(job: Job) -> int:

@@ -176,6 +176,8 @@ def _endings(group: Group, ensemble: Ensemble, points: Sequence[Point]) -> tuple
             if min(reached, points[member].accuracy) >= first.goal and member not in endings:
                 endings[member] = "goal"
     others = [member for member in range(len(points)) if member not in endings]
+    if group.together and others and ensemble.step < first.steps:
+        return {member: why for member, why in endings.items() if why != "goal"}, accuracy
     if group.first_goal_ends and "goal" in endings.values():
         endings.update(dict.fromkeys(others, "beaten"))
     elif ensemble.step >= first.steps:

@@ -12,7 +12,8 @@ class Group:
     """Runs of one shape that train together.
 
     ``rungs`` are the steps at which the worse half leaves; empty for a full grid. ``first_goal_ends`` stops the others
-    as soon as one member has reached the goal: a figure's cell is the best of its grid.
+    as soon as one member has reached the goal: a figure's cell is the best of its grid. ``together`` lets members that
+    reach the goal go on until all have: on a GPU a group of another size is compiled and captured anew.
 
     >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=4, learning_rate=0.01, steps=4)
     >>> len(Group((spec, spec.with_changes(seed=1))).specs)
@@ -25,6 +26,7 @@ class Group:
     specs: tuple[RunSpec, ...]
     rungs: tuple[int, ...] = ()
     first_goal_ends: bool = False
+    together: bool = False
 
     def __post_init__(self) -> None:
         if not self.specs:
@@ -38,7 +40,7 @@ class Group:
     @property
     def name(self) -> str:
         """The name of the group's checkpoint: its runs and how they compete."""
-        return group_name(self.specs, self.rungs, self.first_goal_ends)
+        return group_name(self.specs, self.rungs, self.first_goal_ends, self.together)
 
 
 def halving_rungs(steps: int, members: int, every: int) -> tuple[int, ...]:

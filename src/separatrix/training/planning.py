@@ -221,7 +221,7 @@ def counted(groups: Sequence[Group], recorded: Mapping[str, Record], *, full_gri
 def _left(group: Group, recorded: Mapping[str, Record], full_grid: bool) -> Group | None:
     """The runs that the driver will train; None where all are recorded."""
     missing = missing_runs(group, recorded, full_grid)
-    return Group(tuple(missing), group.rungs, group.first_goal_ends) if missing else None
+    return replace(group, specs=tuple(missing)) if missing else None
 
 
 def _counted(group: Group, left: Group | None) -> GroupPlan:

@@ -1,8 +1,8 @@
 """Recipes by name: how a run is optimised, apart from what is trained on what.
 
 ``paper`` is BHBK24 Appendix H as it is: Adam at a constant rate, one question to each text. ``strong`` is for results:
-the rate rises over a warm-up and falls along a cosine to zero, gradients are clipped at norm 1, and where a task ends in
-a question each text is asked many times (``Task.ask``), which costs little more than asking once. A recipe gives
+the rate rises over a warm-up and falls along a cosine to zero, gradients are clipped at norm 1, and where a task ends
+in a question each text is asked many times (``Task.ask``), which costs little more than asking once. A recipe gives
 defaults; whatever a run says itself is kept, and ``RunSpec.recipe`` says what a run came to.
 """
 

@@ -225,7 +225,7 @@ def _hashed(plain: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def group_name(specs: Sequence[RunSpec], rungs: Sequence[int], first_goal_ends: bool) -> str:
+def group_name(specs: Sequence[RunSpec], rungs: Sequence[int], first_goal_ends: bool, together: bool = False) -> str:
     """The name of runs that train together, in this order and competing in this way.
 
     >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=8, learning_rate=0.1, steps=800)
@@ -233,4 +233,5 @@ def group_name(specs: Sequence[RunSpec], rungs: Sequence[int], first_goal_ends: 
     False
     """
     members = [spec.name for spec in specs]
-    return _hashed({"members": members, "rungs": list(rungs), "first_goal_ends": first_goal_ends})
+    more = {"together": True} if together else {}
+    return _hashed({"members": members, "rungs": list(rungs), "first_goal_ends": first_goal_ends, **more})

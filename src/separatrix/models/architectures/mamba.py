@@ -6,9 +6,9 @@
 Hyper-parameters of the paper and of ``mamba_ssm``: state 16, expansion 2, four taps, rank of Δ = ⌈width/16⌉;
 A = -(1, …, 16) (S4D-real), D = 1, Δ log-uniform in [0.001, 0.1] at the start. Block: x + mixer(RMSNorm(x)), without a
 feed-forward part. The tests reproduce the Hugging Face Mamba with copied weights, and hold our start against its own:
-embedding, W_in and W_x normal with deviation 0.1, the convolution's bias 0, W_out as torch.nn.Linear. ``start=mamba-ssm``
-is that of the authors' package instead: W_in, W_x and convolution as torch's layers, W_out smaller by √layers (their
-embedding, normal with deviation 0.02, is not: the embedding belongs to the model around the layers).
+embedding, W_in and W_x normal with deviation 0.1, the convolution's bias 0, W_out as torch.nn.Linear. The layers of
+``start=mamba-ssm`` are those of the authors' package instead: W_in, W_x and the convolution as torch's layers, W_out
+smaller by √layers. (The embedding belongs to the model around the layers and starts as above with either.)
 
 On a GPU the scan, its softplus, skip and gate are one Triton kernel each way; elsewhere the chunked scan of
 ``models.scans.selective``. Where one position is read its output is a decayed sum over the past without any scan

@@ -16,8 +16,8 @@ Deviations: the paper's three rescalings of scores for half precision are left o
 its ε. Pairs are coordinates (i, i + m/2), not (2i, 2i + 1): the same up to the order of the key's coordinates.
 ``torchscale`` has a root-mean-square norm without gain where the paper and this file have a group norm. Heads are 4 by
 default (BHBK24 tunes 4 and 8), not one for each 256 of the width. The block has the paper's layer norms and GELU, where
-later versions of ``torchscale`` have root-mean-square norms and a gated feed-forward part. The readout is torch's linear
-layer, with a bias, where ``torchscale`` has none and starts normal with deviation 1/√width, or the transposed embedding.
+later versions of ``torchscale`` have root-mean-square norms and a gated feed-forward part. The readout is a
+torch.nn.Linear with a bias, where ``torchscale`` has none and starts it normal, or has the transposed embedding.
 """
 
 from dataclasses import dataclass, field
