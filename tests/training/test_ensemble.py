@@ -165,7 +165,9 @@ def test_metrics_are_means_since_the_last_reading() -> None:
     assert ensemble.training_metrics() == ([0.0], [0.0])
 
 
-@pytest.mark.parametrize("changes", [{}, {"task": "dyck", "length": 8}])
+@pytest.mark.parametrize(
+    "changes", [{}, {"task": "dyck", "length": 8}, {"questions": 5, "final_rate": 0.0, "clip": 1.0}]
+)
 def test_the_step_that_a_gpu_captures_computes_what_an_eager_one_does(changes: dict[str, Any]) -> None:
     """Its batch is taken by a counter from buffers that are filled again; run here without a graph."""
     specs = [tiny(**changes), tiny(seed=1, **changes)]

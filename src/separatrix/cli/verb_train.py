@@ -111,8 +111,9 @@ def command(
     specs = tuple(
         RunSpec(
             task=task, task_parameters=tuple(sorted(own.items())), architecture=str(model), length=length,
-            learning_rate=rate, seed=seed, steps=steps, batch=batch, weight_decay=weight_decay, evaluate_every=every, evaluation_examples=examples, probe_examples=min(512, examples),
-            goal=goal, precision=precision, **trained,
+            learning_rate=rate, seed=seed, steps=steps, batch=batch, weight_decay=weight_decay,
+            evaluate_every=every, evaluation_examples=examples, probe_examples=min(512, examples), goal=goal,
+            precision=precision, **trained,
         )
         for rate in parse_rates(rates)
         for seed in parse_list(seeds, int, "--seed")

@@ -257,7 +257,8 @@ def figure_data(row: Results) -> "FigureData":
             plain["seconds"],
             plain["parameters"],
         )
-        return Record(recorded_spec(plain["spec"]), result, plain["environment"], plain["finished_at"], plain["weights"])
+        spec = recorded_spec(plain["spec"])
+        return Record(spec, result, plain["environment"], plain["finished_at"], plain["weights"])
 
     experiment = experiments()[row["figure"]]
     cells = {
