@@ -1,5 +1,6 @@
 """Training many runs at once is training each of them; data are a function of the seed; resuming changes nothing."""
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -13,7 +14,7 @@ from torch.nn import functional
 from separatrix.errors import SeparatrixError
 from separatrix.models.architecture import architectures
 from separatrix.tasks import Examples, Task, draws_from, tasks
-from separatrix.training.batches import CHUNK_STEPS, Batch, DataSource, asked_once, data_source, derived_seed, draw
+from separatrix.training.batches import CHUNK_STEPS, Batch, DataSource, data_source, derived_seed, draw, positions_asked
 from separatrix.training.captured import CapturedStep
 from separatrix.training.ensemble import Ensemble
 from separatrix.training.objective import losses, scores
@@ -264,20 +265,36 @@ def test_derived_seeds_are_seeds(seed: int, purpose: str, number: int) -> None:
 
 
 @pytest.mark.parametrize("name", tasks())
-def test_asked_once_is_true_of_real_samples(name: str) -> None:
+def test_how_often_examples_are_asked_is_true_of_real_samples(name: str) -> None:
     task = tasks()[name]
     for length in {TASK_LENGTHS.get(name, 8), task.minimum_length + task.minimum_length % task.length_step}:
         counts = numpy.concatenate(
             [task.sample(draws_from(7), 3000, length, split).read.sum(axis=1) for split in ("train", "eval")]
         )
-        assert asked_once(task, length) == bool((counts == 1).all())
+        found = positions_asked(task, length)
+        assert (found == 1) == bool((counts == 1).all())
+        assert found == 0 or (counts.max() == found and (counts[3000:] == found).all())
+        assert found in (0, 1) or 2 * found <= task.positions(length)
 
 
 def test_an_example_that_is_asked_twice_is_not_cut_short() -> None:
     task = tasks()["eq-ncp"]
-    source = DataSource(task, 8, 4, CPU, single=True)
-    with pytest.raises(SeparatrixError, match="eq-ncp asks some examples once and others not"):
-        source.training_chunk([0], 0)
+    for reads in (1, 3):
+        with pytest.raises(SeparatrixError, match="eq-ncp asks some examples"):
+            DataSource(task, 8, 4, CPU, reads=reads).training_chunk([0], 0)
+
+
+def test_reading_what_is_asked_is_reading_everything() -> None:
+    """The same losses, scores and derivatives, whether a model answers everywhere or where it is asked."""
+    spec = tiny(task="eq-ncp", length=12, task_parameters={"vocabulary_size": 8}, architecture="TF-(2,8)")
+    few, every = (Ensemble([spec.with_changes(precision="float64")], CPU) for _ in range(2))
+    assert few.data.reads == 6
+    every.data = replace(every.data, reads=0)
+    for ensemble in (few, every):
+        ensemble.advance(40)
+    torch.testing.assert_close(few.sums, every.sums, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(few.flat.values, every.flat.values, rtol=1e-7, atol=1e-9)
+    assert few.accuracy(100, "probe", 3) == every.accuracy(100, "probe", 3)
 
 
 # -- loss and score --------------------------------------------------------------------------------------
@@ -348,7 +365,7 @@ def test_a_string_with_one_wrong_position_is_wrong() -> None:
     task = tasks()["eq-ncp"]
     examples = draw(task, 8, 10, 0, CPU, "eval")
     logits = functional.one_hot(examples.targets, task.classes(8)).double()[None]
-    batch = data_source(task, 8, 10, CPU)._arranged(examples, 1)
+    batch = DataSource(task, 8, 10, CPU, reads=0)._arranged(examples, 1)
     assert [int(each) for each in scores(task, 8, logits, batch)] == [10, 10]
     place = int(examples.read[4].nonzero()[0])
     logits[0, 4, place] = logits[0, 4, place].roll(1)

@@ -3,11 +3,13 @@
 import json
 from pathlib import Path
 
+import numpy
 import pytest
 import torch
 
 from separatrix.errors import SeparatrixError
 from separatrix.tasks import draws_from, tasks
+from separatrix.tasks.draws import Draws
 from separatrix.training.batches import CHUNK_STEPS, data_source
 from separatrix.training.ensemble import Ensemble
 from separatrix.training.objective import losses
@@ -41,6 +43,9 @@ def test_questions_are_answered_as_the_task_answers_them(name, split):
         assert task.answers(drawn, row, length)[-1] is not None, "the question is the last cell"
         for cell, answer in zip(cells[row].tolist(), answers[row].tolist(), strict=True):
             assert task.solve([*own[:-1], cell], length)[-1] == answer
+    same = Draws(lambda shape, own=numpy.random.default_rng(4): torch.from_numpy(own.random(shape)))
+    for ours, theirs in zip(task.ask(same, torch.from_numpy(drawn.inputs), 5, length), (cells, answers), strict=True):
+        assert ours.tolist() == theirs.tolist(), "on torch as on numpy"
     asked = {cell for row in cells.tolist() for cell in row}
     assert len(asked) > length / 2, "questions are drawn over the whole text"
 

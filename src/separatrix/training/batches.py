@@ -6,7 +6,8 @@ is the same in every ensemble. On the CPU the generator is numpy's PCG64, on a G
 gives other examples there, and a record says which device it was.
 
 Members with equal seeds share one copy. Memory: seeds · 32 · batch · positions · 17 bytes (inputs, targets, mask); 8 of
-the 17 where every example is asked once, since then only its inputs are kept. What is drawn at once is bounded
+the 17 where every example is asked once, since then only its inputs are kept, and less than 17 where at most half of
+the positions are asked, for the same reason. What is drawn at once is bounded
 (:data:`LARGEST_DRAW`): of longer inputs a chunk and an evaluation are drawn in parts, each with a seed of its own.
 """
 
@@ -33,9 +34,9 @@ LARGEST_DRAW = 2 << 30
 class Batch:
     """What a model is given and asked; a leading axis of seeds (or of 1 where all share).
 
-    ``inputs`` (seeds, batch, positions) or (seeds, batch, positions, features); ``read`` (seeds, batch, 1) int64 where
-    every example is asked at exactly one position, None where a model answers at every position and ``asked`` says
-    which count; ``targets`` (seeds, batch, reads) or (…, outputs); ``asked`` bool (seeds, batch, reads); ``lengths``
+    ``inputs`` (seeds, batch, positions) or (seeds, batch, positions, features); ``read`` (seeds, batch, reads) int64
+    where at most half of the positions are asked, None where a model answers at every position; ``asked`` says which
+    answers count; ``targets`` (seeds, batch, reads) or (…, outputs); ``asked`` bool (seeds, batch, reads); ``lengths``
     (seeds, batch) where inputs are padded, else None. ``questions`` (seeds, batch, count), or (…, features), are cells
     that are asked in turn at the one position of ``read``; targets and asked then have one entry for each.
     """
@@ -90,13 +91,13 @@ def draw_questions(task: Task, inputs: Tensor, count: int, length: int, seed: in
 
 @dataclass(frozen=True)
 class DataSource:
-    """Batches of one task at one length; ``single`` says that every example is asked exactly once."""
+    """Batches of one task at one length; of each example ``reads`` positions are read, all of them for 0."""
 
     task: Task
     length: int
     batch: int
     device: torch.device
-    single: bool
+    reads: int
     questions: int = 1
 
     @cached_property
@@ -154,33 +155,40 @@ class DataSource:
         padding = self.task.padding(self.length)
         lengths = None if padding is None else (inputs != padding).sum(dim=1)
         read = None
-        if self.single:
+        if self.reads:
             # Cheap here; on a GPU it would make the host wait, and there the same tasks give the same masks.
-            if asked.device.type == "cpu" and not bool((asked.sum(dim=1) == 1).all()):
-                raise SeparatrixError(f"{self.task.name} asks some examples once and others not; report this defect")
+            if asked.device.type == "cpu":
+                counts = asked.sum(dim=1)
+                if bool((counts > self.reads).any()) or (self.reads == 1 and bool((counts < 1).any())):
+                    raise SeparatrixError(
+                        f"{self.task.name} asks some examples at other than {self.reads} positions; report this defect"
+                    )
             # A mask is not compared as it is; on the CPU its bytes are, without a copy four times as large.
             marks = asked.view(torch.uint8) if asked.device.type == "cpu" else asked.int()
-            read = marks.argmax(dim=1, keepdim=True)
-            index = read.view(-1, 1, *[1] * (targets.dim() - 2)).expand(-1, 1, *targets.shape[2:])
+            if self.reads == 1:
+                read = marks.argmax(dim=1, keepdim=True)
+            else:  # those that are asked first, in their order
+                read = marks.argsort(dim=1, descending=True, stable=True)[:, : self.reads].contiguous()
+            index = read.view(*read.shape, *[1] * (targets.dim() - 2)).expand(-1, -1, *targets.shape[2:])
             targets, asked = targets.gather(1, index), asked.gather(1, read)
         found = Batch(inputs, targets, asked, read, lengths)
         return found.mapped(lambda each: each.reshape(steps, -1, *each.shape[1:]))
 
 
 def data_source(task: Task, length: int, batch: int, device: torch.device, questions: int = 1) -> DataSource:
-    """The source for a task; whether examples are asked once is read off a sample of both splits.
+    """The source for a task; how many positions are asked is read off a sample of both splits.
 
-    Where they are, only what is asked is computed. :func:`asked_once` is tested over the catalog, and on the CPU every
-    example is held against it.
+    Where they are few, only what is asked is computed. :func:`positions_asked` is tested over the catalog, and on the
+    CPU every example is held against it.
     """
-    found = DataSource(task, length, batch, device, asked_once(task, length), questions)
+    found = DataSource(task, length, batch, device, positions_asked(task, length), questions)
     found.check_memory()
     return found
 
 
 def check_memory(task: Task, length: int, batch: int, device: torch.device) -> None:
     """Refuse, before anything is written, data of which the machine certainly cannot hold 32 steps."""
-    DataSource(task, length, batch, device, single=False).check_memory()
+    DataSource(task, length, batch, device, reads=0).check_memory()
 
 
 def machine_bytes() -> int | None:
@@ -191,10 +199,20 @@ def machine_bytes() -> int | None:
         return None
 
 
-def asked_once(task: Task, length: int) -> bool:
-    """Whether every example of the task is asked at exactly one position."""
-    found = [task.sample(draws_from(0), 64, length, split).read for split in ("train", "eval")]
-    return all(bool((read.sum(axis=1) == 1).all()) for read in found)
+def positions_asked(task: Task, length: int) -> int:
+    """At how many positions examples of the task are asked: the same number in all of exactly this length, and no more
+    in training; 0 where that is not so, and where it is more than half of the positions.
+
+    >>> from separatrix.tasks import tasks
+    >>> [positions_asked(tasks()[name], 8) for name in ("index-lookup", "eq-ncp", "sparse-averaging")]
+    [1, 4, 0]
+    """
+    train, evaluation = (task.sample(draws_from(0), 64, length, each).read.sum(axis=1) for each in ("train", "eval"))
+    most = int(evaluation.max())
+    if most == 1 and bool((train == 1).all()) and bool((evaluation == 1).all()):
+        return 1
+    few = 1 < most <= task.positions(length) // 2 and bool((evaluation == most).all()) and bool((train <= most).all())
+    return most if few else 0
 
 
 def _stacked(batches: Sequence[Batch], dim: int) -> Batch:

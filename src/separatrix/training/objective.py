@@ -26,7 +26,7 @@ def losses(task: Task, length: int, outputs: Tensor, batch: Batch) -> Tensor:
     else:
         wanted = batch.targets.to(asked.dtype) / task.answer_scale
         flat = (outputs.to(asked.dtype) - wanted).square().mean(dim=-1)
-    if batch.read is not None:
+    if batch.read is not None and batch.read.shape[-1] == 1:
         return flat.mean(dim=(1, 2))
     return (flat * asked).sum(dim=(1, 2)) / asked.sum(dim=(1, 2)).clamp(min=1)
 
