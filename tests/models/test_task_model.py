@@ -3,13 +3,14 @@
 import subprocess
 import sys
 
+import numpy
 import pytest
 import torch
 
 from separatrix.errors import SeparatrixError
 from separatrix.models.naming import parse_spec
 from separatrix.models.sequence_model import build_model
-from separatrix.models.task_model import columns_of, model_for_task
+from separatrix.models.task_model import check_fit, columns_of, model_for_task
 from separatrix.tasks import draws_from, tasks
 
 LENGTH = 12
@@ -20,7 +21,8 @@ def test_every_task_has_models(name):
     task = tasks()[name]
     length = max(task.minimum_length, LENGTH)
     length += -length % task.length_step
-    model = model_for_task(parse_spec("TF-(1,16,mask=none)"), task, length, seeds=[0, 1])
+    mask = "causal" if task.answers_follow else "none"
+    model = model_for_task(parse_spec(f"TF-(1,16,mask={mask})"), task, length, seeds=[0, 1])
     examples = task.sample(draws_from(0), 5, length)
     inputs = torch.from_numpy(examples.inputs)
     outputs = model(inputs.expand(2, *inputs.shape))
@@ -115,3 +117,39 @@ def test_models_need_torch_and_numpy_alone():
     ended = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     assert int(ended.stdout) >= 16
+
+
+LOOKING = "tests.models.user_modules:{}-(1,8)"
+
+
+@pytest.mark.parametrize(
+    "name", ["TF-(1,8,mask=none)", "TF,FNN-(2,8)", "HardTF-(1,8,mask=none)", LOOKING.format("Average")]
+)
+def test_a_model_that_looks_ahead_is_refused_where_the_answer_follows(name):
+    task = tasks()["eq-ncp"]
+    with pytest.raises(SeparatrixError, match="looks ahead"):
+        check_fit(parse_spec(name), task, 8)
+    check_fit(parse_spec(name), tasks()["eq-random"], 8)
+
+
+def test_looking_ahead_is_tried_at_the_runs_own_length():
+    later, task = parse_spec(LOOKING.format("LooksLater")), tasks()["eq-ncp"]
+    check_fit(later, task, 8)  # among nine positions it never does
+    for length in (12, 40, 200):
+        with pytest.raises(SeparatrixError, match="looks ahead"):
+            check_fit(later, task, length)
+    for name in ("TF-(2,8)", "Mamba-(1,8)", "CNN-(1,8)", LOOKING.format("Shift")):
+        check_fit(parse_spec(name), task, 40)
+
+
+def test_only_next_symbols_stand_behind_the_question():
+    """Of all tasks: an answer that is always the next cell is one that the task says follows."""
+    for name, task in tasks().items():
+        length = max(8, task.minimum_length)
+        drawn = task.sample(draws_from(0), 16, length, "eval")
+        if drawn.inputs.ndim == 2 and task.classes(length) > 4:
+            rows, places = numpy.nonzero(drawn.read)
+            inside = places < drawn.inputs.shape[1] - 1
+            rows, places = rows[inside], places[inside]
+            follows = len(rows) > 0 and bool((drawn.inputs[rows, places + 1] == drawn.targets[rows, places]).all())
+            assert follows == task.answers_follow, name

@@ -285,7 +285,7 @@ def _check_models(planned: Sequence[Group]) -> None:
     written; what else is wrong with own modules they say when they are built."""
     seen = dict.fromkeys((spec.architecture, spec.the_task(), spec.length) for group in planned for spec in group.specs)
     for architecture, task, length in seen:
-        if not code_named_in(architecture):
+        if task.answers_follow or not code_named_in(architecture):
             check_fit(parse_spec(architecture), task, length)
     for architecture in dict.fromkeys(architecture for architecture, _, _ in seen if code_named_in(architecture)):
         check_trainable(parse_spec(architecture))

@@ -6,7 +6,7 @@ and it is the target. A string counts as right only if every prefix is.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from separatrix.tasks.arrays import Array, columns, first_true, full_like, namespace_of
 from separatrix.tasks.draws import Draws
@@ -26,6 +26,8 @@ class EqNcp(SeparatedEquality):
     question: str = "After the separator, which symbol comes next if the first half is to be repeated?"
     promise: str = "the second half repeats the first"
     scoring: Literal["every read position", "every position of a string"] = "every position of a string"
+
+    answers_follow: ClassVar[bool] = True
 
     def asked(self) -> str:
         return "read at [SEP] and at every symbol after it but the last"
