@@ -7,6 +7,7 @@ import numpy
 import pytest
 import torch
 
+from separatrix.atlas.site.training import heat_table
 from separatrix.atlas.training_figures import attention_figure, curve_figure, experiment_figure, table_panels
 from separatrix.atlas.training_page import figure_page, headings
 from separatrix.errors import SeparatrixError
@@ -14,6 +15,7 @@ from separatrix.models.attention_maps import attention_weights
 from separatrix.models.naming import parse_spec
 from separatrix.models.sequence_model import build_model
 from separatrix.training.events import Point, Result
+from separatrix.training.experiments import figure_data
 from separatrix.training.experiments.attention_data import attention_maps, best_run
 from separatrix.training.experiments.catalog import experiments
 from separatrix.training.experiments.figure_data import (
@@ -25,8 +27,8 @@ from separatrix.training.experiments.figure_data import (
     plain_model,
 )
 from separatrix.training.grouping import Group
-from separatrix.training.records import Records
-from separatrix.training.sweep import Cell
+from separatrix.training.records import Record, Records
+from separatrix.training.sweep import Cell, Sweep
 from separatrix.training.sweep_file import read_sweep
 from tests.cli.conftest import call  # noqa: F401 - the fixture
 from tests.training.cases import drive, tiny
@@ -457,3 +459,34 @@ def test_without_plotly_it_ends_in_one_line(call, store, tmp_path, monkeypatch):
     assert ended.code == 2
     assert "separatrix[atlas]" in ended.err
     assert not (tmp_path / "out").exists()
+
+
+def test_undertrained_cells_are_marked_and_not_coloured():
+    """A cell that missed the paper's number with few steps, or while rising, is not shown as a failure."""
+    found = figure_data._undertrained
+
+    def cell(accuracy, paper, *, ending="steps", rising=False, steps=100, most=100):
+        record = Record(tiny(steps=steps), Result("a", ending, steps, accuracy / 100, 0.1, 1.0, 8), {}, "", None)
+        return figure_data.FigureCell("r", "c", record, True, 1, None, paper, rising, most)
+
+    assert found(cell(50.0, 99.0, most=100), 400) and found(cell(50.0, 99.0, rising=True), 100)
+    assert found(cell(50.0, 99.0, rising=None), 100), "too short to say"
+    assert not found(cell(50.0, 99.0), 200), "as much as the others, and level"
+    assert not found(cell(98.0, 99.0, rising=True), 400), "near the paper's"
+    assert not found(cell(0.0, 0.0), 400) and not found(cell(50.0, 99.0, ending="goal"), 400)
+    table = heat_table("t", ["r"], ["c", "d"], {("r", "c"): 10.0, ("r", "d"): 90.0}, "share", pale={("r", "c")})
+    assert table.count('class="undertrained"') == 1 and table.count("--strength") == 1
+
+
+def test_a_cell_tells_its_seeds_and_its_recipe(tmp_path):
+    strong = {"warmup": 1, "clip": 1.0, "final_rate": 0.0, "questions": 2}
+    specs = tuple(tiny(seed=seed, length=20, steps=20, **strong) for seed in (0, 1))
+    store = tmp_path / "runs.sqlite"
+    drive(store, [Group(specs)])
+    experiment = experiments()["figure2-left"]
+    with Records(store, create=False) as records:
+        base = {"task": "index-lookup", "steps": 40, "learning_rate": 0.1}
+        chosen = Sweep("mine", "", base, {"architecture": ["TF-(1,8)"], "length": [20]})
+        cell = gather(experiment, None, records, chosen).cells["TF-(1,8)", "20"]
+    assert cell.recipe == "strong" and len(cell.seeds) == 2 and "2 seeds" in cell.budget and "strong" in cell.budget
+    assert cell.as_dict()["seeds"] == list(cell.seeds)

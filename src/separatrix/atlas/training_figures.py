@@ -1,6 +1,6 @@
 """Figures of training runs: curves over steps, heat maps of accuracy beside the papers', attention matrices."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from separatrix.atlas.figure import PALETTE, draw, look
@@ -78,7 +78,8 @@ def experiment_figure(data: "FigureData") -> Figure:
         for number, (title, rows, columns, values, kind) in enumerate(tables):
             place = places[number]
             labelled = rows != before or number % across == 0
-            _paint_table(place, rows, columns, values, kind=kind, labelled=labelled)
+            pale = () if title == PAPER or kind == "bits" else undertrained(data)
+            _paint_table(place, rows, columns, values, kind=kind, labelled=labelled, pale=pale)
             place.set_title(f"{title} ({UNITS[kind]})", fontsize=10)
             place.set_xlabel(column_title(data))
             before = rows
@@ -89,7 +90,8 @@ def experiment_figure(data: "FigureData") -> Figure:
         if footnote:
             figure.supxlabel(footnote, fontsize=7.5, color="#555555")
 
-    footnote = "\n".join(filter(None, (step_note(data), diverged_note(data.cells.values()))))
+    marked = UNDERTRAINED if undertrained(data) and tables else ""
+    footnote = "\n".join(filter(None, (step_note(data), diverged_note(data.cells.values()), marked)))
     width = max(6.5, sum(widths[:across]) + 0.4)
     height = height * (2 if square else 1) + 0.3
     return draw(data.stem, caption, paint, width, height, for_papers_alone=True)
@@ -204,6 +206,16 @@ def cell_text(kind: Kind, value: float | None) -> str:
     return f"{value:g}" if kind == "bits" else f"{value:+.1f}" if kind == "difference" else f"{value:.1f}"
 
 
+PAPER = "paper"
+"""The title of the paper's own panel."""
+UNDERTRAINED = "* undertrained: still rising, or less than half of the steps of another cell; not coloured"
+
+
+def undertrained(data: "FigureData") -> Collection[tuple[str, str]]:
+    """Cells whose low accuracy means little; they are marked, and not coloured as failures."""
+    return {key for key, cell in data.cells.items() if cell.undertrained}
+
+
 def column_title(data: "FigureData") -> str:
     """What stands below the columns."""
     return "input length" if data.experiment.columns == "length" else data.experiment.columns.replace("_", " ")
@@ -218,7 +230,7 @@ def table_panels(data: "FigureData") -> list[Panel]:
         ("accuracy" if data.scale is None else f"ours, scale {data.scale}", data.rows, data.columns, ours, "percent")
     ]
     if data.paper is not None:
-        found.append(("paper", data.paper.rows, data.paper.columns, dict(data.paper.accuracy), "percent"))
+        found.append((PAPER, data.paper.rows, data.paper.columns, dict(data.paper.accuracy), "percent"))
         difference: Numbers = {key: cell.deviation for key, cell in data.cells.items()}
         # Where few cells are the paper's own, the table of cells tells the differences better than an empty map.
         if 3 * sum(each is not None for each in difference.values()) >= len(difference):
@@ -229,17 +241,28 @@ def table_panels(data: "FigureData") -> list[Panel]:
 
 
 def _paint_table(
-    axes: Any, rows: Sequence[str], columns: Sequence[str], values: Numbers, *, kind: Kind, labelled: bool
+    axes: Any,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    values: Numbers,
+    *,
+    kind: Kind,
+    labelled: bool,
+    pale: Collection[tuple[str, str]] = (),
 ) -> None:
-    """A number in every cell on a coloured ground; a grey one where there is none."""
+    """A number in every cell on a coloured ground; on a grey one, with a star, for ``pale`` cells and where there is
+    none."""
     grid = [[values.get((row, column)) for column in columns] for row in rows]
     heat = HEATS[kind]
-    numbers = [[float("nan") if each is None else each for each in line] for line in grid]
+    coloured = [[None if (row, column) in pale else values.get((row, column)) for column in columns] for row in rows]
+    numbers = [[float("nan") if each is None else each for each in line] for line in coloured]
     axes.set_facecolor(MISSING)
     axes.imshow(numbers, cmap=heat.map(), vmin=heat.low, vmax=heat.high, aspect="auto", interpolation="nearest")
     for y, line in enumerate(grid):
         for x, each in enumerate(line):
-            axes.text(x, y, cell_text(kind, each), ha="center", va="center", fontsize=8.5, color=heat.ink(each))
+            star, ink = ("*", None) if (rows[y], columns[x]) in pale else ("", each)
+            text = cell_text(kind, each) + star
+            axes.text(x, y, text, ha="center", va="center", fontsize=8.5, color=heat.ink(ink))
     axes.set_xticks(range(len(columns)), list(columns))
     axes.set_yticks(range(len(rows)), list(rows) if labelled else [""] * len(rows))
     axes.tick_params(length=0)

@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Any
 from separatrix.atlas.figure import PALETTE, THEME
 from separatrix.atlas.html import page, table
 from separatrix.atlas.section import Figure
-from separatrix.atlas.training_figures import HEATS, MISSING, UNITS, Panel, cell_text, column_title, table_panels
+from separatrix.atlas.training_figures import (
+    HEATS,
+    MISSING,
+    PAPER,
+    UNITS,
+    Panel,
+    cell_text,
+    column_title,
+    table_panels,
+    undertrained,
+)
 from separatrix.extras import require
 
 if TYPE_CHECKING:
@@ -127,7 +137,9 @@ def _heat_map(panel: Panel, data: "FigureData") -> "tuple[str, Mapping[str, Any]
     """One table as a Plotly figure, with the run behind each of our cells in its hover text."""
     title, rows, columns, values, kind = panel
     numbers = [[values.get((row, column)) for column in columns] for row in rows]
-    theirs = title == "paper"
+    theirs = title == PAPER
+    pale = () if theirs or kind == "bits" else undertrained(data)
+    coloured = [[None if (row, column) in pale else values.get((row, column)) for column in columns] for row in rows]
     hover = [
         [
             f"{row} {data.experiment.at} {column}" + ("" if theirs else _hover(data.cells[row, column]))
@@ -139,12 +151,15 @@ def _heat_map(panel: Panel, data: "FigureData") -> "tuple[str, Mapping[str, Any]
     # Written over the map, because a heat map has one colour for all its texts. At the places of rows and columns and
     # not at their names: Plotly takes a name that reads as a number, such as the length 20, for the 20th place.
     texts = [
-        {"x": x, "y": y, "text": cell_text(kind, each), "showarrow": False, "font": {"color": heat.ink(each)}}
+        {
+            "x": x, "y": y, "text": cell_text(kind, each) + "*" * ((rows[y], columns[x]) in pale), "showarrow": False,
+            "font": {"color": heat.ink(coloured[y][x])},
+        }
         for y, line in enumerate(numbers)
         for x, each in enumerate(line)
-    ]
+    ]  # fmt: skip
     trace = {
-        "type": "heatmap", "z": numbers, "x": list(columns), "y": list(rows),
+        "type": "heatmap", "z": coloured, "x": list(columns), "y": list(rows),
         "customdata": hover, "hovertemplate": "%{customdata}<extra></extra>", "hoverongaps": False,
         "xgap": 2, "ygap": 2, "colorscale": heat.scale(),
         "zmin": heat.low, "zmax": heat.high, "colorbar": {"title": {"text": UNITS[kind]}},
@@ -166,7 +181,8 @@ def _hover(cell: "FigureCell") -> str:
         f"accuracy {cell.accuracy:.2f} %" + ("" if cell.paper is None else f", paper {cell.paper:.1f} %"),
         f"learning rate {spec.learning_rate:g}, seed {spec.seed}, best of {cell.runs} runs",
         f"{result.step:,} of {spec.steps:,} steps ({result.ending}), {result.seconds:,.0f} s",
-        f"run {spec.name}",
+        f"recipe {cell.recipe}, run {spec.name}",
+        *["undertrained: still rising, or less than half of the steps of another cell"] * cell.undertrained,
     ]
     return "".join(f"<br>{escape(line)}" for line in lines)
 

@@ -264,7 +264,8 @@ def figure_data(row: Results) -> "FigureData":
     cells = {
         (cell["row"], cell["column"]): FigureCell(
             cell["row"], cell["column"], record(cell["record"]), cell["of_this_scale"], cell["runs_compared"],
-            cell["unfinished_step"], cell["paper"], cell["still_rising"], cell["most_steps"],
+            cell["unfinished_step"], cell["paper"], cell["still_rising"], cell["most_steps"], cell["undertrained"],
+            tuple(cell["seeds"]),
         )
         for cell in row["cells"]
     }  # fmt: skip

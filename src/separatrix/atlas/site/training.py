@@ -1,12 +1,13 @@
 """Training runs on pages: heat maps as tables, ours beside the paper's, and what is missing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
 from typing import TypeAlias
 
 from separatrix.atlas.section import Results
 from separatrix.atlas.site.components import figure_slot, files_slot, missing, number, origin_line
 
+UNSEEN = '<span class="unseen"> undertrained</span>'
 Cells: TypeAlias = Mapping[tuple[str, str], float | None]
 
 
@@ -21,7 +22,8 @@ def reading_note(steps: Results | None) -> str:
         "expensive. So the tables show what a model reaches on a small budget. They do not show the paper’s order of "
         "the models, and a low number says nothing about what the model could learn.</p>"
         "<p>Below each accuracy: the steps that the best run was allowed × how many runs it is the best of "
-        "(20k × 3: the best of three runs, allowed 20,000 steps).</p></div>"
+        "(20k × 3: the best of three runs, allowed 20,000 steps). Cells with a star are undertrained: still rising, or "
+        "less than half of the steps of another cell; they have no colour.</p></div>"
     )
 
 
@@ -32,9 +34,10 @@ def heat_table(
     values: Cells,
     kind: str,
     spent: Mapping[tuple[str, str], str | None] | None = None,
+    pale: Collection[tuple[str, str]] = (),
 ) -> str:
     """Percentages by (row, column), each on a ground whose strength is its value; ``kind``: share or difference;
-    ``spent`` stands below a percentage."""
+    ``spent`` stands below a percentage; ``pale`` cells are undertrained, and have a star and no colour."""
 
     def cell(row: str, column: str) -> str:
         value = values.get((row, column))
@@ -45,6 +48,8 @@ def heat_table(
         sign = " below" if kind == "difference" and value < 0 else ""
         budget = (spent or {}).get((row, column))
         below = f'<span class="budget">{escape(budget)}</span>' if budget else ""
+        if (row, column) in pale:
+            return f'<td class="undertrained">{text}<span aria-hidden="true">*</span>{UNSEEN}{below}</td>'
         return f'<td class="heat{sign}" style="--strength:{strength:.0f}%">{text}{below}</td>'
 
     head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
@@ -71,13 +76,14 @@ def experiment_articles(rows: Sequence[Results], heading: str = "h2") -> str:
 def _article(row: Results, heading: str) -> str:
     """One experiment: our cells, the paper's, the difference, curves, and what must be said."""
     cells = {(cell["row"], cell["column"]): cell for cell in row["cells"]}
+    pale = {key for key, cell in cells.items() if cell["undertrained"]}
     tables: list[str] = []
     several = len(row["columns"]) > 1
     if row["recorded"] and several:
         ours = {key: cell["accuracy"] for key, cell in cells.items()}
         spent = {key: cell["budget"] for key, cell in cells.items()}
         caption = f"Ours, scale {row['scale']} (%; steps × runs)"
-        tables.append(heat_table(caption, row["rows"], row["columns"], ours, "share", spent))
+        tables.append(heat_table(caption, row["rows"], row["columns"], ours, "share", spent, pale))
     if row["paper"]:
         paper = row["paper"]
         theirs = {
@@ -89,7 +95,8 @@ def _article(row: Results, heading: str) -> str:
     compared = {key: cell["deviation"] for key, cell in cells.items()}
     # Where few cells are the paper's own, the remarks tell the differences better than an empty table.
     if 3 * sum(value is not None for value in compared.values()) >= len(compared) and several:
-        tables.append(heat_table("Ours − paper (points)", row["rows"], row["columns"], compared, "difference"))
+        title = "Ours − paper (points)"
+        tables.append(heat_table(title, row["rows"], row["columns"], compared, "difference", pale=pale))
     drawn = figure_slot(curves_name(row)) if row["curves"] else ""
     drawn += files_slot(f"{row['figure']}-{row['scale']}") if row["recorded"] else ""
     state = (

@@ -22,9 +22,11 @@ from separatrix.training.experiments.rounded_states import rounded_states
 from separatrix.training.heatmap import table_axes
 from separatrix.training.records import Record, best_of
 from separatrix.training.run_source import RunSource
-from separatrix.training.spec import RunSpec
+from separatrix.training.spec import START, RunSpec
 from separatrix.training.sweep import Cell, Sweep, value_text
 
+SHORT, LESS = 3.0, 2
+"""A cell is short of a number by more points than this; it had less than another by more than this factor."""
 LEAST_RISE, ERRORS = 0.01, 3.0
 """Accuracy, and standard errors of the probes: a rise is more than either."""
 
@@ -43,7 +45,10 @@ class FigureCell:
     """One cell: its best record, how many runs were compared, and the paper's accuracy in percent.
 
     ``rising`` says that the best run still got better when its steps were used up (None: its curve is too short to
-    say); ``most_steps`` are those that any of the runs was allowed, but for runs that were given up.
+    say); ``most_steps`` are those that any of the runs was allowed, but for runs that were given up. ``undertrained``
+    says that a low accuracy means little: the cell missed its goal, and its runs were still rising or had less than
+    half of the steps that another cell of the figure had. ``seeds`` are the accuracies in percent of the best run's
+    setting, seed by seed.
     """
 
     row: str
@@ -55,6 +60,13 @@ class FigureCell:
     paper: float | None
     rising: bool | None = False
     most_steps: int = 0
+    undertrained: bool = False
+    seeds: tuple[float, ...] = ()
+
+    @property
+    def recipe(self) -> str | None:
+        """How the best run was trained."""
+        return None if self.record is None else self.record.spec.recipe
 
     @property
     def longer(self) -> bool:
@@ -74,7 +86,11 @@ class FigureCell:
     @property
     def budget(self) -> str | None:
         """What was spent on it: the steps that the best run was allowed, and how many runs it is the best of."""
-        return None if self.record is None else f"{self.record.spec.steps / 1000:g}k × {self.runs}"
+        if self.record is None:
+            return None
+        recipe = "" if self.recipe == "paper" else f", {self.recipe}"
+        spread = f", {len(self.seeds)} seeds from {min(self.seeds):.1f}" if len(self.seeds) > 1 else ""
+        return f"{self.record.spec.steps / 1000:g}k × {self.runs}{recipe}{spread}"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for machines."""
@@ -89,6 +105,9 @@ class FigureCell:
             "budget": self.budget,
             "of_this_scale": self.of_this_scale,
             "still_rising": self.rising,
+            "undertrained": self.undertrained,
+            "recipe": self.recipe,
+            "seeds": list(self.seeds),
             "unfinished_step": self.unfinished_step,
             "record": None if self.record is None else self.record.as_dict(),
         }
@@ -252,7 +271,16 @@ def _cells(experiment: Experiment, sweep: Sweep, source: RunSource) -> dict[tupl
         row = ", ".join(value_text(cell.at(axis)) for axis in (experiment.rows, *others))
         made = _cell(cell, row, value_text(cell.at(experiment.columns)), everything, source, paper)
         found[made.row, made.column] = made
-    return found
+    most = max((each.most_steps for each in found.values()), default=0)
+    return {key: replace(each, undertrained=_undertrained(each, most)) for key, each in found.items()}
+
+
+def _undertrained(cell: FigureCell, most: int) -> bool:
+    """Whether a cell fell short of its goal, or of the paper's number, for want of steps as far as can be seen."""
+    if cell.record is None or cell.accuracy is None or cell.record.result.ending == "goal":
+        return False
+    short = cell.accuracy < (100 * cell.record.spec.goal if cell.paper is None else cell.paper) - SHORT
+    return short and (cell.rising is not False or LESS * cell.most_steps < most)
 
 
 def _cell(
@@ -268,13 +296,24 @@ def _cell(
     if best is None:
         steps = [curve[-1].step for curve in (source.curve(run.name) for run in cell.runs) if curve]
         unfinished = max(steps, default=None)
-    own = best is not None and best.spec.name in {run.name for run in cell.runs}
+    # A run with the earlier start counts as the same run of the scale.
+    own = best is not None and best.spec.with_changes(start=START) in cell.runs
     printed = None if paper is None else paper.accuracy.get((plain_model(first.architecture), column))
     rising = False
     if best is not None and best.result.ending == "steps":
         rising = still_rising(source.curve(best.spec.name), best.spec.probe_examples)
     most = max((each.spec.steps for each in matching if each.result.ending != "pruned"), default=0)
-    return FigureCell(row, column, best, own, len(matching), unfinished, printed, rising, most)
+    return FigureCell(
+        row, column, best, own, len(matching), unfinished, printed, rising, most, seeds=_seeds(best, matching)
+    )
+
+
+def _seeds(best: Record | None, matching: Sequence[Record]) -> tuple[float, ...]:
+    """Accuracies in percent of the runs that differ from the best one in their seed alone, ascending."""
+    if best is None:
+        return ()
+    shared = replace(best.spec, seed=0)
+    return tuple(sorted(100 * each.result.accuracy for each in matching if replace(each.spec, seed=0) == shared))
 
 
 def still_rising(curve: Sequence[Point], probe: int = 512) -> bool | None:
