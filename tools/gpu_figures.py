@@ -32,6 +32,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from separatrix import shipped
 from separatrix.errors import SeparatrixError
 from separatrix.files import write_atomically
 from separatrix.models.naming import parse_spec
@@ -236,10 +237,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--device", default="auto")
     parser.add_argument("--list", action="store_true", help="show what is recorded, and stop")
     parser.add_argument("--recipe", choices=("paper", "strong"), default="paper", help="strong: the cells of that plan")
-    parser.add_argument("--store", type=Path, default=Path("results/strong.sqlite"), help="of the recipe strong")
+    parser.add_argument("--store", type=Path, default=Path("dist/strong.sqlite"), help="of the recipe strong")
     parser.add_argument("--seconds", type=float, default=560.0, help="of one call of the recipe strong")
     parser.add_argument("--out", type=Path, help="leave a copy of the store of the recipe strong here")
-    parser.add_argument("--known", type=Path, default=Path("results"), help="what is recorded already, for the order")
+    parser.add_argument("--known", type=Path, default=shipped.FOLDER, help="what is recorded already, for the order")
     parser.add_argument("--compiled", choices=("auto", "all", "none"), default="auto", help="of the recipe strong")
     chosen = parser.parse_args(arguments)
     settings = Settings(chosen.scale, chosen.folder, chosen.copies, chosen.device, chosen.at_once)

@@ -107,7 +107,7 @@ def test_a_run_says_its_recipe():
 
 
 def test_records_of_the_earlier_start_are_read_and_not_trained():
-    with Records(ROOT / "results/reduced.sqlite", create=False) as records:
+    with Records(ROOT / "src/separatrix/shipped/reduced.sqlite", create=False) as records:
         found = records.all()
     assert len(found) > 600
     assert {(record.spec.start, record.spec.recipe) for record in found} == {(1, "paper")}
