@@ -103,7 +103,7 @@ def command(
     chosen = with_text_parameters(tasks()[task], parameters or [])
     model = parse_spec(_model(architecture, arch))
     own_ways = {"warmup": warmup, "clip": clip, "final_rate": final_rate, "questions": questions}
-    trained = {
+    trained: dict[str, Any] = {
         **recipe_fields(recipe, chosen, steps),
         **{name: value for name, value in own_ways.items() if value is not None},
     }

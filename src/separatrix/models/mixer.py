@@ -19,34 +19,34 @@ State: TypeAlias = tuple[Tensor, ...]
 
 
 class Questions(NamedTuple):
-    """Many questions to one text: the last ``count`` positions of x are questions, the others a text.
+    """Many questions to one text: the last ``number`` positions of x are questions, the others a text.
 
     Each question sees the positions of the text before ``at`` (members, batch, 1) and itself, as if it were the cell at
     that position; no position sees another's question. What the text has from ``at`` on is never used.
     """
 
     at: Tensor
-    count: int
+    number: int
 
     def split(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """x (members, batch, length, width) as text and questions."""
-        return x[:, :, : -self.count], x[:, :, -self.count :]
+        return x[:, :, : -self.number], x[:, :, -self.number :]
 
     def before(self, length: int) -> Tensor:
         """Which of so many positions of the text the questions see: bool (members, batch, length)."""
         return torch.arange(length, device=self.at.device) < self.at
 
     def together(self, rows: Tensor) -> Tensor:
-        """(members, batch, count, …) as (members, batch·count, …): one step for all questions."""
+        """(members, batch, number, …) as (members, batch·number, …): one step for all questions."""
         return rows.flatten(1, 2)
 
     def apart(self, rows: Tensor) -> Tensor:
         """Undo :meth:`together`."""
-        return rows.unflatten(1, (-1, self.count))
+        return rows.unflatten(1, (-1, self.number))
 
     def repeated(self, state: State) -> State:
-        """A state (members, batch, …) once for each question, as (members, batch·count, …)."""
-        return tuple(each.repeat_interleave(self.count, dim=1) for each in state)
+        """A state (members, batch, …) once for each question, as (members, batch·number, …)."""
+        return tuple(each.unsqueeze(2).expand(-1, -1, self.number, *each.shape[2:]).flatten(1, 2) for each in state)
 
 
 class Mixer(EnsembleModule):

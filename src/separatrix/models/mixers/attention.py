@@ -112,7 +112,7 @@ class SelfAttention(AttentionMixer):
         if self.rotary:
             place = every_position(x)
             if questions is not None:
-                place = torch.cat([questions.split(place)[0], questions.at.expand(-1, -1, questions.count)], dim=2)
+                place = torch.cat([questions.split(place)[0], questions.at.expand(-1, -1, questions.number)], dim=2)
             query = rotate(query, place.gather(2, read).flatten(0, 1).unsqueeze(1))
             key = rotate(key, place.flatten(0, 1).unsqueeze(1))
         return query, key, value, visible(read if self.causal else None, lengths, x.shape[2], questions)
@@ -200,7 +200,7 @@ def visible(
     seen = None if row is None else key <= row
     if questions is not None and row is not None and seen is not None:
         at = questions.at.reshape(-1, 1, 1, 1)
-        return seen & ((row < length - questions.count) | (key < at) | (key == row))
+        return seen & ((row < length - questions.number) | (key < at) | (key == row))
     if lengths is None:
         return seen
     inside = key < lengths.reshape(-1, 1, 1, 1)

@@ -49,7 +49,7 @@ class DiagonalStateSpace(RecurrentMixer):
         questions: Questions | None = None,
     ) -> Tensor:
         """x (members, batch, length, width) to the same at the positions read; padding lies in the future."""
-        length = x.shape[2] if questions is None else x.shape[2] - questions.count
+        length = x.shape[2] if questions is None else x.shape[2] - questions.number
         x, kernel = rounded(x), self.kernel(length)
         # The skip D is one more number in the kernel's first place.
         kernel = kernel + functional.pad(self.skip.to(kernel.dtype).unsqueeze(1), (0, 0, 0, length - 1))
