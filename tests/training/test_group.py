@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -291,3 +292,18 @@ def test_saving_takes_a_small_share_of_the_time(monkeypatch: pytest.MonkeyPatch)
             steps.append(event.step)
             clock[0] += 5.0
     assert steps == [11, 137, 263, 389, 515], "the first when it was asked for, then every 5 / 0.04 seconds"
+
+
+def test_members_that_leave_together_wait_for_the_last():
+    specs = (tiny(goal=0.9), tiny(goal=0.9, seed=1))
+
+    def endings(step, accuracies, **how):
+        points = [Point(spec.name, step, 0.1, each, each) for spec, each in zip(specs, accuracies, strict=True)]
+        ensemble = SimpleNamespace(step=step, accuracy=lambda *_: list(accuracies))
+        return group_module._endings(Group(specs, **how), ensemble, points)[0]
+
+    assert endings(20, (1.0, 0.1)) == {0: "goal"}
+    assert endings(20, (1.0, 0.1), together=True) == {}
+    assert endings(20, (1.0, 0.95), together=True) == {0: "goal", 1: "goal"}
+    assert endings(60, (1.0, 0.1), together=True) == {0: "goal", 1: "steps"}
+    assert Group(specs).name != Group(specs, together=True).name

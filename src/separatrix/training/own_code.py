@@ -112,7 +112,7 @@ def check_trusted(recorded: RunSpec, trusted: Collection[str]) -> None:
     >>> check_trusted(run, ["mine.py:Mixer"])
     >>> check_trusted(run, [])
     Traceback (most recent call last):
-    separatrix.errors.SeparatrixError: the record of run d927b9115779900c names the code mine.py:Mixer, which a \
+    separatrix.errors.SeparatrixError: the record of run 397dcd8487853b82 names the code mine.py:Mixer, which a \
 record alone cannot have run; read it, then load the model with trusted=['mine.py:Mixer']
     """
     if named := [code for code in code_named_in(recorded.architecture) if code not in trusted]:

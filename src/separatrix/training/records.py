@@ -60,6 +60,13 @@ class Record:
     environment: dict[str, Any]
     finished_at: str
     weights: str | None
+    curve: tuple[Point, ...] = ()
+    """Its points in order of steps, where it was asked for with them, as ``train_runs`` does."""
+
+    @property
+    def best(self) -> Point | None:
+        """The point of the curve with the highest accuracy, the first of equal ones; the result is that of the end."""
+        return max(self.curve, key=lambda point: (point.accuracy, -point.step), default=None)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for machines."""

@@ -5,6 +5,7 @@ not trained again, and what was interrupted goes on: the same call after Ctrl-C 
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from separatrix.models.naming import parse_spec
@@ -26,18 +27,20 @@ def train_runs(
     workers: int = 0,
     observers: Sequence[Observer] = (),
 ) -> list[Record]:
-    """Train what the store does not hold yet; the records of all ``specs``, in their order.
+    """Train what the store does not hold yet; the records of all ``specs``, in their order, with their curves.
 
     ``store`` None is that of the command line: SEPARATRIX_STORE or ``runs.sqlite``. Each of ``observers`` hears what
     happens. A model's name is recorded in its canonical form, as everywhere. Worker processes (``executor``
     "processes") import the calling script, which then needs the usual ``if __name__ == "__main__":``.
 
     >>> from tempfile import TemporaryDirectory
-    >>> spec = RunSpec(task="majority", architecture="TF-(1,8)", length=4, learning_rate=0.01, steps=20)
+    >>> spec = RunSpec(task="majority", architecture="TF-(1,8)", length=4, learning_rate=0.01, steps=20, goal=0.0)
     >>> with TemporaryDirectory() as folder:
     ...     slow, fast = train_runs([spec, spec.with_changes(learning_rate=0.03)], Path(folder, "runs.sqlite"))
     >>> fast.spec.learning_rate, fast.result.ending, fast.result.step, 0 <= fast.result.accuracy <= 1
     (0.03, 'steps', 20, True)
+    >>> [point.step for point in fast.curve], fast.best == fast.curve[0]
+    ([20], True)
     """
     named = [spec.with_changes(architecture=str(parse_spec(spec.architecture))) for spec in specs]
     try_own_tasks(named)
@@ -49,7 +52,7 @@ def train_runs(
         opened, environment = open_executor(executor, device=device, workers=workers)
         Driver(records, opened, environment, Observers(observers), full_grid=True).run(groups)
         found = records.find(spec.name for spec in named)
-    return [found[spec.name] for spec in named]
+        return [replace(found[spec.name], curve=tuple(records.curve(spec.name))) for spec in named]
 
 
 def try_own_tasks(specs: Iterable[RunSpec]) -> None:
