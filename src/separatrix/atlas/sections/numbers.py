@@ -39,7 +39,7 @@ from separatrix.networks import Network, SignRows
 from separatrix.tasks import Task, tasks
 
 POWERS = tuple(range(4, 21))
-LENGTHS = tuple(2**power for power in POWERS)
+LENGTHS: tuple[int, ...] = tuple(1 << power for power in POWERS)
 PRECISIONS = (4, 8, 16, 32, 64)
 LENGTH, PRECISION = 1024, 16
 """Where the sliders stand at first, and what is shown without them."""
