@@ -6,7 +6,7 @@ import signal
 import socket
 import struct
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -318,18 +318,29 @@ def test_how_many_take_turns_is_checked_and_recorded() -> None:
         open_executor("turns", device="cpu", workers=17)
 
 
-def test_float32_is_float32_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """cuDNN rounds the products of its recurrent layers unless it is told not to; the CPU's setting is left alone."""
+@pytest.fixture
+def settings_of_torch(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As they are in a new process, and put back afterwards; torch's own way, since its settings cannot be removed."""
+    from torch._dynamo import config
+
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", True)
+    with config.patch(recompile_limit=8):
+        yield
+    torch.compiler.reset()
+
+
+@pytest.mark.usefixtures("settings_of_torch")
+def test_float32_is_float32_on_a_gpu() -> None:
+    """cuDNN rounds the products of its recurrent layers unless it is told not to; the CPU's setting is left alone."""
     prepare_process(torch.device("cpu"))
     assert torch.backends.cudnn.allow_tf32
     prepare_process(torch.device("cuda"))
     assert not torch.backends.cudnn.allow_tf32
 
 
-def test_more_than_eight_shapes_are_compiled_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("settings_of_torch")
+def test_more_than_eight_shapes_are_compiled_on_a_gpu() -> None:
     """All blocks share their lines of Python, of which the compiler by default takes eight versions and no more."""
-    from torch._dynamo import config
 
     class Times(torch.nn.Module):
         def __init__(self, factor: float) -> None:
@@ -355,7 +366,6 @@ def test_more_than_eight_shapes_are_compiled_on_a_gpu(monkeypatch: pytest.Monkey
             assert torch.equal(module(torch.ones(length)), torch.full((length,), length + 0.5))
         return len(made)
 
-    monkeypatch.setattr(config, "recompile_limit", 8)
     prepare_process(torch.device("cpu"))
     assert compiled(11) == 8
     prepare_process(torch.device("cuda"))
