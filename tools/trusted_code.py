@@ -20,7 +20,7 @@ from separatrix.errors import SeparatrixError
 
 SOURCE = Path(__file__).resolve().parent.parent / "src"
 CERTIFICATES = "separatrix.certificates"
-LARGEST = 600
+LARGEST = 700
 
 
 def module_file(module: str) -> Path:

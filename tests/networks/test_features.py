@@ -32,10 +32,15 @@ def test_the_exact_product_is_rounded_once(numbers, weights, denominator):
     assert got.tolist() == arithmetic.encode([[[exact]]]).tolist()
 
 
-def test_products_beyond_62_bits_are_refused():
-    part = FeaturePart("point", ExactMatrix(numpy.array([[2**40]])))
-    with pytest.raises(SeparatrixError, match="exceed 62 bits"):
-        part.rows(numpy.array([[2**30]]), FixedPoint(10, 2))
+def test_products_beyond_64_bits_are_exact_too():
+    part = FeaturePart("point", ExactMatrix(numpy.array([[2**61, -(2**61)]]), 2**60))
+    got = part.rows(numpy.array([[2**30 + 1, 2**30], [2**40, 3], [3, 2**40]]), FixedPoint(10, 2))
+    assert got.tolist() == [[200], [100**2], [-(100**2)]]
+
+
+def test_cells_have_at_least_one_number():
+    with pytest.raises(SeparatrixError, match="no numbers"):
+        FeaturePart("point", ExactMatrix(numpy.zeros((1, 0), dtype=numpy.int64)))
 
 
 def test_a_network_with_features_survives_its_file():

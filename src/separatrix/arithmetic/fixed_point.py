@@ -23,7 +23,7 @@ Where the printed text is wrong, silent or open to two readings:
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, final
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -57,7 +57,6 @@ MOST_BITS = 4096
 """The largest size of N^Kc in bits: far beyond any model, far below what would never end."""
 
 
-@final
 @dataclass(frozen=True)
 class FixedPoint(Arithmetic):
     """Multiples of N^−Kc between ±N^Kc: ``length`` is N, ``exponent`` is Kc.

@@ -8,7 +8,14 @@ from functools import cache
 
 from separatrix.catalog import Catalog, discover
 from separatrix.certificates import methods as folder
-from separatrix.certificates.refutations import LONGEST_SAMPLE, first_failure, random_inputs, refutation, undecided
+from separatrix.certificates.refutations import (
+    LONGEST_SAMPLE,
+    failing_sample,
+    first_failure,
+    random_inputs,
+    refutation,
+    undecided,
+)
 from separatrix.certificates.verdict import Claim, Method, SuspicionError, Verdict
 from separatrix.errors import SeparatrixError
 from separatrix.networks import AnyNetwork, Network
@@ -73,6 +80,13 @@ def apply(method: Method, network: AnyNetwork, claim: Claim, tried: set[bytes] |
         return Verdict(False, found is not None, str(suspicion), method.name, counterexample=found, suspected=True)
     except SeparatrixError as refusal:
         return Verdict(False, False, str(refusal), method.name)
+    except OverflowError:
+        return Verdict(False, False, "a number exceeds 64 bits, in which the method computes", method.name)
+    # The last net: what a method proves is also run, on as many random inputs as cost little.
+    found = failing_sample(network, claim)
+    if found is not None:
+        reason = "a random input is answered wrongly, though the method found nothing; please report this network"
+        return Verdict(False, True, reason, method.name, counterexample=found)
     return Verdict(True, False, "every input is answered correctly", method.name, covered)
 
 
@@ -88,7 +102,10 @@ def misfit(network: AnyNetwork, claim: Claim) -> str | None:
     positions, features, symbols = task.positions(length), task.features(length), task.vocabulary(length).size
     if network.positions != positions:
         return f"the network reads {network.positions} positions, the task has {positions}"
-    given = (positions if network.reads_graphs else network.features) if isinstance(network, Network) else 0
+    given = network.features if isinstance(network, Network) else 0
+    if isinstance(network, Network) and network.reads_graphs and given in (0, positions):
+        # A vertex may also read its row of the adjacency matrix as numbers of its cell.
+        given = positions
     if given != features or (not features and network.vocabulary < symbols):
         return f"the network reads {given or network.vocabulary} numbers or tokens, the task has {features or symbols}"
     # Only rounded readouts are vectors; the answers of most tasks are single numbers.

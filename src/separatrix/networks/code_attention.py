@@ -16,8 +16,9 @@ from dataclasses import dataclass
 import numpy
 
 from separatrix.arithmetic import FixedPoint
+from separatrix.errors import SeparatrixError
 from separatrix.networks.embedding import Bits, EmbeddingPart, SignRows
-from separatrix.networks.exact import ExactMatrix, Integers
+from separatrix.networks.exact import LARGEST_NUMERATOR, ExactMatrix, Integers
 from separatrix.networks.network import Head, Network
 from separatrix.networks.weights import weights_of
 
@@ -57,8 +58,10 @@ class CodeQueries:
 def code_scores(generator: Bits, equal: Integers, opposite: Integers) -> Integers:
     """The scores of all differences (2^b,), for the products (m,) of equal and of opposite signs of a code (b, m).
 
-    The sums of |equal| and of |opposite| must stay below 2^62.
+    Refuses products whose sums of |equal| and of |opposite| may reach 2^62.
     """
+    if any(sum(map(abs, side.tolist())) >= LARGEST_NUMERATOR for side in (equal, opposite)):
+        raise SeparatrixError("the scores of a code exceed 62 bits; choose a smaller Kc")
     count = 1 << generator.shape[0]
     columns = generator.T.astype(numpy.int64) @ (1 << numpy.arange(generator.shape[0], dtype=numpy.int64))
     table = numpy.zeros(count, dtype=numpy.int64)

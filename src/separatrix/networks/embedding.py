@@ -14,6 +14,7 @@ import numpy
 from numpy.typing import NDArray
 
 from separatrix.arithmetic import Arithmetic, RawArray
+from separatrix.arithmetic.integers import magnitude
 from separatrix.bit_counts import bits_for
 from separatrix.errors import SeparatrixError
 from separatrix.networks.exact import LARGEST_NUMERATOR, ExactMatrix, Integers, Slots
@@ -122,15 +123,28 @@ class EmbeddingPart:
     indices: Integers | None = None
 
     def __post_init__(self) -> None:
+        for what, ends in (("tokens", self.tokens), ("positions", self.positions)):
+            if not 0 <= ends[0] <= ends[1] < LARGEST_NUMERATOR:
+                raise SeparatrixError(
+                    f"the part for slot {self.slot!r} has {what} {ends[0]} to {ends[1]}; give a range from 0 on"
+                )
         first, last = self.tokens if self.source == "token" else self.positions
-        asked = numpy.arange(last - first) if self.indices is None else self.indices
-        if last < first or len(asked) < last - first:
+        if self.indices is None:
+            number, least, most = last - first, 0, last - first - 1
+        elif self.indices.ndim != 1:
             raise SeparatrixError(
-                f"the part for slot {self.slot!r} has {len(asked)} indices for {last - first} {self.source}s"
+                f"the indices of the part for slot {self.slot!r} have {self.indices.ndim} axes, not one"
             )
-        if len(asked) and (int(asked.min()) < 0 or int(asked.max()) >= self.rule.count):
+        else:
+            number = len(self.indices)
+            least, most = (int(side(initial=0)) for side in (self.indices.min, self.indices.max))
+        if number < last - first:
             raise SeparatrixError(
-                f"the part for slot {self.slot!r} asks for rows {int(asked.min())} to {int(asked.max())}; "
+                f"the part for slot {self.slot!r} has {number} indices for {last - first} {self.source}s"
+            )
+        if number and (least < 0 or most >= self.rule.count):
+            raise SeparatrixError(
+                f"the part for slot {self.slot!r} asks for rows {least} to {most}; "
                 f"its rule has rows 0 to {self.rule.count - 1}"
             )
 
@@ -161,15 +175,18 @@ class FeaturePart:
     slot: str
     matrix: ExactMatrix
 
+    def __post_init__(self) -> None:
+        if not self.matrix.shape[1]:
+            raise SeparatrixError(f"the part for slot {self.slot!r} reads cells of no numbers; give at least one")
+
     def rows(self, cells: Integers, arithmetic: Arithmetic) -> RawArray:
         """W·cell in an arithmetic: (…, numbers) gives (…, slot width)."""
         numerators = self.matrix.numerators
         heaviest = max((sum(map(abs, row)) for row in numerators.tolist()), default=0)
-        if cells.size and heaviest * max(abs(int(cells.min())), abs(int(cells.max()))) >= LARGEST_NUMERATOR:
-            raise SeparatrixError(
-                f"the cells times the weights of slot {self.slot!r} exceed 62 bits; give smaller cells"
-            )
-        values, places = numpy.unique(cells @ numerators.T, return_inverse=True)
+        wide = heaviest * magnitude(cells) >= LARGEST_NUMERATOR
+        # Python's integers where 64 bits might not hold a sum.
+        products = cells.astype(object) @ numerators.astype(object).T if wide else cells @ numerators.T
+        values, places = numpy.unique(products, return_inverse=True)
         exact = numpy.array([Fraction(int(value), self.matrix.denominator) for value in values], dtype=object)
         return arithmetic.encode(exact)[places.reshape((*cells.shape[:-1], len(numerators)))]
 

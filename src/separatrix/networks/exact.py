@@ -15,6 +15,7 @@ import numpy
 from numpy.typing import NDArray
 
 from separatrix.arithmetic import Arithmetic, FixedPoint, RawArray
+from separatrix.arithmetic.integers import magnitude
 from separatrix.errors import SeparatrixError
 
 Integers: TypeAlias = NDArray[numpy.int64]
@@ -38,7 +39,15 @@ class ExactMatrix:
                 f"{self.numerators.ndim}"
             )
         if not 0 < self.denominator < LARGEST_NUMERATOR:
-            raise SeparatrixError(f"a denominator must be from 1 to 2^62, not {self.denominator}")
+            raise SeparatrixError(f"a denominator must be from 1 to 2^62 - 1, not {self.denominator}")
+        # As Python's integers: numpy's absolute value of -2^63 is negative, and every bound made of it would be wrong.
+        if self.numerators.size:
+            least, most = int(self.numerators.min()), int(self.numerators.max())
+            if max(-least, most) >= LARGEST_NUMERATOR:
+                raise SeparatrixError(
+                    f"a numerator must lie between -2^62 and 2^62, not be {least if -least > most else most}; "
+                    "choose smaller weights"
+                )
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -80,11 +89,15 @@ class ExactMatrix:
         return (
             isinstance(other, ExactMatrix)
             and self.shape == other.shape
-            and bool((self.numerators * other.denominator == other.numerators * self.denominator).all())
+            and self._over(other.denominator) == other._over(self.denominator)
         )
 
     def __hash__(self) -> int:
         return hash(self.shape)
+
+    def _over(self, factor: int) -> list[int]:
+        """The numerators times a factor, in Python's integers: the product may have more than 64 bits."""
+        return [value * factor for value in self.numerators.reshape(-1).tolist()]
 
 
 def exact(rows: Sequence[Sequence[Any]] | NDArray[Any]) -> ExactMatrix:
@@ -118,6 +131,10 @@ class Slots:
     parts: tuple[tuple[str, int], ...]
 
     def __post_init__(self) -> None:
+        for name, width in self.parts:
+            # A negative width would lay one slot over another, which everything that goes by slots would overlook.
+            if width < 0:
+                raise SeparatrixError(f"slot {name!r} has the width {width}; give at least 0")
         names = [name for name, _ in self.parts]
         if len(set(names)) < len(names):
             raise SeparatrixError(f"slots {', '.join(names)} repeat a name; each slot needs its own")
@@ -157,7 +174,12 @@ class Slots:
             expected = (other, self.size(name)) if reading else (self.size(name), other)
             if block.shape != expected:
                 raise SeparatrixError(f"the block for slot {name!r} has shape {block.shape}, not {expected}")
-            scaled = block.numerators * (common // block.denominator)
+            factor = common // block.denominator
+            if factor > 1 and magnitude(block.numerators) * factor >= LARGEST_NUMERATOR:
+                raise SeparatrixError(
+                    f"the block for slot {name!r} needs numerators beyond 2^62; choose simpler fractions"
+                )
+            scaled = block.numerators * factor
             if reading:
                 numerators[:, place] = scaled
             else:

@@ -85,7 +85,8 @@ def product(left: Exact, right: Exact) -> Exact:
     """The exact product of two matrices."""
     first, second = left.numerators, right.numerators
     reach = [max(abs(int(side.min(initial=0))), abs(int(side.max(initial=0)))) for side in (first, second)]
-    small = first.dtype != object and second.dtype != object and reach[0] * reach[1] * first.shape[1] < WORD
+    # So small that the difference of two results fits as well.
+    small = first.dtype != object and second.dtype != object and reach[0] * reach[1] * first.shape[1] < WORD >> 2
     numbers = first @ second if small else matmul_of_python_ints(first.astype(object), second.astype(object))
     return Exact(numbers, left.denominator * right.denominator)
 

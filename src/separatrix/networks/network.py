@@ -21,6 +21,8 @@ from separatrix.networks.weights import Scoring
 Mask: TypeAlias = Literal["none", "causal", "strict"]
 Decoding: TypeAlias = Literal["bits", "argmax", "exact", "round", "power-sums"]
 HEAD_MATRICES = ("query", "key", "value", "output")
+MOST_BITS = 62
+"""Bits of an answer at most: answers are numbers of 64 bits with a sign."""
 FEED_FORWARD_MATRICES = ("inner", "inner_bias", "outer", "outer_bias")
 
 
@@ -87,6 +89,10 @@ class Readout:
 
     def __post_init__(self) -> None:
         sums, rows = self.power_sums, self.matrix.shape[0]
+        if rows < 1:
+            raise SeparatrixError("the readout has no coordinate; give at least one")
+        if self.decoding in ("bits", "exact") and rows > MOST_BITS:
+            raise SeparatrixError(f"a readout of {rows} bits names answers beyond 64 bits; give at most {MOST_BITS}")
         if (sums is not None) != (self.decoding == "power-sums"):
             raise SeparatrixError(f"power sums go with the decoding power-sums alone, not with {self.decoding}")
         if sums is not None and not 2 <= rows <= sums.prime:

@@ -116,7 +116,7 @@ def attend_to_groups(
     (9, 4)
     """
     matrices = (head.query, head.first_key, head.second_key, head.first_value, head.second_value)
-    read = numpy.flatnonzero(sum(numpy.abs(each.numerators).sum(axis=0) for each in matrices))
+    read = numpy.flatnonzero(numpy.any([each.numerators.any(axis=0) for each in matrices], axis=0))
     if arithmetic.dtype != numpy.int64:
         return None
     rows, which = distinct(stream[:, read])

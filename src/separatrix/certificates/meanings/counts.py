@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy
 from numpy.typing import NDArray
 
+from separatrix.certificates.meanings.known import known_name
 from separatrix.certificates.verdict import UnsupportedError
 from separatrix.tasks import Task
 from separatrix.tasks.problems.sparse_threshold import SparseThreshold
@@ -36,10 +37,10 @@ class Count:
 
 def meaning_of(task: Task, length: int) -> Lookup | Count:
     """The task's description; raises for tasks that have none."""
-    parameters = task.parameters()
-    if task.name in ("index-lookup", "index"):
+    parameters, name = task.parameters(), known_name(task)
+    if name in ("index-lookup", "index"):
         return Lookup(parameters["alphabet"])
-    if task.name in ("equality", "inequality"):
+    if name in ("equality", "inequality"):
         symbols, chosen = parameters["alphabet"], parameters["alice"]
         equal_is_one = parameters["answer_one"] == "equal"
         alice = list(range(length // 2)) if chosen is None else [int(place) - 1 for place in chosen.split(",")]
@@ -52,4 +53,4 @@ def meaning_of(task: Task, length: int) -> Lookup | Count:
         # Positions are counted with [BOS] first, so bit x_i stands at position i.
         tables = function.tables.reshape(-1, *[2] * function.indices.shape[1])
         return Count(function.indices + 1, tables, lambda count: int(count > function.threshold))
-    raise UnsupportedError(f"the checker has no description of {task.name} yet; use enumeration at a small length")
+    raise UnsupportedError(f"the checker has no description of {name} yet; use enumeration at a small length")

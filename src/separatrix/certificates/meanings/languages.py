@@ -9,6 +9,7 @@ compare it with ``Task.solve`` on all strings of small lengths.
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from separatrix.certificates.meanings.known import known_name
 from separatrix.certificates.verdict import UnsupportedError
 from separatrix.tasks import Task
 
@@ -54,7 +55,7 @@ class DyckLanguage:
 
 def language_of(task: Task) -> DyckLanguage:
     """The language that a task asks about; tasks about anything else are refused."""
-    if task.name != "dyck":
+    if known_name(task) != "dyck":
         raise UnsupportedError(f"{task.name} is not a language that the method knows; it knows dyck")
     parameters = task.parameters()
     return DyckLanguage(int(parameters["types"]), int(parameters["depth"]))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy
 
+from separatrix.certificates.meanings.known import known_name
 from separatrix.certificates.verdict import Claim, Tokens, UnsupportedError
 
 
@@ -38,7 +39,7 @@ class MatchingInputs:
 
 def matching_inputs(claim: Claim, names: tuple[str, ...]) -> MatchingInputs:
     """The input space of a task with one of these names; others are refused."""
-    if claim.task.name not in names:
+    if known_name(claim.task) not in names:
         raise UnsupportedError(f"the method covers {' and '.join(names)}, not {claim.task.name}")
     given = claim.task.parameters()["modulus"]
     return MatchingInputs(claim.length, max(claim.length**2, 16) if given is None else given)

@@ -6,6 +6,7 @@ from math import ceil, isqrt
 
 import numpy
 
+from separatrix.certificates.meanings.known import known_name
 from separatrix.certificates.verdict import Tokens, UnsupportedError
 from separatrix.tasks import Task
 
@@ -47,16 +48,16 @@ class Recall:
 
 def recall_of(task: Task, length: int) -> Recall:
     """The description of a recall task; raises for other tasks."""
-    parameters = task.parameters()
-    if task.name in ("mqar", "associative-recall"):
-        several = task.name == "mqar"
+    parameters, name = task.parameters(), known_name(task)
+    if name in ("mqar", "associative-recall"):
+        several = name == "mqar"
         pairs = length // 2 if several else length
         keys = parameters["keys"] or (length if several else 2 * length)
         queries = tuple(range(2 * pairs, 3 * pairs)) if several else (2 * pairs,)
         asked = f"{pairs}!" if several else str(pairs)
         covered = f"{keys}!/{keys - pairs}!*{parameters['labels']}^{pairs}*{asked}"
         return Recall(pairs, queries, parameters["labels"], SymbolContents(keys), covered)
-    if task.name == "nearest-neighbour":
+    if name == "nearest-neighbour":
         d, labels, margin = parameters["dimension"], parameters["labels"], Fraction(parameters["margin"])
         # The smallest multiple of 2^-20 that is at least √d, or slightly more.
         root = Fraction(isqrt(d << 40) + 1, 1 << 20)
@@ -67,4 +68,4 @@ def recall_of(task: Task, length: int) -> Recall:
         ahead = Fraction(2 * ceil(margin * d / 2)) if hypercube else margin * radius**2
         contents, queries = VectorContents(d, radius + root, ahead), tuple(range(length, 2 * length, 2))
         return Recall(length - 1, queries, labels, contents, f"all of {kind} with margin {margin}")
-    raise UnsupportedError(f"{task.name} does not ask for the label of an earlier point")
+    raise UnsupportedError(f"{name} does not ask for the label of an earlier point")

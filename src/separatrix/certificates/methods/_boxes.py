@@ -13,10 +13,13 @@ import numpy
 
 from separatrix.arithmetic import FixedPoint
 from separatrix.arithmetic.distinct import distinct
+from separatrix.arithmetic.integers import magnitude
 from separatrix.certificates.methods._numbers import Raw, whole
 from separatrix.certificates.verdict import UnsupportedError
 from separatrix.networks import FeedForward, Network
 from separatrix.networks.evaluate import affine, decode
+
+LARGEST_SUM = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,17 @@ def in_range(box: Box, arithmetic: FixedPoint, what: str) -> Box:
     if box.low.size and (int(box.low.min()) < -limit or int(box.high.max()) > limit):
         raise UnsupportedError(f"{what} may leave the range ±{arithmetic.largest}; a larger Kc keeps it inside")
     return box
+
+
+def weighted(weights: Raw, values: Raw, keys: int, arithmetic: FixedPoint, what: str) -> None:
+    """Refuse weights (raw) and values (whole) whose products could be cut off, or whose sum of ``keys`` 64 bits.
+
+    Softmax weights are at most 1, but those of linear attention are scores, and where the sum of scores is cut off
+    those of ReLU attention add up to more than 1.
+    """
+    largest = magnitude(weights) * magnitude(values)
+    if largest > arithmetic.largest**2 or largest * keys >= LARGEST_SUM:
+        raise UnsupportedError(f"weights times values of {what} may leave the range ±{arithmetic.largest}; raise Kc")
 
 
 def product_range(matrix: Raw, box: Box, arithmetic: FixedPoint, what: str) -> Box:

@@ -86,7 +86,8 @@ def cells_of(network: Network, recall: Recall, arithmetic: FixedPoint) -> Cells:
             raise UnsupportedError("a slot is filled by cell and position; the method needs one")
         held = numpy.repeat(constant, len(choices), axis=0)
         for part in network.feature_parts:
-            held[:, network.slots.columns(part.slot)] += part.rows(choices, arithmetic)
+            place = network.slots.columns(part.slot)
+            held[:, place] = arithmetic.add(held[:, place], part.rows(choices, arithmetic))
         points, labels, by_position = held[:1], held[1:], by_position - by_cell
     places = rows(by_position, positions * 0, positions)
     cells = Cells(network, arithmetic, points, labels, places, is_label, frozenset(by_position), frozenset(unknown))

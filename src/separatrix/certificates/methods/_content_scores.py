@@ -55,6 +55,8 @@ def _bounds(head: Head, rest: int, others: int, arithmetic: FixedPoint) -> tuple
     if head.scoring == "leftmost" and rest:
         raise UnsupportedError("points may score alike; leftmost attention is covered where the best one stands alone")
     one = arithmetic.largest
+    if head.scoring == "hard" and one + rest > one * one:
+        raise UnsupportedError(f"so many points score alike that N^Kc = {one} cuts off their sum; raise Kc")
     added = (others + 1) // 2 if arithmetic.rounding == "nearest" else 0
     return one * one // (one + rest), one * rest // (one + rest) + added
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy
 
 from separatrix.arithmetic import FixedPoint
-from separatrix.certificates.methods._boxes import Box, in_range, product_range
+from separatrix.certificates.methods._boxes import Box, in_range, product_range, weighted
 from separatrix.certificates.methods._numbers import Raw, whole, whole_part
 from separatrix.certificates.methods._streams import by_position, by_token, projected, reads
 from separatrix.certificates.verdict import Claim, UnsupportedError
@@ -121,6 +121,8 @@ class Focused:
             weights[rows, best] = 0
             if (weights.max(axis=1) >= there).any():
                 raise UnsupportedError(f"a query of {self.what} has no single key of largest weight")
+            for side in (reach.low, reach.high):
+                weighted(weights, side, weights.shape[1], self.arithmetic, self.what)
             # Positive and negative weights apart: linear attention has both.
             up, down = numpy.maximum(weights, 0), numpy.minimum(weights, 0)
             found.append((best, there, up @ reach.low + down @ reach.high, up @ reach.high + down @ reach.low))
@@ -152,6 +154,7 @@ class Focused:
     def written(self, attended: Attended, held: Raw, live: Raw) -> Box:
         """The contribution to the live coordinates when these tokens stand at the focuses of the queries."""
         values = self.values(held, attended.focus)
+        weighted(attended.weight, values, 1, self.arithmetic, self.what)
         average = attended.rest.plus(values * attended.weight[:, None])
         average = in_range(average, self.arithmetic, self.what)
         return product_range(self.output[live, :], average, self.arithmetic, f"the output of {self.what}")

@@ -65,8 +65,8 @@ class Placed:
     modulus: int
 
     def held(self, tokens: Raw) -> Raw:
-        """What tokens hold themselves: raw numbers (tokens, coordinates of the slots)."""
-        return filled(self.network, self.slots, tokens, numpy.ones_like(tokens), self.arithmetic)
+        """What tokens hold themselves, the dummy at position 0: raw numbers (tokens, coordinates of the slots)."""
+        return filled(self.network, self.slots, tokens, numpy.minimum(tokens, 1), self.arithmetic)
 
     def own(self, held: Raw) -> Raw:
         """The same as whole numbers."""
@@ -88,8 +88,11 @@ class Placed:
         inner = whole(layer.inner, "the first feed-forward")[:, read].astype(object)
         low, high = (numpy.concatenate([side, there]) for side in self.ends)
         most = numpy.maximum(inner, 0) @ high + numpy.minimum(inner, 0) @ low
-        # Units that no token makes positive add nothing, and a coordinate without any unit or bias has nothing.
-        on = numpy.nonzero(most + whole(layer.inner_bias, "a bias", self.arithmetic.largest)[:, 0] > 0)[0]
+        reach = abs(inner) @ numpy.maximum(abs(low), abs(high)).astype(object)
+        # Units that no token makes positive add nothing, and a coordinate without any unit or bias has nothing. Where
+        # products may be cut off before they are added, this sum says nothing about the unit.
+        positive = most + whole(layer.inner_bias, "a bias", self.arithmetic.largest)[:, 0] > 0
+        on = numpy.nonzero(positive | (reach > self.arithmetic.largest**2))[0]
         outer, bias = layer.outer.numerators[self.columns], layer.outer_bias.numerators[self.columns, 0]
         places = numpy.nonzero(outer[:, on].any(axis=1) | (bias != 0))[0]
         kept, own = numpy.nonzero(inner[on].any(axis=0))[0], len(self.ends[0])
@@ -139,7 +142,7 @@ def wrong_search(layer: FeedForward, placed: Placed) -> str | None:
     readout = whole(network.readout.matrix, "the readout")
     if network.readout.bias.parameters or (readout @ whole(layer.outer_bias, what)).any():
         raise UnsupportedError("the method covers searches without a constant in the readout")
-    if int(numpy.abs(readout).sum()) != 1 or (readout < 0).any():
+    if sum(map(abs, readout.reshape(-1).tolist())) != 1 or (readout < 0).any():
         raise UnsupportedError("the method covers a readout of one coordinate")
     weights, held = (readout @ outer)[0], columns(network, placed.slots)
     units = numpy.nonzero(weights)[0]

@@ -16,7 +16,7 @@ import numpy
 from separatrix.arithmetic import FixedPoint
 from separatrix.arithmetic.distinct import distinct
 from separatrix.certificates.meanings.recalls import recall_of
-from separatrix.certificates.methods._boxes import Box, decided, feed_forwards, in_range, product_range
+from separatrix.certificates.methods._boxes import Box, decided, feed_forwards, in_range, product_range, weighted
 from separatrix.certificates.methods._cells import cells_of
 from separatrix.certificates.methods._numbers import Raw, whole, whole_part
 from separatrix.certificates.methods._streams import columns, live_slots, reads
@@ -125,6 +125,7 @@ class Recalling(ABC):
         """All labels in some cases, each different one once."""
         (query, pair, weight, rest), number = cases, len(labels)
         different, which = distinct(numpy.column_stack([weight, rest.low, rest.high]))
+        weighted(weight, labels, 1, self.arithmetic, "layer 2")
         held = (different[:, :1, None] * labels[None]).reshape(-1, labels.shape[1])
         average = Box(*numpy.split(numpy.repeat(different[:, 1:], number, axis=0), 2, axis=1)).plus(held)
         average = in_range(average, self.arithmetic, "the average of labels")

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy
 
 from separatrix.arithmetic.distinct import distinct
-from separatrix.certificates.methods._boxes import Box
+from separatrix.certificates.methods._boxes import Box, weighted
 from separatrix.certificates.methods._content_scores import matched
 from separatrix.certificates.methods._numbers import Raw, fixed_point
 from separatrix.certificates.methods._recalling import Fetched, Matched, Recalling
@@ -54,6 +54,7 @@ class FixedRecalling(Recalling):
             query, pair = numpy.nonzero(pairs < self.recall.pairs_before(asked[some, None]))
             counts, here = counts[pair, query], (numpy.arange(len(pair)), own[pair])
             weights = group_weights(head, groups.score[pair], counts, arithmetic)
+            weighted(weights, ranges, len(rows), arithmetic, "layer 2")
             counts[here] -= 1
             up, down = counts * numpy.maximum(weights, 0), counts * numpy.minimum(weights, 0)
             yield asked[some][query], pair, weights[here], Box(up @ low + down @ high, up @ high + down @ low)

@@ -30,6 +30,9 @@ class Enumeration(Method):
             if not len(examples):
                 continue
             answers, asked = evaluate(network, examples.inputs, claim.arithmetic).answers, examples.read
+            expected = examples.targets[:, -1:] if network.readout.at == "last" else examples.targets
+            if answers.shape != expected.shape:
+                raise UnsupportedError(f"answers of shape {answers.shape[1:]} are not the task's {expected.shape[1:]}")
             if network.readout.at == "last":
                 # One answer, so nothing may be asked anywhere else.
                 right = (answers[:, 0] == examples.targets[:, -1]) & ~asked[:, :-1].any(axis=1)

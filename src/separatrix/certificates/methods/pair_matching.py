@@ -15,7 +15,7 @@ import numpy
 from separatrix.arithmetic import FixedPoint
 from separatrix.certificates.meanings.matchings import MatchingInputs, matching_inputs
 from separatrix.certificates.methods._bounded_softmax import Group, alike, answers, written
-from separatrix.certificates.methods._boxes import Box, feed_forwards, product_range
+from separatrix.certificates.methods._boxes import Box, feed_forwards, in_range, product_range
 from separatrix.certificates.methods._counting import answers_by_count, counting_head, handed_on
 from separatrix.certificates.methods._numbers import Raw, fixed_point, whole, whole_part
 from separatrix.certificates.methods._streams import (
@@ -112,7 +112,8 @@ class _Examination:
         kept = self.kept()
 
         def bits(box: Box, place: int) -> Raw:
-            after = feed_forwards(self.network, box.plus(kept[place]), 1, second, self.live, self.arithmetic)
+            after = in_range(box.plus(kept[place]), self.arithmetic, WHAT)
+            after = feed_forwards(self.network, after, 1, second, self.live, self.arithmetic)
             return handed_on(counting, self.live, after, self.arithmetic)
 
         cases = [alike(row) for row in self.rows()]

@@ -25,6 +25,7 @@ import numpy
 from separatrix.arithmetic import FixedPoint
 from separatrix.arithmetic.codes.dual import outside_bound
 from separatrix.bit_counts import bits_for
+from separatrix.certificates.meanings.known import known_name
 from separatrix.certificates.methods._numbers import Raw, fixed_point, whole
 from separatrix.certificates.verdict import Claim, Method, SuspicionError, UnsupportedError
 from separatrix.networks import Attention, CellSets, DualPart, Head, Network, SignRows
@@ -43,7 +44,7 @@ class SparseAveragingMethod(Method):
     def prove(self, network: Network, claim: Claim) -> str:
         """Bound the error of every sum on every input."""
         task = claim.task
-        if task.name != "sparse-averaging":
+        if known_name(task) != "sparse-averaging":
             raise UnsupportedError(f"the method covers sparse-averaging, not {task.name}")
         parameters = task.parameters()
         asked = Asked(claim.length, parameters["sparsity"], parameters["dimension"], parameters["resolution"])

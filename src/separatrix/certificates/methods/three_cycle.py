@@ -13,6 +13,7 @@ value, a row is known up to its order once the number of its pairs with all thre
 import numpy
 
 from separatrix.arithmetic import FixedPoint
+from separatrix.certificates.meanings.known import known_name
 from separatrix.certificates.methods._bounded_softmax import Group, answers
 from separatrix.certificates.methods._numbers import Raw, fixed_point, whole_part
 from separatrix.certificates.methods._streams import projected
@@ -34,13 +35,13 @@ class ThreeCycle(Method):
     def prove(self, network: Network, claim: Claim) -> str:
         """Examine a vertex on a cycle and one on none."""
         length = claim.length
-        if claim.task.name != "directed-3-cycle":
+        if known_name(claim.task) != "directed-3-cycle":
             raise UnsupportedError(f"the method covers directed-3-cycle, not {claim.task.name}")
         arithmetic = fixed_point(claim)
         layer = network.layers[0] if network.layers else None
         if not isinstance(layer, GraphAttention) or len(layer.heads) != 1 or layer.residual:
             raise UnsupportedError("the method covers networks that begin with one graph unit without residual")
-        if network.readout.at != "every":
+        if network.feature_parts or network.readout.at != "every":
             raise UnsupportedError("the method covers units that see the graph through κ alone, read at every vertex")
         head, vertices = layer.heads[0], numpy.arange(length, dtype=numpy.int64)
         table, dummy = head.scores.encoded(arithmetic)[0], head.dummy.encoded(arithmetic)[0]

@@ -123,7 +123,7 @@ class _Examination:
         reach = numpy.maximum(abs(classes.low).max(axis=0), abs(classes.high).max(axis=0)).tolist()
         largest, one, terms = abs(x).max(axis=0).tolist(), self.arithmetic.largest, len(weights)
         keys = int(abs(self.first).max()) * int(abs(self.second).max()) // one + 1
-        exact = factor * int(abs(weights).sum(axis=1).max()) * max(largest)
+        exact = factor * max(map(sum, abs(weights).tolist())) * max(largest)
         if max(exact, sum(a * b for a, b in zip(reach, largest, strict=True))) >= 2**62:
             raise UnsupportedError("queries or scores exceed 62 bits before rounding; choose a smaller Kc")
         if (x @ (weights * factor).T != self.queries[:, active]).any():
@@ -153,7 +153,7 @@ class _Examination:
         low = numpy.full((modulus, weights.shape[1]), numpy.iinfo(numpy.int64).max)
         high = numpy.full((modulus, weights.shape[1]), numpy.iinfo(numpy.int64).min)
         product = int(abs(self.first).max()) * int(abs(self.second).max()) // self.arithmetic.largest + 1
-        if int(abs(weights).sum(axis=0).max()) * product >= 2**62:
+        if max(map(sum, abs(weights).T.tolist())) * product >= 2**62:
             raise UnsupportedError("keys times weights exceed 62 bits; choose a smaller Kc")
         for rows in tracked(self.chunks(modulus), "residues"):
             keys = self.arithmetic.multiply(self.first[rows][:, None, active], self.second[None, :, active])

@@ -18,7 +18,7 @@ import numpy
 
 from separatrix.arithmetic import FixedPoint
 from separatrix.certificates.meanings.matchings import MatchingInputs, matching_inputs
-from separatrix.certificates.methods._boxes import Box, feed_forward
+from separatrix.certificates.methods._boxes import Box, feed_forward, in_range
 from separatrix.certificates.methods._numbers import Raw, fixed_point, whole
 from separatrix.certificates.methods._placed_bits import Placed, wrong_search
 from separatrix.certificates.methods._streams import all_tokens, columns, filled, reads
@@ -168,7 +168,13 @@ class Examination:
         if (inner.sum(axis=1) > 1).any() or (own.sum(axis=1) != inner.sum(axis=1)).any() or (outer & ~own.T).any():
             raise UnsupportedError("the second feed-forward mixes coordinates; the method covers one at a time")
         box = Box(numpy.repeat(low[:, None], size, axis=1), numpy.repeat(high[:, None], size, axis=1))
-        after = feed_forward(layer, box, self.columns, self.arithmetic, "the second feed-forward")
+        after = feed_forward(
+            layer,
+            in_range(box, self.arithmetic, "the window"),
+            self.columns,
+            self.arithmetic,
+            "the second feed-forward",
+        )
         right = numpy.array([[0], [self.arithmetic.largest]])
         return bool((after.low == right).all() and (after.high == right).all())
 

@@ -14,10 +14,22 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from separatrix.arithmetic import FixedPoint
 from separatrix.catalog import Catalog, discover
 from separatrix.certificates.refutations._undecided import undecided as undecided
 from separatrix.certificates.verdict import Claim, SuspicionError, Tokens
-from separatrix.networks import AnyNetwork, Network, ThirdOrderAttention, evaluate
+from separatrix.errors import SeparatrixError
+from separatrix.networks import (
+    AnyNetwork,
+    Attention,
+    ExactMatrix,
+    FeedForward,
+    Network,
+    RecurrentNetwork,
+    ThirdOrderAttention,
+    evaluate,
+)
+from separatrix.networks.network import matrices_of
 from separatrix.progress import report
 from separatrix.tasks import draws_from
 from separatrix.tasks.arrays import to_numpy
@@ -27,6 +39,10 @@ MOST_AT_ONCE = 16
 LONGEST_SAMPLE = 128
 """Of more positions than this only a few random inputs are tried."""
 FEW = 8
+MOST_WORK = 1 << 26
+"""Steps for the random inputs that are run after a proof; a tenth of a second or so."""
+SLOW_NUMBERS = 1 << 10
+"""Steps of a fixed point for which one in balls, or one of Python, is counted."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +105,52 @@ def random_inputs(claim: Claim) -> Iterator[Tokens]:
     draws = draws_from(0)
     while True:
         yield from claim.task.sample(draws, 8, claim.length).inputs
+
+
+def failing_sample(network: AnyNetwork, claim: Claim) -> tuple[Any, ...] | None:
+    """One of a few random inputs that is answered otherwise than the task's slow solution says, or None.
+
+    As many inputs as ``MOST_WORK`` steps pay for, none where one costs more: long inputs, third-order units at some
+    hundred positions, and balls, whose numbers cost about a thousand times those of a fixed point. What cannot be run,
+    because balls leave an answer open or numbers are too large, shows nothing. Always the same inputs.
+
+    >>> from separatrix.constructions import constructions
+    >>> built = constructions()["index-lookup"].build(4)
+    >>> failing_sample(built.network, Claim(built.task, built.length, built.arithmetic)) is None
+    True
+    """
+    number = min(FEW, MOST_WORK // _work(network, claim))
+    for tokens in islice(random_inputs(claim), number):
+        try:
+            promised = bool(to_numpy(claim.task.admissible(tokens[None], claim.length))[0])
+            if promised and not replay(network, claim, tokens)["right"]:
+                return tuple(tokens.tolist())
+        except SeparatrixError:
+            continue
+    return None
+
+
+def _work(network: AnyNetwork, claim: Claim) -> int:
+    """About how many elementary steps it takes to run one input and to solve it slowly."""
+    positions = network.positions
+    steps = positions * sum(matrix.numerators.size for matrix in _matrices(network))
+    if isinstance(network, Network):
+        for layer in network.layers:
+            if not isinstance(layer, FeedForward):
+                entries = positions if isinstance(layer, Attention) else positions**2
+                steps += positions * entries * sum(4 + head.output.shape[1] for head in layer.heads)
+    if not isinstance(claim.arithmetic, FixedPoint):
+        steps *= SLOW_NUMBERS
+    elif claim.arithmetic.dtype == numpy.dtype(object):
+        steps *= SLOW_NUMBERS // 16
+    # A slow solution may look at all pairs or triples of positions, in Python.
+    return steps + SLOW_NUMBERS * max(claim.task.work(claim.length), positions) + positions**2
+
+
+def _matrices(network: AnyNetwork) -> list[ExactMatrix]:
+    if isinstance(network, RecurrentNetwork):
+        return [matrix for each in network.cell for matrix in (each.weights, each.bias)]
+    return [*(matrix for layer in network.layers for matrix in matrices_of(layer)), network.readout.matrix]
 
 
 def first_failure(
