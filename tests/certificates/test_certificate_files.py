@@ -180,7 +180,14 @@ class TestCertificateFiles:
         assert record["counterexample"] is not None
         assert record["state"] == "refuted"
 
-    @pytest.mark.parametrize("size", [None, [], 3, {}, {"size_bits": None, "more": 1}])
+    @pytest.mark.parametrize("size", [None, [], 3, {"size_bits": None, "more": 1}, {"layers": 1.0}])
+    def test_a_size_of_the_wrong_type_is_refused(self, folder, size):
+        path = folder / "certificate.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), "size": size}))
+        with pytest.raises(SeparatrixError, match="wrong type"):
+            check_certificate(path)
+
+    @pytest.mark.parametrize("size", [{}, {"size_bits": 7, "more": 1}])
     def test_a_right_network_of_a_wrong_size_stays_invalid(self, folder, size):
         path = folder / "certificate.json"
         path.write_text(json.dumps({**json.loads(path.read_text()), "size": size}))

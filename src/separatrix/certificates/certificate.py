@@ -41,8 +41,12 @@ FIELDS = (
 )
 LARGEST_FILE = 16 << 20
 """Bytes; a certificate has a few thousand."""
-KINDS = {"task": str, "parameters": dict, "length": int, "arithmetic": str, "network": str}
-"""The types of the fields that say what is claimed; all others are only compared."""
+KINDS = {
+    "format": str, "task": str, "parameters": dict, "length": int, "arithmetic": str, "network": str, "sha256": str,
+    "size": dict, "method": str, "inputs_covered": str, "refuted": str, "counterexample": list, "about": dict,
+    "versions": dict,
+}  # fmt: skip
+"""The types of all fields; those that are not among ``FIELDS`` may be absent."""
 
 
 @dataclass(frozen=True)
@@ -258,12 +262,19 @@ def _read(path: Path) -> dict[str, Any]:
     missing = [name for name in FIELDS if name not in entries]
     if missing:
         raise SeparatrixError(f"{path} is not a whole certificate: it lacks {', '.join(missing)}; certify again")
+    unknown = [name for name in entries if name not in KINDS]
+    if unknown:
+        raise SeparatrixError(f"{path} has the field {unknown[0][:40]!r}, which no certificate has; certify again")
     if entries["format"] != FORMAT:
         raise SeparatrixError(f"{path} has format {entries['format']!r}; this version reads {FORMAT!r}")
-    for name, kind in KINDS.items():
+    for name, value in entries.items():
         # JSON's true is a bool, which Python takes for an integer.
-        if not isinstance(entries[name], kind) or isinstance(entries[name], bool):
+        if type(value) is not KINDS[name]:
             raise SeparatrixError(f"{path} states a {name} of the wrong type; certify again")
+    for name, value in entries["size"].items():
+        # 8.0 equals 8 in Python, and true equals 1.
+        if type(value) is not int:
+            raise SeparatrixError(f"{path} states a size with {name[:40]!r} of the wrong type; certify again")
     if Path(entries["network"]).name != entries["network"] or "\0" in entries["network"]:
         raise SeparatrixError(f"{path} names the network {entries['network']!r}; it must lie beside the certificate")
     return entries

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import numpy
 
+from separatrix.arithmetic import Balls
 from separatrix.certificates.refutations import replay
 from separatrix.certificates.verdict import Claim
 from separatrix.errors import SeparatrixError
@@ -63,6 +64,41 @@ def shown_count(inputs_covered: str) -> str:
     ('64^65', '64^256 · 256', '16!/8! · 2^8 · 8!')
     """
     return inputs_covered.replace("*", " · ")
+
+
+def shown_claim(claim: Claim, inputs_covered: str) -> str:
+    """What is claimed, in one line: task with all its parameters, length, arithmetic, and how many inputs that means.
+
+    >>> from separatrix.arithmetic import FixedPoint
+    >>> from separatrix.tasks import tasks
+    >>> shown_claim(Claim(tasks()["index-lookup"], 8, FixedPoint(8, 2)), "64^8*8")
+    'index-lookup (alphabet 64) of length 8, in fixed:N=8,Kc=2,down, on all 64^8 · 8 inputs'
+    """
+    task = claim.task
+    given = [f"{name} {'none' if value is None else value}" for name, value in task.parameters().items()]
+    parameters = f" ({', '.join(given)})" if given else ""
+    real = " (the real numbers)" if isinstance(claim.arithmetic, Balls) else ""
+    number = claimed_inputs(claim, inputs_covered)
+    every = "every input"
+    if number is not None:
+        # Of real points there is no number; what is covered says itself that it is all of them.
+        every = number if number.startswith("all ") else f"all {shown_count(number)} inputs"
+    return f"{task.name}{parameters} of length {claim.length}, in {claim.arithmetic}{real}, on {every}"
+
+
+def claimed_inputs(claim: Claim, inputs_covered: str) -> str | None:
+    """How many inputs a claim is about: those that were covered, else what the task counts before its promise.
+
+    None where nothing was covered and inputs are too long for the task to count them.
+
+    >>> from separatrix.arithmetic import FixedPoint
+    >>> from separatrix.tasks import tasks
+    >>> claimed_inputs(Claim(tasks()["equality"], 4, FixedPoint(4, 2)), "0")
+    '16'
+    """
+    if inputs_covered != "0":
+        return inputs_covered
+    return str(claim.task.count(claim.length)) if claim.task.listable(claim.length) else None
 
 
 def shown_reason(reason: str, claim: Claim) -> str:

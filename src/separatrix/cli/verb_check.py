@@ -28,7 +28,14 @@ def command(
 
     from separatrix.certificates import replay as run_again
     from separatrix.certificates.certificate import check_certificate, state_of
-    from separatrix.certificates.shown import shown_count, shown_counterexample, shown_reason, shown_state
+    from separatrix.certificates.shown import (
+        claimed_inputs,
+        shown_claim,
+        shown_count,
+        shown_counterexample,
+        shown_reason,
+        shown_state,
+    )
     from separatrix.cli.progress import progress_bar
     from separatrix.progress import listening
     from separatrix.provenance import provenance
@@ -48,6 +55,12 @@ def command(
     verdict, network, claim = checked.verdict, checked.network, checked.claim
     failing = verdict.counterexample
     result: dict[str, Any] = {
+        "task": claim.task.name,
+        "parameters": claim.task.parameters(),
+        "length": claim.length,
+        "arithmetic": str(claim.arithmetic),
+        "inputs": claimed_inputs(claim, verdict.inputs_covered),
+        "claim": shown_claim(claim, verdict.inputs_covered),
         "state": state_of(verdict),
         "valid": verdict.valid,
         "reason": verdict.reason,
@@ -68,6 +81,8 @@ def command(
         other = shown_state("refuted") if verdict.refuted else "[red]not valid[/red]"
         word = "[green]valid[/green]" if verdict.valid else other
         reason = escape(shown_reason(verdict.reason, claim))
+        # What was checked comes first: valid for an easier claim must not look the same.
+        console().print(f"claim: {escape(result['claim'])}", soft_wrap=True)
         console().print(f"{word}: {reason} ({shown_count(verdict.inputs_covered)} inputs, {verdict.method})")
         shown = result["counterexample_shown"]
         if shown is not None:

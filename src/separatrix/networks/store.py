@@ -8,7 +8,7 @@ import hashlib
 import json
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, cast, get_args
 
 import numpy
 from safetensors import SafetensorError
@@ -37,6 +37,8 @@ from separatrix.networks.recurrent import AnyNetwork, RecurrentNetwork, ReluMap
 from separatrix.networks.third_order import THIRD_ORDER_MATRICES, ThirdOrderAttention, ThirdOrderHead
 from separatrix.networks.weights import SCORINGS
 from separatrix.reading import parse_json, read_tensors
+
+Plain = TypeVar("Plain", int, str, bool)
 
 NETWORK_FILE = "network.safetensors"
 """What the file is called in a folder of its own."""
@@ -219,11 +221,19 @@ def from_bytes(data: bytes, name: str) -> AnyNetwork:
     """
     try:
         header = int.from_bytes(data[:8], "little")
-        metadata = parse_json(data[8 : 8 + header])["__metadata__"]
+        metadata = _fields(parse_json(data[8 : 8 + header])["__metadata__"], "the metadata", ("separatrix",))
         structure = parse_json(metadata["separatrix"])
         if structure["format"] not in (FORMAT, RECURRENT_FORMAT):
             raise SeparatrixError(f"{name} has format {structure['format']!r}; this version reads {FORMAT!r}")
-        return (_network if structure["format"] == FORMAT else _recurrent)(structure, load(data))
+        reader = _Reader(load(data))
+        network = (_network if structure["format"] == FORMAT else _recurrent)(structure, reader)
+        unread = sorted(reader.tensors.keys() - reader.read)
+        if unread:
+            raise _MisfitError(f"nothing reads the array {unread[0]!r}")
+        return network
+    except _MisfitError as error:
+        reason = f"{name} is not a readable network file: {error}"
+        raise SeparatrixError(f"{reason}; write it again with separatrix certify") from error
     except (SafetensorError, ValueError, KeyError, TypeError, IndexError, AttributeError, ArithmeticError) as error:
         if isinstance(error, SeparatrixError):
             raise
@@ -232,101 +242,166 @@ def from_bytes(data: bytes, name: str) -> AnyNetwork:
         ) from error
 
 
-class _Reader:
-    """Gives arrays by name and checks what it hands out."""
-
-    def __init__(self, tensors: dict[str, Any]) -> None:
-        self.tensors = tensors
-
-    def array(self, name: str, kind: Any) -> Any:
-        values = self.tensors[name]
-        if values.dtype != kind:
-            raise ValueError(f"{name} has type {values.dtype}")
-        return values
-
-    def matrix(self, reference: dict[str, Any]) -> ExactMatrix:
-        return ExactMatrix(self.array(reference["numerators"], numpy.int64), int(reference["denominator"]))
-
-    def rule(self, reference: dict[str, Any]) -> SignRows | TableRows:
-        if reference["kind"] == "signs":
-            return SignRows(self.array(reference["generator"], numpy.uint8))
-        return TableRows(self.matrix(reference["table"]))
-
-    def readout(self, reference: dict[str, Any]) -> Readout:
-        return Readout(
-            self.matrix(reference["matrix"]),
-            self.matrix(reference["bias"]),
-            _choice(reference["decoding"], get_args(Decoding)),
-            _choice(reference["at"], ("last", "every")),
-            PowerSums(*map(int, reference["power_sums"])) if "power_sums" in reference else None,
-        )
-
-    def dual(self, reference: dict[str, Any]) -> DualPart:
-        low, high = map(int, reference["range"])
-        kind, number = _choice(reference["sets"], ("cell", "window")), int(reference["number"])
-        sets: Sets = CellSets((low, high), number) if kind == "cell" else WindowSets(number, (low, high))
-        rule = SignRows(self.array(reference["generator"], numpy.uint8))
-        return DualPart(str(reference["slot"]), rule, sets, Fraction(*map(int, reference["gain"])))
+class _MisfitError(ValueError):
+    """What stands in a file that is not of the format: named, so that a person finds it."""
 
 
-def _choice(value: str, allowed: tuple[str, ...]) -> Any:
-    if value not in allowed:
-        raise ValueError(f"{value!r} is not one of {allowed}")
+def _fields(value: Any, what: str, names: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, Any]:
+    """An object with exactly these fields: one that is not known would be a claim that nobody checks."""
+    if not isinstance(value, dict):
+        raise _MisfitError(f"{what} is no object")
+    entries = cast("dict[str, Any]", value)
+    unknown = [name for name in entries if name not in (*names, *optional)]
+    missing = [name for name in names if name not in entries]
+    if unknown or missing:
+        reason = f"the unknown field {unknown[0][:40]!r}" if unknown else f"no field {missing[0]!r}"
+        raise _MisfitError(f"{what} has {reason}")
+    return entries
+
+
+def _kind(value: Any, kind: type[Plain], what: str) -> Plain:
+    """The value, if it is of the kind itself: JSON's true is no number, 8.0 is no integer, "false" is not false."""
+    if type(value) is not kind:
+        raise _MisfitError(f"{what} is {str(value)[:40]!r}; it must be of type {kind.__name__}")
     return value
 
 
-def _recurrent(structure: dict[str, Any], tensors: dict[str, Any]) -> RecurrentNetwork:
-    reader = _Reader(tensors)
+def _list(value: Any, what: str) -> list[Any]:
+    return cast("list[Any]", _kind(value, list, what))  # type: ignore[type-var]
+
+
+def _pair(value: Any, what: str) -> tuple[int, int]:
+    """Two whole numbers."""
+    numbers = _list(value, what)
+    if len(numbers) != 2:
+        raise _MisfitError(f"{what} has {len(numbers)} numbers, not two")
+    return _kind(numbers[0], int, what), _kind(numbers[1], int, what)
+
+
+class _Reader:
+    """Gives arrays by name and checks what it hands out; ``read`` are the names so far."""
+
+    def __init__(self, tensors: dict[str, Any]) -> None:
+        self.tensors, self.read = tensors, set[str]()
+
+    def array(self, name: Any, kind: Any) -> Any:
+        if _kind(name, str, "the name of an array") not in self.tensors:
+            raise _MisfitError(f"there is no array {name[:40]!r}")
+        values = self.tensors[name]
+        if values.dtype != kind:
+            raise _MisfitError(f"the array {name!r} is of type {values.dtype}")
+        self.read.add(name)
+        return values
+
+    def matrix(self, reference: Any) -> ExactMatrix:
+        fields = _fields(reference, "a matrix", ("numerators", "denominator"))
+        denominator = _kind(fields["denominator"], int, "a denominator")
+        return ExactMatrix(self.array(fields["numerators"], numpy.int64), denominator)
+
+    def rule(self, reference: Any) -> SignRows | TableRows:
+        if _choice(dict(reference).get("kind"), ("signs", "table")) == "signs":
+            fields = _fields(reference, "a rule of signs", ("kind", "generator"))
+            return SignRows(self.array(fields["generator"], numpy.uint8))
+        return TableRows(self.matrix(_fields(reference, "a rule of a table", ("kind", "table"))["table"]))
+
+    def readout(self, reference: Any) -> Readout:
+        fields = _fields(reference, "the readout", ("matrix", "bias", "decoding", "at"), ("power_sums",))
+        return Readout(
+            self.matrix(fields["matrix"]),
+            self.matrix(fields["bias"]),
+            _choice(fields["decoding"], get_args(Decoding)),
+            _choice(fields["at"], ("last", "every")),
+            PowerSums(*_pair(fields["power_sums"], "power_sums")) if "power_sums" in fields else None,
+        )
+
+    def dual(self, reference: Any) -> DualPart:
+        fields = _fields(reference, "a dual part", ("slot", "generator", "gain", "sets", "range", "number"))
+        low, high = _pair(fields["range"], "the range of a dual part")
+        number = _kind(fields["number"], int, "the number of a dual part")
+        cells = _choice(fields["sets"], ("cell", "window")) == "cell"
+        sets: Sets = CellSets((low, high), number) if cells else WindowSets(number, (low, high))
+        rule = SignRows(self.array(fields["generator"], numpy.uint8))
+        gain = Fraction(*_pair(fields["gain"], "the gain of a dual part"))
+        return DualPart(_kind(fields["slot"], str, "a slot"), rule, sets, gain)
+
+    def part(self, reference: Any) -> EmbeddingPart:
+        names = ("slot", "source", "tokens", "positions", "rule", "indices")
+        fields = _fields(reference, "a part of the embedding", names)
+        return EmbeddingPart(
+            _kind(fields["slot"], str, "a slot"),
+            self.rule(fields["rule"]),
+            _choice(fields["source"], ("token", "position")),
+            _pair(fields["tokens"], "the tokens of a part"),
+            _pair(fields["positions"], "the positions of a part"),
+            None if fields["indices"] is None else self.array(fields["indices"], numpy.int64),
+        )
+
+    def feature(self, reference: Any) -> FeaturePart:
+        fields = _fields(reference, "a part that reads cells", ("slot", "matrix"))
+        return FeaturePart(_kind(fields["slot"], str, "a slot"), self.matrix(fields["matrix"]))
+
+
+def _choice(value: Any, allowed: tuple[str, ...]) -> Any:
+    if value not in allowed:
+        raise _MisfitError(f"{str(value)[:40]!r} stands where one of {', '.join(allowed)} is expected")
+    return value
+
+
+def _recurrent(structure: dict[str, Any], reader: _Reader) -> RecurrentNetwork:
+    names = ("format", "vocabulary", "positions", "embedding", "initial", "cell", "readout", "about")
+    structure = _fields(structure, "the network", names)
+    cell = [_fields(each, "a map of the cell", ("weights", "bias")) for each in _list(structure["cell"], "the cell")]
     return RecurrentNetwork(
-        int(structure["vocabulary"]),
-        int(structure["positions"]),
+        _kind(structure["vocabulary"], int, "the vocabulary"),
+        _kind(structure["positions"], int, "the number of positions"),
         reader.matrix(structure["embedding"]),
         reader.matrix(structure["initial"]),
-        tuple(ReluMap(reader.matrix(each["weights"]), reader.matrix(each["bias"])) for each in structure["cell"]),
+        tuple(ReluMap(reader.matrix(each["weights"]), reader.matrix(each["bias"])) for each in cell),
         reader.readout(structure["readout"]),
-        str(structure["about"]),
+        _kind(structure["about"], str, "what the network is about"),
     )
 
 
-def _network(structure: dict[str, Any], tensors: dict[str, Any]) -> Network:
-    reader = _Reader(tensors)
-    embedding = tuple(
-        EmbeddingPart(
-            part["slot"],
-            reader.rule(part["rule"]),
-            _choice(part["source"], ("token", "position")),
-            (int(part["tokens"][0]), int(part["tokens"][1])),
-            (int(part["positions"][0]), int(part["positions"][1])),
-            None if part["indices"] is None else reader.array(part["indices"], numpy.int64),
-        )
-        for part in structure["embedding"]
-    )
+def _network(structure: dict[str, Any], reader: _Reader) -> Network:
+    names = ("format", "slots", "vocabulary", "positions", "embedding", "layers", "readout", "about")
+    # Features are absent in files of networks that read tokens, written before there were others.
+    structure = _fields(structure, "the network", names, ("features", "duals"))
+    embedding = tuple(reader.part(part) for part in _list(structure["embedding"], "the embedding"))
 
-    def head_of(made: Any, names: tuple[str, ...], head: dict[str, Any]) -> Any:
+    def head_of(made: Any, names: tuple[str, ...], head: Any) -> Any:
+        head = _fields(head, "a head", ("scoring", *(("mask",) if made is Head else ()), *names))
         matrices = [reader.matrix(head[name]) for name in names]
         mask = {"mask": _choice(head["mask"], ("none", "causal", "strict"))} if made is Head else {}
         return made(*matrices, scoring=_choice(head["scoring"], SCORINGS), **mask)
 
     layers: list[Layer] = []
-    for layer in structure["layers"]:
-        residual = bool(layer["residual"])
-        if layer["kind"] == "feed-forward":
+    for given in _list(structure["layers"], "the layers"):
+        forward = dict(given).get("kind") == "feed-forward"
+        layer = _fields(given, "a layer", ("kind", "residual", *(FEED_FORWARD_MATRICES if forward else ("heads",))))
+        residual = _kind(layer["residual"], bool, "the residual of a layer")
+        if forward:
             layers.append(
                 FeedForward(*[reader.matrix(layer[name]) for name in FEED_FORWARD_MATRICES], residual=residual)
             )
             continue
-        made, unit, names = HEADS[layer["kind"]]
-        heads: Any = tuple(head_of(unit, names, head) for head in layer["heads"])
+        made, unit, names = HEADS[_choice(layer["kind"], tuple(HEADS))]
+        heads: Any = tuple(head_of(unit, names, head) for head in _list(layer["heads"], "the heads of a layer"))
         layers.append(made(heads, residual))
     return Network(
-        Slots(tuple((str(name), int(width)) for name, width in structure["slots"])),
-        int(structure["vocabulary"]),
-        int(structure["positions"]),
+        Slots(tuple(_slot(each) for each in _list(structure["slots"], "the slots"))),
+        _kind(structure["vocabulary"], int, "the vocabulary"),
+        _kind(structure["positions"], int, "the number of positions"),
         embedding,
         tuple(layers),
         reader.readout(structure["readout"]),
-        str(structure["about"]),
-        # Absent in files of networks that read tokens, written before there were others.
-        tuple(FeaturePart(part["slot"], reader.matrix(part["matrix"])) for part in structure.get("features", [])),
-        tuple(reader.dual(part) for part in structure.get("duals", [])),
+        _kind(structure["about"], str, "what the network is about"),
+        tuple(reader.feature(part) for part in _list(structure.get("features", []), "the features")),
+        tuple(reader.dual(part) for part in _list(structure.get("duals", []), "the dual parts")),
     )
+
+
+def _slot(value: Any) -> tuple[str, int]:
+    parts = _list(value, "a slot")
+    if len(parts) != 2:
+        raise _MisfitError("a slot is not a name and a width")
+    return _kind(parts[0], str, "the name of a slot"), _kind(parts[1], int, "the width of a slot")
