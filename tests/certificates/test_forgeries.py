@@ -265,7 +265,8 @@ class OppositeThreshold(SparseThreshold):
     """Answers the opposite of what its parent answers."""
 
     def solve(self, row: Any, length: int) -> Any:
-        return [None if each is None else 1 - each for each in super().solve(row, length)]
+        solved: list[Any] = list(super().solve(row, length))
+        return [None if each is None else 1 - each for each in solved]
 
     def decide(self, inputs: Any, length: int) -> Any:
         return ~super().decide(inputs, length)
@@ -276,7 +277,8 @@ class NextLookup(IndexLookup):
     """Asks for the next symbol of the alphabet."""
 
     def solve(self, row: Any, length: int) -> Any:
-        return [None if each is None else (each + 1) % self.alphabet for each in super().solve(row, length)]
+        solved: list[Any] = list(super().solve(row, length))
+        return [None if each is None else (each + 1) % self.alphabet for each in solved]
 
     def label(self, inputs: Any, length: int) -> Any:
         targets, read = super().label(inputs, length)
@@ -368,7 +370,7 @@ def test_the_net_costs_little_at_any_length(monkeypatch):
 def test_columns_whose_weights_add_up_to_a_power_of_two_words_are_read():
     """Third-order units on inputs that repeat: eight weights of 2^61 in a column are 2^64 together, not 0."""
     network, claim = build("match3", 8, {"modulus": 7})
-    head = network.layers[0].heads[0]  # type: ignore[union-attr]
+    head: Any = network.layers[0].heads[0]  # type: ignore[union-attr]
     column = int(numpy.flatnonzero(head.query.numerators.any(axis=0))[0])
     asked, compared = numpy.zeros((2, 8, network.slots.width), dtype=numpy.int64)
     asked[:, column], compared[:, :] = 2**61, 1

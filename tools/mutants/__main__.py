@@ -87,8 +87,8 @@ def is_defect(each: Judged) -> bool:
 def main() -> int:
     """Run the campaign; exit code 1 if a mutant was judged wrongly."""
     parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__)
-    parser.add_argument("--count", type=int, default=4750, help="how many mutants at lengths with few inputs")
-    parser.add_argument("--longer", type=int, default=1400, help="how many at longer lengths")
+    parser.add_argument("--count", type=int, default=5000, help="how many mutants at lengths with few inputs")
+    parser.add_argument("--longer", type=int, default=950, help="how many at longer lengths")
     parser.add_argument("--seed", type=int, default=0, help="which ones")
     parser.add_argument("--kind", choices=KINDS, help="mutants of one kind alone")
     parser.add_argument("--write", type=Path, help="put the tables into this page")

@@ -4,11 +4,12 @@ import hashlib
 import json
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from tools.mutants.changes import BOUND, LOOSE
+from tools.mutants.impostors import impostor
 from tools.mutants.judging import Judged, few_enough, is_right, judged, judged_by_samples
 from tools.mutants.network_changes import Files
 
@@ -25,7 +26,7 @@ from separatrix.constructions import Options, constructions
 from separatrix.errors import SeparatrixError
 from separatrix.networks.store import from_bytes
 
-KINDS = (*BOUND, *LOOSE, "bit", "bit, hash fits", "truncated")
+KINDS = (*BOUND, *LOOSE, "bit", "bit, hash fits", "truncated", "subclassed task")
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,8 @@ class Campaign:
             if kind == "bit, hash fits":
                 network = self.flipped(network)
             claim = stated_claim(files.certificate)
+            if kind == "subclassed task":
+                claim = replace(claim, task=impostor(claim.task))
             changed = from_bytes(network, NETWORK_FILE)
             if self.longer:
                 return judged_by_samples(changed, claim)

@@ -6,6 +6,7 @@ certificate fit again; those of ``LOOSE`` leave the other statements as they wer
 
 import random
 
+from tools.mutants.extremes import cut_off, denominator, extreme, unused, weighing
 from tools.mutants.network_changes import (
     Change,
     Files,
@@ -133,6 +134,8 @@ def field(files: Files, chance: random.Random) -> str | None:
 BOUND: dict[str, Change] = {
     "weight": weight, "bias": bias, "sign": sign, "scale": scale, "mask": mask, "attention": attention,
     "residual": residual, "embedding": embedding, "readout": readout, "shape": shape, "length": length,
-    "alphabet": alphabet, "arithmetic": arithmetic, "task": task,
+    "alphabet": alphabet, "arithmetic": arithmetic, "task": task, "extreme weight": extreme,
+    "extreme denominator": denominator, "cut off": cut_off, "linear or ReLU": weighing, "unused part": unused,
 }  # fmt: skip
+EXTREMES = ("extreme weight", "extreme denominator", "cut off", "linear or ReLU", "unused part")
 LOOSE: dict[str, Change] = {"hash": digest, "field": field}

@@ -9,18 +9,21 @@ from functools import lru_cache, partial
 from typing import Any
 
 import numpy
+from tools.mutants.slow_evaluation import OpenError, Slow
 
-from separatrix.arithmetic import Balls
+from separatrix.arithmetic import Balls, FixedPoint
 from separatrix.arithmetic.interface import UndecidedError
 from separatrix.certificates import Claim, check, methods
 from separatrix.certificates.checker import misfit
 from separatrix.errors import SeparatrixError
-from separatrix.networks import AnyNetwork, evaluate
+from separatrix.networks import AnyNetwork, Network, evaluate
 from separatrix.tasks import Task, draws_from
 
 MOST_INPUTS, MOST_IN_BALLS = 5000, 100
 """A mutant with more inputs than this is drawn anew: what is true of it could not be shown in a moment."""
 SAMPLED = 200
+SLOWLY = 4
+"""Inputs of a mutant that are also run by the slow evaluation."""
 OUTCOMES = (
     "still right, accepted", "wrong, refuted by an input", "rejected", "left open", "wrongly accepted",
     "wrong, no input named",
@@ -63,11 +66,29 @@ def is_right(network: AnyNetwork, claim: Claim) -> bool | None:
     inputs, expected = solved(claim.task, claim.length)
     try:
         answers = evaluate(network, inputs, claim.arithmetic).answers.tolist()
+        compare_slowly(network, claim, inputs, answers)
     except UndecidedError:
         return None
     except SeparatrixError:
         return False  # where an answer cannot be computed there is none
     return all(map(partial(answered, network), answers, expected))
+
+
+def compare_slowly(network: AnyNetwork, claim: Claim, inputs: Any, answers: list[Any]) -> None:
+    """Hold the evaluation itself to one that shares no arithmetic with it, on a few of the inputs."""
+    dual = isinstance(network, Network) and bool(network.dual_parts)
+    once = isinstance(claim.arithmetic, FixedPoint) and claim.arithmetic.softmax_rule == "once"
+    rigorous = isinstance(claim.arithmetic, FixedPoint | Balls)
+    if dual or once or not rigorous or network.readout.power_sums is not None:
+        return
+    slow = Slow(network, claim.arithmetic)
+    for place in range(0, len(inputs), max(1, len(inputs) // SLOWLY)):
+        try:
+            given = slow.answers(inputs[place].tolist())
+        except OpenError:
+            continue
+        if given != answers[place]:
+            raise AssertionError(f"evaluated {answers[place]}, slowly {given}, on {inputs[place].tolist()}")
 
 
 def answered(network: AnyNetwork, given: list[Any], wanted: list[Any]) -> bool:
@@ -87,7 +108,10 @@ def fails(network: AnyNetwork, claim: Claim, example: tuple[Any, ...]) -> bool:
 
 def judged(network: AnyNetwork, claim: Claim) -> Judged:
     """The whole checker's verdict and that of every method, against the truth."""
-    right, verdict = is_right(network, claim), check(network, claim)
+    try:
+        right, verdict = is_right(network, claim), check(network, claim)
+    except AssertionError as difference:
+        return Judged("wrongly accepted", 0, f"the evaluation itself is wrong: {difference}")
     if right is None:
         return Judged("left open", 0)
     for name in (None, *methods()):

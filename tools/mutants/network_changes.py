@@ -49,21 +49,21 @@ class Files:
 Change = Callable[[Files, random.Random], str | None]
 
 
-def _within(structure: Any, key: str) -> Iterator[dict[str, Any]]:
+def within(structure: Any, key: str) -> Iterator[dict[str, Any]]:
     """All dictionaries of a structure that have a key."""
     if isinstance(structure, dict):
         if key in structure:
             yield structure
         for value in structure.values():
-            yield from _within(value, key)
+            yield from within(value, key)
     elif isinstance(structure, list):
         for value in structure:
-            yield from _within(value, key)
+            yield from within(value, key)
 
 
 def _matrices(files: Files, constants: bool | None) -> list[dict[str, Any]]:
     """References to matrices: those of constants, those of other weights, or all."""
-    found = list(_within(files.structure, "numerators"))
+    found = list(within(files.structure, "numerators"))
     if constants is None:
         return found
     return [each for each in found if any(word in each["numerators"] for word in CONSTANTS) == constants]
@@ -160,7 +160,7 @@ def scale(files: Files, chance: random.Random) -> str | None:
 
 def _other(files: Files, chance: random.Random, key: str, choices: tuple[Any, ...]) -> str | None:
     """Another one of some choices wherever the structure has a key."""
-    found = list(_within(files.structure, key))
+    found = list(within(files.structure, key))
     if not found:
         return None
     place = chance.choice(found)

@@ -136,7 +136,9 @@ class Slow:
     """One network in one arithmetic."""
 
     def __init__(self, network: AnyNetwork, arithmetic: Arithmetic) -> None:
-        self.network, self.numbers = network, numbers_of(arithmetic)
+        self.network = network
+        # Integers or fractions, as the arithmetic has them.
+        self.numbers: Any = numbers_of(arithmetic)
         self._known: dict[int, list[Vector]] = {}
 
     def entries(self, matrix: ExactMatrix) -> list[Vector]:
