@@ -9,7 +9,7 @@
 
 from separatrix.tasks.catalog import tasks
 from separatrix.tasks.draws import Draws, draws_from
-from separatrix.tasks.task import Answers, CommunicationSplit, Examples, Row, Split, Task
+from separatrix.tasks.task import Answers, CommunicationSplit, Examples, Row, Split, Task, own_specification
 from separatrix.tasks.vocabulary import Symbols, Vocabulary
 
 __all__ = [
@@ -23,5 +23,6 @@ __all__ = [
     "Task",
     "Vocabulary",
     "draws_from",
+    "own_specification",
     "tasks",
 ]

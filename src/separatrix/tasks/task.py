@@ -140,6 +140,15 @@ class Task(ABC):
     def label(self, inputs: Array, length: int) -> tuple[Array, Array]:
         """Targets and read mask of a batch, vectorised; see :class:`Examples` for the shapes."""
 
+    def specification(self, length: int) -> dict[str, Any] | None:
+        """All inputs and their right answers as plain data for the proof checker (docs/kernel.md); None without one.
+
+        Tests hold it to :meth:`solve` on every input of small lengths. A subclass that changes anything of the task
+        gives its own: see :func:`own_specification`.
+        """
+        del length
+        return None
+
     # -- inputs ------------------------------------------------------------------------------------------
 
     @abstractmethod
@@ -301,6 +310,24 @@ class Task(ABC):
     def listable(self, length: int) -> bool:
         """Whether the blocks of :meth:`space` are small enough to be listed at this length."""
         return length <= 64
+
+
+def own_specification(task: Task, length: int) -> dict[str, Any] | None:
+    """The specification of a task, or None where it has none or one that speaks about another class.
+
+    A subclass that overrides a method may ask something else than the class that wrote the specification.
+
+    >>> from separatrix.tasks import tasks
+    >>> own_specification(tasks()["dyck"], 4)["inputs"]
+    [{'count': 4, 'tokens': [0, 4]}]
+    """
+    for kind in type(task).__mro__:
+        if "specification" in vars(kind):
+            return task.specification(length)
+        code = {name for name, value in vars(kind).items() if callable(value) or hasattr(value, "__get__")}
+        if "__post_init__" in code or any(not name.startswith("__") for name in code):
+            return None
+    return None
 
 
 LARGEST_ALPHABET = 1 << 31

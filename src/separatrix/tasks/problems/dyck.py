@@ -12,6 +12,7 @@ N/10 is rounded down, at least 1.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from separatrix.tasks.arrays import Array, columns, integers, namespace_of, take_rows
 from separatrix.tasks.draws import Draws
@@ -24,6 +25,8 @@ from separatrix.tasks.vocabulary import Symbols, Vocabulary
 
 OPENING = "([{<"
 CLOSING = ")]}>"
+MOST_STACKS = 1 << 12
+"""States of the automaton that a specification lists at most."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +80,35 @@ class Dyck(Decision):
             else:
                 balanced = False
         return [None] * (len(row) - 1) + [int(balanced and not stack)]
+
+    def specification(self, length: int) -> dict[str, Any] | None:
+        stacks = 0
+        for level in range(self.depth + 1):
+            stacks += self.types**level
+            if stacks > MOST_STACKS:
+                return None
+        # States are the stacks of open brackets, found breadth first, and last the state of no return.
+        number: dict[tuple[int, ...], int] = {(): 0}
+        listed: list[tuple[int, ...]] = [()]
+        for stack in listed:
+            for bracket in range(self.types if len(stack) < self.depth else 0):
+                number[(*stack, bracket)] = len(listed)
+                listed.append((*stack, bracket))
+        dead = len(listed)
+        steps = [
+            [number.get((*stack, bracket), dead) for bracket in range(self.types)]
+            + [number[stack[:-1]] if stack[-1:] == (bracket,) else dead for bracket in range(self.types)]
+            for stack in listed
+        ]
+        return {
+            "inputs": [{"count": length, "tokens": [0, 2 * self.types]}],
+            "answer": {
+                "kind": "automaton",
+                "start": 0,
+                "steps": [*steps, [dead] * (2 * self.types)],
+                "answers": [int(not stack) for stack in listed] + [0],
+            },
+        }
 
     def decide(self, inputs: Array, length: int) -> Array:
         return is_balanced(inputs, self.types, self.reachable_depth(length))

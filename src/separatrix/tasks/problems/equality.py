@@ -9,7 +9,7 @@ the first half, counted from 1 and separated by commas, and the others are the s
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from separatrix.tasks.arrays import Array, integers, namespace_of, random_order
 from separatrix.tasks.draws import Draws
@@ -88,6 +88,20 @@ class Equality(Decision):
         first, second = self.halves(length)
         equal = [row[place] for place in first] == [row[place] for place in second]
         return [None] * (len(row) - 1) + [int(equal == (self.answer_one == "equal"))]
+
+    def specification(self, length: int) -> dict[str, Any]:
+        symbols, (first, second) = self.alphabet, self.halves(length)
+        differ = [int(a != b) for a in range(symbols) for b in range(symbols)]
+        equal = int(self.answer_one == "equal")
+        places = [list(pair) for pair in zip(first, second, strict=True)]
+        return {
+            "inputs": [{"count": length, "tokens": [0, symbols]}],
+            "answer": {
+                "kind": "count",
+                "conditions": [{"places": places, "table": differ}],
+                "answers": [[0, equal], [1, 1 - equal]],
+            },
+        }
 
     def decide(self, inputs: Array, length: int) -> Array:
         xp = namespace_of(inputs)

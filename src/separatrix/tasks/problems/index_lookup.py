@@ -7,7 +7,7 @@ symbols are meant and drawn. Below N = 10 all training inputs have length N.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from separatrix.tasks.arrays import Array, columns, first_true, integers, namespace_of, take_rows
 from separatrix.tasks.draws import Draws
@@ -59,6 +59,13 @@ class IndexLookup(Task):
         del length
         symbols, position = list(row[:-1]), row[-1] - self.alphabet + 1
         return [None] * len(symbols) + [symbols[position - 1]]
+
+    def specification(self, length: int) -> dict[str, Any]:
+        symbols, asked = [0, self.alphabet], [self.alphabet, self.alphabet + length]
+        return {
+            "inputs": [{"count": length, "tokens": symbols}, {"count": 1, "tokens": asked}],
+            "answer": {"kind": "select", "by": length, "first": self.alphabet},
+        }
 
     def label(self, inputs: Array, length: int) -> tuple[Array, Array]:
         xp = namespace_of(inputs)

@@ -135,6 +135,21 @@ class SparseThreshold(Decision):
             total += table[int(combination, 2)]
         return [None] * length + [int(total > function.threshold)]
 
+    def specification(self, length: int) -> dict[str, Any]:
+        function = self.function(length)
+        by_table: dict[tuple[int, ...], list[list[int]]] = {}
+        for indices, table in zip(function.indices.tolist(), function.tables.tolist(), strict=True):
+            # [BOS] comes first, so bit number i (from 0) is at position i + 1.
+            by_table.setdefault(tuple(table), []).append([index + 1 for index in indices])
+        return {
+            "inputs": [{"count": 1, "tokens": [BEGINNING, BEGINNING + 1]}, {"count": length, "tokens": [0, 2]}],
+            "answer": {
+                "kind": "count",
+                "conditions": [{"places": places, "table": list(table)} for table, places in by_table.items()],
+                "answers": [[0, 0], [function.threshold + 1, 1]],
+            },
+        }
+
     def decide(self, inputs: Array, length: int) -> Array:
         xp = namespace_of(inputs)
         function = self.function(length)
