@@ -1,0 +1,89 @@
+"""From a network and a specification to a proof file that the kernel accepts, or to none."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from separatrix.arithmetic import FixedPoint
+from separatrix.networks import AnyNetwork, Attention, Network, RecurrentNetwork
+from separatrix.networks.store import NETWORK_FILE, to_bytes
+from separatrix.provers.places import stated_places
+from separatrix.tasks import Task, own_specification
+from separatrix_kernel import FORMAT, Accepted, RefusedError, check
+
+MOST_POSITIONS = (1 << 12) + 1
+"""Positions of networks that are tried: the kernel computes with Python's integers, some seconds for so many."""
+FEW_INPUTS = 1 << 10
+"""Inputs that are run one by one where nothing else applies."""
+
+
+@dataclass(frozen=True)
+class Proved:
+    """The content of a proof file, and what the kernel says about it."""
+
+    content: dict[str, Any]
+    accepted: Accepted
+
+
+def prove(network: AnyNetwork, task: Task, length: int, arithmetic: object) -> Proved | None:
+    """A proof that the network solves the task at this length, checked by the kernel; None where there is none.
+
+    >>> from separatrix.constructions import constructions
+    >>> built = constructions()["index-lookup"].build(8)
+    >>> prove(built.network, built.task, built.length, built.arithmetic).accepted.inputs_covered
+    '64^8*8'
+    """
+    specification = own_specification(task, length)
+    if not isinstance(arithmetic, FixedPoint) or arithmetic.softmax_rule != "appendix-d":
+        return None
+    if specification is None or network.positions > MOST_POSITIONS:
+        return None
+    data = to_bytes(network)
+    content: dict[str, Any] = {
+        "format": FORMAT,
+        "task": task.name,
+        "parameters": task.parameters(),
+        "length": length,
+        "arithmetic": str(arithmetic),
+        "specification": specification,
+        "network": NETWORK_FILE,
+        "sha256": hashlib.sha256(data).hexdigest(),
+    }
+    for proof in candidates(network, specification, arithmetic):
+        try:
+            full = {**content, "proof": proof}
+            return Proved(full, check(full, data))
+        except RefusedError:
+            continue
+    return None
+
+
+def candidates(network: AnyNetwork, specification: dict[str, Any], arithmetic: FixedPoint) -> Iterator[dict[str, Any]]:
+    """Proofs worth trying, the quickest to check first."""
+    inputs = [range(*run["tokens"]) for run in specification["inputs"] for _ in range(run["count"])]
+    if isinstance(network, RecurrentNetwork):
+        if specification["answer"]["kind"] == "automaton":
+            yield {"rule": "automaton"}
+    elif len(inputs) == network.positions:
+        statements = stated_layers(network, inputs, arithmetic)
+        if statements is not None:
+            yield {"rule": "layers", "statements": statements}
+    count = 1
+    for tokens in inputs:
+        count = min(count * len(tokens), FEW_INPUTS + 1)
+    if count <= FEW_INPUTS:
+        yield {"rule": "enumeration"}
+
+
+def stated_layers(network: Network, inputs: list[range], arithmetic: FixedPoint) -> list[dict[str, Any]] | None:
+    """One statement for each layer of a network with attention first and perhaps once more."""
+    attention = [number for number, layer in enumerate(network.layers) if isinstance(layer, Attention)]
+    first = network.layers[0] if network.layers else None
+    if not isinstance(first, Attention) or len(attention) > 2 or network.readout.at != "last":
+        return None
+    places = stated_places(network, first.heads, inputs, arithmetic, everywhere=len(attention) == 2)
+    if places is None:
+        return None
+    others = [{"kind": "count" if number in attention else "feed-forward"} for number in range(1, len(network.layers))]
+    return [places, *others]

@@ -1,0 +1,25 @@
+"""``python -m separatrix_kernel FOLDER``: exit code 0 for a valid proof, 1 for a refused one, 2 for a wrong call."""
+
+import sys
+from pathlib import Path
+
+from separatrix_kernel.checker import check_folder
+from separatrix_kernel.reading import RefusedError
+
+
+def main(arguments: list[str]) -> int:
+    """Check one folder and print the verdict."""
+    if len(arguments) != 1:
+        sys.stderr.write("usage: python -m separatrix_kernel FOLDER\n")
+        return 2
+    try:
+        accepted = check_folder(Path(arguments[0]))
+    except RefusedError as refusal:
+        sys.stdout.write(f"refused: {refusal}\n")
+        return 1
+    sys.stdout.write(f"{accepted.words()}\nvalid: every input is answered rightly\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,90 @@
+"""From a folder to a verdict: read the claim, the network and the proof, check the proof, say what was shown."""
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any, cast
+
+from separatrix_kernel.network import Reader
+from separatrix_kernel.numbers import Numbers
+from separatrix_kernel.reading import fields, integer, parse, read_bytes, require, text
+from separatrix_kernel.rules import Claim
+from separatrix_kernel.specification import read_specification
+
+FORMAT = "separatrix-proof-1"
+PROOF_FILE = "proof.json"
+FIELDS = ("format", "task", "parameters", "length", "arithmetic", "specification", "network", "sha256", "proof")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+LAST_NET = 8
+SHORT = 32
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A claim that was shown to be true, and how."""
+
+    task: str
+    parameters: dict[str, Any]
+    length: int
+    arithmetic: str
+    specification: dict[str, Any]
+    network: str
+    sha256: str
+    inputs_covered: str
+    rule: str
+    answer: str
+    positions: int
+
+    def words(self) -> str:
+        """The claim in plain words, one fact a line."""
+        return "\n".join(
+            [
+                f"network     {self.network}, SHA-256 {self.sha256}",
+                f"task        {self.task} {json.dumps(self.parameters)} (a name; what is right is stated below)",
+                f"length      {self.length}: inputs of {self.positions} tokens, {self.inputs_covered} of them",
+                f"arithmetic  {self.arithmetic}",
+                f"right is    {self.answer}",
+                f"rule        {self.rule}",
+            ]
+        )
+
+
+def check_folder(folder: Path) -> Accepted:
+    """Check the proof in a folder; refuses with the obligation that failed."""
+    found = fields(parse(read_bytes(folder / PROOF_FILE), PROOF_FILE), PROOF_FILE, FIELDS)
+    return check(found, read_bytes(folder / plain_name(found["network"], "the network's file")))
+
+
+def plain_name(value: Any, what: str) -> str:
+    """A name that is not a path and cannot disguise what is printed."""
+    require(NAME.fullmatch(text(value, what)) is not None, f"{what} is not named by letters, digits, '.', '_' and '-'")
+    return cast("str", value)
+
+
+def check(content: Any, data: bytes) -> Accepted:
+    """Check the content of a proof file against the bytes of a network file."""
+    found = fields(content, PROOF_FILE, FIELDS)
+    text(found["format"], "the format", [FORMAT])
+    task, file = plain_name(found["task"], "the task"), plain_name(found["network"], "the network's file")
+    require(isinstance(found["parameters"], dict), "the parameters are not an object")
+    length = integer(found["length"], "the length", 1)
+    digest = hashlib.sha256(data).hexdigest()
+    require(text(found["sha256"], "the hash") == digest, f"the network file has SHA-256 {digest}, not the stated one")
+    numbers = Numbers(text(found["arithmetic"], "the arithmetic"))
+    inputs, answers = read_specification(found["specification"])
+    network = Reader(data, numbers).network()
+    claim = Claim(network, inputs, answers, numbers)
+    rule = claim.prove(found["proof"])
+    # The last net: should a rule ever be wrong, some inputs are run as well.
+    random = Random(digest)
+    for _ in range(LAST_NET if network.positions <= SHORT else 0):
+        tokens = tuple(random.choice(each) for each in inputs.tokens)
+        require(not claim.wrong(tokens), f"the input {' '.join(map(str, tokens))} is answered wrongly")
+    return Accepted(
+        task, cast("dict[str, Any]", found["parameters"]), length, numbers.name,
+        cast("dict[str, Any]", found["specification"]), file, digest,
+        inputs.covered, rule, answers.words(), network.positions,
+    )  # fmt: skip

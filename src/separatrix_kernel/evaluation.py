@@ -1,0 +1,112 @@
+"""Plain evaluation of a network on one input: the meaning of a network, step by step, in integers.
+
+This is what every claim is about. The rules argue about it for all inputs at once; the enumeration rule and the last
+net run it.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from separatrix_kernel.network import Attention, FeedForward, Head, Network, Readout, Recurrent, Transformer
+from separatrix_kernel.numbers import Numbers
+
+Vector = list[int]
+
+
+def evaluate(network: Network, tokens: Sequence[int], numbers: Numbers) -> int | None:
+    """The answer at the last position; None where the readout decodes to no answer."""
+    if isinstance(network, Recurrent):
+        state = network.initial
+        for token in tokens:
+            state = step(network, state, token, numbers)
+        return decode(network.readout, read(network.readout, state, numbers), numbers)
+    stream = [embed(network, token, position, numbers) for position, token in enumerate(tokens)]
+    for layer in network.layers:
+        if isinstance(layer, FeedForward):
+            stream = [feed_forward(layer, each, numbers) for each in stream]
+        else:
+            stream = attend(layer, stream, numbers)
+    return decode(network.readout, read(network.readout, stream[-1], numbers), numbers)
+
+
+def embed(network: Transformer, token: int, position: int, numbers: Numbers) -> Vector:
+    """The sum of all parts that apply, added in their order."""
+    stream = [0] * network.width
+    for part in network.parts:
+        at_token, at_position = part.at_token(token), part.at_position(position)
+        if at_token is not None and at_position is not None:
+            for place, value in enumerate(part.row(at_token if part.by_token else at_position), part.start):
+                stream[place] = numbers.saturate(stream[place] + value)
+    return stream
+
+
+def feed_forward(layer: FeedForward, vector: Vector, numbers: Numbers) -> Vector:
+    """W₂ ReLU(W₁ x + b₁) + b₂, added to x where the layer has a residual."""
+    inner = layer.inner.apply(vector, numbers)
+    hidden = [max(0, numbers.saturate(value + bias)) for value, bias in zip(inner, layer.inner_bias, strict=True)]
+    outer = layer.outer.apply(hidden, numbers)
+    result = [numbers.saturate(value + bias) for value, bias in zip(outer, layer.outer_bias, strict=True)]
+    return added(vector, result, numbers) if layer.residual else result
+
+
+def added(left: Vector, right: Vector, numbers: Numbers) -> Vector:
+    """The saturated sum."""
+    return [numbers.saturate(a + b) for a, b in zip(left, right, strict=True)]
+
+
+def attend(layer: Attention, stream: list[Vector], numbers: Numbers) -> list[Vector]:
+    """All positions after an attention layer."""
+    total = [list(each) if layer.residual else [0] * len(each) for each in stream]
+    for head in layer.heads:
+        keys = [head.key.apply(each, numbers) for each in stream]
+        values = [head.value.apply(each, numbers) for each in stream]
+        for position, own in enumerate(stream):
+            seen = head.visible(position, len(stream))
+            query = head.query.apply(own, numbers)
+            weights = weigh(head, [score(query, key, numbers) for key in keys[:seen]], numbers)
+            average = [
+                numbers.saturate(sum(numbers.product(w, v[place]) for w, v in zip(weights, values, strict=False)))
+                for place in range(len(head.value.rows))
+            ]
+            total[position] = added(total[position], head.output.apply(average, numbers), numbers)
+    return total
+
+
+def score(query: Vector, key: Vector, numbers: Numbers) -> int:
+    """The inner product, every product rounded and saturated, the sum saturated once."""
+    return numbers.saturate(sum(numbers.product(a, b) for a, b in zip(query, key, strict=True)))
+
+
+def weigh(head: Head, scores: list[int], numbers: Numbers) -> list[int]:
+    """The weights of the visible keys, in order."""
+    if head.scoring == "leftmost" and scores:
+        # Weight 1 for the first key of the largest score, and 1 rounds to 1.
+        first = scores.index(max(scores))
+        return [numbers.scale if place == first else 0 for place in range(len(scores))]
+    table = numbers.weights(head.scoring, Counter(scores))
+    return [table[each] for each in scores]
+
+
+def step(network: Recurrent, state: Vector, token: int, numbers: Numbers) -> Vector:
+    """The state after one more token."""
+    current = state + network.embedding[token]
+    for weights, bias in network.cell:
+        current = [max(0, each) for each in added(weights.apply(current, numbers), bias, numbers)]
+    return current
+
+
+def read(readout: Readout, vector: Vector, numbers: Numbers) -> Vector:
+    """W x + b."""
+    return added(readout.matrix.apply(vector, numbers), readout.bias, numbers)
+
+
+def decode(readout: Readout, raw: Vector, numbers: Numbers) -> int | None:
+    """The answer in a readout: the largest coordinate's number, the first on ties, or bits, most significant first."""
+    if readout.decoding == "argmax":
+        return raw.index(max(raw))
+    if readout.decoding == "exact" and any(value not in (0, numbers.scale) for value in raw):
+        return None
+    answer = 0
+    for value in raw:
+        answer = 2 * answer + (numbers.saturate(2 * value) > numbers.scale)
+    return answer

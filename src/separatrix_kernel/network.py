@@ -1,0 +1,299 @@
+"""Networks as data, read strictly and encoded in the arithmetic of the claim.
+
+Two formats of files are read: ``separatrix-network-1``, a Transformer on tokens, and ``separatrix-recurrent-1``. Cells
+of several numbers, sets of positions, attention to pairs and attention on graphs are not covered and refused by name.
+A matrix is kept as sparse rows of (column, raw weight): a weight that rounds to 0 makes products that are 0.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from separatrix_kernel.numbers import Numbers
+from separatrix_kernel.reading import RefusedError, Tensors, fields, integer, interval, items, require, text, truth
+
+Row: TypeAlias = tuple[tuple[int, int], ...]
+"""The (column, raw weight) of a row that are not 0."""
+LARGEST_DENOMINATOR = 1 << 62
+LARGEST_SIZE = 1 << 32
+HEAD = ("query", "key", "value", "output")
+FEED_FORWARD = ("inner", "inner_bias", "outer", "outer_bias")
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Sparse rows of raw weights."""
+
+    rows: tuple[Row, ...]
+    columns: int
+
+    @property
+    def reads(self) -> set[int]:
+        """The columns that matter."""
+        return {column for row in self.rows for column, _ in row}
+
+    def column(self) -> list[int]:
+        """The entries of a matrix of one column."""
+        return [row[0][1] if row else 0 for row in self.rows]
+
+    def apply(self, vector: list[int], numbers: Numbers) -> list[int]:
+        """W x: every product rounded and saturated, the sum exact and saturated once."""
+        product = numbers.product
+        return [numbers.saturate(sum(product(weight, vector[place]) for place, weight in row)) for row in self.rows]
+
+
+@dataclass(frozen=True)
+class Head:
+    """One attention head; its mask shows a query at position p all keys, those up to p, or those before p."""
+
+    query: Matrix
+    key: Matrix
+    value: Matrix
+    output: Matrix
+    scoring: str
+    mask: str
+
+    def visible(self, position: int, positions: int) -> int:
+        """How many keys, the first ones, a query sees."""
+        return positions if self.mask == "none" else position + (self.mask == "causal")
+
+
+@dataclass(frozen=True)
+class Attention:
+    """Heads whose outputs are added one after the other; with ``residual`` to the layer's input."""
+
+    heads: tuple[Head, ...]
+    residual: bool
+
+
+@dataclass(frozen=True)
+class FeedForward:
+    """x ↦ W₂ ReLU(W₁ x + b₁) + b₂, with ``residual`` added to x."""
+
+    inner: Matrix
+    inner_bias: list[int]
+    outer: Matrix
+    outer_bias: list[int]
+    residual: bool
+
+
+@dataclass(frozen=True)
+class Readout:
+    """W x + b at the last position, or at every one, and how an answer is decoded from it."""
+
+    matrix: Matrix
+    bias: list[int]
+    decoding: str
+    at: str
+
+
+@dataclass(frozen=True)
+class Part:
+    """Adds the ``row`` that a token or a position names to the stream from ``start`` on, where both are in range."""
+
+    start: int
+    width: int
+    by_token: bool
+    tokens: tuple[int, int]
+    positions: tuple[int, int]
+    indices: tuple[int, ...] | None
+    row: Callable[[int], list[int]]
+
+    def at_token(self, token: int) -> int | None:
+        """What the part needs to know of a token: None out of range, else the row's number, or 0 if it has no say."""
+        return self._number(token, self.tokens, self.by_token)
+
+    def at_position(self, position: int) -> int | None:
+        """The same of a position."""
+        return self._number(position, self.positions, not self.by_token)
+
+    def _number(self, at: int, reach: tuple[int, int], deciding: bool) -> int | None:
+        if not reach[0] <= at < reach[1]:
+            return None
+        local = at - reach[0]
+        return (local if self.indices is None else self.indices[local]) if deciding else 0
+
+
+@dataclass(frozen=True)
+class Transformer:
+    """A network of attention layers and feed-forwards on a residual stream of ``width`` numbers."""
+
+    vocabulary: int
+    positions: int
+    width: int
+    parts: tuple[Part, ...]
+    layers: tuple[Attention | FeedForward, ...]
+    readout: Readout
+
+
+@dataclass(frozen=True)
+class Recurrent:
+    """h ↦ the chain of ReLU maps on [h, embedding of the token]; the readout sees the last state."""
+
+    vocabulary: int
+    positions: int
+    embedding: list[list[int]]
+    initial: list[int]
+    cell: tuple[tuple[Matrix, list[int]], ...]
+    readout: Readout
+
+
+Network: TypeAlias = Transformer | Recurrent
+
+
+class Reader:
+    """Reads the structure in a file's header and takes each of its tensors once."""
+
+    def __init__(self, data: bytes, numbers: Numbers) -> None:
+        self.tensors, self.numbers = Tensors(data), numbers
+
+    def network(self) -> Network:
+        """The network; refused unless structure and tensors fit together and nothing is left over."""
+        structure = self.tensors.structure
+        require(isinstance(structure, dict), "the structure is not an object")
+        kind = text(structure.get("format"), "the network's format", ["separatrix-network-1", "separatrix-recurrent-1"])
+        found = self._transformer(structure) if kind == "separatrix-network-1" else self._recurrent(structure)
+        self.tensors.finish()
+        return found
+
+    def _dense(self, value: Any, what: str) -> tuple[int, int, list[int]]:
+        """Rows, columns and the raw entries, row by row."""
+        found = fields(value, what, ["numerators", "denominator"])
+        denominator = integer(found["denominator"], f"the denominator of {what}", 1, LARGEST_DENOMINATOR)
+        (rows, columns), numerators = self.tensors.take(found["numerators"], "I64", 2, what)
+        known: dict[int, int] = {}
+        for each in set(numerators):
+            known[each] = self.numbers.encode(each, denominator)
+        return rows, columns, [known[each] for each in numerators]
+
+    def _matrix(self, value: Any, what: str, rows: int | None, columns: int | None) -> Matrix:
+        height, width, raw = self._dense(value, what)
+        require(rows in (None, height) and columns in (None, width), f"{what} is {height} x {width}; that does not fit")
+        lines = (raw[row * width : row * width + width] for row in range(height))
+        return Matrix(tuple(tuple((c, w) for c, w in enumerate(line) if w) for line in lines), width)
+
+    def _readout(self, value: Any, width: int) -> Readout:
+        found = fields(value, "the readout", ["matrix", "bias", "decoding", "at"], ["power_sums"])
+        require("power_sums" not in found, "the kernel does not cover readouts by power sums")
+        matrix = self._matrix(found["matrix"], "the readout", None, width)
+        bias = self._matrix(found["bias"], "the readout's bias", len(matrix.rows), 1).column()
+        decoding = text(found["decoding"], "the decoding", ["bits", "argmax", "exact"])
+        require(bool(matrix.rows), "the readout has no coordinate")
+        return Readout(matrix, bias, decoding, text(found["at"], "the readout's place", ["last", "every"]))
+
+    def _recurrent(self, structure: Any) -> Recurrent:
+        names = ["format", "vocabulary", "positions", "embedding", "initial", "cell", "readout", "about"]
+        found = fields(structure, "the structure", names)
+        vocabulary = integer(found["vocabulary"], "the vocabulary", 1, LARGEST_SIZE)
+        positions = integer(found["positions"], "the number of positions", 1, LARGEST_SIZE)
+        text(found["about"], "the description")
+        rows, entering, raw = self._dense(found["embedding"], "the embedding")
+        require(rows == vocabulary, "the embedding does not have one row for each token")
+        embedding = [raw[row * entering : row * entering + entering] for row in range(rows)]
+        initial = self._matrix(found["initial"], "the initial state", None, 1).column()
+        cell: list[tuple[Matrix, list[int]]] = []
+        entering += len(initial)
+        for number, each in enumerate(items(found["cell"], "the cell")):
+            what = f"map {number} of the cell"
+            one = fields(each, what, ["weights", "bias"])
+            weights = self._matrix(one["weights"], what, None, entering)
+            entering = len(weights.rows)
+            cell.append((weights, self._matrix(one["bias"], f"the bias of {what}", entering, 1).column()))
+        require(bool(cell) and entering == len(initial), "the cell does not end in a new state")
+        readout = self._readout(found["readout"], len(initial))
+        return Recurrent(vocabulary, positions, embedding, initial, tuple(cell), readout)
+
+    def _transformer(self, structure: Any) -> Transformer:
+        names = ["format", "slots", "vocabulary", "positions", "embedding", "features", "layers", "readout", "about"]
+        found = fields(structure, "the structure", names, ["duals"])
+        text(found["about"], "the description")
+        for name, what in (("features", "cells of several numbers"), ("duals", "sets of positions")):
+            require(not items(found.get(name, []), name), f"the kernel does not cover networks that read {what}")
+        places: dict[str, tuple[int, int]] = {}
+        width = 0
+        for entry in items(found["slots"], "the slots"):
+            name, size = items(entry, "a slot", 2)
+            require(text(name, "a slot's name") not in places, "two slots have one name")
+            places[name] = (width, integer(size, "a slot's width", 0, LARGEST_SIZE))
+            width += size
+        vocabulary = integer(found["vocabulary"], "the vocabulary", 1, LARGEST_SIZE)
+        positions = integer(found["positions"], "the number of positions", 1, LARGEST_SIZE)
+        parts = tuple(
+            self._part(part, f"part {number} of the embedding", places)
+            for number, part in enumerate(items(found["embedding"], "the embedding"))
+        )
+        layers = tuple(
+            self._layer(layer, f"layer {number}", width)
+            for number, layer in enumerate(items(found["layers"], "layers"))
+        )
+        return Transformer(vocabulary, positions, width, parts, layers, self._readout(found["readout"], width))
+
+    def _part(self, value: Any, what: str, places: dict[str, tuple[int, int]]) -> Part:
+        found = fields(value, what, ["slot", "source", "tokens", "positions", "rule", "indices"])
+        start, width = places[text(found["slot"], f"the slot of {what}", places)]
+        by_token = text(found["source"], f"the source of {what}", ["token", "position"]) == "token"
+        tokens, positions = (interval(found[name], f"the {name} of {what}") for name in ("tokens", "positions"))
+        count, row = self._rule(found["rule"], f"the rule of {what}", width)
+        first, stop = tokens if by_token else positions
+        indices = None
+        if found["indices"] is None:
+            require(stop - first <= count, f"{what} asks for rows beyond those of its rule")
+        else:
+            (listed,), indices = self.tensors.take(found["indices"], "I64", 1, f"the indices of {what}")
+            require(listed >= stop - first, f"{what} has fewer indices than it needs")
+            require(all(0 <= each < count for each in indices), f"{what} asks for rows beyond those of its rule")
+        return Part(start, width, by_token, tokens, positions, indices, row)
+
+    def _rule(self, value: Any, what: str, width: int) -> tuple[int, Callable[[int], list[int]]]:
+        """How many rows there are, and the rows as raw numbers."""
+        require(isinstance(value, dict), f"{what} is not an object")
+        kind = text(value.get("kind"), f"the kind of {what}", ["signs", "table"])
+        if kind == "table":
+            rows, columns, raw = self._dense(fields(value, what, ["kind", "table"])["table"], what)
+            require(columns == width, f"{what} has another width than its slot")
+            return rows, lambda number: raw[number * width : number * width + width]
+        name = fields(value, what, ["kind", "generator"])["generator"]
+        (bits, columns), entries = self.tensors.take(name, "U8", 2, what)
+        require(columns == width and max(entries, default=0) <= 1, f"{what} is not a generator of signs for its slot")
+        words = [int("0" + "".join(map(str, entries[bit * width : bit * width + width])), 2) for bit in range(bits)]
+        signs = {"0": self.numbers.encode(1, 1), "1": self.numbers.encode(-1, 1)}
+
+        def row(number: int) -> list[int]:
+            """Signs (-1)^(Σ of the generator's rows that the bits of the number name), the first column first."""
+            word = 0
+            for bit, each in enumerate(words):
+                if number >> bit & 1:
+                    word ^= each
+            return [signs[digit] for digit in format(word, f"0{width}b")] if width else []
+
+        return 1 << bits, row
+
+    def _layer(self, value: Any, what: str, width: int) -> Attention | FeedForward:
+        require(isinstance(value, dict), f"{what} is not an object")
+        kind = text(value.get("kind"), f"the kind of {what}")
+        if kind == "feed-forward":
+            found = fields(value, what, ["kind", "residual", *FEED_FORWARD])
+            residual = truth(found["residual"], f"the residual of {what}")
+            inner = self._matrix(found["inner"], f"{what}, inner", None, width)
+            bias = self._matrix(found["inner_bias"], f"{what}, inner bias", len(inner.rows), 1)
+            outer = self._matrix(found["outer"], f"{what}, outer", width, len(inner.rows))
+            shift = self._matrix(found["outer_bias"], f"{what}, outer bias", width, 1)
+            return FeedForward(inner, bias.column(), outer, shift.column(), residual)
+        if kind != "attention":
+            raise RefusedError(f"{what} is {kind[:40]!r}; the kernel covers attention and feed-forward")
+        found = fields(value, what, ["kind", "residual", "heads"])
+        heads = tuple(
+            self._head(head, f"head {number} of {what}", width)
+            for number, head in enumerate(items(found["heads"], f"the heads of {what}"))
+        )
+        return Attention(heads, truth(found["residual"], f"the residual of {what}"))
+
+    def _head(self, value: Any, what: str, width: int) -> Head:
+        found = fields(value, what, ["scoring", "mask", *HEAD])
+        scoring = text(found["scoring"], f"the scoring of {what}", ["softmax", "hard", "leftmost", "linear", "relu"])
+        mask = text(found["mask"], f"the mask of {what}", ["none", "causal", "strict"])
+        query = self._matrix(found["query"], f"{what}, query", None, width)
+        key = self._matrix(found["key"], f"{what}, key", len(query.rows), width)
+        values = self._matrix(found["value"], f"{what}, value", None, width)
+        output = self._matrix(found["output"], f"{what}, output", width, len(values.rows))
+        return Head(query, key, values, output, scoring, mask)

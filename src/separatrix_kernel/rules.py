@@ -1,0 +1,196 @@
+"""The rules by which a claim about all inputs is accepted. Each refuses, or the claim is true.
+
+RULE (enumeration). Every input is run.
+
+RULE (automaton). A recurrent network and the specification's automaton read the same tokens. Let R_t be the set of
+pairs (network state, automaton state) that some input of t tokens reaches: R_0 is one pair, and R_{t+1} consists of the
+successors of R_t under the tokens of position t. If the readout of the first agrees with the answer of the second on
+all of R_N, every input is answered rightly. Within a run of positions that hold the same tokens R_{t+1} is a function
+of R_t, so once a set comes again the sequence is periodic and need not be walked to its end.
+
+RULE (layers). One statement for each layer. After the first attention layer the vector of a query lies in a box that is
+a function of its own token and of the tokens at the places that the statement names (``attention``). A feed-forward
+maps boxes to boxes (``boxes``). A second attention layer must count (``counting``). At the end every box must decode to
+one answer, and that must be the one that the specification determines from the tokens of the box's case.
+"""
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+from separatrix_kernel.attention import Cases, FirstAttention
+from separatrix_kernel.boxes import Box, BoxLayer, BoxReadout, live_coordinates
+from separatrix_kernel.counting import CountLayer, Local
+from separatrix_kernel.evaluation import decode, evaluate, read, step
+from separatrix_kernel.network import Attention, FeedForward, Network, Recurrent, Transformer
+from separatrix_kernel.numbers import Numbers
+from separatrix_kernel.reading import RefusedError, fields, integers, items, require, text
+from separatrix_kernel.specification import Answers, Automaton, Count, Inputs, Select
+
+MOST_INPUTS = 1 << 16
+MOST_PAIRS = 1 << 18
+
+
+class Claim:
+    """What is to be shown: this network answers each of these inputs with the right answer in this arithmetic."""
+
+    def __init__(self, network: Network, inputs: Inputs, answers: Answers, numbers: Numbers) -> None:
+        self.network, self.inputs, self.answers, self.numbers = network, inputs, answers, numbers
+        given = len(inputs.tokens)
+        require(network.positions == given, f"the network reads {network.positions} positions, the inputs have {given}")
+        most = max(tokens.stop for _, tokens in inputs.runs)
+        require(most <= network.vocabulary, f"tokens go up to {most - 1}, beyond the network's vocabulary")
+        require(network.readout.at == "last", "the network is read at every position; the claim is about the last one")
+
+    def wrong(self, tokens: tuple[int, ...]) -> bool:
+        """Whether the network answers one input wrongly, by running it."""
+        return evaluate(self.network, tokens, self.numbers) != self.answers.answer(tokens)
+
+    def prove(self, proof: Any) -> str:
+        """Apply the proof's rule; its name. Refuses where an obligation fails."""
+        require(isinstance(proof, dict), "the proof is not an object")
+        rule = text(proof.get("rule"), "the rule", ["enumeration", "automaton", "layers"])
+        if rule == "layers":
+            found = fields(proof, "the proof", ["rule", "statements"])
+            require(isinstance(self.network, Transformer), "the rule is about networks with layers")
+            Layers(self, found["statements"]).check()
+        else:
+            fields(proof, "the proof", ["rule"])
+            (self._enumerate if rule == "enumeration" else self._automaton)()
+        return rule
+
+    def _enumerate(self) -> None:
+        require(self.inputs.at_most(MOST_INPUTS), f"there are more than {MOST_INPUTS} inputs, too many to run each")
+        for tokens in self.inputs.all():
+            require(not self.wrong(tokens), f"the input {' '.join(map(str, tokens))} is answered wrongly")
+
+    def _automaton(self) -> None:
+        network, automaton, numbers = self.network, self.answers, self.numbers
+        if not isinstance(network, Recurrent) or not isinstance(automaton, Automaton):
+            raise RefusedError("the rule is about a recurrent network and an automaton")
+        steps: dict[tuple[tuple[int, ...], int], tuple[int, ...]] = {}
+        pairs = frozenset([(tuple(network.initial), automaton.start)])
+        for count, tokens in self.inputs.runs:
+            history, place = [pairs], {pairs: 0}
+            for number in range(1, count + 1):
+                after = set[tuple[tuple[int, ...], int]]()
+                for state, other in pairs:
+                    for token in tokens:
+                        if (state, token) not in steps:
+                            steps[state, token] = tuple(step(network, list(state), token, numbers))
+                            require(len(steps) <= MOST_PAIRS, f"there are more than {MOST_PAIRS} steps of states")
+                        after.add((steps[state, token], automaton.steps[other][token]))
+                pairs = frozenset(after)
+                if pairs in place:
+                    first = place[pairs]
+                    pairs = history[first + (count - first) % (number - first)]
+                    break
+                history.append(pairs)
+                place[pairs] = number
+        for state, other in pairs:
+            answer = decode(network.readout, read(network.readout, list(state), numbers), numbers)
+            right = automaton.answers[other]
+            require(answer == right, f"a state is read as {answer} where the automaton answers {right}")
+
+
+class Layers:
+    """The rule for a Transformer."""
+
+    def __init__(self, claim: Claim, statements: Any) -> None:
+        network, self.claim, self.numbers = claim.network, claim, claim.numbers
+        assert isinstance(network, Transformer)
+        self.network, self.inputs = network, claim.inputs
+        layers = network.layers
+        self.statements = items(statements, "the statements", len(layers))
+        attention = [number for number, layer in enumerate(layers) if isinstance(layer, Attention)]
+        require(attention[:1] == [0] and len(attention) <= 2, "the rule needs attention first and at most twice")
+        self.second = attention[1] if len(attention) == 2 else len(layers)
+        self.live = live_coordinates(network)
+        for number, layer in enumerate(layers):
+            if isinstance(layer, FeedForward):
+                self._state(number, "feed-forward", [])
+        self.maps = [
+            BoxLayer(layer, self.live[number], self.live[number + 1], self.numbers)
+            if isinstance(layer, FeedForward)
+            else None
+            for number, layer in enumerate(layers)
+        ]
+        self.readout = BoxReadout(network.readout, self.live[-1], self.numbers)
+        self.first = FirstAttention(network, self.live, self.inputs, self.numbers)
+
+    def check(self) -> None:
+        """Refuse unless all obligations hold."""
+        if self.second < len(self.network.layers):
+            self._count()
+        else:
+            self._answers()
+
+    def _state(self, number: int, kind: str, names: list[str]) -> dict[str, Any]:
+        """The statement about a layer, which must be of this kind."""
+        found = fields(self.statements[number], f"statement {number}", ["kind", *names])
+        text(found["kind"], f"the kind of statement {number}", [kind])
+        return found
+
+    def _through(self, box: Box, start: int, stop: int) -> Box:
+        """A box after the feed-forwards from ``start`` to before ``stop``."""
+        for number in range(start, stop):
+            layer = self.maps[number]
+            assert layer is not None
+            box = layer(box)
+        return box
+
+    def _queries(self, queries: list[tuple[int, int]], by: str) -> Iterator[tuple[int, int, tuple[int, ...], Cases]]:
+        """Each query (position, token) with the places that the first statement names for it, and its cases."""
+        found = self._state(0, "attend", ["by", "places"])
+        text(found["by"], "what places go by", [by])
+        listed = items(found["places"], "the places of statement 0")
+        keys = [position if by == "position" else number for number, (position, _) in enumerate(queries)]
+        require(len(listed) == keys[-1] + 1, f"statement 0 names places {len(listed)} times, not {keys[-1] + 1}")
+        named = [tuple(integers(each, "places", 0, self.network.positions - 1)) for each in listed]
+        for (position, token), key in zip(queries, keys, strict=True):
+            places = tuple([place for place in named[key] if place != position])
+            require(len(set(places)) == len(places), "statement 0 names a place twice")
+            yield position, token, places, self.first.cases(position, token, places)
+
+    def _answers(self) -> None:
+        """The last position's boxes decode to the right answers."""
+        spec, last, stop = self.claim.answers, self.network.positions - 1, len(self.network.layers)
+        known: dict[int, dict[tuple[int, ...], int | None]] = {}
+        selected = set[tuple[int, int]]()
+        for _, token, places, cases in self._queries([(last, token) for token in self.inputs.tokens[last]], "token"):
+            if id(cases) not in known:
+                known[id(cases)] = {held: self.readout(self._through(box, 1, stop)) for held, box in cases.items()}
+            answers = known[id(cases)]
+            where = token - spec.first if isinstance(spec, Select) and spec.by == last else last
+            # The answer is the token at one of the places: for queries that share their cases checked once.
+            if where in places:
+                number = places.index(where)
+                if (id(cases), number) not in selected:
+                    for held, answer in answers.items():
+                        told = f"token {held[number]} at position {where + 1} is answered {answer}"
+                        require(answer == held[number], f"{told}, when token {token} asks for it")
+                    selected.add((id(cases), number))
+                continue
+            for held, answer in answers.items():
+                right = spec.known({last: token, **dict(zip(places, held, strict=True))})
+                require(right is not None, f"token {token} at the end: the stated places do not determine the answer")
+                require(answer == right, f"token {token} at the end: {held} at {places} is answered {answer}")
+
+    def _count(self) -> None:
+        """Every position's boxes before the second attention layer, and the rest by count."""
+        spec, second, stop = self.claim.answers, self.second, len(self.network.layers)
+        if not isinstance(spec, Count):
+            raise RefusedError("a second attention layer must count, and the specification is not about a count")
+        tokens = self.inputs.tokens
+        local: list[Local] = []
+        queries = [(position, token) for position, held in enumerate(tokens) for token in held]
+        for position, _, places, cases in self._queries(queries, "position"):
+            if position == len(local):
+                local.append(((position, *places), []))
+            # Tokens of a position come in order and cases in the order of their tokens, so the table is in order.
+            local[-1][1].extend(self._through(cases[held], 1, second) for held in product(*[tokens[p] for p in places]))
+        layer = self.network.layers[second]
+        assert isinstance(layer, Attention)
+        self._state(second, "count", [])
+        counted = CountLayer(layer, self.live[second], self.live[second + 1], spec, self.numbers)
+        counted.check(local, lambda box: self.readout(self._through(box, second + 1, stop)))

@@ -1,0 +1,150 @@
+"""Networks that an adversary might write: small constructions with numbers or choices replaced, ordinary or extreme.
+
+``python -m tests.kernel.mutants COUNT SEED`` runs a campaign: whatever the kernel accepts is run on every input.
+"""
+
+import sys
+from collections import Counter
+from random import Random
+from typing import Any
+
+from separatrix_kernel import RefusedError
+from separatrix_kernel.evaluation import evaluate
+from separatrix_kernel.network import Reader
+from separatrix_kernel.numbers import Numbers
+from separatrix_kernel.rules import Claim
+from separatrix_kernel.specification import read_specification
+from tests.kernel.files import File, claimed, proved
+
+EXTREME = (0, 1, -1, 2, 3, -5, 7, 1 << 20, 1 << 31, 1 << 62, -(1 << 62), (1 << 63) - 1, -(1 << 63))
+DENOMINATORS = (1, 2, 3, 1000, (1 << 31) + 1, (1 << 62) - 1)
+BASES: tuple[tuple[str, int, dict[str, Any]], ...] = (
+    ("index-lookup", 2, {"alphabet": 3}),
+    ("index-lookup", 3, {"alphabet": 2}),
+    ("index-lookup", 4, {"alphabet": 2}),
+    ("equality", 2, {"alphabet": 3}),
+    ("equality", 4, {}),
+    ("equality", 6, {}),
+    ("equality-partition", 4, {"alice": "1,4"}),
+    ("majority", 3, {}),
+    ("majority", 4, {}),
+    ("dnf", 4, {"sparsity": 2}),
+    ("cnf", 4, {"sparsity": 2}),
+    ("disjointness", 4, {}),
+    ("dyck-rnn", 4, {"types": 1, "depth": 2}),
+    ("dyck-rnn", 4, {}),
+    ("dyck-dfa", 4, {"types": 1, "depth": 2}),
+)
+CHOICES = {
+    "scoring": ("softmax", "hard", "leftmost", "linear", "relu"),
+    "mask": ("none", "causal", "strict"),
+    "decoding": ("bits", "argmax", "exact"),
+    "source": ("token", "position"),
+    "residual": (True, False),
+}
+
+
+def changed_number(file: File, random: Random) -> None:
+    """Another value for one entry of one tensor."""
+    name = random.choice(sorted(file.tensors))
+    kind, _, numbers = file.tensors[name]
+    if not numbers:
+        return
+    place = random.randrange(len(numbers))
+    if kind == "U8":
+        numbers[place] ^= 1
+    elif name.endswith("indices"):
+        numbers[place] = random.randrange(max(numbers) + 1)
+    else:
+        near = numbers[place] + random.choice((-2, -1, 1, 2))
+        numbers[place] = random.choice((*EXTREME, near, near, near, -numbers[place], 2 * numbers[place]))
+        numbers[place] = max(-(1 << 63), min((1 << 63) - 1, numbers[place]))
+
+
+def changed_choice(file: File, random: Random) -> None:
+    """Another value for one choice of the structure, wherever it is, or another denominator or range."""
+    found: list[tuple[dict[str, Any], str]] = []
+    left: list[Any] = [file.structure]
+    while left:
+        each = left.pop()
+        if isinstance(each, dict):
+            found += [
+                (each, name) for name in each if name in CHOICES or name in ("denominator", "tokens", "positions")
+            ]
+            left += each.values()
+        elif isinstance(each, list):
+            left += each
+    holder, name = random.choice(found)
+    if name in CHOICES:
+        holder[name] = random.choice(CHOICES[name])
+    elif name == "denominator":
+        holder[name] = random.choice(DENOMINATORS)
+    elif isinstance(holder[name], list):
+        first, stop = holder[name]
+        holder[name] = sorted((max(0, first + random.randint(-1, 1)), max(0, stop + random.randint(-1, 1))))
+
+
+def scaled_rows(file: File, random: Random) -> None:
+    """All numbers of a tensor times a factor: extreme, but often right."""
+    kind, _, numbers = file.tensors[random.choice([name for name in sorted(file.tensors) if "denom" not in name])]
+    factor = random.choice((2, 3, 16, 1 << 20, 1 << 50))
+    if kind == "I64" and max(map(abs, numbers), default=0) * factor < 1 << 63:
+        numbers[:] = [factor * each for each in numbers]
+
+
+def changed_claim(content: dict[str, Any], random: Random) -> dict[str, Any]:
+    """Another rounding, another range, or other places in the proof."""
+    content = {**content}
+    if random.random() < 0.3:
+        base = random.choice((2, 3, 4, 5, 8, 16))
+        content["arithmetic"] = f"fixed:N={base},Kc={random.randint(1, 4)},{random.choice(('down', 'nearest'))}"
+    statements = content["proof"].get("statements")
+    if statements and random.random() < 0.3:
+        places = statements[0]["places"]
+        positions = sum(run["count"] for run in content["specification"]["inputs"])
+        places[random.randrange(len(places))] = random.sample(range(positions), random.randint(0, 2))
+    return content
+
+
+def mutant(base: tuple[dict[str, Any], File], random: Random) -> tuple[dict[str, Any], bytes]:
+    """A changed network with a proof that might fit it."""
+    content, file = base[0], base[1].copy()
+    for _ in range(random.choice((1, 1, 1, 2, 3))):
+        random.choice((changed_number, changed_number, changed_choice, scaled_rows))(file, random)
+    data = file.to_bytes()
+    return changed_claim(claimed(content, data), random), data
+
+
+def rules_accept(content: dict[str, Any], data: bytes) -> None:
+    """Apply the rules alone, without the last net, which could hide that a rule is wrong."""
+    numbers = Numbers(content["arithmetic"])
+    Claim(Reader(data, numbers).network(), *read_specification(content["specification"]), numbers).prove(
+        content["proof"]
+    )
+
+
+def wrong_inputs(content: dict[str, Any], data: bytes) -> int:
+    """How many inputs a network answers wrongly, by running every one."""
+    numbers = Numbers(content["arithmetic"])
+    network = Reader(data, numbers).network()
+    inputs, answers = read_specification(content["specification"])
+    return sum(evaluate(network, tokens, numbers) != answers.answer(tokens) for tokens in inputs.all())
+
+
+def campaign(count: int, seed: int) -> Counter[str]:
+    """How many mutants were refused, accepted and right, accepted and wrong."""
+    random, found = Random(seed), Counter[str]()
+    bases = [(content, File(data)) for content, data in (proved(*base) for base in BASES)]
+    for _ in range(count):
+        content, data = mutant(random.choice(bases), random)
+        try:
+            rules_accept(content, data)
+        except RefusedError:
+            found["refused"] += 1
+            continue
+        found["wrong" if wrong_inputs(content, data) else "right"] += 1
+    return found
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"{dict(campaign(int(sys.argv[1]), int(sys.argv[2])))}\n")
