@@ -206,7 +206,7 @@ def test_certify_writes_what_check_accepts(call, tmp_path):
     assert json.loads(checked.out)["valid"] is True
     assert json.loads(checked.out)["state"] == "certified"
     read = call("check", folder)
-    assert read.code == 0 and "(64^32 · 32 inputs, position-addressed)" in read.out
+    assert read.code == 0 and "(64^32 · 32 inputs, kernel)" in read.out
     assert "64^32 · 32" in call("certify", "index-lookup", "--length", "32", "--out", folder).out
 
 

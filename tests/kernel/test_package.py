@@ -2,10 +2,13 @@
 
 import ast
 import json
+import runpy
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 import separatrix_kernel
 from separatrix_kernel.__main__ import main
@@ -43,6 +46,13 @@ def test_the_command_says_how_it_is_called(capsys, tmp_path):
     (tmp_path / "network.safetensors").write_bytes(data)
     assert main([str(tmp_path)]) == 0
     assert "valid" in capsys.readouterr().out
+
+
+def test_the_module_runs_as_a_program(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "argv", ["separatrix_kernel", str(tmp_path)])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(FOLDER / "__main__.py"), run_name="__main__")
+    assert ended.value.code == 1
 
 
 def test_only_the_standard_library_is_imported():

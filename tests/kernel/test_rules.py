@@ -167,8 +167,9 @@ def test_enumeration_runs_every_input_and_no_more_than_it_can():
     with pytest.raises(RefusedError):
         check({**plain, "specification": specification}, data)
     content, data = proved("equality", 40)
-    with pytest.raises(RefusedError):
-        check({**content, "proof": {"rule": "enumeration"}}, data)
+    for rule in ("enumeration", "automaton"):
+        with pytest.raises(RefusedError):
+            check({**content, "proof": {"rule": rule}}, data)
 
 
 def test_automata_are_walked_to_the_exact_length(monkeypatch):

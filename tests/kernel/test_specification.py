@@ -120,6 +120,7 @@ def test_each_form_is_read(kind):
     assert (
         found == {"select": [0, 1, 1, 1], "count": [0, 0, 0, 5], "automaton": [0, 1, 1, 0], "table": [0, 1, 2, 3]}[kind]
     )
+    assert answers.words()
     if isinstance(answers, Count | Table):
         assert answers.known({0: 1, 1: 1}) == found[3]
         assert answers.known({1: 1}) is None

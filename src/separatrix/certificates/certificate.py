@@ -1,11 +1,12 @@
 """Certificates on disk: a claim, the hash of the weight file it speaks about, and what the checker found.
 
-A certificate is JSON beside its network file. It holds no proof steps: the checker recomputes everything from the
-weights, and a certificate is valid only if the recomputation agrees with all that it states. The same build gives the
-same bytes, so times are not in it.
+A certificate is JSON beside its network file. Where it names a proof, the kernel decides about that; else the checker
+recomputes everything from the weights. A certificate is valid only if that agrees with all that it states. The same
+build gives the same bytes, so times are not in it.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -13,6 +14,7 @@ from typing import Any, cast
 from separatrix.arithmetic import arithmetic_named
 from separatrix.certificates.checker import check
 from separatrix.certificates.memory import check_memory
+from separatrix.certificates.proofs import kernel_verdict, write_proof
 from separatrix.certificates.verdict import Claim, Verdict
 from separatrix.errors import SeparatrixError
 from separatrix.files import write_atomically
@@ -22,6 +24,7 @@ from separatrix.provenance import versions
 from separatrix.reading import contained, parse_json, read_file
 from separatrix.tasks import tasks
 from separatrix.tasks.parameters import with_plain_parameters
+from separatrix_kernel import PROOF_FILE
 
 FORMAT = "separatrix-certificate-1"
 CERTIFICATE_FILE = "certificate.json"
@@ -86,8 +89,17 @@ def state_of(verdict: Verdict) -> str:
     return "certified" if verdict.valid else "refuted" if verdict.refuted else "undecided"
 
 
-def write_certificate(network: AnyNetwork, claim: Claim, verdict: Verdict, folder: Path, about: dict[str, Any]) -> Path:
+def write_certificate(
+    network: AnyNetwork,
+    claim: Claim,
+    verdict: Verdict,
+    folder: Path,
+    about: dict[str, Any],
+    proof: Mapping[str, Any] | None = None,
+) -> Path:
     """Write a network and the certificate of a valid claim about it; ``about`` names where the network comes from.
+
+    A ``proof`` goes into a file of its own, which the certificate names.
 
     >>> import tempfile
     >>> from separatrix.constructions import constructions
@@ -99,7 +111,9 @@ def write_certificate(network: AnyNetwork, claim: Claim, verdict: Verdict, folde
     """
     if not verdict.valid:
         raise SeparatrixError(f"there is no certificate for a claim that does not hold: {verdict.reason}")
-    return _write(network, claim, verdict, folder, (CERTIFICATE_FILE, NETWORK_FILE), {"about": about})
+    write_proof(folder, proof)
+    more = {"about": about} if proof is None else {"proof": PROOF_FILE, "about": about}
+    return _write(network, claim, verdict, folder, (CERTIFICATE_FILE, NETWORK_FILE), more)
 
 
 def write_refutation(network: AnyNetwork, claim: Claim, verdict: Verdict, folder: Path, about: dict[str, Any]) -> Path:
@@ -174,16 +188,28 @@ def check_certificate(path: Path, most_memory: int | None = None) -> Checked:
         return Checked(misstated, claim, network)
     if most_memory is not None:
         check_memory(network, most_memory)
-    verdict = check(network, claim)
+    verdict = _decided(path.parent, content, network, claim, digest)
     if misstated is not None:
         # An input that fails, or that there is none, tells more than a count of bits.
         told = f"{misstated.reason}; {'even so ' if verdict.valid else ''}{verdict.reason}"
         verdict = replace(verdict, reason=told) if verdict.refuted else replace(misstated, reason=told)
-    if verdict.valid and (verdict.method, verdict.inputs_covered) != (content["method"], content["inputs_covered"]):
+    method = content["method"] if verdict.trust == "kernel" else verdict.method
+    if verdict.valid and (method, verdict.inputs_covered) != (content["method"], content["inputs_covered"]):
         stated = f"{content['inputs_covered']} inputs by {content['method']}"
         found = f"{verdict.inputs_covered} inputs by {verdict.method}"
         verdict = Verdict(False, False, f"the certificate states {stated}, the checker covers {found}", verdict.method)
     return Checked(verdict, claim, network)
+
+
+def _decided(folder: Path, content: dict[str, Any], network: AnyNetwork, claim: Claim, digest: str) -> Verdict:
+    """The kernel's verdict where the certificate names a proof; the methods look for a counterexample if it refuses."""
+    if "proof" not in content:
+        return check(network, claim)
+    verdict = kernel_verdict(folder, content["proof"], claim, content["network"], digest)
+    if verdict.valid:
+        return verdict
+    searched = check(network, claim)
+    return searched if searched.refuted else verdict
 
 
 def claim_in(folder: Path) -> Claim | None:

@@ -54,6 +54,17 @@ def after_word(state: str, reason: str) -> str:
     return reason.removeprefix(f"{WORDS[state]}; ")
 
 
+def shown_trust(trust: str) -> str:
+    """What a valid verdict relies on, for a person.
+
+    >>> shown_trust("kernel")
+    'kernel: separatrix_kernel alone decides about the proof'
+    """
+    if trust == "kernel":
+        return "kernel: separatrix_kernel alone decides about the proof"
+    return "wide trust: the method and all that it uses"
+
+
 def shown_count(inputs_covered: str) -> str:
     """The number of inputs that a certificate covers, as a person writes it; certificates themselves keep ``*``.
 

@@ -7,7 +7,7 @@ network gets wrong, run before it is reported), or *not proved* (no method cover
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy
 from numpy.typing import NDArray
@@ -47,7 +47,8 @@ class Verdict:
 
     A reason names a symbol by its number, as ``token 7``, and positions from 1; ``shown.py`` puts the task's own symbol
     there. ``suspected`` says that a method found fault with it, whether or not an input that fails was found;
-    ``reasons`` are those of all methods where none decides.
+    ``reasons`` are those of all methods where none decides. ``trust`` says what a valid verdict relies on: the kernel
+    alone, or a method of this room with all that it uses.
     """
 
     valid: bool
@@ -58,6 +59,7 @@ class Verdict:
     counterexample: tuple[Any, ...] | None = None
     suspected: bool = False
     reasons: tuple[str, ...] = ()
+    trust: Literal["kernel", "wide"] = "wide"
 
 
 class Method(ABC):

@@ -68,6 +68,7 @@ def command(
     from separatrix.certificates import Claim, check
     from separatrix.certificates.certificate import size_of, state_of, write_certificate, write_refutation
     from separatrix.certificates.memory import check_memory
+    from separatrix.certificates.proofs import with_proof
     from separatrix.certificates.shown import shown_counterexample, shown_reason
     from separatrix.cli.interrupts import uninterrupted
     from separatrix.cli.progress import progress_bar
@@ -101,13 +102,13 @@ def command(
         check_memory(built.network, limit)
         try_own_task(built.task, length)
         show(f"checking all inputs of length {length}", 0, None)
-        verdict = check(built.network, claim)
+        verdict, proof = with_proof(built.network, claim, check(built.network, claim))
         path: Path | None = None
         refuted: Path | None = None
         about = {"construction": construction, "theorem": chosen.theorem, "variant": variant}
         if verdict.valid:
             with uninterrupted():
-                path = write_certificate(built.network, claim, verdict, folder, about)
+                path = write_certificate(built.network, claim, verdict, folder, about, proof)
         elif verdict.refuted and out is not None:
             with uninterrupted():
                 refuted = write_refutation(built.network, claim, verdict, folder, about)
@@ -123,6 +124,7 @@ def command(
         "arithmetic": str(claim.arithmetic),
         "inputs_covered": verdict.inputs_covered,
         "method": verdict.method,
+        "trust": verdict.trust if verdict.valid else None,
         "state": state_of(verdict),
         "certified": verdict.valid,
         "reason": verdict.reason,
@@ -164,7 +166,7 @@ def _print(result: dict[str, Any]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from separatrix.certificates.shown import after_word, shown_count, shown_state
+    from separatrix.certificates.shown import after_word, shown_count, shown_state, shown_trust
 
     table = Table(show_header=False)
     table.add_column(style="bold")
@@ -175,6 +177,7 @@ def _print(result: dict[str, Any]) -> None:
         ("verdict", f"{shown_state(result['state'])}: {escape(reason)}"),
         ("inputs covered", shown_count(result["inputs_covered"])),
         ("method", result["method"]),
+        *([("trust", shown_trust(result["trust"]))] if result["trust"] else []),
         (
             "size",
             f"{counted(result['layers'], 'layer')}, {counted(result['heads'], 'head')}, width {result['width']}, "

@@ -66,6 +66,7 @@ def command(
         "reason": verdict.reason,
         "reasons": list(verdict.reasons),
         "method": verdict.method,
+        "trust": verdict.trust if verdict.valid else None,
         "inputs_covered": verdict.inputs_covered,
         "counterexample": verdict.counterexample,
         "counterexample_shown": None if failing is None else shown_counterexample(network, claim, failing),
@@ -83,7 +84,8 @@ def command(
         reason = escape(shown_reason(verdict.reason, claim))
         # What was checked comes first: valid for an easier claim must not look the same.
         console().print(f"claim: {escape(result['claim'])}", soft_wrap=True)
-        console().print(f"{word}: {reason} ({shown_count(verdict.inputs_covered)} inputs, {verdict.method})")
+        wide = ", wide trust" if verdict.valid and verdict.trust == "wide" else ""
+        console().print(f"{word}: {reason} ({shown_count(verdict.inputs_covered)} inputs, {verdict.method}{wide})")
         shown = result["counterexample_shown"]
         if shown is not None:
             console().print(f"counterexample: {escape(shown['shortened'])}", soft_wrap=True)
