@@ -21,6 +21,22 @@ from separatrix.errors import SeparatrixError
 SOURCE = Path(__file__).resolve().parent.parent / "src"
 CERTIFICATES = "separatrix.certificates"
 LARGEST = 700
+KERNEL_FILES = {
+    "reading.py": "strict JSON and safetensors",
+    "numbers.py": "fixed point, certified exponential, attention weights",
+    "network.py": "networks as data, read strictly",
+    "evaluation.py": "a network run on one input: what claims mean",
+    "specification.py": "inputs and right answers as data",
+    "rules.py": "the three rules",
+    "embedding.py": "which tokens and positions look alike",
+    "attention.py": "rule: weights fixed by positions",
+    "boxes.py": "feed-forwards and readouts on boxes",
+    "counting.py": "rule: a second layer that counts",
+    "checker.py": "from a folder to a verdict",
+    "__main__.py": "the command",
+    "__init__.py": "the names that others import",
+}
+KERNEL_ORDER = tuple(KERNEL_FILES)
 
 
 def module_file(module: str) -> Path:
@@ -106,6 +122,24 @@ def table() -> str:
             f"| {method} | {', '.join(names) or others[method == 'enumeration']} | {len(files)} | {code} | {every} |"
         )
     return "\n".join(rows)
+
+
+def kernel_lines() -> dict[str, tuple[int, int]]:
+    """Lines of code and all lines of every file of the kernel: nothing else of the project runs when it decides."""
+    files = sorted((SOURCE / "separatrix_kernel").glob("*.py"))
+    return {
+        file.name: (code_lines(file), len(file.read_text(encoding="utf-8").splitlines()))
+        for file in sorted(files, key=lambda each: KERNEL_ORDER.index(each.name))
+    }
+
+
+def kernel_table() -> str:
+    """The table of the kernel's files in Markdown."""
+    found = kernel_lines()
+    rows = ["| file of the kernel | what is in it | lines of code | all lines |", "|---|---|---:|---:|"]
+    rows += [f"| `{name}` | {KERNEL_FILES[name]} | {code} | {every} |" for name, (code, every) in found.items()]
+    code, every = (sum(each[side] for each in found.values()) for side in (0, 1))
+    return "\n".join([*rows, f"| all | | {code:,} | {every:,} |"])
 
 
 if __name__ == "__main__":

@@ -117,6 +117,7 @@ def decimal_places(name: str, length: int) -> int:
 PARTS = (
     Table("docs/constructions.md", construction_table.table, "| construction | theorem |"),
     Table("docs/constructions.md", trusted_code.table, "| method | constructions | files |"),
+    Table("docs/kernel.md", trusted_code.kernel_table, "| file of the kernel | what is in it |"),
     Sentence("docs/constructions.md", "below {} lines of code for every one", lambda: [trusted_code.LARGEST]),
     Sentence("docs/explanation/certificates.md", "below {} lines each", lambda: [trusted_code.LARGEST]),
     inputs("README.md", "proved right on all {} · {} inputs of its length", "index-lookup", 1024),
