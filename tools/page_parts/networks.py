@@ -16,7 +16,9 @@ from separatrix.communication.protocols import compare, run_one_layer
 from separatrix.constructions import Built, Options, constructions
 from separatrix.constructions.theorems._brackets import brackets_of
 from separatrix.networks import Network
+from separatrix.provers.proofs import MOST_POSITIONS
 from separatrix.tasks import draws_from, tasks
+from separatrix_kernel.rules import MOST_INPUTS
 
 DYCK_SIZES = ((1, 1), (2, 2), (3, 2), (2, 3), (4, 3), (2, 8))
 DYCK = {
@@ -118,6 +120,8 @@ PARTS = (
     Table("docs/constructions.md", construction_table.table, "| construction | theorem |"),
     Table("docs/constructions.md", trusted_code.table, "| method | constructions | files |"),
     Table("docs/kernel.md", trusted_code.kernel_table, "| file of the kernel | what is in it |"),
+    Sentence("docs/kernel.md", "in `certify` up to {} positions", lambda: [f"{MOST_POSITIONS:,}"]),
+    Sentence("docs/kernel.md", "Each of at most 2^{} inputs is run", lambda: [MOST_INPUTS.bit_length() - 1]),
     Sentence("docs/constructions.md", "below {} lines of code for every one", lambda: [trusted_code.LARGEST]),
     Sentence("docs/explanation/certificates.md", "below {} lines each", lambda: [trusted_code.LARGEST]),
     inputs("README.md", "proved right on all {} · {} inputs of its length", "index-lookup", 1024),
