@@ -1,9 +1,9 @@
 """Is every line of a room run by the room's own tests? ``python -m tools.room_coverage`` ends with 1 if one is not.
 
-For each room that others rely on for proofs (``arithmetic``, ``certificates``, ``communication``) the tests of its own
-folder are run under coverage, one process after the other, and every line that none of them runs is named. What a test
-of another room runs does not count, and neither does what only another process runs. Branches are counted too: a
-condition that always went the same way is listed but does not end in 1, because some of them guard loops that end by a
+For each room that others rely on for proofs (``arithmetic``, ``certificates``, ``communication``, and the kernel, a
+package of its own) the tests of its folder are run under coverage, one process after the other, and every line that none
+of them runs is named. What a test of another room runs does not count, and neither does what only another process runs.
+Branches are counted too: a condition that always went the same way is listed but does not end in 1, because some of them guard loops that end by a
 theorem. ``--write docs/reliability.md`` keeps the record and fills the section; ``--rooms`` measures fewer and leaves
 the others as they were recorded.
 """
@@ -21,7 +21,9 @@ from typing import Any
 from tools.pages import RECORDS, fill_section, keep, markdown_table
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ("arithmetic", "certificates", "communication")
+ROOMS = ("arithmetic", "certificates", "communication", "kernel")
+SOURCES = {"kernel": "src/separatrix_kernel"}
+"""Where a room is that is a package of its own."""
 MARK = "coverage"
 """The name of the record and of the section of docs/reliability.md."""
 
@@ -47,7 +49,9 @@ def measured(room: str) -> dict[str, Any]:
         coverage = [sys.executable, "-m", "coverage"]
         tests = ["-m", "pytest", "-q", "-p", "no:xdist", f"tests/{room}"]
         ended = subprocess.run(
-            [*coverage, "run", "--branch", f"--source=src/separatrix/{room}", data, *tests], cwd=ROOT, check=False
+            [*coverage, "run", "--branch", f"--source={SOURCES.get(room, f'src/separatrix/{room}')}", data, *tests],
+            cwd=ROOT,
+            check=False,
         )
         if ended.returncode:
             raise SystemExit(f"tests/{room} failed; mend them before their coverage is measured")

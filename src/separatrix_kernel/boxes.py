@@ -8,11 +8,20 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from separatrix_kernel.evaluation import decode
-from separatrix_kernel.network import FeedForward, Readout, Row, Transformer
+from separatrix_kernel.network import Attention, FeedForward, Readout, Row, Transformer
 from separatrix_kernel.numbers import Numbers
 
 Box: TypeAlias = tuple[tuple[int, int], ...]
 """(least, greatest) of each live coordinate."""
+
+
+def is_idle(layer: Attention | FeedForward, after: list[int]) -> bool:
+    """Whether a layer leaves every coordinate as it is that matters after it: it adds 0, and x + 0 = x in the range."""
+    if isinstance(layer, FeedForward):
+        writes = any(layer.outer.rows[place] or layer.outer_bias[place] for place in after)
+    else:
+        writes = any(head.output.rows[place] for head in layer.heads for place in after)
+    return layer.residual and not writes
 
 
 def live_coordinates(network: Transformer) -> list[list[int]]:

@@ -8,18 +8,20 @@ successors of R_t under the tokens of position t. If the readout of the first ag
 all of R_N, every input is answered rightly. Within a run of positions that hold the same tokens R_{t+1} is a function
 of R_t, so once a set comes again the sequence is periodic and need not be walked to its end.
 
-RULE (layers). One statement for each layer. After the first attention layer the vector of a query lies in a box that is
-a function of its own token and of the tokens at the places that the statement names (``attention``). A feed-forward
-maps boxes to boxes (``boxes``). A second attention layer must count (``counting``). At the end every box must decode to
-one answer, and that must be the one that the specification determines from the tokens of the box's case.
+RULE (layers). One statement for each layer. A layer that adds 0 to all coordinates that matter after it is idle and
+left out. After the first attention layer the vector of a query lies in a box that is a function of its own token and of the
+tokens at the places that the statement names (``attention``). A feed-forward maps boxes to boxes (``boxes``). A second
+attention layer must count (``counting``). At the end every box must decode to one answer, and that must be the one that
+the specification determines from the tokens of the box's case.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 from separatrix_kernel.attention import Cases, FirstAttention
-from separatrix_kernel.boxes import Box, BoxLayer, BoxReadout, live_coordinates
+from separatrix_kernel.boxes import Box, BoxLayer, BoxReadout, is_idle, live_coordinates
 from separatrix_kernel.counting import CountLayer, Local
 from separatrix_kernel.evaluation import decode, evaluate, read, step
 from separatrix_kernel.network import Attention, FeedForward, Network, Recurrent, Transformer
@@ -97,11 +99,10 @@ class Layers:
     """The rule for a Transformer."""
 
     def __init__(self, claim: Claim, statements: Any) -> None:
-        network, self.claim, self.numbers = claim.network, claim, claim.numbers
-        assert isinstance(network, Transformer)
-        self.network, self.inputs = network, claim.inputs
+        assert isinstance(claim.network, Transformer)
+        self.claim, self.numbers, self.inputs = claim, claim.numbers, claim.inputs
+        self.network = network = self._without_idle(claim.network, statements)
         layers = network.layers
-        self.statements = items(statements, "the statements", len(layers))
         attention = [number for number, layer in enumerate(layers) if isinstance(layer, Attention)]
         require(attention[:1] == [0] and len(attention) <= 2, "the rule needs attention first and at most twice")
         self.second = attention[1] if len(attention) == 2 else len(layers)
@@ -117,6 +118,19 @@ class Layers:
         ]
         self.readout = BoxReadout(network.readout, self.live[-1], self.numbers)
         self.first = FirstAttention(network, self.live, self.inputs, self.numbers)
+
+    def _without_idle(self, network: Transformer, statements: Any) -> Transformer:
+        """The network without the layers that are stated to be idle, which must be true; other statements are kept."""
+        live = live_coordinates(network)
+        kept: list[Attention | FeedForward] = []
+        self.statements: list[Any] = []
+        for number, each in enumerate(items(statements, "the statements", len(network.layers))):
+            if each == {"kind": "idle"}:
+                require(is_idle(network.layers[number], live[number + 1]), f"layer {number} is not idle")
+            else:
+                kept.append(network.layers[number])
+                self.statements.append(each)
+        return replace(network, layers=tuple(kept))
 
     def check(self) -> None:
         """Refuse unless all obligations hold."""

@@ -11,6 +11,9 @@ from separatrix.networks.store import NETWORK_FILE, to_bytes
 from separatrix.provers.places import stated_places
 from separatrix.tasks import Task, own_specification
 from separatrix_kernel import FORMAT, Accepted, RefusedError, check
+from separatrix_kernel.boxes import is_idle, live_coordinates
+from separatrix_kernel.network import Reader, Transformer
+from separatrix_kernel.numbers import Numbers
 
 MOST_POSITIONS = (1 << 12) + 1
 """Positions of networks that are tried: the kernel computes with Python's integers, some seconds for so many."""
@@ -66,7 +69,11 @@ def candidates(network: AnyNetwork, specification: dict[str, Any], arithmetic: F
         if specification["answer"]["kind"] == "automaton":
             yield {"rule": "automaton"}
     elif len(inputs) == network.positions:
-        statements = stated_layers(network, inputs, arithmetic)
+        try:
+            statements = stated_layers(network, inputs, arithmetic)
+        except RefusedError:
+            # Of a kind that the kernel does not read; no proof would be.
+            return
         if statements is not None:
             yield {"rule": "layers", "statements": statements}
     count = 1
@@ -78,12 +85,24 @@ def candidates(network: AnyNetwork, specification: dict[str, Any], arithmetic: F
 
 def stated_layers(network: Network, inputs: list[range], arithmetic: FixedPoint) -> list[dict[str, Any]] | None:
     """One statement for each layer of a network with attention first and perhaps once more."""
-    attention = [number for number, layer in enumerate(network.layers) if isinstance(layer, Attention)]
-    first = network.layers[0] if network.layers else None
-    if not isinstance(first, Attention) or len(attention) > 2 or network.readout.at != "last":
+    idle = idle_layers(network, arithmetic)
+    acting = [number for number in range(len(network.layers)) if number not in idle]
+    attention = [number for number in acting if isinstance(network.layers[number], Attention)]
+    if not acting or attention[:1] != acting[:1] or len(attention) > 2 or network.readout.at != "last":
         return None
+    first = network.layers[acting[0]]
+    assert isinstance(first, Attention)
     places = stated_places(network, first.heads, inputs, arithmetic, everywhere=len(attention) == 2)
     if places is None:
         return None
-    others = [{"kind": "count" if number in attention else "feed-forward"} for number in range(1, len(network.layers))]
-    return [places, *others]
+    kinds = {number: "count" if number in attention else "feed-forward" for number in acting}
+    stated = [{"kind": kinds.get(number, "idle")} for number in range(len(network.layers))]
+    return [places if number == acting[0] else each for number, each in enumerate(stated)]
+
+
+def idle_layers(network: Network, arithmetic: FixedPoint) -> set[int]:
+    """The layers that add 0 to every coordinate that matters after them."""
+    read = Reader(to_bytes(network), Numbers(str(arithmetic))).network()
+    assert isinstance(read, Transformer)
+    live = live_coordinates(read)
+    return {number for number, layer in enumerate(read.layers) if is_idle(layer, live[number + 1])}

@@ -1,0 +1,172 @@
+"""Harmless rewrites of certified networks are proved too: the kernel looks at what weights do, not at how they look."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy
+import pytest
+
+from separatrix.constructions import constructions
+from separatrix.networks import Attention, ExactMatrix, FeedForward, Head, Network, exact, zeros
+from separatrix.provers import prove
+from separatrix_kernel import RefusedError, check
+from tests.kernel.files import claimed
+
+NAMES = ("index-lookup", "equality", "equality-partition", "majority", "cnf", "dnf", "disjointness")
+
+
+def scaled(matrix: ExactMatrix, factor: Fraction) -> ExactMatrix:
+    """A multiple of a matrix."""
+    return exact((matrix.fractions() * factor).tolist()) if matrix.numerators.size else matrix
+
+
+def first_of(network: Network, kind: type) -> int:
+    """The number of the first layer of a kind."""
+    return next(number for number, layer in enumerate(network.layers) if isinstance(layer, kind))
+
+
+def with_layers(network: Network, number: int, *layers: Attention | FeedForward) -> Network:
+    """Other layers in the place of one."""
+    return replace(network, layers=(*network.layers[:number], *layers, *network.layers[number + 1 :]))
+
+
+def with_heads(network: Network, change) -> Network:
+    """Every head of every attention layer changed."""
+    layers = [
+        replace(each, heads=tuple(map(change, each.heads))) if isinstance(each, Attention) else each
+        for each in network.layers
+    ]
+    return replace(network, layers=tuple(layers))
+
+
+def zero_head(network):
+    """A head that writes nothing."""
+    width = network.slots.width
+    head = Head(zeros(1, width), zeros(1, width), zeros(1, width), zeros(width, 1))
+    layer = network.layers[0]
+    return with_layers(network, 0, replace(layer, heads=(*layer.heads, head)))
+
+
+def zero_feed_forward(network, number):
+    """A feed-forward that adds nothing, before a layer."""
+    width = network.slots.width
+    layer = FeedForward(zeros(1, width), zeros(1, 1), zeros(width, 1), zeros(width, 1))
+    return with_layers(network, number, layer, network.layers[number])
+
+
+def zero_attention(network, number):
+    """A layer of attention that adds nothing, before a layer."""
+    width = network.slots.width
+    head = Head(zeros(1, width), zeros(1, width), zeros(1, width), zeros(width, 1))
+    return with_layers(network, number, Attention((head,)), network.layers[number])
+
+
+def doubled_values(network):
+    """Values times 2, outputs divided by 2."""
+    return with_heads(
+        network,
+        lambda head: replace(head, value=scaled(head.value, Fraction(2)), output=scaled(head.output, Fraction(1, 2))),
+    )
+
+
+def doubled_keys(network):
+    """Keys times 2, queries divided by 2."""
+    return with_heads(
+        network, lambda head: replace(head, key=scaled(head.key, Fraction(2)), query=scaled(head.query, Fraction(1, 2)))
+    )
+
+
+def split_unit(network):
+    """The first hidden unit as two halves of it."""
+    number = first_of(network, FeedForward)
+    layer = network.layers[number]
+    inner = numpy.concatenate([layer.inner.numerators[:1], layer.inner.numerators])
+    bias = numpy.concatenate([layer.inner_bias.numerators[:1], layer.inner_bias.numerators])
+    half = layer.outer.fractions()[:, :1] / 2
+    outer = numpy.concatenate([half, half, layer.outer.fractions()[:, 1:]], axis=1)
+    return with_layers(
+        network,
+        number,
+        replace(
+            layer,
+            inner=ExactMatrix(inner, layer.inner.denominator),
+            inner_bias=ExactMatrix(bias, layer.inner_bias.denominator),
+            outer=exact(outer.tolist()),
+        ),
+    )
+
+
+def reversed_units(network):
+    """Hidden units in another order."""
+    number = first_of(network, FeedForward)
+    layer = network.layers[number]
+
+    def turned(matrix, axis):
+        return ExactMatrix(numpy.ascontiguousarray(numpy.flip(matrix.numerators, axis=axis)), matrix.denominator)
+
+    return with_layers(
+        network,
+        number,
+        replace(
+            layer, inner=turned(layer.inner, 0), inner_bias=turned(layer.inner_bias, 0), outer=turned(layer.outer, 1)
+        ),
+    )
+
+
+def moved_query(network):
+    """Queries 3·10⁻⁴ stronger."""
+    return with_heads(network, lambda head: replace(head, query=scaled(head.query, 1 + Fraction(3, 10**4))))
+
+
+def moved_values(network):
+    """The values of the first layer 3·10⁻⁴ larger."""
+    layer = network.layers[0]
+    heads = tuple(replace(head, value=scaled(head.value, 1 + Fraction(3, 10**4))) for head in layer.heads)
+    return with_layers(network, 0, replace(layer, heads=heads))
+
+
+def moved_readout(network):
+    """The readout 3·10⁻⁴ larger."""
+    return replace(
+        network, readout=replace(network.readout, matrix=scaled(network.readout.matrix, 1 + Fraction(3, 10**4)))
+    )
+
+
+REWRITES = {
+    "zero head": zero_head,
+    "zero feed-forward first": lambda network: zero_feed_forward(network, 0),
+    "zero feed-forward second": lambda network: zero_feed_forward(network, 1),
+    "zero attention first": lambda network: zero_attention(network, 0),
+    "zero attention last": lambda network: zero_attention(network, len(network.layers) - 1),
+    "value times 2, output halved": doubled_values,
+    "key times 2, query halved": doubled_keys,
+    "hidden unit split": split_unit,
+    "hidden units in another order": reversed_units,
+    "query moved": moved_query,
+    "values moved": moved_values,
+    "readout moved": moved_readout,
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("rewrite", REWRITES)
+def test_a_harmless_rewrite_is_proved(name, rewrite):
+    built = constructions()[name].build(8)
+    assert isinstance(built.network, Network)
+    found = prove(REWRITES[rewrite](built.network), built.task, 8, built.arithmetic)
+    assert found is not None
+    assert found.accepted.rule == "layers"
+
+
+def test_a_layer_that_acts_is_not_idle():
+    from separatrix.networks.store import to_bytes
+
+    built = constructions()["equality"].build(8)
+    found = prove(built.network, built.task, 8, built.arithmetic)
+    assert found is not None
+    data = to_bytes(built.network)
+    for number in range(len(built.network.layers)):
+        content = claimed(found.content, data)
+        content["proof"]["statements"][number] = {"kind": "idle"}
+        with pytest.raises(RefusedError):
+            check(content, data)
