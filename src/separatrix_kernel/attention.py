@@ -13,7 +13,7 @@ LEMMA (counting keys). Keys of one *kind* take values from one set. The second s
 its score, so it is enough to know how many keys have which kind and score.
 
 LEMMA (cosets). If a query's coordinates are all ±a and those of keys ±b, the score depends on the number of coordinates
-of opposite sign: the bit count of q ⊕ k, signs as bits. If the words of the keys of one kind are W = k₀ ⊕ U with U
+of opposite sign: the bit count of q ⊕ k, signs as bits. If the words of some keys are W = k₀ ⊕ U with U
 closed under ⊕, each word once, then {q ⊕ k : k in W} = (q ⊕ k₀) ⊕ U depends only on the coset of q ⊕ k₀ modulo U. So
 queries of one coset, such as all code words of a linear code, have the same counts, and those are computed once.
 """
@@ -51,7 +51,7 @@ def packed(vector: list[int]) -> Packed | None:
 
 
 class Words:
-    """The sign words of some keys of one kind and one size."""
+    """The sign words of some keys of one size."""
 
     def __init__(self, words: list[int]) -> None:
         self.words = words
@@ -117,15 +117,20 @@ class FixedWeights:
         self.values = Projection(network, head.value, numbers)
         self.key_of = self._read_keys(Projection(network, head.key, numbers), what)
         self._read_kinds()
-        self.groups: list[tuple[tuple[int, int], Words]] = []
+        # Keys of signs at consecutive positions, as blocks of words (size, kind of most of them, words); keys there of
+        # another kind (key, that kind, their own); and all other keys.
+        self.groups: list[tuple[int, int, Words]] = []
+        self.odd: list[tuple[int, int, int]] = []
         self.others: Counter[tuple[int, int]] = Counter()
         pairs = zip(self.key_of, self.kind_of, strict=True)
         at = 0
-        for name, group in groupby(pairs, lambda pair: (self._size(pair[0]), pair[1])):
+        for size, group in groupby(pairs, lambda pair: self._size(pair[0])):
             run = list(group)
-            if name[0]:
+            if size:
+                ((usual, _),) = Counter(kind for _, kind in run).most_common(1)
                 words = [cast("Packed", self.keys[key])[1] for key, _ in run]
-                self.groups.extend((name, block) for block in blocks(at, words))
+                self.groups.extend((size, usual, block) for block in blocks(at, words))
+                self.odd.extend((key, usual, kind) for key, kind in run if kind != usual)
             else:
                 self.others.update(run)
             at += len(run)
@@ -185,8 +190,8 @@ class FixedWeights:
         visible = self.head.visible(position, len(self.key_of))
         name: object = visible, tuple(query)
         if signs is not None and self.head.mask == "none":
-            apart = tuple([self.score(query, signs, key) for key, _ in self.others])
-            name = signs[0], tuple([words.name(signs[1]) for _, words in self.groups]), apart
+            apart = tuple([self.score(query, signs, key) for key, *_ in (*self.others, *self.odd)])
+            name = signs[0], tuple([words.name(signs[1]) for *_, words in self.groups]), apart
         if name not in self._seen:
             self._seen[name] = self._sum_up(self._counts(query, signs, visible))
         return self._seen[name]
@@ -198,12 +203,17 @@ class FixedWeights:
             for (key, kind), number in Counter(zip(self.key_of[:visible], self.kind_of, strict=False)).items():
                 counts[self.score(query, signs, key), kind] += number
             return counts
-        for (size, kind), words in self.groups:
+        for size, kind, words in self.groups:
             for apart, number in words.distances(signs[1]).items():
                 counts[self.sign_score(signs[0], size, apart, len(query)), kind] += number
+        for key, counted, kind in self.odd:
+            # It was counted as one of the usual kind.
+            found = self.score(query, signs, key)
+            counts[found, counted] -= 1
+            counts[found, kind] += 1
         for (key, kind), number in self.others.items():
             counts[self.score(query, signs, key), kind] += number
-        return counts
+        return +counts
 
     def _sum_up(self, counts: Counter[tuple[int, int]]) -> Seen:
         scores: Counter[int] = Counter()

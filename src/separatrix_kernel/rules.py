@@ -9,10 +9,10 @@ all of R_N, every input is answered rightly. Within a run of positions that hold
 of R_t, so once a set comes again the sequence is periodic and need not be walked to its end.
 
 RULE (layers). One statement for each layer. A layer that adds 0 to all coordinates that matter after it is idle and
-left out. After the first attention layer the vector of a query lies in a box that is a function of its own token and of the
-tokens at the places that the statement names (``attention``). A feed-forward maps boxes to boxes (``boxes``). A second
-attention layer must count (``counting``). At the end every box must decode to one answer, and that must be the one that
-the specification determines from the tokens of the box's case.
+left out. After the first attention layer the vector of a query lies in a box that is a function of its own token and
+of the tokens at the places that the statement names (``attention``). A feed-forward maps boxes to boxes (``boxes``). A
+second attention layer must count (``counting``). At the end every box must decode to one answer, and that must be the
+one that the specification determines from the tokens of the box's case.
 """
 
 from collections.abc import Iterator
