@@ -47,8 +47,8 @@ def test_a_task_and_a_construction_are_known_for_one_command(tmp_path, monkeypat
 
 def test_an_edited_file_is_run_again(tmp_path):
     path = Path(written(tmp_path, "lemma_again.py", LEMMA))
-    for name in ("majority-rnn", "majority-rmm"):
-        path.write_text(LEMMA.replace("majority-rnn", name), encoding="utf-8")
+    for name in ("majority-mine", "majority-nine"):
+        path.write_text(LEMMA.replace("majority-mine", name), encoding="utf-8")
         with using_files([path]):
             assert bounds()[name].claim == "a lemma of mine"
 
@@ -75,7 +75,7 @@ def test_an_own_bound_is_told_with_its_evidence_and_an_inflated_one_is_refuted(t
         ("lemma.py", "x = (", "could not be loaded: SyntaxError"),
         ("lemma.py", "BOUND = 3", "BOUND is 3; a catalog entry must be a Bound"),
         ("lemma.py", "x = 1", "exports nothing; assign one of TASK"),
-        ("lemma.py", LEMMA.replace("majority-rnn", "dyck-transformer-1layer"), "two bounds are named"),
+        ("lemma.py", LEMMA.replace("majority-mine", "dyck-transformer-1layer"), "two bounds are named"),
         ("json.py", LEMMA, "rename the file"),
         ("a-lemma.py", LEMMA, "rename the file"),
         ("lemma.txt", LEMMA, "must end in .py"),
@@ -92,10 +92,10 @@ def test_a_file_that_cannot_be_used_ends_in_one_line(tmp_path, capsys, name, tex
 
 def test_a_file_may_ask_for_the_catalogs_while_it_is_run(tmp_path, monkeypatch):
     """Workers find the files in the environment, so that the first catalog asked for runs them."""
-    text = LEMMA + "\nKNOWN = len(tasks())\nassert 'majority-rnn' not in __import__('separatrix').__dict__\n"
+    text = LEMMA + "\nKNOWN = len(tasks())\nassert 'majority-mine' not in __import__('separatrix').__dict__\n"
     monkeypatch.setenv(VARIABLE, written(tmp_path, "asking.py", text))
     try:
-        assert "majority-rnn" in bounds()
+        assert "majority-mine" in bounds()
         assert len(tasks()) == own_modules()[0].KNOWN
     finally:
         with using_files([tmp_path / "asking.py"]):
@@ -138,7 +138,8 @@ def test_a_refuted_bound_is_the_first_row_and_no_headline(tmp_path, capsys):
     assert "smallest state" not in "".join(table)
     assert run(["--with", false, *ASKED, "--json"]) == 1
     result = json.loads(capsys.readouterr().out)
-    assert (result["known"], result["holds"], result["at_least"], result["bounds"]) == (False, False, None, [])
+    assert (result["known"], result["holds"], result["at_least"]) == (False, False, None)
+    assert [each["name"] for each in result["bounds"]] == ["majority-rnn"]
     assert result["refuted"][0]["from_file"] == "false_lemma.py"
     assert WHY in result["refuted"][0]["text"]
 
@@ -148,11 +149,11 @@ def test_a_bound_that_turns_false_beyond_what_is_listed_is_refuted_at_the_length
     assert run(["--with", late, *ASKED]) == 1
     assert "asks for 100000 bits at N = 1000, where 1000 are enough: the whole input has no more" in told_by(capsys)
     assert run(["--with", late, "capacity", "LSTM-(1,64)", "--task", "majority"]) == 1
-    assert "refuted, not used: majority-rnn (a lemma of mine, late_lemma.py)" in told_by(capsys)
+    assert "refuted, not used: majority-mine (a lemma of mine, late_lemma.py)" in told_by(capsys)
 
 
 def test_a_refuted_bound_leaves_the_others_and_says_nothing_about_a_model(tmp_path, capsys):
-    text = LEMMA.replace('"majority",)', '"index",)').replace("majority-rnn", "index-mine").replace(BITS, "3 * length")
+    text = LEMMA.replace('"majority",)', '"index",)').replace("majority-mine", "index-mine").replace(BITS, "3 * length")
     asked = ["bound", "index", "--model", "LSTM-(1,1)", "--length", "1000", "--json"]
     assert run(["--with", written(tmp_path, "index_lemma.py", text), *asked]) == 1
     result = json.loads(capsys.readouterr().out)
@@ -179,7 +180,7 @@ def test_what_rests_on_the_formula_is_said(tmp_path, capsys):
 def test_no_verb_tells_a_refuted_bound_as_a_fact(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     own = ["--with", written(tmp_path, "false_lemma.py", FALSE)]
-    refuted = "refuted, not used: majority-rnn (a lemma of mine, false_lemma.py) for majority"
+    refuted = "refuted, not used: majority-mine (a lemma of mine, false_lemma.py) for majority"
     assert run([*own, "capacity", "LSTM-(1,64)"]) == 0
     told = told_by(capsys)
     assert refuted in told
@@ -195,21 +196,18 @@ def test_no_verb_tells_a_refuted_bound_as_a_fact(tmp_path, monkeypatch, capsys):
     assert run([*own, *bits]) == 0
     told = told_by(capsys)
     assert refuted in told
-    assert "sends at least" not in told
     assert run([*own, *bits, "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
-    assert result["bits_needed"] is None
+    assert result["bits_needed"] == 2
+    assert "a lemma of mine" not in result["bound_claim"]
     assert WHY in result["refuted_bounds"][0]
-    mine = written(tmp_path, "mine_lemma.py", LEMMA)
-    assert run(["--with", mine, *bits]) == 0
-    assert "sends at least 2 bits (a lemma of mine, from mine_lemma.py)" in told_by(capsys)
 
 
 def test_the_table_leaves_a_refuted_bound_out(tmp_path):
     with using_files([Path(written(tmp_path, "false_lemma.py", FALSE))]):
-        assert lower_sides("majority", "rnn", 64) == ()
+        assert "a lemma of mine" not in [each.source for each in lower_sides("majority", "rnn", 64)]
     with using_files([Path(written(tmp_path, "mine_lemma.py", LEMMA))]):
-        assert [each.source for each in lower_sides("majority", "rnn", 64)] == ["a lemma of mine"]
+        assert "a lemma of mine" in [each.source for each in lower_sides("majority", "rnn", 64)]
 
 
 @pytest.mark.parametrize(
@@ -218,9 +216,9 @@ def test_the_table_leaves_a_refuted_bound_out(tmp_path):
         (
             'task_names=("majority",)',
             'task_names=("majorty",)',
-            "task_names of majority-rnn 'majorty'; nearest: majority",
+            "task_names of majority-mine 'majorty'; nearest: majority",
         ),
-        ('models=("rnn",)', 'models=("rnnn",)', "models of majority-rnn 'rnnn'; nearest: rnn"),
+        ('models=("rnn",)', 'models=("rnnn",)', "models of majority-mine 'rnnn'; nearest: rnn"),
     ],
 )
 def test_a_misspelt_name_in_a_bound_is_refused(tmp_path, capsys, right, wrong, said):

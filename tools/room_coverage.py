@@ -1,11 +1,11 @@
 """Is every line of a room run by the room's own tests? ``python -m tools.room_coverage`` ends with 1 if one is not.
 
 For each room that others rely on for proofs (``arithmetic``, ``certificates``, ``communication``, and the kernel, a
-package of its own) the tests of its folder are run under coverage, one process after the other, and every line that none
-of them runs is named. What a test of another room runs does not count, and neither does what only another process runs.
-Branches are counted too: a condition that always went the same way is listed but does not end in 1, because some of them guard loops that end by a
-theorem. ``--write docs/reliability.md`` keeps the record and fills the section; ``--rooms`` measures fewer and leaves
-the others as they were recorded.
+package of its own) the tests of its folder are run under coverage, one process after the other, and every line that
+none of them runs is named. What a test of another room runs does not count, and neither does what only another process
+runs. Branches are counted too: a condition that always went the same way is listed but does not end in 1, because some
+of them guard loops that end by a theorem. ``--write docs/reliability.md`` keeps the record and fills the section;
+``--rooms`` measures fewer and leaves the others as they were recorded.
 """
 
 import argparse

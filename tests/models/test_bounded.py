@@ -71,13 +71,13 @@ def test_anyones_own_module_is_recurrent_where_it_says_so(capsys):
 
 
 def test_capacity_and_bound_take_numbers_of_the_same_bits(capsys):
-    """Unless told otherwise: this package's models compute in float32, published ones in floats of 16 bits."""
+    """Without --precision: this package's models compute in float32, published ones keep their state in it."""
     name = "Mamba-(2,64)"
     one, other = told(capsys, "capacity", name), told(capsys, "bound", "index-lookup", "--length", "400", "-m", name)
     assert one["precision_bits"] == other["precision_bits"] == 32
     assert one["state_bits"] == other["architecture"]["state_bits"] == 32 * one["state_numbers"]
     assert other["quantity"] == "state numbers"
-    assert told(capsys, "capacity", "mamba-130m")["precision_bits"] == 16
+    assert told(capsys, "capacity", "mamba-130m")["precision_bits"] == 32
     assert run(["bound", "index-lookup", "--length", "400", "-m", name]) == 0
     shown = " ".join(capsys.readouterr().out.replace("│", " ").split())
     assert "smallest state 75 numbers of 32 bits" in shown

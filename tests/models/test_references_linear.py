@@ -132,7 +132,11 @@ def test_mamba2_is_that_of_hugging_face() -> None:
 
 
 def test_mamba_starts_as_its_paper_says() -> None:
-    mixer = build_model(parse_spec("Mamba-(4,64)"), vocabulary=5, classes=2, length=8, seeds=[0]).blocks[0].mixer
+    mixer = (
+        build_model(parse_spec("Mamba-(4,64,start=mamba-ssm)"), vocabulary=5, classes=2, length=8, seeds=[0])
+        .blocks[0]
+        .mixer
+    )
     assert isinstance(mixer, MambaMixer)
     torch.testing.assert_close(mixer.log_rate.exp()[0, 7], torch.arange(1.0, 17.0))
     step = functional.softplus(mixer.step_bias)

@@ -46,8 +46,8 @@ LARGEST_FILE = 16 << 20
 """Bytes; a certificate has a few thousand."""
 KINDS = {
     "format": str, "task": str, "parameters": dict, "length": int, "arithmetic": str, "network": str, "sha256": str,
-    "size": dict, "method": str, "inputs_covered": str, "refuted": str, "counterexample": list, "about": dict,
-    "versions": dict,
+    "size": dict, "method": str, "inputs_covered": str, "proof": str, "refuted": str, "counterexample": list,
+    "about": dict, "versions": dict,
 }  # fmt: skip
 """The types of all fields; those that are not among ``FIELDS`` may be absent."""
 
