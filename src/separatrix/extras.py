@@ -27,6 +27,8 @@ EXTRAS = {
 def require(what: str, *packages: str) -> None:
     """Raise a one-line error that names the extra, unless all packages are installed; nothing is imported.
 
+    The extra is that of the last package, which brings the others as well.
+
     >>> require("arithmetic", "numpy")
     >>> require("a picture", "no_such_package")
     Traceback (most recent call last):
@@ -34,15 +36,15 @@ def require(what: str, *packages: str) -> None:
     """
     for package in packages:
         if find_spec(package) is None:
-            raise SeparatrixError(_missing(what, package))
+            raise SeparatrixError(_missing(what, package, packages[-1]))
 
 
 def missing_package(error: ModuleNotFoundError) -> SeparatrixError | None:
     """The same error for an import that failed; None for a module that no extra brings, which is a defect of ours."""
     package = (error.name or "").partition(".")[0]
-    return SeparatrixError(_missing("this", package)) if package in EXTRAS else None
+    return SeparatrixError(_missing("this", package, package)) if package in EXTRAS else None
 
 
-def _missing(what: str, package: str) -> str:
-    source = f"'separatrix[{EXTRAS[package]}]'" if package in EXTRAS else package
+def _missing(what: str, package: str, brought_with: str) -> str:
+    source = f"'separatrix[{EXTRAS[brought_with]}]'" if brought_with in EXTRAS else brought_with
     return f"{what} needs {package}; install it with  pip install {source}"

@@ -25,8 +25,8 @@ CASES: dict[str, list[tuple[str, str | None]]] = {
     "export": [
         ("export index-lookup --length 8 --to safetensors --out exact.safetensors", None),
         ("export index-lookup --length 8 --to torch --out folder", "train"),
-        ("export index-lookup --length 8 --to onnx --out model.onnx", "train"),
-        ("export index-lookup --length 8 --to transformer-lens --out folder", "train"),
+        ("export index-lookup --length 8 --to onnx --out model.onnx", "export"),
+        ("export index-lookup --length 8 --to transformer-lens --out folder", "lens"),
     ],
     "figure": [("figure figure2-left --out figures", "atlas")],
     "frontier": [

@@ -2,13 +2,14 @@
 
 import json
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from separatrix.cli.completion import complete_experiment
-from separatrix.cli.output import JsonOption, command_line, console, print_json
+from separatrix.cli.output import JsonOption, command_line, console, print_json, remark
 from separatrix.cli.training_options import StoreOption
 from separatrix.cli.training_source import RecordsOption, opened_source, source_text
 from separatrix.errors import SeparatrixError
@@ -95,7 +96,10 @@ def command(
 
 
 def _attention(data: "FigureData", source: "RunSource") -> "tuple[AttentionMaps, Figure] | None":
-    """The attention matrices of the best run that kept its weights."""
+    """The attention matrices of the best run that kept its weights; they are computed from these, by torch."""
+    if find_spec("torch") is None:
+        remark("without the attention matrices, which need torch; install it with  pip install 'separatrix[train]'")
+        return None
     from separatrix.atlas.training_figures import attention_figure
     from separatrix.training.experiments.attention_data import attention_maps, best_run
 
@@ -137,7 +141,7 @@ def _print(data: "FigureData", written: "list[Path]") -> None:
         row = cell_row(cell)
         table.add_row(*[escape(row[number]) for number in shown])
     console().print(table)
-    for remark in data.remarks:
-        console().print(f"• {remark}", soft_wrap=True, markup=False)
+    for each in data.remarks:
+        console().print(f"• {each}", soft_wrap=True, markup=False)
     for path in written:
         console().print(f"wrote {path}", soft_wrap=True, markup=False)
