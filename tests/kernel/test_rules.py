@@ -315,6 +315,40 @@ def test_a_head_sees_what_evaluation_sees(base, mask):
                         assert seen.low[place] <= total <= seen.high[place]
 
 
+def test_only_vectors_of_one_size_are_taken_as_signs():
+    assert packed([2, -2, 2]) == (2, 0b010)
+    assert packed([-7]) == (7, 1)
+    for other in ([], [0], [0, 0], [3, 5], [-3, 5], [3, -3, 4], [3, -3, 0], [5, 3], [-2, -3]):
+        assert packed(other) is None
+
+
+@pytest.mark.parametrize("base", [("index-lookup", 5, {"alphabet": 2}), ("majority", 5, {})])
+def test_keys_are_scored_as_evaluation_scores_them_whatever_the_query_is(base):
+    content, data = proved(*base)
+    numbers, random = Numbers(content["arithmetic"]), Random(8)
+    network = Reader(data, numbers).network()
+    inputs, _ = read_specification(content["specification"])
+    assert isinstance(network, Transformer)
+    layer = network.layers[0]
+    assert isinstance(layer, Attention)
+    head = layer.heads[0]
+    fixed = FixedWeights(head, network, inputs, numbers, "a head")
+    size, ends = len(head.query.rows), (numbers.limit, -numbers.limit, 0, 1, -1, 3 * numbers.scale, -numbers.scale // 2)
+    for number in range(60):
+        # Mixed entries, signs of one size, and sizes whose products are saturated.
+        some = random.choice(ends) or 7
+        signs = [random.choice((some, -some)) for _ in range(size)]
+        query = signs if number % 2 else [random.choice(ends) for _ in range(size)]
+        found = fixed.seen(0, query, packed(query))
+        counts = Counter()
+        for position, tokens in enumerate(inputs.tokens):
+            key = head.key.apply(embed(network, tokens.start, position, numbers), numbers)
+            right = score(query, key, numbers)
+            assert fixed.score(query, packed(query), fixed.key_of[position]) == right
+            counts[right] += 1
+        assert found.weights == numbers.weights(head.scoring, counts)
+
+
 def test_polynomials_are_the_functions_they_are_made_of():
     random = Random(4)
     inputs, _ = read_specification(
