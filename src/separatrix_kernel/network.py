@@ -38,8 +38,15 @@ class Matrix:
 
     def apply(self, vector: list[int], numbers: Numbers) -> list[int]:
         """W x: every product rounded and saturated, the sum exact and saturated once."""
-        product = numbers.product
-        return [numbers.saturate(sum(product(weight, vector[place]) for place, weight in row)) for row in self.rows]
+        product, found = numbers.product, list[int]()
+        for row in self.rows:
+            if len(row) == 1:
+                # A single product is in the range already.
+                ((place, weight),) = row
+                found.append(product(weight, vector[place]))
+            else:
+                found.append(numbers.saturate(sum([product(weight, vector[place]) for place, weight in row])))
+        return found
 
 
 @dataclass(frozen=True)
