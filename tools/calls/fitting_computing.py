@@ -31,6 +31,7 @@ from separatrix.arithmetic.codes import families, sign_code
 from separatrix.cli.construction_options import options_from
 from separatrix.cli.protocol_subject import input_of, subject_named
 from separatrix.cli.verb_list import CATALOGS
+from separatrix.communication.bounds.covered import NUMBERS
 from separatrix.communication.bounds.simulations import Model
 from separatrix.communication.capacity.catalog import presets
 from separatrix.communication.partition import parse_partition
@@ -217,6 +218,11 @@ def _protocol(draw: DrawFn, place: Place) -> Given:
     return {"network": (name,), "length": (str(length),), **given}
 
 
+def _arithmetic(draw: DrawFn, given: Given) -> None:
+    """An arithmetic; floats say themselves how many bits a number has."""
+    add(draw, given, arithmetic=("fixed", "exact") if "precision" in given else tuple(NUMBERS))
+
+
 def _bound(draw: DrawFn, place: Place) -> Given:
     given, _, length = task_with_length(draw, place.own)
     model = chosen(draw, get_args(Model)) if likely(draw, 2) else small_model(draw)
@@ -224,6 +230,7 @@ def _bound(draw: DrawFn, place: Place) -> Given:
         model = "rnn"
     given["model"] = (model,)
     add(draw, given, precision=("1", "8", "32"), limit=("1", "2", "4"))
+    _arithmetic(draw, given)
     if "(" not in model:
         add(draw, given, heads=("1", "4"), layers=("1", "3"))
     return given
@@ -236,6 +243,7 @@ def _capacity(draw: DrawFn, place: Place) -> Given:
     given: Given = {"config": (config,)}
     add(draw, given, precision=("8", "16", "32"), length=("5", "100", "100000"), alphabet=("2", "64", "50000"))
     add(draw, given, task=tuple(tasks()))
+    _arithmetic(draw, given)
     return given
 
 

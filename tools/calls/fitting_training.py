@@ -25,6 +25,7 @@ from separatrix.models.naming import parse_spec
 from separatrix.models.task_model import check_fit
 from separatrix.tasks.catalog import tasks
 from separatrix.training.experiments.catalog import experiments
+from separatrix.training.recipes import RECIPES
 
 LEARNED = ("LSTM-(1,W)", "TF-(1,W)", "RNN-(1,W)")
 RATES = ("1e-3", "1e-3,5e-4", "0.1")
@@ -53,6 +54,9 @@ def _train(draw: DrawFn, place: Place) -> Given:
     given |= {"steps": (str(steps),), "batch": (chosen(draw, ("2", "4")),), "examples": (chosen(draw, ("8", "16")),)}
     add(draw, given, rates=RATES, seeds=("0", "1,2"), weight_decay=("0", "0.1"), warmup=("0", "1"), clip=("0", "1"))
     add(draw, given, every=("1", "2"), goal=("0.5", "1"), precision=("float32", "float64", "bfloat16"), plot=PICTURES)
+    add(draw, given, recipe=RECIPES, final_rate=("0", "0.5", "1"))
+    if task.asks_last:
+        add(draw, given, questions=("1", "2"))
     _trained_and_saved(draw, given)
     return given
 

@@ -12,6 +12,7 @@ from typing import Any
 from separatrix.arithmetic import FixedPoint
 from separatrix.certificates import Claim, check
 from separatrix.certificates.certificate import size_of, state_of
+from separatrix.certificates.proofs import with_proof
 from separatrix.certificates.shown import WORDS, after_word, shown_count
 from separatrix.constructions import Options, constructions
 from separatrix.tasks.problems.sparse_threshold import SparseFunction, SparseThreshold
@@ -31,6 +32,10 @@ class GivenThreshold(SparseThreshold):
         del length
         return self.given
 
+    def specification(self, length: int) -> dict[str, Any]:
+        """That of a threshold function, which reads :meth:`function`."""
+        return super().specification(length)
+
 
 def certify_sparse_form(function: SparseFunction, length: int) -> dict[str, Any]:
     """Build Theorem 13's network for a function of ``length`` bits and decide it for every input.
@@ -47,7 +52,7 @@ def certify_sparse_form(function: SparseFunction, length: int) -> dict[str, Any]
     construction = constructions()["dnf"]
     network = construction.network(task, length, Options(exponent=EXPONENT))
     claim = Claim(task, length, arithmetic)
-    verdict = check(network, claim)
+    verdict, _ = with_proof(network, claim, check(network, claim))
     return {
         "theorem": construction.theorem,
         "certified": verdict.valid,

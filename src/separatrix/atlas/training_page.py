@@ -164,10 +164,13 @@ def _heat_map(panel: Panel, data: "FigureData") -> "tuple[str, Mapping[str, Any]
         "xgap": 2, "ygap": 2, "colorscale": heat.scale(),
         "zmin": heat.low, "zmax": heat.high, "colorbar": {"title": {"text": UNITS[kind]}},
     }  # fmt: skip
+    # Plotly knows no names of rows and columns where no cell has a colour, so that both are given.
+    across = {"type": "category", "categoryarray": list(columns), "range": [-0.5, len(columns) - 0.5]}
+    down = {"type": "category", "categoryarray": list(rows), "range": [len(rows) - 0.5, -0.5]}
     layout = {
         "title": {"text": title}, "height": 130 + 36 * len(rows), "margin": {"l": 120, "t": 60, "b": 50},
-        "xaxis": {"title": {"text": column_title(data)}, "type": "category", "showgrid": False},
-        "yaxis": {"autorange": "reversed", "type": "category", "showgrid": False, "automargin": True},
+        "xaxis": {**across, "title": {"text": column_title(data)}, "showgrid": False},
+        "yaxis": {**down, "showgrid": False, "automargin": True},
         "plot_bgcolor": MISSING, "annotations": texts,
     }  # fmt: skip
     return f"heat map of accuracy: {title}", {"data": [trace], "layout": layout}
