@@ -80,9 +80,10 @@ def test_exported_figures_say_that_steps_differ(sections):
 
 def test_a_reader_can_train_each_experiment_with_the_installed_command(site, sections):
     page = text_of(site, "tasks/index-lookup.html").split('id="reproduce"')[1]
+    page = html.unescape(re.sub("<[^>]*>", "", page))
     commands = [row["train_command"] for row in sections["training"]["rows"] if row["task"] == "index-lookup"]
     assert commands
-    assert all(html.escape(each, quote=False) in html.unescape(page) for each in commands)
+    assert all(each in page for each in commands)
     assert all(each.startswith("separatrix ") for each in commands)
     assert training.SECTION.collect_from(Sources(), lambda what: None)["steps"] is None
 
