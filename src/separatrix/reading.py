@@ -4,7 +4,7 @@ What lies where a file is expected may be a folder, a pipe that nobody writes to
 terabyte, or text that is nearly JSON. Everything here looks before it reads, reads no more than it was told to expect,
 and raises :class:`SeparatrixError` that names the path and the remedy.
 
-JSON is read strictly: a key that stands twice, NaN and numbers beyond a float are refused, because the next program
+JSON is read strictly: a repeated key, NaN and numbers beyond a float are refused, because the next program
 would read something else in the same file.
 """
 

@@ -1,6 +1,6 @@
 """Certificates on disk: a claim, the hash of the weight file it speaks about, and what the checker found.
 
-A certificate is JSON beside its network file. Where it names a proof, the kernel decides about that; else the checker
+A certificate is JSON next to its network file. Where it names a proof, the kernel decides about that; else the checker
 recomputes everything from the weights. A certificate is valid only if that agrees with all that it states. The same
 build gives the same bytes, so times are not in it.
 """
@@ -181,7 +181,7 @@ def check_certificate(path: Path, most_memory: int | None = None) -> Checked:
         path /= REFUTED_FILE if refuted else CERTIFICATE_FILE
     content = _read(path)
     claim = stated_claim(content)
-    beside = "the network must lie beside the certificate"
+    beside = "the network must be in the same folder"
     network, digest = load_network(contained(path.parent, content["network"], beside))
     misstated = _statements(content, network, claim, digest)
     if misstated is not None and misstated.method != "size":
@@ -302,5 +302,5 @@ def _read(path: Path) -> dict[str, Any]:
         if type(value) is not int:
             raise SeparatrixError(f"{path} states a size with {name[:40]!r} of the wrong type; certify again")
     if Path(entries["network"]).name != entries["network"] or "\0" in entries["network"]:
-        raise SeparatrixError(f"{path} names the network {entries['network']!r}; it must lie beside the certificate")
+        raise SeparatrixError(f"{path} names the network {entries['network']!r}; it must be in the same folder")
     return entries

@@ -243,7 +243,7 @@ def from_bytes(data: bytes, name: str) -> AnyNetwork:
 
 
 class _MisfitError(ValueError):
-    """What stands in a file that is not of the format: named, so that a person finds it."""
+    """What is in a file and is not of the format: named, so that a person finds it."""
 
 
 def _fields(value: Any, what: str, names: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -343,7 +343,7 @@ class _Reader:
 
 def _choice(value: Any, allowed: tuple[str, ...]) -> Any:
     if value not in allowed:
-        raise _MisfitError(f"{str(value)[:40]!r} stands where one of {', '.join(allowed)} is expected")
+        raise _MisfitError(f"{str(value)[:40]!r} is given where one of {', '.join(allowed)} is expected")
     return value
 
 

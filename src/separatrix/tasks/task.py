@@ -86,7 +86,7 @@ class Task(ABC):
     """Whether an input is a text and then one cell that asks for something in it, so that :meth:`ask` can ask again."""
 
     answers_follow: ClassVar[bool] = False
-    """Whether an answer stands in the input behind the position that asks for it, where a model must not look."""
+    """Whether an answer is in the input behind the position that asks for it, where a model must not look."""
 
     # -- shape -------------------------------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ class Group:
         if len(shapes) > 1:
             raise SeparatrixError(f"{len(self.specs)} runs of {len(shapes)} shapes cannot train as one; split them")
         if len({spec.name for spec in self.specs}) < len(self.specs):
-            raise SeparatrixError("the same run stands twice in a group; remove one")
+            raise SeparatrixError("the same run is twice in a group; remove one")
 
     @property
     def name(self) -> str:

@@ -22,7 +22,7 @@ from separatrix.training.spec import FIELDS, MEMBER_FIELDS, REQUIRED_FIELDS, Run
 
 LARGEST_SWEEP = 100_000
 RECIPE = "recipe"
-"""Of a sweep, beside the fields of a run: what they are where the sweep does not say."""
+"""Of a sweep, next to the fields of a run: what they are where the sweep does not say."""
 
 
 @dataclass(frozen=True)

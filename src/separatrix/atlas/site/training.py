@@ -37,7 +37,7 @@ def heat_table(
     pale: Collection[tuple[str, str]] = (),
 ) -> str:
     """Percentages by (row, column), each on a ground whose strength is its value; ``kind``: share or difference;
-    ``spent`` stands below a percentage; ``pale`` cells are undertrained, and have a star and no colour."""
+    ``spent`` is shown below a percentage; ``pale`` cells are undertrained, and have a star and no colour."""
 
     def cell(row: str, column: str) -> str:
         value = values.get((row, column))
