@@ -100,7 +100,8 @@ def test_the_certified_network_is_checked_against_the_function_that_was_found():
 )
 def test_a_network_that_is_not_proved_is_told_in_the_words_of_every_verdict(call, monkeypatch, refuted, reason, told):
     monkeypatch.setattr(
-        "separatrix.atlas.own_function.check", lambda network, claim: Verdict(False, refuted, reason, "enumeration")
+        "separatrix.atlas.own_function.with_proof",
+        lambda network, claim, verdict: (Verdict(False, refuted, reason, "enumeration"), None),
     )
     code, out, _ = call("own.py:majority", "--length", "5")
     assert code == 1

@@ -231,7 +231,8 @@ def whole_model(name: str) -> None:
     with torch.backends.cudnn.flags(enabled=True, allow_tf32=False), numpy.errstate(over="ignore"):
         outputs = run(model)
     for ours, theirs in zip(outputs, run(model.double()), strict=True):
-        torch.testing.assert_close(ours.double(), theirs, rtol=1e-4, atol=1e-5)
+        # Outputs are about 1, of which DSS's kernels of exponentials lose up to 2.5e-5 in float32 by any formula.
+        torch.testing.assert_close(ours.double(), theirs, rtol=1e-4, atol=1e-4)
 
 
 def compiled(name: str) -> None:
@@ -346,6 +347,7 @@ def run_all(chosen: Iterable[Case], words: Sequence[str]) -> int:
         if words and not case.name.startswith(tuple(words)):
             continue
         started = time.perf_counter()
+        torch.manual_seed(0)  # a case has the same numbers alone and among others
         try:
             case.run()
             told = "right"
