@@ -36,7 +36,7 @@ def _told(task: str, able: str, unable: str, grid: Grid) -> str:
     other = grid.cell(task, unable)
     _, lower, _ = other.at(far, grid.precision)
     at = _unbroken(f"p = {grid.precisions[grid.precision]}")
-    needs = f"{lower} {BITS}" if other.unit == BITS else f"width {lower} (numbers of {at})"
+    needs = f"{lower} {BITS}" if other.unit == BITS else f"width {lower} (in fixed point, {at})"
     size = f", {number(upper.size_bits)} bits in all" if upper.size_bits is not None else ""
     last = _last_certified(task, able, grid)
     sure = WORD_OF[upper.kind]
