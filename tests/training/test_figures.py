@@ -72,6 +72,17 @@ def test_the_papers_tables_are_whole():
     assert paper_figures()["source"].startswith("BHBK24")
 
 
+def test_a_run_of_more_steps_than_the_scale_has_is_shown_with_its_steps(store):
+    recorded(store, "figure3", "reduced", lambda *_: 0.1)
+    experiment = recorded(store, "figure3", "reduced", lambda *_: 0.6, changes={"steps": 60_000})
+    with Records(store) as records:
+        data = gather(experiment, "reduced", records)
+    cell = data.cells["Mamba-(2,64)", "50"]
+    assert cell.accuracy == pytest.approx(60.0)
+    assert cell.record is not None and cell.record.spec.steps == 60_000
+    assert not cell.of_this_scale
+
+
 def test_a_cell_is_the_best_of_its_grid_beside_the_papers_number(store):
     experiment = recorded(
         store, "figure2-left", "reduced", lambda row, length, place: 0.9 - 0.1 * place if length < 400 else 0.05,

@@ -153,6 +153,23 @@ def test_a_run_that_diverged_is_only_the_best_of_its_like():
     assert best_of(found) is found[1] and best_of(found[:1]) is found[0]
 
 
+@pytest.mark.parametrize(
+    ("ended", "best"),
+    [
+        ([("steps", 5, 0.0, 6.9), ("steps", 20, 0.0, 0.2)], 1),
+        ([("goal", 20, 1.0, 0.1), ("goal", 5, 1.0, 0.2), ("steps", 4, 1.0, 0.0)], 1),
+    ],
+    ids=["of two at zero the lower loss", "of those at their goal the fewer steps"],
+)
+def test_equal_accuracies_are_ranked_by_what_still_differs(ended, best):
+    spec = tiny()
+    found = [
+        Record(spec, Result(spec.name, ending, step, share, loss, 2.0, 100), {}, "", None)
+        for ending, step, share, loss in ended
+    ]
+    assert best_of(found) is found[best]
+
+
 @pytest.mark.parametrize("members", ['"two"', "0", "-1", "1.5", "null", "[2]"])
 def test_a_number_of_members_that_is_none_is_noticed_before_times_are_taken_from_it(records, store, tmp_path, members):
     records._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

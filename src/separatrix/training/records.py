@@ -10,6 +10,7 @@ disk, a file that is no database, no permission) end in one line.
 """
 
 import json
+import math
 import os
 import sqlite3
 import time
@@ -83,8 +84,9 @@ class Record:
 
 
 def best_of(records: Iterable[Record]) -> Record | None:
-    """The most accurate of some records; of equal ones that of fewer steps, then the first by name. One that diverged
-    is only the best of others that did.
+    """The most accurate of some records. Of equal ones, the one that reached its goal in fewer steps, else the one of
+    the lower loss: at accuracy 0 only the loss shows which run learned more. One that diverged is only the best of
+    others that did.
 
     >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=8, learning_rate=0.1, steps=800)
     >>> results = [Result(spec.name, "steps", 800, accuracy, 0.7, 2.0, 100) for accuracy in (0.5, 0.9)]
@@ -93,9 +95,10 @@ def best_of(records: Iterable[Record]) -> Record | None:
     (0.9, None)
     """
 
-    def key(record: Record) -> tuple[bool, float, int, str]:
+    def key(record: Record) -> tuple[bool, float, float, float, str]:
         result = record.result
-        return result.ending == "diverged", -result.accuracy, result.step, record.spec.name
+        steps = result.step if result.ending == "goal" else math.inf
+        return result.ending == "diverged", -result.accuracy, steps, result.loss, record.spec.name
 
     return min(records, key=key, default=None)
 

@@ -1,8 +1,8 @@
 """A figure of the paper as data: our records cell by cell, the paper's number beside each, and what must be said.
 
 A cell shows the best of what was tried for it, as in BHBK24 Appendix H: all recorded runs of its task, length and
-model (whatever the learning rate, seed, heads or precision) that were given no more steps than the scale has. So a
-figure at scale ``paper`` can be drawn from runs of fewer steps, and says so.
+model, whatever the learning rate, seed, heads, precision, recipe or number of steps. So a figure can be drawn from
+runs of fewer or more steps than its scale has, and every cell says how many it had.
 """
 
 import json
@@ -337,7 +337,6 @@ def still_rising(curve: Sequence[Point], probe: int = 512) -> bool | None:
 def _same_cell(given: RunSpec, wanted: RunSpec, axes: Iterable[str]) -> bool:
     return (
         all(getattr(given, name) == getattr(wanted, name) for name in axes)
-        and given.steps <= wanted.steps
         # Code that only a record names is another model, and must not be imported to find that out.
         and set(code_named_in(given.architecture)) <= set(code_named_in(wanted.architecture))
         and plain_model(given.architecture) == plain_model(wanted.architecture)
