@@ -1,5 +1,7 @@
 """Training from Python gives the records that the command line gives, in the order asked for, each trained once."""
 
+import signal
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -56,3 +58,29 @@ def test_tasks_are_tried_once_at_each_length(monkeypatch):
     )
     try_own_tasks([tiny(), tiny(seed=1), tiny(length=8)])
     assert tried == [("index-lookup", 6), ("index-lookup", 8)]
+
+
+class PressesCtrlC(Listener):
+    """Interrupts at the first event of the training."""
+
+    def happened(self, group, event):
+        super().happened(group, event)
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_ctrl_c_saves_and_the_same_call_goes_on(tmp_path):
+    spec, store = tiny(steps=40, evaluate_every=10, goal=0.0), tmp_path / "runs.sqlite"
+    with pytest.raises(KeyboardInterrupt):
+        train_runs([spec], store, device="cpu", observers=[PressesCtrlC()])
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    heard = Listener()
+    (again,) = train_runs([spec], store, device="cpu", observers=[heard])
+    assert 0 < heard.starts[0][1] < 40, "it goes on after the steps that were saved"
+    (whole,) = train_runs([spec], tmp_path / "whole.sqlite", device="cpu")
+    assert (again.result.accuracy, again.result.loss) == (whole.result.accuracy, whole.result.loss)
+
+
+def test_it_trains_in_a_thread_where_no_signal_arrives(tmp_path):
+    with ThreadPoolExecutor(1) as pool:
+        (record,) = pool.submit(train_runs, [tiny(steps=2)], tmp_path / "runs.sqlite", device="cpu").result()
+    assert record.result.step == 2

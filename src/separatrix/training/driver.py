@@ -306,7 +306,8 @@ def _step_of(job: Job) -> int:
 @contextmanager
 def interruptible() -> Iterator[Callable[[], bool]]:
     """Within it Ctrl-C only sets a flag, so that a step is finished and saved; a second Ctrl-C ends at once. So does
-    the signal to end that clusters and containers send.
+    the signal to end that clusters and containers send. Only a program's main thread can receive signals; in another
+    one nothing changes.
 
     >>> import signal
     >>> with interruptible() as stopped:
@@ -316,8 +317,12 @@ def interruptible() -> Iterator[Callable[[], bool]]:
     (False, True)
     """
     import signal
+    import threading
 
     pressed = False
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: pressed
+        return
 
     def remember(number: int, frame: Any) -> None:
         nonlocal pressed

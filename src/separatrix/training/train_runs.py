@@ -10,7 +10,7 @@ from pathlib import Path
 
 from separatrix.models.naming import parse_spec
 from separatrix.tasks.own_task import try_own_task
-from separatrix.training.driver import Driver
+from separatrix.training.driver import Driver, interruptible
 from separatrix.training.executors.opening import open_executor
 from separatrix.training.grouping import Group
 from separatrix.training.observers import Observer, Observers
@@ -31,7 +31,8 @@ def train_runs(
 
     ``store`` None is that of the command line: SEPARATRIX_STORE or ``runs.sqlite``. Each of ``observers`` hears what
     happens. A model's name is recorded in its canonical form, as everywhere. Worker processes (``executor``
-    "processes") import the calling script, which then needs the usual ``if __name__ == "__main__":``.
+    "processes") import the calling script, which then needs the usual ``if __name__ == "__main__":``. Ctrl-C finishes
+    the step, saves the state and raises KeyboardInterrupt; a second one ends at once.
 
     >>> from tempfile import TemporaryDirectory
     >>> spec = RunSpec(task="majority", architecture="TF-(1,8)", length=4, learning_rate=0.01, steps=20, goal=0.0)
@@ -49,8 +50,11 @@ def train_runs(
         together.setdefault(spec.shape.name, {})[spec.name] = spec
     groups = [Group(tuple(members.values())) for members in together.values()]
     with Records(store_path(store)) as records:
-        opened, environment = open_executor(executor, device=device, workers=workers)
-        Driver(records, opened, environment, Observers(observers), full_grid=True).run(groups)
+        with interruptible() as stopped:
+            opened, environment = open_executor(executor, device=device, workers=workers, stopped=stopped)
+            watching = Observers(observers)
+            if not Driver(records, opened, environment, watching, full_grid=True, stopped=stopped).run(groups):
+                raise KeyboardInterrupt("the state is saved; the same call goes on from here")
         found = records.find(spec.name for spec in named)
         return [replace(found[spec.name], curve=tuple(records.curve(spec.name))) for spec in named]
 
