@@ -27,6 +27,7 @@ from tests.training.test_figures import recorded
 ESSENTIALS = Path(__file__).with_name("accessibility.js").read_text(encoding="utf-8")
 VIEWS = ("attention", "layers", "protocol", "compare", "train")
 PHONE = {"width": 360, "height": 740}
+WIDTHS = (1440, 1024, 820, 700, 390, 360)
 PATIENCE = 600_000
 """Milliseconds after which something is taken to hang; nothing takes as long, however busy the machine."""
 SETTLED = "body[data-look][data-verdict]:not([data-busy])"
@@ -477,6 +478,25 @@ def some_pages(site: Path) -> list[Path]:
     return [site / f"{name}.html" for name in names]
 
 
+SQUEEZED = """all => all.filter(each => each.offsetParent && each.clientWidth < 240).map(each => each.textContent)"""
+"""Commands that are visible in less than 240 pixels, which a phone has."""
+
+
+def test_the_navigation_shows_where_one_is_and_closes_its_menus(browser: Browser, site: Path) -> None:
+    with opened(browser, (site / "bounds.html").as_uri(), viewport={"width": 390, "height": 740}) as page:
+        entries = page.locator("nav[aria-label=Site] > ul > li")
+        assert entries.count() <= 7
+        current = page.locator("nav[aria-label=Site] summary.current")
+        expect(current).to_be_in_viewport()
+        current.click()
+        expect(page.locator("nav[aria-label=Site] a[aria-current]")).to_be_in_viewport()
+        page.keyboard.press("Escape")
+        expect(page.locator("nav[aria-label=Site] details[open]")).to_have_count(0)
+        current.click()
+        page.mouse.click(380, 700)
+        expect(page.locator("nav[aria-label=Site] details[open]")).to_have_count(0)
+
+
 def test_every_page_of_the_site_opens_and_is_accessible(browser: Browser, site: Path) -> None:
     pages = sorted(site.rglob("*.html"))
     assert len(pages) > 40
@@ -496,8 +516,10 @@ def test_every_page_of_the_site_opens_and_is_accessible(browser: Browser, site: 
             page.emulate_media(color_scheme="dark")
             found += [f"dark: {each}" for each in page.evaluate(ESSENTIALS)]
             page.emulate_media(color_scheme="light")
-            page.set_viewport_size(PHONE)  # type: ignore[arg-type]
-            found += [] if fits(page) else ["is wider than a phone"]
+            for width in WIDTHS:
+                page.set_viewport_size({"width": width, "height": 740})
+                found += [] if fits(page) else [f"is wider than {width} pixels"]
+                found += [f"at {width} pixels: {each}" for each in page.locator("pre.command").evaluate_all(SQUEEZED)]
             if found:
                 wrong[str(path.relative_to(site))] = found[:3]
     assert wrong == {}

@@ -79,6 +79,8 @@ class Section(ABC):
     """The name of the section's own page, without ``.html``; empty where others show its results."""
     lead: str = ""
     """One or two sentences under the title of that page."""
+    menu: str = ""
+    """The menu of the navigation that holds the page's link; empty: the link is in the navigation itself."""
 
     @property
     @abstractmethod

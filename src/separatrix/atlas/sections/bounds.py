@@ -26,6 +26,7 @@ class BoundsSection(Section):
     title: str = "Lower bounds"
     order: int = 18
     page: str = "bounds"
+    menu: str = "Must it be big?"
     lead: str = (
         "A model that solves a task gives a protocol; the task hides a communication problem; the problem needs bits. "
         "So the model must be large enough. Each step is run: the protocol, the reduction, the fact about the problem."

@@ -27,6 +27,7 @@ class CapacitySection(Section):
     title: str = "Real models"
     order: int = 40
     page: str = "real-models"
+    menu: str = "Must it be big?"
     lead: str = (
         "Published models against the bounds: how many bits each hands from token to token, and the first "
         "length at which a task is impossible for any weights."

@@ -34,6 +34,7 @@ class ConstructionsSection(Section):
     title: str = "Constructions"
     order: int = 15
     page: str = "constructions"
+    menu: str = "Can it?"
     lead: str = (
         "Each theorem as a network with explicit weights, built at several lengths and certified on every "
         "input of that length by a checker that shares no code with the builder."

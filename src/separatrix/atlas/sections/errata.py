@@ -20,6 +20,7 @@ class ErrataSection(Section):
     title: str = "Errata"
     order: int = 45
     page: str = "errata"
+    menu: str = "About"
     lead: str = (
         "Found by running BHBK24 and the slides of the talk about SHT23. Each entry has the claim, what is wrong with "
         "it, and the repair that this package implements, which was run. Where the original can be run it is kept as a "

@@ -31,6 +31,7 @@ class FrontierSection(RecordedSection):
     title: str = "Frontiers"
     order: int = 19
     page: str = "frontiers"
+    menu: str = "Can it?"
     lead: str = (
         "The theorems give one width; much narrower networks are right on every input too. For each construction, the "
         "narrowest network on a ladder of address codes that the checker certifies: from points on a circle, which are "

@@ -37,6 +37,7 @@ class ProfilesSection(Section):
     title: str = "Your function"
     order: int = 35
     page: str = "your-function"
+    menu: str = "Must it be big?"
     lead: str = (
         "Bring any Python function on sequences. Its residual classes give the state that every recurrent model needs, "
         "its communication matrices what one attention layer needs; both are computed on all inputs. Five samples."

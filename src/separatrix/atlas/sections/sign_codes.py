@@ -24,6 +24,7 @@ class SignCodesSection(Section):
     title: str = "Sign codes"
     order: int = 20
     page: str = "sign-codes"
+    menu: str = "Can it?"
     lead: str = (
         "The constructions tell N positions apart by N nearly orthogonal sign vectors. How few dimensions "
         "they need: explicit codes beside the random draw of the paper, and the limit below which no code "

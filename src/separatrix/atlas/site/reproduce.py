@@ -36,7 +36,7 @@ def reproduce(entry: Results, names: list[str], sections: Results) -> str:
             commands.append((f"conversation of {name}", sections["protocols"]["runs"][name]["origin"]["command"]))
     commands += _training_commands(task, sections["training"])
     listed = "".join(f"<dt>{escape(what)}</dt><dd>{command_block(command)}</dd>" for what, command in commands)
-    return part("reproduce", "Get each number again", f'<dl class="commands">{listed}</dl>')
+    return part("reproduce", "Reproduce these numbers", f'<dl class="commands">{listed}</dl>')
 
 
 def _training_commands(task: str, training: Results) -> Iterator[tuple[str, str]]:

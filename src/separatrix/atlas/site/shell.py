@@ -7,6 +7,7 @@ folder opens from a disk, without a server and without a network. Scripts only a
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import NamedTuple
 
 from separatrix.atlas.section import Figure, Results
 from separatrix.atlas.site.components import VERSION_SLOT, code, figure_html, figure_slot, files_html, files_slot
@@ -35,11 +36,19 @@ class Page:
         return "../" * self.path.count("/")
 
 
+class Link(NamedTuple):
+    """A link of the navigation; links that name the same menu are folded into it."""
+
+    title: str
+    path: str
+    menu: str = ""
+
+
 @dataclass(frozen=True)
 class Frame:
-    """What all pages share: the links of the navigation (title, path) and the record of the build."""
+    """What all pages share: the links of the navigation and the record of the build."""
 
-    links: Sequence[tuple[str, str]]
+    links: Sequence[Link]
     provenance: Results
 
     def render(self, page: Page, figures: Mapping[str, Figure]) -> str:
@@ -59,10 +68,10 @@ class Frame:
 
     def _header(self, page: Page) -> str:
         here = [page.path, *(path for _, path in page.parents)]
-        links = "".join(
-            f'<li><a href="{page.root}{escape(path)}"{_current(path, here)}>{escape(title)}</a></li>'
-            for title, path in self.links
-        )
+        menus: dict[str, list[Link]] = {}
+        for link in self.links:
+            menus.setdefault(link.menu or link.title, []).append(link)
+        links = "".join(_menu(name, folded, page.root, here) for name, folded in menus.items())
         return (
             f'<header class="top"><a class="brand" href="{page.root}index.html">{MARK}<span>Separatrix</span></a>'
             f'<nav aria-label="Site"><ul>{links}</ul></nav></header>'
@@ -85,6 +94,18 @@ class Frame:
             f"<p>Made by {code(str(record['command']))} at {escape(str(record['made_at']))} in "
             f"{record['seconds']:.0f} s with {versions}; seed {record['seed']}.</p></footer>"
         )
+
+
+def _menu(name: str, folded: Sequence[Link], root: str, here: Sequence[str]) -> str:
+    """One entry of the navigation: a link, or a menu of links that opens on click, also without JavaScript."""
+    items = "".join(
+        f'<li><a href="{root}{escape(link.path)}"{_current(link.path, here)}>{escape(link.title)}</a></li>'
+        for link in folded
+    )
+    if not folded[0].menu:
+        return items
+    inside = ' class="current"' if any(link.path in here for link in folded) else ""
+    return f'<li><details name="menu"><summary{inside}>{escape(name)}</summary><ul>{items}</ul></details></li>'
 
 
 def _current(path: str, here: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from separatrix.atlas.site.charts import width_figure
 from separatrix.atlas.site.components import figure_slot, files_slot, with_errata
 from separatrix.atlas.site.front import front_page
 from separatrix.atlas.site.lists import about_page, architectures_page, tasks_folder_page, tasks_page
-from separatrix.atlas.site.shell import Frame, Page
+from separatrix.atlas.site.shell import Frame, Link, Page
 from separatrix.atlas.site.task_page import task_page
 from separatrix.errors import SeparatrixError
 
@@ -69,7 +69,7 @@ def rendered(
     by_name = {figure.name: figure for group in figures.values() for figure in group}
     own = own_links(sections)
     frame = Frame(links(sections) if whole else own, results["provenance"])
-    has_errata = whole and ERRATA in {path for _, path in own}
+    has_errata = whole and ERRATA in {link.path for link in own}
     made: dict[str, str] = {}
     for page in (pages if whole else section_pages)(results, sections, figures):
         if page.path in made:
@@ -79,18 +79,18 @@ def rendered(
     return made
 
 
-def own_links(sections: Sequence[Section]) -> list[tuple[str, str]]:
-    """(title, path) of every section that has a page."""
-    return [(section.title, f"{section.page}.html") for section in sections if section.page]
+def own_links(sections: Sequence[Section]) -> list[Link]:
+    """Every section that has a page."""
+    return [Link(section.title, f"{section.page}.html", section.menu) for section in sections if section.page]
 
 
-def links(sections: Sequence[Section]) -> list[tuple[str, str]]:
-    """The navigation: (title, path)."""
+def links(sections: Sequence[Section]) -> list[Link]:
+    """The navigation of the whole site."""
     return [
-        ("Table", "index.html"),
-        ("Tasks", "tasks.html"),
-        ("Architectures", "architectures.html"),
+        Link("Table", "index.html"),
+        Link("Tasks", "tasks.html"),
+        Link("Architectures", "architectures.html"),
         *own_links(sections),
-        (glossary.TITLE, glossary.PATH),
-        ("About", "about.html"),
+        Link(glossary.TITLE, glossary.PATH, "About"),
+        Link("About this atlas", "about.html", "About"),
     ]

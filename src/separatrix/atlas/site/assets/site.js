@@ -38,6 +38,12 @@
     block.append(button);
   }
 
+  // -- menus ---------------------------------------------------------------------------------------------------
+  const menus = document.querySelectorAll(".top nav details");
+  const closeMenus = target => { for (const menu of menus) if (!menu.contains(target)) menu.open = false; };
+  addEventListener("click", event => closeMenus(event.target));
+  addEventListener("keydown", event => { if (event.key === "Escape") closeMenus(null); });
+
   // -- printing ------------------------------------------------------------------------------------------------
   addEventListener("beforeprint", () => {
     for (const fold of document.querySelectorAll("details:not([open])")) {
