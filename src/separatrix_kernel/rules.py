@@ -33,16 +33,21 @@ MOST_INPUTS = 1 << 16
 MOST_PAIRS = 1 << 18
 
 
+def check_fit(network: Network, inputs: Inputs) -> None:
+    """Refuse unless the network reads these inputs and answers at the last position."""
+    given = len(inputs.tokens)
+    require(network.positions == given, f"the network reads {network.positions} positions, the inputs have {given}")
+    most = max(tokens.stop for _, tokens in inputs.runs)
+    require(most <= network.vocabulary, f"tokens go up to {most - 1}, beyond the network's vocabulary")
+    require(network.readout.at == "last", "the network is read at every position; the claim is about the last one")
+
+
 class Claim:
     """What is to be shown: this network answers each of these inputs with the right answer in this arithmetic."""
 
     def __init__(self, network: Network, inputs: Inputs, answers: Answers, numbers: Numbers) -> None:
+        check_fit(network, inputs)
         self.network, self.inputs, self.answers, self.numbers = network, inputs, answers, numbers
-        given = len(inputs.tokens)
-        require(network.positions == given, f"the network reads {network.positions} positions, the inputs have {given}")
-        most = max(tokens.stop for _, tokens in inputs.runs)
-        require(most <= network.vocabulary, f"tokens go up to {most - 1}, beyond the network's vocabulary")
-        require(network.readout.at == "last", "the network is read at every position; the claim is about the last one")
 
     def wrong(self, tokens: tuple[int, ...]) -> bool:
         """Whether the network answers one input wrongly, by running it."""

@@ -5,7 +5,7 @@ import pytest
 
 from separatrix.atlas.attempts import TRIED, Attempt, Outcome, attempts, digit_bits, packed_sums
 from separatrix.communication.bounds import NUMBERS, covered, protocol_bounds
-from separatrix.constructions.dyck_float import DyckFloat
+from separatrix.constructions.theorems.dyck_float import DyckFloat
 
 EVERY = list(attempts())
 

@@ -12,7 +12,7 @@ from separatrix.communication.facts import LARGEST_BY_RANK, LARGEST_BY_ROWS
 from separatrix.communication.partition import odd_even
 from separatrix.communication.protocols import VERSIONS, compare, run_one_layer
 from separatrix.constructions import constructions
-from separatrix.constructions.dyck_float import DyckFloat
+from separatrix.constructions.theorems.dyck_float import DyckFloat
 from separatrix.tasks import draws_from, tasks
 
 SLIDES = {

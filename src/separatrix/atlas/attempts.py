@@ -10,7 +10,7 @@ the tests.
   be enough. The sums of packed digits never round, so they are right in every order (:func:`packed_sums`).
 * *Differences*, against equality: packed digits of the second half are subtracted, so that half the numbers are enough.
 * *Exact rationals*, against every bound: one number holds everything.
-* *Guards*, against Dyck in one layer: rounding itself remembers (``constructions/dyck_float.py``).
+* *Guards*, against Dyck in one layer: rounding itself remembers (``constructions/theorems/dyck_float.py``).
 
 What is below a bound must lie where the bound gives no verdict (``bounds/covered.py``); the tests hold the gate to
 that. Not finding a network below a bound proves nothing; the bound's own evidence does.
@@ -28,7 +28,7 @@ from separatrix.arithmetic import FixedPoint, arithmetic_named
 from separatrix.bit_counts import bits_for
 from separatrix.communication.bounds import NUMBERS, ProtocolBound, covered, protocol_bounds
 from separatrix.communication.bounds.known_from_above import GRID_BITS, input_bits, special_facts
-from separatrix.constructions.dyck_float import SIGNIFICANT, DyckFloat
+from separatrix.constructions.theorems.dyck_float import SIGNIFICANT, DyckFloat
 from separatrix.tasks import Task, tasks
 
 TRIED = {"fixed": (4096, 32), "float32": (4096, 32), "bfloat16": (512, 16), "exact": (4096, 32)}

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from separatrix.arithmetic import FixedPoint
+from separatrix.arithmetic import FixedPoint, Floating
 from separatrix.networks import AnyNetwork, Attention, Network, RecurrentNetwork
 from separatrix.networks.store import NETWORK_FILE, to_bytes
 from separatrix.provers.places import stated_places
+from separatrix.provers.running import running_sums
 from separatrix.tasks import Task, own_specification
 from separatrix_kernel import FORMAT, Accepted, RefusedError, check
 from separatrix_kernel.boxes import is_idle, live_coordinates
@@ -38,9 +39,13 @@ def prove(network: AnyNetwork, task: Task, length: int, arithmetic: object) -> P
     '64^8*8'
     """
     specification = own_specification(task, length)
-    if not isinstance(arithmetic, FixedPoint) or arithmetic.softmax_rule != "appendix-d":
-        return None
     if specification is None or network.positions > MOST_POSITIONS:
+        return None
+    if isinstance(arithmetic, FixedPoint) and arithmetic.softmax_rule == "appendix-d":
+        found = candidates(network, specification, arithmetic)
+    elif isinstance(arithmetic, Floating) and arithmetic.in_order:
+        found = running_sums(network, specification)
+    else:
         return None
     data = to_bytes(network)
     content: dict[str, Any] = {
@@ -53,7 +58,7 @@ def prove(network: AnyNetwork, task: Task, length: int, arithmetic: object) -> P
         "network": NETWORK_FILE,
         "sha256": hashlib.sha256(data).hexdigest(),
     }
-    for proof in candidates(network, specification, arithmetic):
+    for proof in found:
         try:
             full = {**content, "proof": proof}
             return Proved(full, check(full, data))

@@ -2,7 +2,7 @@
 
 from separatrix.atlas.errata.erratum import Erratum, Finding
 from separatrix.communication.bounds import ModelSize, ProtocolBound, bounds, covered, floating
-from separatrix.constructions.dyck_float import DyckFloat
+from separatrix.constructions.theorems.dyck_float import DyckFloat
 from separatrix.tasks import draws_from, tasks
 
 LENGTH, LONG, DRAWN, PRECISION = 8, 8192, 100, 32
