@@ -18,6 +18,7 @@ from tests.certificates.changes import build, changed, with_layer
 
 KERNEL = (
     "index-lookup", "equality", "equality-partition", "majority", "cnf", "dnf", "disjointness", "dyck-rnn", "dyck-dfa",
+    "dyck-float",
 )  # fmt: skip
 """Constructions whose certificates rely on the kernel alone."""
 

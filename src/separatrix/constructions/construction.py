@@ -61,7 +61,7 @@ class Construction(ABC):
     variants: tuple[str, ...] = ("repaired",)
     minimum_length: int = 2
     arithmetic_kind: str = "fixed"
-    """The arithmetic that it is about, by its name among those of models: what a bound for another one says nothing of."""
+    """The arithmetic that it is about, by the name that models have; bounds for another one say nothing of it."""
 
     def build(self, length: int, options: Options | None = None) -> Built:
         """The network for inputs of this length; bad lengths and options end in one line."""

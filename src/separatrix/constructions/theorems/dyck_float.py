@@ -291,13 +291,12 @@ class DyckFloatConstruction(Construction):
             raise SeparatrixError(f"{self.name} has no network of length {length}; choose at most {DyckFloat().wall}")
 
     def own_arithmetic(self, task: Task, length: int, options: Options) -> Floating:
-        """float32, whatever the length; options about a fixed point or about scores would change nothing."""
+        """float32, whatever the length; options about a fixed point would change nothing."""
         usual = Options()
-        for name in ("exponent", "rounding", "gain", "family", "max_inner"):
+        for name in ("exponent", "rounding"):
             if getattr(options, name) != getattr(usual, name):
                 raise SeparatrixError(
-                    f"{name}={getattr(options, name)} changes nothing: {self.name} computes in float32 with uniform "
-                    "attention; leave it out"
+                    f"{name}={getattr(options, name)} changes nothing: {self.name} computes in float32; leave it out"
                 )
         return Floating("float32", in_order=True)
 
