@@ -130,7 +130,8 @@ def attempts_table() -> str:
         named = f" ({each.how})" if each.how == "dyck-float" else ""
         silent = "" if each.verdict else "; no verdict"
         rows.setdefault(each.bound, [f"`{each.bound}`"]).append(f"{told}{named}{silent}")
-    return markdown_table(["bound", "fixed point", "float32", "bfloat16", "exact rationals"], rows.values(), left=5)
+    headings = ["bound", "fixed point, down", "fixed point, nearest", "float32", "bfloat16", "exact rationals"]
+    return markdown_table(headings, rows.values(), left=6)
 
 
 PARTS = (

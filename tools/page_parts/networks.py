@@ -125,7 +125,7 @@ PARTS = (
     Sentence("docs/kernel.md", "`dyck-float` up to {}.", lambda: [f"{MOST_SUMMED:,}"]),
     Sentence(
         "docs/kernel.md",
-        "of the {} strings of length {} `dyck-float` answers {} wrongly if it adds backwards and {} if it adds in pairs",
+        "of the {} strings of length {} `dyck-float` answers {} wrongly if it adds backwards and {} if",
         lambda: [f"{4**8:,}", 8, *(f"{DyckFloat().wrong_in_order(8, order):,}" for order in ("backwards", "pairs"))],
     ),
     Sentence("docs/kernel.md", "Each of at most 2^{} inputs is run", lambda: [MOST_INPUTS.bit_length() - 1]),
