@@ -275,10 +275,6 @@ class DyckFloatConstruction(Construction):
     )
     task_name: str = "dyck"
     arithmetic_kind: str = "float32"
-    how: str = (
-        "In float32 one uniform head is enough: its running sum starts at 2^24, where a float forgets +1 and keeps "
-        "-1, so that every bracket out of place leaves a mark that no later one removes."
-    )
     deviations: tuple[str, ...] = (
         "not in the papers: Theorem 4 needs sums that are exact before they are rounded, and float32 rounds each one",
         "sums over positions are taken in their order; a program that adds in another order is not covered",
