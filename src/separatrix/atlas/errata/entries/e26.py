@@ -49,7 +49,7 @@ def show() -> tuple[Finding, ...]:
         ),
         Finding(
             "repair",
-            "for a prefix against the rest a running sum is one number: s + H(2p + 2a + ma) bits, so equality at N = "
+            "for a prefix against the rest a running sum is one number: s + H(4a + ma) bits, so equality at N = "
             f"{LONG:,} still needs m ≥ {kept.bound.smallest_width(LONG, PRECISION, task=tasks()['equality'])} in "
             "float32; no verdict on Dyck",
             kept.covered
