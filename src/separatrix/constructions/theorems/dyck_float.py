@@ -282,9 +282,11 @@ class DyckFloatConstruction(Construction):
 
     def check_length(self, task: Task, length: int) -> None:
         super().check_length(task, length)
-        DyckFloat().check_length(length)
-        if length > DyckFloat().wall:
-            raise SeparatrixError(f"{self.name} has no network of length {length}; choose at most {DyckFloat().wall}")
+        # Beyond T the sum of exponentials, 1 each, is not N any more.
+        if length & (length - 1) or length > DyckFloat().wall:
+            raise SeparatrixError(
+                f"{self.name} has no network of length {length}; choose a power of two from 2 to {DyckFloat().wall}"
+            )
 
     def own_arithmetic(self, task: Task, length: int, options: Options) -> Floating:
         """float32, whatever the length; options about a fixed point would change nothing."""
