@@ -7,7 +7,8 @@ import pytest
 
 from separatrix.atlas.sections.capacity import SECTION
 from separatrix.cli.app import run
-from separatrix.communication.capacity import describe, model_types, presets
+from separatrix.communication.capacity import capacity, describe, model_types, presets
+from separatrix.communication.capacity.memory import memory
 from separatrix.errors import SeparatrixError
 
 MAMBA_130M = 24 * (1536 * 16 + 1536 * 3)
@@ -22,7 +23,7 @@ GOOD = {"model_type": "mamba", "hidden_size": 8, "num_hidden_layers": 2}
         ({"hidden_size": 8.5}, ["hidden_size is 8.5", "integer"]),
         ({"hidden_size": "8"}, ["hidden_size is '8'", "integer"]),
         ({"hidden_size": True}, ["hidden_size is True", "integer"]),
-        ({"hidden_size": None, "num_hidden_layers": [1] * 100}, ["hidden_size is None", "num_hidden_layers is [1"]),
+        ({"hidden_size": None, "num_hidden_layers": [1] * 100}, ["missing hidden_size", "num_hidden_layers is [1"]),
         ({"num_hidden_layers": 10**30}, ["num_hidden_layers", "less than"]),
         ({"expand": 0.3}, ["expand × hidden_size is 2.4", "whole"]),
         ({"expand": float("inf")}, ["expand is inf"]),
@@ -30,13 +31,13 @@ GOOD = {"model_type": "mamba", "hidden_size": 8, "num_hidden_layers": 2}
         ({"model_type": 7}, ["unknown model_type '7'"]),
         ({"model_type": None}, ["model_type is missing", "lists all"]),
         ({"model_type": "llama"}, ["missing num_attention_heads"]),
-        ({"model_type": "jamba"}, ["missing num_attention_heads, attn_layer_period, attn_layer_offset"]),
+        ({"model_type": "jamba"}, ["missing attn_layer_period, attn_layer_offset", "num_attention_heads"]),
         ({"model_type": "retnet", "num_heads": 3}, ["keys / heads is 8/3"]),
-        ({"model_type": "retnet", "num_heads": 2, "attn": {"layers": [1]}}, ["attn is {'layers'"]),
+        ({"model_type": "retnet", "num_heads": 2, "attn": {"layers": [1]}}, ["missing attn.num_heads"]),
         ({"model_type": "mamba2", "num_heads": 3, "head_dim": 5}, ["expand × hidden_size is 16", "15"]),
         ({"model_type": "retnet", "num_heads": 2, "num_kv_heads": 1}, ["num_kv_heads is 1", "num_heads 2"]),
         ({"attn_layer_idx": [2], "attn_cfg": {"num_heads": 2}}, ["attn_layer_idx names layer 2 of 2", "from 0"]),
-        ({"attn_layer_idx": [1]}, ["attn_cfg.num_heads is missing"]),
+        ({"attn_layer_idx": [1]}, ["missing attn_cfg.num_heads"]),
         ({"ssm_cfg": {"layer": "Mamba9"}}, ["ssm_cfg.layer is 'Mamba9'", "Mamba1, Mamba2"]),
         (
             {"model_type": "mistral", "num_attention_heads": 2, "layer_types": ["full_attention"]},
@@ -102,6 +103,7 @@ def test_other_bad_arguments(tmp_path, capsys):
     refused(capsys, ["a/\0b"], "unknown preset")
     refused(capsys, ["a/\0b.json"], "cannot read")
     refused(capsys, ["state-spaces/mamba-131m"], "nearest: mamba-130m")
+    refused(capsys, ["../mamba-130m"], "unknown preset")
     refused(capsys, ["a\nb"], "unknown preset")
     refused(capsys, ["gpt2", "--precision", "0"], "precision 0")
     refused(capsys, ["gpt2", "--precision", "-3"], "precision -3")
@@ -122,6 +124,47 @@ def test_unknown_names_are_told_with_the_nearest_few(tmp_path, capsys):
     refused(capsys, ["nothingatall"], "unknown preset", "lists all", "config.json")
     assert run(["capacity", "nothingatall"]) == 2
     assert not any(name in capsys.readouterr().err for name in presets())
+
+
+def test_ids_of_hugging_face_are_found_without_asking_there(tmp_path, monkeypatch, capsys):
+    """In the presets by their names and by the files they were read from, and in the cache on this machine."""
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    for name, preset in (
+        ("state-spaces/mamba-130m", "mamba-130m"),
+        ("mistralai/Mistral-7B-v0.1", "mistral-7b-v0.1"),
+        ("meta-llama/Meta-Llama-3-8B", "llama-3-8b"),
+        ("openai-community/gpt2", "gpt2"),
+    ):
+        assert describe(name) == presets()[preset].describe()
+    folder = tmp_path / "models--someone--their-mamba" / "snapshots" / "abc"
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text(json.dumps(GOOD))
+    assert describe("someone/their-mamba").state_numbers == 2 * (16 * 16 + 16 * 3)
+    refused(capsys, ["someone/nothing"], "unknown preset")
+
+
+USUAL = {"hidden_size": 64, "num_hidden_layers": 4, "num_attention_heads": 4, "sliding_window": 8}
+
+
+def test_a_type_that_is_not_known_is_read_by_the_usual_fields_and_says_so():
+    """A guess never makes anything impossible: where only windows are known, something else may be kept."""
+    found = describe({"model_type": "brand_new", **USUAL})
+    assert [(layer.kind, layer.count) for layer in found.layers] == [("attention", 4)]
+    assert any("not known" in note for note in found.notes)
+    listed = ["sliding_attention", "full_attention"] * 2
+    found = describe({"model_type": "brand_new", **USUAL, "layer_types": listed})
+    assert [(layer.kind, layer.count) for layer in found.layers] == [("local-attention", 2), ("attention", 2)]
+    for more in (
+        {"layer_types": ["sliding_attention"] * 4},
+        {"layer_types": ["linear_attention"] * 3 + ["full_attention"]},
+        {"ssm_state_size": 16},
+    ):
+        found = describe({"model_type": "brand_new", **USUAL, **more})
+        assert "unstated" in [layer.kind for layer in found.layers]
+        assert not memory(found).complete
+        assert capacity(found, length=10**9).limits == ()
+    with pytest.raises(SeparatrixError, match="unknown model_type"):
+        describe({"model_type": "brand_new", "hidden_size": 64})
 
 
 def test_the_task_that_was_asked_for_is_answered(capsys):

@@ -8,7 +8,7 @@
 
 from separatrix.communication.capacity.catalog import Preset, config_families, model_types, presets
 from separatrix.communication.capacity.coverage import which_bounds
-from separatrix.communication.capacity.family import Config, Family
+from separatrix.communication.capacity.family import Family
 from separatrix.communication.capacity.layers import (
     LayerDescription,
     ModelDescription,
@@ -23,7 +23,6 @@ from separatrix.communication.capacity.report import Capacity, Limit, capacity
 
 __all__ = [
     "Capacity",
-    "Config",
     "Family",
     "LayerDescription",
     "Limit",

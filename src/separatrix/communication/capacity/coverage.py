@@ -76,4 +76,5 @@ def which_bounds(model: ModelDescription) -> tuple[tuple[Model, ...], str]:
 
 def is_softmax(layer: LayerDescription) -> bool:
     """Whether a layer is softmax attention of known heads and width, as Theorem 4 has it."""
-    return layer.kind in ("attention", "local-attention") and layer.heads > 0 and layer.head_width > 0
+    attends = layer.kind in ("attention", "local-attention")
+    return attends and layer.softmax and layer.heads > 0 and layer.head_width > 0

@@ -1,18 +1,18 @@
-"""A family of config files: which fields it needs, and the layers they describe.
+"""A family of config files: the one reader and the one validator of the table ``families.toml``.
 
-What enters from a file is validated with pydantic, strictly: a size is a whole number above 0, never a text, a float
-or a truth value. Fields that do not change the memory (dropout, activation, token ids) are not looked at. The class
-of the schema is the list of what is read; its field names, and their other spellings, are those of the model's own
-config file.
+An entry of the table says which fields of a file decide the memory, which kind each layer is, and what a layer of each
+kind keeps, all as formulas (:mod:`separatrix.communication.capacity.formula`). Fields that do not change the memory
+(dropout, activation, token ids) are not looked at. What enters from a file is validated strictly: a size is a whole
+number above 0, never a text, a float or a truth value. ``docs/capacity.md`` describes how to add an entry.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, Generic, TypeAlias, TypeVar, cast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, TypeAlias, cast
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
-
-from separatrix.communication.capacity.layers import LayerDescription, ModelDescription
+from separatrix.communication.capacity.formula import Value, names, value, whole, words
+from separatrix.communication.capacity.layers import Kind, LayerDescription, ModelDescription, Per, StatePart
 from separatrix.errors import SeparatrixError
 from separatrix.wording import counted
 
@@ -20,18 +20,395 @@ FORMAT_FIELDS = ("dtype", "torch_dtype")
 """Where a file names the format of its numbers; ``transformers`` takes the first where both are there."""
 STATE_FIELDS = ("mamba_ssm_cache_dtype", "mamba_ssm_dtype")
 """Where a file asks for a format of its running states; ``transformers`` 5.22 follows neither, other programs do."""
+LENGTH_FIELDS = ("max_position_embeddings", "n_positions", "n_ctx", "context_length", "max_seq_len", "model_max_length")
+LAYER_FIELD = "per_layer_config"
+"""Where files of transformers give a layer a field of its own."""
 LARGEST = 10**9
 DEEPEST = 10**5
 
-Size: TypeAlias = Annotated[int, Field(strict=True, gt=0, le=LARGEST)]
-Depth: TypeAlias = Annotated[int, Field(strict=True, gt=0, le=DEEPEST)]
-Factor: TypeAlias = Annotated[float, Field(gt=0, le=LARGEST, allow_inf_nan=False)]
-Flag: TypeAlias = Annotated[bool, Field(strict=True)]
+FieldKind: TypeAlias = Literal["size", "depth", "count", "factor", "flag", "sizes", "texts", "text", "any", "made"]
+"""What a field may hold; ``made``: nothing in a file, its formula alone."""
+Evidence: TypeAlias = Literal["executed", "published"]
+"""How the numbers of a family were checked: against the caches of running models, or by published formulas alone."""
 
 
-def spelled(*names: str) -> AliasChoices:
-    """The spellings of one field, the usual one first: that one wins when a file has several."""
-    return AliasChoices(*names)
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """One field: its spellings, the usual one first, what it may hold, and a formula for files that lack it.
+
+    ``null``: a file that says null means None, not the default (a window that is switched off).
+    """
+
+    name: str
+    kind: FieldKind = "size"
+    spelled: tuple[str, ...] = ()
+    default: str | None = None
+    null: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartRule:
+    """An array that a layer keeps, as formulas."""
+
+    name: str
+    numbers: str
+    per: Per = "sequence"
+    size: str = "1"
+    running: bool = False
+    number_format: str = ""
+    unread: str = "0"
+    when: str = "True"
+
+    @property
+    def formulas(self) -> tuple[str, ...]:
+        """All formulas of the part."""
+        return (self.numbers, self.size, self.unread, self.when)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerRule:
+    """A kind of layer, as formulas; ``window`` counts earlier positions."""
+
+    kind: Kind
+    name: str
+    width: str = "hidden_size"
+    heads: str = "0"
+    head_width: str = "0"
+    key_value_heads: str = "0"
+    window: str | None = None
+    softmax: bool = True
+    parts: tuple[PartRule, ...] = ()
+
+    @property
+    def formulas(self) -> tuple[str, ...]:
+        """All formulas of the layer and of what it keeps."""
+        own = (self.width, self.heads, self.head_width, self.key_value_heads, self.window or "0")
+        return (*own, *(each for part in self.parts for each in part.formulas))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """Sizes that must fit together, and what to say where they do not; ``{formula}`` in the text is its value."""
+
+    that: str
+    say: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """One entry of the table.
+
+    ``model_types`` are the values of the field ``model_type`` that belong to it; ``only`` what is another default for
+    one of them. ``layers`` is the formula of the list of layers; ``places`` the kinds that each name in it stands for.
+    ``shared``: so many of the last layers read the cache of an earlier one. ``state`` is the formula of the state in
+    words, ``source`` where it is from, ``evidence`` how it was checked. ``recognised_by``: fields that a file without
+    ``model_type`` has. ``reading_as``: the type that is taken where the file names none.
+    """
+
+    name: str
+    title: str
+    model_types: tuple[str, ...]
+    layers: str
+    state: str
+    source: str
+    code: str = "transformers 5.22"
+    evidence: Evidence = "executed"
+    places: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    rules: Mapping[str, LayerRule] = field(default_factory=dict[str, LayerRule])
+    fields: Mapping[str, Field] = field(default_factory=dict[str, Field])
+    only: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
+    checks: tuple[Check, ...] = ()
+    notes: tuple[Check, ...] = ()
+    refused: Mapping[str, str] = field(default_factory=dict[str, str])
+    depth: str = "num_hidden_layers"
+    shared: str = "0"
+    passes: str = "1"
+    state_format: str = "''"
+    recognised_by: tuple[str, ...] = ()
+
+    def describe(self, raw: Mapping[str, Any], name: str, source: str = "", given_type: str = "") -> ModelDescription:
+        """The model that a config describes; raises :class:`SeparatrixError` naming every field that is wrong."""
+        own = raw.get("model_type")
+        reader = Reader(self, raw, given_type or (own if isinstance(own, str) else "") or self.model_types[0])
+        try:
+            return self._described(reader, name, source)
+        except _Incomplete as error:
+            kind = reader.model_type
+            raise SeparatrixError(f"{name} is no complete {kind} config: {error}") from None
+        except SeparatrixError as error:  # sizes that do not fit together: say whose they are
+            raise SeparatrixError(f"{name}: {error}") from None
+
+    def _described(self, reader: "Reader", name: str, source: str) -> ModelDescription:
+        for refused, why in self.refused.items():
+            if (found := _inside(reader.raw, refused)) is not None and found is not False:
+                raise SeparatrixError(f"{refused} is {_shown(found)}: {why}")
+        needed = (self.layers, self.depth, self.shared, self.passes)
+        reader.require(needed, (each for rule in self.rules.values() for each in rule.formulas))
+        kinds = self._kinds(reader)
+        used = dict.fromkeys(each for kind in kinds for each in kind)
+        reader.require(each for kind in used for each in self.rules[kind].formulas)
+        for check in self.checks:
+            if not reader.value(check.that):
+                raise SeparatrixError(reader.filled(check.say))
+        layers = _grouped(self._layers(reader, kinds))
+        if not layers:
+            raise SeparatrixError("the pattern of layers has none that mixes positions; correct it")
+        notes = tuple(reader.filled(note.say) for note in self.notes if reader.value(note.that))
+        return ModelDescription(
+            name=name,
+            family=self.name,
+            layers=layers,
+            passes=int(reader.value(self.passes)),
+            trained_length=trained_length(reader.raw),
+            number_format=format_name(stated_format(reader.raw)),
+            state_format=format_name(reader.value(self.state_format)),
+            source=source,
+            notes=(*notes, *_not_followed(reader.raw, layers)),
+        )
+
+    def _kinds(self, reader: "Reader") -> list[tuple[str, ...]]:
+        """The kinds of each layer in turn."""
+        found: list[tuple[str, ...]] = []
+        for place in cast("list[object]", reader.value(self.layers)):
+            if not isinstance(place, str) or place not in self.places:
+                known = ", ".join(self.places)
+                raise SeparatrixError(f"a layer is {_shown(place)}; the layers of {self.name} are: {known}")
+            found.append(self.places[place])
+        if len(found) != (depth := int(reader.value(self.depth))):
+            listed = names(self.layers)[0]
+            raise SeparatrixError(f"{listed} lists {counted(len(found), 'layer')} but num_hidden_layers is {depth}")
+        return found
+
+    def _layers(self, reader: "Reader", kinds: Sequence[tuple[str, ...]]) -> Iterable[LayerDescription]:
+        kept = len(kinds) - int(reader.value(self.shared))
+        known: dict[object, LayerDescription] = {}
+        for number, kind in enumerate(kinds):
+            own = reader.of_layer(number)
+            for each in kind:
+                key = (each, id(own) if own is not reader else 0, number < kept)
+                if key not in known:
+                    known[key] = own.layer(self.rules[each])
+                    if number >= kept:
+                        known[key] = replace(known[key], state=(), cache=(), name=f"{known[key].name}, shared cache")
+                yield known[key]
+
+
+class _Incomplete(SeparatrixError):
+    """Fields that are missing or wrong."""
+
+
+class Reader:
+    """The fields of one file, as a family reads them."""
+
+    def __init__(self, family: Family, raw: Mapping[str, Any], model_type: str) -> None:
+        self.family = family
+        self.raw = raw
+        self.model_type = model_type
+        self._known: dict[str, Value] = {"model_type": model_type}
+        self._open: list[str] = []
+
+    def of_layer(self, number: int) -> "Reader":
+        """The fields of a layer that has some of its own."""
+        return self._own_readers.get(number, self)
+
+    @cached_property
+    def _own_readers(self) -> dict[int, "Reader"]:
+        given = self.raw.get(LAYER_FIELD)
+        if not isinstance(given, Mapping):
+            return {}
+        entries = cast("Mapping[str, Any]", given)
+        found: dict[int, Reader] = {}
+        alike: dict[str, Reader] = {}
+        for key, own in entries.items():
+            if str(key).isdigit() and isinstance(own, Mapping):
+                fields = cast("Mapping[str, Any]", own)
+                reader = Reader(self.family, {**self.raw, **fields}, self.model_type)
+                found[int(key)] = alike.setdefault(repr(sorted(fields.items())), reader)
+        return found
+
+    def value(self, formula: str) -> Value:
+        """What a formula of the family comes to."""
+        return value(formula, self._lookup)
+
+    def whole(self, formula: str) -> int:
+        """What a formula comes to, which must be a whole number from 0."""
+        return whole(formula, self.value(formula))
+
+    def filled(self, text: str) -> str:
+        """A sentence with the values of the formulas in its braces."""
+        pieces = text.split("{")
+        rest = (piece.partition("}") for piece in pieces[1:])
+        shown = (self.value(formula) for formula, _, _ in (each.partition("}") for each in pieces[1:]))
+        numbers = (f"{each:,}" if isinstance(each, int) and not isinstance(each, bool) else str(each) for each in shown)
+        return pieces[0] + "".join(number + after for number, (_, _, after) in zip(numbers, rest, strict=True))
+
+    def require(self, formulas: Iterable[str], others: Iterable[str] = ()) -> None:
+        """Refuse a file that lacks a field or has a wrong one, and name all of them at once, with those of others."""
+        problems = self._problems(formulas)
+        if not problems:
+            return
+        problems.update(self._problems(others))
+        missing = [name for name, text in problems.items() if not text]
+        parts = [f"missing {', '.join(missing)}"] if missing else []
+        raise _Incomplete("; ".join(parts + [text for text in problems.values() if text]))
+
+    def _problems(self, formulas: Iterable[str]) -> dict[str, str]:
+        """The fields that these formulas need and that are missing (an empty text) or wrong."""
+        problems: dict[str, str] = {}
+        todo = [name for formula in formulas for name in names(formula)]
+        seen: set[str] = set()
+        while todo:
+            name = todo.pop(0)
+            if name in seen or name == "model_type":
+                continue
+            seen.add(name)
+            rule = self._rule(name)
+            found, spelled = self._given(rule)
+            if found is not None:
+                if text := _wrong(rule, found):
+                    problems[spelled] = f"{spelled} is {_shown(found)}: {text}"
+            elif rule.default is None:
+                problems[rule.spelled[0] if rule.spelled else name] = ""
+            elif not (rule.null and spelled):
+                todo += names(rule.default)
+        return problems
+
+    def _rule(self, name: str) -> Field:
+        if name not in self.family.fields:
+            raise SeparatrixError(f"the table of families reads {name!r} for {self.family.name} without declaring it")
+        rule = self.family.fields[name]
+        own = self.family.only.get(self.model_type, {})
+        return replace(rule, default=own[name]) if name in own else rule
+
+    def _given(self, rule: Field) -> tuple[object, str]:
+        """What a file says, and how it spells it; a field that is null or missing is None."""
+        null = ""
+        for spelled in () if rule.kind == "made" else rule.spelled or (rule.name,):
+            found, there = _at(self.raw, spelled)
+            if found is not None:
+                return found, spelled
+            null = null or (spelled if there else "")
+        return None, null
+
+    def _lookup(self, name: str) -> Value:
+        if name in self._known:
+            return self._known[name]
+        rule = self._rule(name)
+        found, spelled = self._given(rule)
+        if found is None and rule.null and spelled:
+            result = None
+        elif found is None:
+            if rule.default is None or name in self._open:
+                raise _Incomplete(f"missing {rule.spelled[0] if rule.spelled else name}")
+            self._open.append(name)
+            result = self.value(rule.default)
+            self._open.remove(name)
+        elif text := _wrong(rule, found):
+            raise _Incomplete(f"{spelled} is {_shown(found)}: {text}")
+        else:
+            result = found
+        self._known[name] = result
+        return result
+
+    def layer(self, rule: LayerRule) -> LayerDescription:
+        """One layer of a kind."""
+        parts = [self._part(part) for part in rule.parts if self.value(part.when)]
+        return LayerDescription(
+            kind=rule.kind,
+            name=self.filled(rule.name),
+            width=self.whole(rule.width),
+            heads=self.whole(rule.heads),
+            head_width=self.whole(rule.head_width),
+            key_value_heads=self.whole(rule.key_value_heads),
+            window=None if rule.window is None else self.whole(rule.window),
+            softmax=rule.softmax,
+            state=tuple(part for part in parts if not part.grows),
+            cache=tuple(part for part in parts if part.grows),
+        )
+
+    def _part(self, rule: PartRule) -> StatePart:
+        size = self.whole(rule.size)
+        numbers, formula = self.whole(rule.numbers), words(rule.numbers, self._lookup)
+        entries = {"window": size, "rest": size - 1}.get(rule.per)
+        if entries is not None:
+            numbers, formula = numbers * entries, f"{formula} × {entries}"
+        return StatePart(
+            rule.name, numbers, formula, rule.running, rule.number_format, rule.per, size, self.whole(rule.unread)
+        )  # fmt: skip
+
+
+def _grouped(layers: Iterable[LayerDescription]) -> tuple[LayerDescription, ...]:
+    """One description for all layers that are alike, in the order in which they first come."""
+    counts: dict[LayerDescription, int] = {}
+    for layer in layers:
+        counts[layer] = counts.get(layer, 0) + 1
+    return tuple(replace(layer, count=count) for layer, count in counts.items())
+
+
+def _at(raw: Mapping[str, Any], spelled: str) -> tuple[object, bool]:
+    """A field, further in where its name has dots, and whether it is there at all."""
+    found: object = raw
+    for step in spelled.split("."):
+        if not isinstance(found, Mapping) or step not in found:
+            return None, False
+        found = cast("Mapping[str, object]", found)[step]
+    return found, True
+
+
+def _inside(raw: Mapping[str, Any], spelled: str) -> object:
+    return _at(raw, spelled)[0]
+
+
+def _wrong(rule: Field, given: object) -> str:
+    """What is wrong with a value, empty where nothing is."""
+    most = DEEPEST if rule.kind == "depth" else LARGEST
+    match rule.kind:
+        case "size" | "depth" | "count":
+            return _wrong_number(given, 0 if rule.kind == "count" else 1, most)
+        case "factor":
+            if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= LARGEST:
+                return f"a number above 0 and up to {LARGEST} is needed"
+        case "flag":
+            return "" if isinstance(given, bool) else "true or false is needed"
+        case "text":
+            return "" if isinstance(given, str) else "a text is needed"
+        case "texts" | "sizes":
+            if not isinstance(given, list) or len(cast("list[object]", given)) > DEEPEST:
+                return f"a list of at most {DEEPEST} is needed"
+            entries = cast("list[object]", given)
+            if rule.kind == "texts":
+                return "" if all(isinstance(each, str) for each in entries) else "a list of texts is needed"
+            return next((text for each in entries if (text := _wrong_number(each, 0, LARGEST))), "")
+        case "any" | "made":
+            return ""
+    return ""
+
+
+def _wrong_number(given: object, least: int, most: int) -> str:
+    if isinstance(given, bool) or not isinstance(given, int):
+        return "an integer is needed"
+    if given < least:
+        return f"it must be greater than {least - 1}"
+    return "" if given <= most else f"it must be less than or equal to {most}"
+
+
+def _shown(given: object) -> str:
+    text = repr(given)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def _size_or_none(given: object) -> int | None:
+    # Only shown, so a file is not refused for it: some write -1 or 1e30 for "no limit".
+    return given if isinstance(given, int) and not isinstance(given, bool) and 0 < given <= LARGEST else None
+
+
+def trained_length(raw: Mapping[str, Any]) -> int | None:
+    """The context length that a file names.
+
+    >>> trained_length({"n_positions": 1024}), trained_length({"max_position_embeddings": -1})
+    (1024, None)
+    """
+    return next((found for each in LENGTH_FIELDS if (found := _size_or_none(raw.get(each)))), None)
 
 
 def stated_format(raw: Mapping[str, Any]) -> str:
@@ -41,6 +418,15 @@ def stated_format(raw: Mapping[str, Any]) -> str:
     ('float32', 'bfloat16')
     """
     return next((raw[name] for name in FORMAT_FIELDS if isinstance(raw.get(name), str) and raw[name]), "")
+
+
+def format_name(given: object) -> str:
+    """The name of a format of numbers; what is not a name is no format.
+
+    >>> format_name("torch.bfloat16"), format_name(16)
+    ('bfloat16', '')
+    """
+    return given.removeprefix("torch.")[:40] if isinstance(given, str) else ""
 
 
 def decoder_fields(raw: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -56,146 +442,12 @@ def decoder_fields(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**found, FORMAT_FIELDS[0]: stated_format(found) or stated_format(raw)}
 
 
-def _size_or_none(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= LARGEST else None
-
-
-def _format_name(value: object) -> str:
-    return value.removeprefix("torch.")[:40] if isinstance(value, str) else ""
-
-
-FormatName: TypeAlias = Annotated[str, BeforeValidator(_format_name)]
-"""The name of a format of numbers; what is not a name is no format."""
-
-
-class Config(BaseModel):
-    """The fields of a config file that decide the memory of the model; all others are ignored."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True, protected_namespaces=())
-
-    model_type: Annotated[str, BeforeValidator(lambda value: "" if value is None else value)] = ""
-    # Only shown, so a file is not refused for it: some write -1 or 1e30 for "no limit".
-    trained_length: Annotated[int | None, BeforeValidator(_size_or_none)] = Field(
-        default=None, validation_alias=spelled("max_position_embeddings", "n_positions", "n_ctx", "context_length")
-    )
-    # A format that is not known is reported where bits are counted.
-    number_format: FormatName = Field(default="", validation_alias=FORMAT_FIELDS[0])
-    # Read to say that it is not followed: transformers keeps running states in float32 whatever they say.
-    asked_state_format: FormatName = Field(default="", validation_alias=spelled(*STATE_FIELDS))
-
-    @model_validator(mode="before")
-    @classmethod
-    def _with_format(cls, raw: dict[str, Any]) -> dict[str, Any]:
-        return {**raw, FORMAT_FIELDS[0]: stated_format(raw)}
-
-
-Schema = TypeVar("Schema", bound=Config)
-Entry = TypeVar("Entry", str, int)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Family(Generic[Schema]):
-    """One kind of config file.
-
-    ``model_types`` are the values of the field ``model_type`` that belong to it. ``recognises`` says whether a file
-    without that field is of this family. ``state`` is the formula of the state in words, ``source`` where it is from.
-    ``fields`` are the fields of the model in a file that holds them further in. ``state_format`` is the format of the
-    running states where a config names it in a field that the model's code follows.
-    """
-
-    name: str
-    title: str
-    model_types: tuple[str, ...]
-    schema: type[Schema]
-    layers: Callable[[Schema], tuple[LayerDescription, ...]]
-    state: str
-    source: str
-    passes: Callable[[Schema], int] = lambda config: 1
-    state_format: Callable[[Schema], str] = lambda config: ""
-    notes: Callable[[Schema], tuple[str, ...]] = lambda config: ()
-    recognises: Callable[[Mapping[str, Any]], bool] = lambda raw: False
-    fields: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda raw: raw
-
-    def describe(self, raw: Mapping[str, Any], name: str, source: str = "") -> ModelDescription:
-        """The model that a config describes; raises :class:`SeparatrixError` naming every field that is wrong."""
-        try:
-            config = self.schema.model_validate(dict(self.fields(raw)))
-        except ValidationError as error:
-            kind = raw.get("model_type") or self.name
-            raise SeparatrixError(f"{name} is no complete {kind} config: {reasons(error)}") from None
-        try:
-            layers = self.layers(config)
-        except SeparatrixError as error:  # sizes that do not fit together: say whose they are
-            raise SeparatrixError(f"{name}: {error}") from None
-        return ModelDescription(
-            name=name,
-            family=self.name,
-            layers=layers,
-            passes=self.passes(config),
-            trained_length=config.trained_length,
-            number_format=config.number_format,
-            state_format=self.state_format(config),
-            source=source,
-            notes=(*self.notes(config), *_not_followed(config, layers)),
-        )
-
-
-def _not_followed(config: Config, layers: Sequence[LayerDescription]) -> tuple[str, ...]:
+def _not_followed(raw: Mapping[str, Any], layers: Sequence[LayerDescription]) -> tuple[str, ...]:
     """That a file asks for a format of running states that is not the one that is counted."""
-    asked = config.asked_state_format
+    asked = next((found for each in STATE_FIELDS if (found := format_name(raw.get(each)))), "")
     if asked in ("", "auto", "float32") or not any(part.running for layer in layers for part in layer.state):
         return ()
     return (
         f"its config asks for states in {asked} ({' or '.join(STATE_FIELDS)}); transformers 5.22 keeps float32 all the "
         "same, which is counted. Where a program follows the config, give --precision.",
     )
-
-
-def reasons(error: ValidationError) -> str:
-    """Everything that is wrong with a config, in one line: first what is missing, then what is not a size."""
-    missing: list[str] = []
-    wrong: list[str] = []
-    for each in error.errors(include_url=False, include_context=False):
-        where = ".".join(map(str, each["loc"]))
-        if each["type"] == "missing":
-            missing.append(where)
-        else:
-            given = repr(each["input"])
-            shown = given if len(given) <= 40 else f"{given[:37]}..."
-            text = each["msg"][:1].lower() + each["msg"][1:]
-            wrong.append(f"{where} is {shown}: {text}" if where else text)
-    parts = [f"missing {', '.join(missing)}"] if missing else []
-    return "; ".join(parts + wrong)
-
-
-def whole(what: str, value: float) -> int:
-    """A product that must come out whole, such as expand × hidden_size.
-
-    >>> whole("expand × hidden_size", 1.5 * 512)
-    768
-    """
-    if value != int(value) or value < 1:
-        raise SeparatrixError(f"{what} is {value}; it must be a whole number from 1")
-    return int(value)
-
-
-def share(what: str, total: int, parts: int) -> int:
-    """``total / parts``, which must come out whole, such as hidden_size / num_attention_heads.
-
-    >>> share("hidden_size / num_attention_heads", 768, 12)
-    64
-    """
-    if total % parts:
-        raise SeparatrixError(f"{what} is {total}/{parts}, which is not whole; correct one of them")
-    return total // parts
-
-
-def listed_layers(what: str, listed: Sequence[Entry], depth: int) -> Sequence[Entry]:
-    """A list with one entry for each layer, or none at all; any other is refused.
-
-    >>> listed_layers("layer_types", ["mamba", "attention"], 2)
-    ['mamba', 'attention']
-    """
-    if listed and len(listed) != depth:
-        raise SeparatrixError(f"{what} lists {counted(len(listed), 'layer')} but num_hidden_layers is {depth}")
-    return listed

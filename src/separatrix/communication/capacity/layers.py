@@ -22,6 +22,9 @@ from typing import Literal, TypeAlias
 from separatrix.errors import SeparatrixError
 
 Kind: TypeAlias = Literal["recurrent", "local-attention", "attention", "graph-attention", "unstated"]
+Per: TypeAlias = Literal["sequence", "window", "rest", "once", "token", "every"]
+"""How an array fills up: at once; with the last ``size`` tokens; with those since the last multiple of ``size``; once
+``size`` tokens are read; by an entry for each token; by an entry for each ``size`` tokens."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +33,46 @@ class StatePart:
 
     ``running``: every step adds to what is there, and code keeps it in more bits than other numbers
     (:mod:`separatrix.communication.capacity.number_formats`); otherwise it holds numbers as they were computed.
+    ``number_format``: the format in which its code keeps it whatever the weights are in; empty: that of the weights.
+    ``numbers`` counts all entries of an array of bounded size, and one entry of one that grows (``per`` token or
+    every). ``unread``: numbers that its code keeps as well and never reads again, which take memory and carry nothing.
     """
 
     name: str
     numbers: int
     formula: str
     running: bool = True
+    number_format: str = ""
+    per: Per = "sequence"
+    size: int = 1
+    unread: int = 0
+
+    @property
+    def grows(self) -> bool:
+        """Whether it becomes larger with every text that is longer."""
+        return self.per in ("token", "every")
+
+    def held(self, length: int) -> int:
+        """The numbers in memory after so many tokens, those that are never read again included.
+
+        >>> StatePart("keys and values", 40, "2 × 4 × 5", per="window", size=5).held(3)
+        24
+        >>> StatePart("keys and values", 8, "2 × 4", per="token").held(100)
+        800
+        """
+        match self.per:
+            case "sequence":
+                return self.numbers + self.unread
+            case "window":
+                return self.numbers // max(self.size, 1) * min(length, self.size)
+            case "rest":
+                return self.numbers // max(self.size - 1, 1) * (length % self.size)
+            case "once":
+                return self.numbers if length >= self.size else 0
+            case "token":
+                return self.numbers * length
+            case "every":
+                return self.numbers * (length // self.size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +80,9 @@ class LayerDescription:
     """``count`` equal layers.
 
     ``heads`` and ``head_width`` are H and m of BHBK24 §2 (the projections W_Q, W_K, W_V are m × d), ``width`` is d.
-    ``window`` is the number of *earlier* positions a local attention sees.
+    ``window`` is the number of *earlier* positions a local attention sees. ``state`` are the arrays of bounded size,
+    ``cache`` those that grow. ``softmax``: whether the heads are those of BHBK24 §2, which read every position, so that
+    Theorem 4's protocol covers the layer; a head that chooses some positions or subtracts two averages is another.
     """
 
     kind: Kind
@@ -54,6 +93,8 @@ class LayerDescription:
     key_value_heads: int = 0
     window: int | None = None
     state: tuple[StatePart, ...] = ()
+    cache: tuple[StatePart, ...] = ()
+    softmax: bool = True
     count: int = 1
 
     def __post_init__(self) -> None:
@@ -62,6 +103,10 @@ class LayerDescription:
             raise SeparatrixError(
                 f"layer {self.name!r} has a negative size; sizes are whole numbers from 0, counts from 1"
             )
+        if any(part.grows for part in self.state) or not all(part.grows for part in self.cache):
+            raise SeparatrixError(f"layer {self.name!r} has arrays in the wrong place; those that grow are its cache")
+        if self.cache and self.kind in ("recurrent", "local-attention"):
+            raise SeparatrixError(f"layer {self.name!r} is {self.kind}, and yet something in it grows; correct one")
         if (self.kind == "local-attention") != (self.window is not None):
             raise SeparatrixError(f"layer {self.name!r} is {self.kind}; exactly local-attention layers have a window")
         if self.kind == "recurrent" and not self.state:
@@ -137,9 +182,11 @@ def attention(
     >>> attention(768, 12, 64, count=12).state_numbers is None
     True
     """
+    groups = heads if key_value_heads is None else key_value_heads
+    each = StatePart("keys and values", 2 * groups * head_width, f"2 × {groups} × {head_width}", False, per="token")
     return LayerDescription(
         kind="attention", name="attention", width=width, heads=heads, head_width=head_width,
-        key_value_heads=heads if key_value_heads is None else key_value_heads, count=count,
+        key_value_heads=groups, cache=(each,), count=count,
     )  # fmt: skip
 
 
@@ -153,7 +200,7 @@ def local_attention(
     """
     groups = heads if key_value_heads is None else key_value_heads
     kept, formula = 2 * groups * head_width * window, f"2 × {groups} × {head_width} × {window}"
-    cache = StatePart("keys and values", kept, formula, running=False)
+    cache = StatePart("keys and values", kept, formula, running=False, per="window", size=window)
     return LayerDescription(
         kind="local-attention", name="local attention", width=width, heads=heads, head_width=head_width,
         key_value_heads=groups, window=window, state=(cache,), count=count,

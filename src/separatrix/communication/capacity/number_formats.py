@@ -1,11 +1,11 @@
 """How many bits each number of a model's state has: by its config, by the code that runs it, or by a guess.
 
 A config file names the format of the weights (``dtype``, once ``torch_dtype``). Keys, values and the last inputs of a
-convolution are kept in it. A *running* state, to which every step adds, is not: ``transformers`` 5.22 keeps it in
-float32 whatever the weights are in, for the families of ``LOOKED_AT`` (the tests run small models of them and look at
-their caches). Of other families, such as torch's LSTMs, whose fused kernels may keep more than they return, the same is
-a guess. Files may ask for another format (``mamba_ssm_cache_dtype``, ``mamba_ssm_dtype``), which ``transformers`` does
-not follow and other programs do: float32 counts. xLSTM's ``inference_state_dtype`` is followed.
+convolution are kept in it. A *running* state, to which every step adds, mostly is not: where the table of families
+names a format, the code keeps it in that one whatever the weights are in (the tests run small models and look at their
+caches). Of others, such as torch's LSTMs, whose fused kernels may keep more than they return, float32 is a guess. Files
+may ask for another format (``mamba_ssm_cache_dtype``, ``mamba_ssm_dtype``), which ``transformers`` does not follow and
+other programs do: float32 counts. xLSTM's ``inference_state_dtype`` is followed.
 
 Too few bits would call impossible what is not. So a running state has at least the bits of the weights, and where a
 file says nothing, or what is not known here, float32 is taken, the widest format that models are released in; a guess
@@ -22,24 +22,9 @@ Source: TypeAlias = Literal["given", "config", "code", "guess"]
 """Who says how many bits a number has: the user, the config file, the code that runs the model, or nobody."""
 FORMATS = {
     "float64": 64, "double": 64, "fp64": 64, "float32": 32, "float": 32, "fp32": 32,
-    "bfloat16": 16, "bf16": 16, "float16": 16, "half": 16, "fp16": 16,
+    "bfloat16": 16, "bf16": 16, "float16": 16, "half": 16, "fp16": 16, "int64": 64,
 }  # fmt: skip
 """Bits of the formats that config files name."""
-LOOKED_AT = frozenset(
-    (
-        "mamba",
-        "mamba2",
-        "jamba",
-        "bamba",
-        "falcon_h1",
-        "granitemoehybrid",
-        "nemotron_h",
-        "zamba2",
-        "qwen3_next",
-        "griffin",
-    )
-)
-"""Families whose running states ``transformers`` 5.22 was seen to keep in float32 under weights of 16 bits."""
 WIDEST = "float32"
 """What running states are kept in, and what is taken where nothing is known."""
 
@@ -86,17 +71,34 @@ def part_bits(model: ModelDescription, part: StatePart, given: int | None = None
     [32, 16]
     """
     own = number_bits(model, given)
-    if given is not None or not part.running:
+    if given is not None or not (part.running or part.number_format):
         return own
     stated = FORMATS.get(model.state_format.lower())
-    kept = FORMATS[WIDEST] if stated is None else stated
+    kept = FORMATS[part.number_format or WIDEST] if stated is None else stated
     if kept < own.bits or (kept == own.bits and own.source != "guess"):
         return own
     if stated is not None:
         return Bits(kept, "config", f"{model.state_format}, from its config")
-    if model.family not in LOOKED_AT:
+    if not part.number_format:
         return Bits(kept, "guess", f"a guess: running states are mostly kept in {WIDEST}")
-    return Bits(kept, "code", f"{WIDEST}, as transformers keeps it")
+    return Bits(kept, "code", f"{part.number_format}, as transformers keeps it")
+
+
+def kept_bits(model: ModelDescription, part: StatePart, given: int | None = None) -> int:
+    """The bits that each number of an array takes in memory: those of its code, else of the weights.
+
+    :func:`part_bits` may count more, where other code than the one that was looked at keeps more.
+
+    >>> from separatrix.communication.capacity import describe
+    >>> model = describe({"model_type": "xlstm", "hidden_size": 128, "num_hidden_layers": 1, "num_heads": 4,
+    ...     "torch_dtype": "bfloat16"})
+    >>> part = model.layers[0].state[0]
+    >>> kept_bits(model, part), part_bits(model, part).bits
+    (16, 32)
+    """
+    if given is None and part.number_format:
+        return FORMATS[part.number_format]
+    return number_bits(model, given).bits
 
 
 def layer_bits(model: ModelDescription, state: tuple[StatePart, ...], given: int | None = None) -> int:

@@ -1,9 +1,11 @@
-"""From the name of a preset or the path of a config file to a model description.
+"""From the name of a preset, an id at Hugging Face, or the path of a config file to a model description.
 
 A file that is not a config ends in one line: a folder, a file of several megabytes, text that is not JSON, JSON that is
 not an object, a missing or unknown model_type, missing fields, sizes that are not whole numbers above 0.
 """
 
+import os
+import re
 from codecs import BOM_UTF8
 from collections.abc import Mapping
 from pathlib import Path
@@ -39,6 +41,8 @@ def describe(config: str | Path | Mapping[str, Any]) -> ModelDescription:
         if config in presets():
             return presets()[config].describe()
         if path.suffix != ".json" and not _exists(path):
+            if (found := by_id(config)) is not None:
+                return found
             # The last part of a path or of a name such as state-spaces/mamba-130m is what a preset is named after.
             text = unknown("preset", path.name[:80], presets())
             raise SeparatrixError(f"{text}; or give the path of a config.json")
@@ -46,6 +50,35 @@ def describe(config: str | Path | Mapping[str, Any]) -> ModelDescription:
         path = path / CONFIG_FILE
     fields = read_config(path)
     return described(fields, str(path), source=f"file {path}")
+
+
+def by_id(name: str) -> ModelDescription | None:
+    """A model by its id at Hugging Face, without asking there: from the cache on this machine, or from the presets.
+
+    >>> found = by_id("mistralai/Mistral-7B-v0.1")
+    >>> found is not None and found.name
+    'mistral-7b-v0.1'
+    """
+    if not _ID.fullmatch(name):
+        return None
+    organisation, _, model = name.partition("/")
+    for found in sorted(_hub().glob(f"models--{organisation}--{model}/snapshots/*/{CONFIG_FILE}"))[-1:]:
+        return described(read_config(found), name, source=f"file {found}")
+    known = {preset.name.lower(): preset for preset in presets().values()}
+    for preset in presets().values():
+        known.update(dict.fromkeys((each.lower() for each in _NAMED.findall(preset.source)), preset))
+    preset = known.get(name.lower()) or known.get(model.lower())
+    return preset.describe() if preset else None
+
+
+_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
+_NAMED = re.compile(r"huggingface\.co/([\w.-]+/[\w.-]*\w)")
+
+
+def _hub() -> Path:
+    """Where the programs of Hugging Face keep what they loaded."""
+    home = os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface"
+    return Path(os.environ.get("HF_HUB_CACHE") or Path(home) / "hub")
 
 
 def read_config(path: Path) -> dict[str, Any]:

@@ -8,12 +8,31 @@
 ``state_numbers`` counts every number that one such layer hands from token to token, ``window`` earlier positions.
 """
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from separatrix.communication.capacity.family import LARGEST, Config, Depth, Family, Size
-from separatrix.communication.capacity.layers import LayerDescription, StatePart, attention, local_attention, recurrent
+from separatrix.communication.capacity.family import (
+    DEEPEST,
+    LARGEST,
+    Family,
+    format_name,
+    stated_format,
+    trained_length,
+)
+from separatrix.communication.capacity.layers import (
+    LayerDescription,
+    ModelDescription,
+    StatePart,
+    attention,
+    local_attention,
+    recurrent,
+)
+from separatrix.errors import SeparatrixError
+
+Size: TypeAlias = Annotated[int, Field(strict=True, gt=0, le=LARGEST)]
+Depth: TypeAlias = Annotated[int, Field(strict=True, gt=0, le=DEEPEST)]
 
 
 class RecurrentEntry(BaseModel):
@@ -55,18 +74,15 @@ class LocalAttentionEntry(BaseModel):
     count: Depth = 1
 
 
-class DescribedConfig(Config):
+class DescribedConfig(BaseModel):
     """A list of layers."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     layers: Annotated[
         list[Annotated[RecurrentEntry | AttentionEntry | LocalAttentionEntry, Field(discriminator="kind")]],
         Field(min_length=1, max_length=10_000),
     ]
-
-
-def layers(config: DescribedConfig) -> tuple[LayerDescription, ...]:
-    """The layers as they are listed."""
-    return tuple(map(_layer, config.layers))
 
 
 def _layer(entry: RecurrentEntry | AttentionEntry | LocalAttentionEntry) -> LayerDescription:
@@ -81,12 +97,49 @@ def _layer(entry: RecurrentEntry | AttentionEntry | LocalAttentionEntry) -> Laye
     )
 
 
-FAMILY = Family(
+class ByHand(Family):
+    """The family of files that list their layers."""
+
+    def describe(self, raw: Mapping[str, Any], name: str, source: str = "", given_type: str = "") -> ModelDescription:
+        """The model as its file lists it."""
+        try:
+            config = DescribedConfig.model_validate(dict(raw))
+        except ValidationError as error:
+            raise SeparatrixError(f"{name} is no complete layers config: {reasons(error)}") from None
+        return ModelDescription(
+            name=name,
+            family=self.name,
+            layers=tuple(map(_layer, config.layers)),
+            trained_length=trained_length(raw),
+            number_format=format_name(stated_format(raw)),
+            source=source,
+        )
+
+
+def reasons(error: ValidationError) -> str:
+    """Everything that is wrong with a file, in one line: first what is missing, then what is not a size."""
+    missing: list[str] = []
+    wrong: list[str] = []
+    for each in error.errors(include_url=False, include_context=False):
+        where = ".".join(map(str, each["loc"]))
+        if each["type"] == "missing":
+            missing.append(where)
+        else:
+            given = repr(each["input"])
+            shown = given if len(given) <= 40 else f"{given[:37]}..."
+            text = each["msg"][:1].lower() + each["msg"][1:]
+            wrong.append(f"{where} is {shown}: {text}" if where else text)
+    parts = [f"missing {', '.join(missing)}"] if missing else []
+    return "; ".join(parts + wrong)
+
+
+BY_HAND = ByHand(
     name="layers",
     title="Any model, described layer by layer",
     model_types=("layers",),
-    schema=DescribedConfig,
-    layers=layers,
+    layers="[]",
     state="as given",
     source="the file",
+    code="the file",
+    evidence="published",
 )

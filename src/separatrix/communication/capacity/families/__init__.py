@@ -1,1 +1,0 @@
-"""One file per family of config files; each exports one constant ``FAMILY``."""

@@ -1,0 +1,129 @@
+"""What a model holds in memory for one text: bytes that are fixed, bytes for each token, and both at a length.
+
+Counted are the arrays that its code keeps between two tokens, in the formats in which it keeps them, those included
+that are never read again (one input of each convolution). Tests run small models of every family that ``transformers``
+5.22 can make and find the same number of bytes in their caches. Not counted: the weights, activations, and what a
+serving program allocates ahead (blocks of a paged cache).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from separatrix.communication.capacity.layers import LayerDescription, ModelDescription, StatePart
+from separatrix.communication.capacity.number_formats import kept_bits
+from separatrix.errors import SeparatrixError
+
+LENGTHS = (8_192, 131_072, 1_048_576)
+"""The lengths that are always shown: 8k, 128k, 1M tokens."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes for one text.
+
+    ``fixed``: of the arrays that do not grow, when they are full. ``per_token``: what each further token adds once they
+    are, as bytes in every ``per_tokens`` tokens (most models: 1).
+    """
+
+    fixed: int
+    per_token: int
+    per_tokens: int = 1
+    complete: bool = True
+
+    @property
+    def grows(self) -> bool:
+        """Whether each further token adds to it."""
+        return self.per_token > 0
+
+
+def _parts(model: ModelDescription) -> list[tuple[LayerDescription, StatePart]]:
+    return [(layer, part) for layer in model.layers for part in (*layer.state, *layer.cache)]
+
+
+def memory(model: ModelDescription, given: int | None = None) -> Memory:
+    """What a text takes, whatever its length; ``given`` is the bits of every number, where they are given.
+
+    >>> from separatrix.communication.capacity import describe
+    >>> found = memory(describe("jamba-v0.1"))
+    >>> found.fixed, found.per_token
+    (16515072, 16384)
+    """
+    fixed = growing = 0
+    every = 1
+    for _, part in _parts(model):
+        if part.grows:
+            every = max(every, part.size)
+    for layer, part in _parts(model):
+        bits = kept_bits(model, part, given) * layer.count
+        if part.per == "token":
+            growing += bits * part.numbers * every
+        elif part.per == "every":
+            growing += bits * part.numbers * (every // part.size)
+        else:
+            fixed += bits * (part.numbers + part.unread)
+    stated = all(layer.kind != "unstated" for layer in model.layers)
+    return Memory(-(-fixed // 8), -(-growing // 8), every, stated)
+
+
+def bytes_at(model: ModelDescription, length: int, given: int | None = None) -> int:
+    """The bytes that a text of so many tokens takes.
+
+    >>> from separatrix.communication.capacity import describe
+    >>> bytes_at(describe("llama-3-8b"), 8192) == 8192 * 32 * 2 * 8 * 128 * 2
+    True
+    """
+    if length < 0:
+        raise SeparatrixError(f"length {length} is below 0; give the tokens of a text")
+    bits = sum(kept_bits(model, part, given) * part.held(length) * layer.count for layer, part in _parts(model))
+    return -(-bits // 8)
+
+
+def texts_that_fit(model: ModelDescription, room: int, length: int, given: int | None = None) -> int | None:
+    """How many texts of a length fit into so many bytes next to each other; None where they take nothing.
+
+    >>> from separatrix.communication.capacity import describe
+    >>> texts_that_fit(describe("llama-3-8b"), 64 * 2**30, 8192)
+    64
+    """
+    each = bytes_at(model, length, given)
+    return max(room, 0) // each if each else None
+
+
+def cheaper_from(state: ModelDescription, cache: ModelDescription) -> int | None:
+    """The length from which a text of the first model takes fewer bytes than one of the second; None where none does.
+
+    The bytes of the first must not grow faster; of two lengths between which they cross several times the last counts.
+
+    >>> from separatrix.communication.capacity import describe
+    >>> cheaper_from(describe("mamba-2.8b"), describe("llama-3-8b"))
+    201
+    """
+    low, high = 1, 1
+    largest = 1 << 40
+    while high < largest and bytes_at(state, high) >= bytes_at(cache, high):
+        low, high = high, 2 * high
+    if bytes_at(state, high) >= bytes_at(cache, high) or bytes_at(state, largest) >= bytes_at(cache, largest):
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if bytes_at(state, middle) < bytes_at(cache, middle) else (middle + 1, high)
+    return low
+
+
+def all_attention(model: ModelDescription) -> ModelDescription | None:
+    """The same model with an attention over all positions in place of each of its states; None where it has none.
+
+    Of its own attention where it has one, so the length is that from which its states pay. A model of states alone has
+    none to compare with.
+    """
+    from dataclasses import replace
+
+    growing = [layer for layer in model.layers if layer.cache]
+    states = [layer for layer in model.layers if layer.kind == "recurrent"]
+    if not growing or not states:
+        return None
+    largest = max(growing, key=lambda layer: sum(part.numbers for part in layer.cache))
+    put: Sequence[LayerDescription] = [
+        replace(largest, count=layer.count) if layer.kind == "recurrent" else layer for layer in model.layers
+    ]
+    return replace(model, layers=tuple(put))

@@ -1,0 +1,108 @@
+"""The card against the caches of real models: a small one of every causal type of transformers, byte for byte."""
+
+import gc
+import warnings
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from tools.real_caches import (
+    EXCEPTIONS,
+    NOT_BUILT,
+    OWN,
+    accepted,
+    built_types,
+    compare,
+    config_of,
+    fields_of,
+    kept,
+    made_model,
+    quiet,
+    size,
+    types,
+)
+
+from separatrix.communication.capacity import describe, model_types
+from separatrix.communication.capacity.catalog import config_families, inside
+from separatrix.communication.capacity.memory import bytes_at, memory
+
+LENGTHS = (3, 17)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def without_warnings():
+    with warnings.catch_warnings():
+        quiet()
+        yield
+    gc.collect()
+
+
+@pytest.mark.parametrize("kind", built_types())
+def test_bytes_of_the_card_are_those_of_the_cache(kind):
+    _, found = compare(kind, LENGTHS)
+    held = [each for each, _ in found.values()]
+    ours = [each for _, each in found.values()]
+    assert held[0] > 0
+    if kind in EXCEPTIONS:
+        assert held != ours, "it is no exception any more"
+        assert all(real <= card for real, card in found.values())
+    else:
+        assert held == ours
+
+
+@pytest.mark.parametrize("kind", ["llama", "mistral", "deepseek_v4", "qwen3_next", "kimi_linear", "lfm2", "mamba"])
+def test_reading_on_token_by_token_holds_the_same_bytes(kind):
+    import torch
+
+    config = config_of(kind)
+    model, card = made_model(kind, config), describe(fields_of(config))
+    held = kept(model, 6)
+    name = "cache_params" if kind == "mamba" else "past_key_values"
+    for number in range(7, 12):
+        with torch.no_grad():
+            held = model(input_ids=torch.tensor([[number]]), use_cache=True, **{name: held})[name]
+        assert size(held) == bytes_at(card, number)
+
+
+def test_at_least_150_causal_types_are_accepted():
+    found = accepted()
+    taken = [kind for kind, text in found.items() if not text.startswith("refused")]
+    assert len(taken) >= 150, {kind: text for kind, text in found.items() if kind not in taken}
+    assert not set(built_types()) - set(taken)
+
+
+def test_what_is_left_out_is_named_and_exists():
+    assert set(NOT_BUILT) | set(EXCEPTIONS) | set(OWN) <= set(types())
+    assert all(inner in model_types() for inner in inside().values())
+
+
+def test_every_family_that_was_executed_is_executed_here():
+    run = {model_types()[kind].name for kind in built_types()}
+    named = {family.name for family in config_families().values() if family.evidence == "executed"}
+    assert named - run == {"lstm"}, "torch's own modules are compared in test_capacity_states"
+
+
+@pytest.mark.parametrize("kind", [each for each in built_types() if each not in ("lfm2_moe", "qwen4_exp_text")])
+def test_a_file_that_leaves_a_field_out_means_what_transformers_means(kind):
+    """Each field that decides the memory is left out in turn: the same model, or a refusal, never another model."""
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+    from separatrix.errors import SeparatrixError
+
+    plain = CONFIG_MAPPING[kind]()
+    full = {**fields_of(plain)}
+    whole = describe(full)
+    family = model_types()[kind]
+    # A field that a class computes from another one is in both, and one of them decides.
+    aliases = {name: {name, *rule.spelled} for name, rule in family.fields.items() if rule.kind != "made"}
+    for name, spelled in aliases.items():
+        left = {key: each for key, each in full.items() if key not in spelled and key != "per_layer_config"}
+        if len(left) == len(full):
+            continue
+        try:
+            found = describe(left)
+        except SeparatrixError:
+            continue
+        assert memory(found) == memory(whole), name
