@@ -8,7 +8,7 @@ import pytest
 from separatrix.atlas.sections.capacity import SECTION
 from separatrix.cli.app import run
 from separatrix.communication.capacity import capacity, describe, model_types, presets
-from separatrix.communication.capacity.memory import memory
+from separatrix.communication.capacity.held_bytes import memory
 from separatrix.errors import SeparatrixError
 
 MAMBA_130M = 24 * (1536 * 16 + 1536 * 3)

@@ -24,18 +24,25 @@ from tools.real_caches import (
     types,
 )
 
-from separatrix.communication.capacity import describe, model_types
+from separatrix.communication.capacity import Budget, describe, model_types
+from separatrix.communication.capacity.budget import kept as kept_under
 from separatrix.communication.capacity.catalog import config_families, inside
-from separatrix.communication.capacity.memory import bytes_at, memory
+from separatrix.communication.capacity.held_bytes import bytes_at, memory
 
 LENGTHS = (3, 17)
+pytestmark = pytest.mark.filterwarnings("ignore")  # of transformers and of what it imports
 
 
 @pytest.fixture(autouse=True, scope="module")
 def without_warnings():
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # the models are too small for several
     with warnings.catch_warnings():
         quiet()
         yield
+    torch.set_num_threads(threads)
     gc.collect()
 
 
@@ -92,8 +99,12 @@ def test_a_file_that_leaves_a_field_out_means_what_transformers_means(kind):
     from separatrix.errors import SeparatrixError
 
     plain = CONFIG_MAPPING[kind]()
-    full = {**fields_of(plain)}
-    whole = describe(full)
+    full = fields_of(plain)
+    try:
+        whole = describe(full)
+    except SeparatrixError as error:
+        assert "not whole" in str(error), "only sizes that do not fit together are refused"
+        return
     family = model_types()[kind]
     # A field that a class computes from another one is in both, and one of them decides.
     aliases = {name: {name, *rule.spelled} for name, rule in family.fields.items() if rule.kind != "made"}
@@ -106,3 +117,55 @@ def test_a_file_that_leaves_a_field_out_means_what_transformers_means(kind):
         except SeparatrixError:
             continue
         assert memory(found) == memory(whole), name
+
+
+# -- what is kept is a message ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["qwen3_next", "jamba", "kimi_linear", "gemma3_text", "deepseek_v3"])
+def test_what_a_hybrid_keeps_is_a_message_that_suffices(kind):
+    """Alice reads the prefix and sends what she kept; Bob, a copy with nothing else, answers as the whole model does.
+
+    The message has the bits of the card, and no more than those that verdicts count, which leave out what is unread.
+    """
+    import io
+
+    import torch
+
+    config = config_of(kind)
+    card = describe(fields_of(config))
+    alice, bob = made_model(kind, config).float(), made_model(kind, config).float()
+    tokens = (torch.arange(17) % 29 + 3).reshape(1, 17)
+    with torch.no_grad():
+        kept_by_alice = alice(input_ids=tokens[:, :12], use_cache=True).past_key_values
+        message = io.BytesIO()
+        torch.save(kept_by_alice, message)
+        sent = torch.load(io.BytesIO(message.getvalue()), weights_only=False)
+        for number in range(12, 17):
+            answer = bob(input_ids=tokens[:, number : number + 1], past_key_values=sent, use_cache=True).logits[0, -1]
+        whole = alice(input_ids=tokens).logits[0, -1]
+    assert torch.allclose(answer, whole, atol=1e-4)
+    held = kept(made_model(kind, config), 12)
+    assert size(held) == bytes_at(card, 12)
+    counted = kept_under(card, Budget())
+    assert counted is not None
+    unread = sum(part.unread * layer.count * 4 for layer in card.layers for part in layer.state)
+    assert counted.at(12) >= 8 * (size(held) - unread)
+
+
+def test_a_cache_of_few_tokens_is_below_the_bits_that_are_counted():
+    """Eviction to k tokens of any place, others for each head, with their places: no more bits than are counted."""
+    import torch
+
+    config = config_of("llama")
+    card = describe(fields_of(config))
+    held = kept(made_model("llama", config), 17)
+    few, bits = 5, 0
+    for layer in held.layers:
+        for head in range(layer.keys.shape[1]):
+            places = torch.randperm(17)[:few]
+            pair = torch.stack([layer.keys[0, head, places], layer.values[0, head, places]])
+            bits += 8 * pair.numel() * pair.element_size() + 64 * few
+    counted = kept_under(card, Budget(tokens=few))
+    assert counted is not None
+    assert counted.at(few) >= bits

@@ -242,7 +242,14 @@ def _capacity(draw: DrawFn, place: Place) -> Given:
     config = draw(strategies.sampled_from((chosen(draw, presets()), small_model(draw), "config.json")))
     given: Given = {"config": (config,)}
     add(draw, given, precision=("8", "16", "32"), length=("5", "100", "100000"), alphabet=("2", "64", "50000"))
-    add(draw, given, task=tuple(tasks()))
+    add(draw, given, task=tuple(tasks()), against=("gpt2", "mamba-130m"), cache_bits=("2", "4", "8"))
+    if likely(draw, 1):
+        add(draw, given, cache_tokens=("1", "4096"))
+    else:
+        add(draw, given, cache_window=("2", "4096"))
+    if likely(draw, 1):
+        given["memory"] = ("80GB",)
+        add(draw, given, weights=("1G", "16GB"))
     _arithmetic(draw, given)
     return given
 

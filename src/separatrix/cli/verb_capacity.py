@@ -1,7 +1,8 @@
 """``separatrix capacity``: the state of a real model in bits, and the lengths at which each bound bites."""
 
 import time
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -9,6 +10,7 @@ from separatrix.cli.completion import complete_preset
 from separatrix.cli.given_options import refuse_given
 from separatrix.cli.model_argument import PRECISION_HELP, ArithmeticOption, check_task, described
 from separatrix.cli.output import JsonOption, command_line, console, print_json
+from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
     from separatrix.communication.capacity import Capacity, Limit
@@ -34,30 +36,97 @@ def command(
     alphabet: Annotated[int, typer.Option("--alphabet", help="Symbols of index lookup.")] = 64,
     task: Annotated[list[str] | None, typer.Option("--task", help="Only this task; may be repeated.")] = None,
     arithmetic: ArithmeticOption = None,
+    memory: Annotated[
+        str | None,
+        typer.Option("--memory", help="Also say how many texts fit into so much, such as 80GB, next to the weights."),
+    ] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option("--weights", help="Bytes of the weights, such as 16GB; of a folder its safetensors files."),
+    ] = None,
+    cache_tokens: Annotated[
+        int | None, typer.Option("--cache-tokens", help="Each cache keeps so many tokens and evicts the others.")
+    ] = None,
+    cache_bits: Annotated[
+        int | None, typer.Option("--cache-bits", help="Numbers of the caches are quantised to so many bits.")
+    ] = None,
+    cache_window: Annotated[
+        int | None, typer.Option("--cache-window", help="Each cache keeps the last tokens of such a window.")
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option("--against", help="Another model: from which length on a text of this one takes fewer bytes."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> int:
-    """What a real model cannot do at any weights: its state in bits against the lower bounds."""
+    """What a real model keeps in memory, and what it cannot do at any weights: its bits against the lower bounds."""
     from separatrix.communication.bounds import numbers_named
-    from separatrix.communication.capacity import capacity, plain
+    from separatrix.communication.capacity import Budget, capacity, plain
     from separatrix.provenance import provenance
 
     started = time.perf_counter()
     if config is None:
-        given = ("precision", "length", "alphabet", "task", "arithmetic")
+        given = (
+            "precision", "length", "alphabet", "task", "arithmetic", "memory", "weights", "cache_tokens", "cache_bits",
+            "cache_window", "against",
+        )  # fmt: skip
         refuse_given(context, given, "asks about a model; name one, such as gpt2")
         _list(as_json)
         return 0
     for name in task or ():
         check_task(name)
     computed = None if arithmetic is None else numbers_named(arithmetic)
-    found = capacity(described(config, precision), precision, length, alphabet, task or None, computed)
+    budget = Budget(cache_tokens, cache_bits, cache_window)
+    found = capacity(described(config, precision), precision, length, alphabet, task or None, computed, budget)
+    fits = _fits(found, memory, weights, config)
+    crossing = _crossing(found, against, precision)
     if as_json:
         record = provenance(command_line(context), arithmetic="integers", seed=None, started=started)
-        print_json({**plain(found), "provenance": record})
+        more = {"fits": fits, "against": crossing}
+        print_json({**plain(found), **{name: each for name, each in more.items() if each}, "provenance": record})
     else:
-        _print(found, tuple(dict.fromkeys(task or ())))
+        _print(found, tuple(dict.fromkeys(task or ())), fits, crossing)
     # Who asks about a task asks for the bound; without a task it is one of many.
     return int(any(name in (task or ()) for name, _ in found.refuted))
+
+
+def _fits(found: "Capacity", memory: str | None, weights: str | None, config: str) -> dict[str, object]:
+    """How many texts fit next to the weights at each length."""
+    from separatrix.cli.limits import parse_bytes
+    from separatrix.communication.capacity import texts_that_fit
+
+    if memory is None:
+        if weights is not None:
+            raise SeparatrixError(f"--weights {weights} says what is next to the texts; give --memory as well")
+        return {}
+    room, taken = parse_bytes(memory), _weights(config) if weights is None else parse_bytes(weights)
+    left = room - (taken or 0)
+    counts = {str(each): texts_that_fit(found.model, left, each, found.given) for each in found.bytes_at}
+    return {"memory_bytes": room, "weights_bytes": taken, "texts": counts}
+
+
+def _weights(config: str) -> int | None:
+    """The bytes of the weights in the folder of a model."""
+    folder = Path(config)
+    if folder.name == "config.json":
+        folder = folder.parent
+    found = [each.stat().st_size for each in folder.glob("*.safetensors")] if folder.is_dir() else []
+    return sum(found) or None
+
+
+def _crossing(found: "Capacity", against: str | None, precision: int | None) -> dict[str, object]:
+    """The length from which on a text takes fewer bytes than one of another model."""
+    from separatrix.communication.capacity import bytes_at, cheaper_from
+
+    if against is None:
+        return {}
+    other = described(against, precision)
+    return {
+        "model": other.name,
+        "cheaper_from": cheaper_from(found.model, other),
+        "dearer_from": cheaper_from(other, found.model),
+        "bytes_at": {str(each): bytes_at(other, each) for each in found.bytes_at},
+    }
 
 
 def _list(as_json: bool) -> None:
@@ -82,7 +151,94 @@ def _list(as_json: bool) -> None:
     console().print(f"[bold]{len(presets())} presets:[/bold] {', '.join(presets())}")
 
 
-def _print(found: "Capacity", asked: tuple[str, ...] = ()) -> None:
+def _print_memory(found: "Capacity", fits: dict[str, object], crossing: dict[str, object]) -> None:
+    """What people ask first: bytes of a text, fixed and for each token, and how many texts fit."""
+    from rich.table import Table
+
+    out, size = console(), found.memory
+    each = "nothing" if not size.per_token else f"{_number(size.per_token, size.per_tokens)} bytes"
+    known = "" if size.complete else ", and what is not known"
+    out.print(
+        f"One text keeps [bold]{size.fixed:,} bytes[/bold] that are fixed and [bold]{each}[/bold] a token{known}."
+    )
+    shown = Table()
+    counts = cast("dict[str, int | None]", fits.get("texts", {}))
+    others = cast("dict[str, int]", crossing.get("bytes_at", {}))
+    shown.add_column("tokens", justify="right")
+    shown.add_column("bytes of a text", justify="right")
+    if others:
+        shown.add_column(f"of {crossing['model']}", justify="right")
+    if counts:
+        shown.add_column("texts that fit", justify="right")
+    for length, held in found.bytes_at.items():
+        cells = [f"{length:,}", f"{held:,} ({_bytes(8 * held)})"]
+        cells += [f"{others[str(length)]:,}"] if others else []
+        cells += ["any number" if (count := counts[str(length)]) is None else f"{count:,}"] if counts else []
+        shown.add_row(*cells)
+    out.print(shown)
+    if counts:
+        taken = cast("int | None", fits["weights_bytes"])
+        beside = "the weights are not known; give --weights" if taken is None else f"weights of {_bytes(8 * taken)}"
+        out.print(f"Into {_bytes(8 * cast('int', fits['memory_bytes']))}: {beside}.")
+    if crossing:
+        first, last = crossing["cheaper_from"], crossing["dearer_from"]
+        words = f"fewer from {first:,} tokens on" if first else f"more from {last:,} tokens on" if last else "as many"
+        out.print(f"Against {crossing['model']}, a text takes {words}.")
+    for layer in found.model.layers:
+        heads = f"{layer.heads} heads" if layer.heads else ""
+        groups = f"{layer.key_value_heads} of keys and values" if layer.key_value_heads else ""
+        window = f"{layer.window:,} earlier positions" if layer.window is not None else ""
+        facts = ", ".join(fact for fact in (heads, groups, window) if fact)
+        if facts:
+            out.print(f"- {layer.count} × {layer.name}: {facts}")
+
+
+def _number(total: int, parts: int) -> str:
+    return f"{total // parts:,}" if total % parts == 0 else f"{total / parts:,.2f}"
+
+
+def _print_needs(found: "Capacity") -> None:
+    """What the tasks need of the caches, and under a budget from which length they are impossible."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    if not found.needs:
+        return
+    out, budget, first = console(), found.budget, found.needs[0]
+    under = f" with {budget.in_words}" if budget.in_words else ""
+    out.print(
+        f"Whatever its layers, it goes on from what it kept: {first.state_bits:,} bits of states and at most "
+        f"{first.bits_per_token:,} bits a token of its caches{under} (Theorem 2 with the caches as the state)."
+    )
+    title = f"Impossible for any weights, {budget.in_words}" if budget.bounded else "What each cache must keep at least"
+    shown = Table(title=title, title_justify="left")
+    shown.add_column("task", style="bold", no_wrap=True)
+    shown.add_column("from N =" if budget.bounded else "tokens", justify="right")
+    shown.add_column(f"at N = {max(need.at_length for need in found.needs):,}")
+    shown.add_column("claim")
+    for need in found.needs:
+        if budget.bounded:
+            head = "never" if need.first_impossible is None else f"{need.first_impossible:,}"
+            word, sign = ("[red]impossible[/red]", ">") if need.impossible else ("open", "≤")
+            verdict = f"{word} ({need.needed_bits:,} {sign} {need.available_bits:,})"
+        else:
+            head, verdict = f"{need.tokens:,}", f"{need.needed_bits:,} bits"
+        shown.add_row(need.task, head, verdict, escape(f"{need.claim}{'' if need.in_the_papers else ' *'}"))
+    out.print(shown)
+    out.print(
+        "At the cut between what was read and what is asked: a cache that is evicted after the question is not "
+        "covered. With each token that is kept, 128 bits for each head are counted for its place and its score, with "
+        "quantised numbers a scale and an offset."
+        if budget.in_words
+        else "With fewer tokens, of any place in the text, the task is impossible at that length. Give --cache-tokens, "
+        "--cache-bits or --cache-window for the lengths at which a budget fails."
+    )
+
+
+def _print(
+    found: "Capacity", asked: tuple[str, ...] = (), fits: dict[str, object] | None = None,
+    crossing: dict[str, object] | None = None,
+) -> None:  # fmt: skip
     from rich.markup import escape
     from rich.table import Table
 
@@ -90,6 +246,7 @@ def _print(found: "Capacity", asked: tuple[str, ...] = ()) -> None:
 
     out, model = console(), found.model
     out.print(f"[bold]{escape(model.name)}[/bold] ({escape(model.source)})")
+    _print_memory(found, fits or {}, crossing or {})
     shown = Table()
     # The sizes as BHBK24 §2 names them: d numbers at each position, H heads of width m.
     for heading in ("layers", "kind", "d", "H", "head m", "kept by each layer", "bits"):
@@ -128,12 +285,14 @@ def _print(found: "Capacity", asked: tuple[str, ...] = ()) -> None:
                 out.print("* derived here, not in the papers")
             for name in dict.fromkeys(limit.from_file for limit in limits if limit.from_file):
                 out.print(f"† from {escape(name)}; its number at a length rests on its formula, see  separatrix bound")
+    _print_needs(found)
     for _, text in found.refuted:
         out.print(f"[red]refuted[/red], not used: {escape(text)}", soft_wrap=True)
     for reason, names in _silent(found).items():
         out.print(f"No verdict on {', '.join(names)}: {escape(reason)}.")
     for name in asked:
-        if name not in {limit.task for limit in found.limits if limit.scope == "model"} | {n for n, _ in found.silent}:
+        spoken = {limit.task for limit in found.limits if limit.scope == "model"} | {need.task for need in found.needs}
+        if name not in spoken | {n for n, _ in found.silent}:
             out.print(f"{name}: no bound is known that says when this model cannot do it.")
     if found.limits:
         out.print("[bold]How to read this[/bold]")

@@ -6,9 +6,11 @@
 11206656
 """
 
+from separatrix.communication.capacity.budget import Budget, CacheNeed, cache_needs
 from separatrix.communication.capacity.catalog import Preset, config_families, model_types, presets
 from separatrix.communication.capacity.coverage import which_bounds
 from separatrix.communication.capacity.family import Family
+from separatrix.communication.capacity.held_bytes import Memory, bytes_at, cheaper_from, memory, texts_that_fit
 from separatrix.communication.capacity.layers import (
     LayerDescription,
     ModelDescription,
@@ -22,22 +24,30 @@ from separatrix.communication.capacity.record import plain
 from separatrix.communication.capacity.report import Capacity, Limit, capacity
 
 __all__ = [
+    "Budget",
+    "CacheNeed",
     "Capacity",
     "Family",
     "LayerDescription",
     "Limit",
+    "Memory",
     "ModelDescription",
     "Preset",
     "StatePart",
     "attention",
+    "bytes_at",
+    "cache_needs",
     "capacity",
+    "cheaper_from",
     "config_families",
     "describe",
     "local_attention",
+    "memory",
     "model_types",
     "plain",
     "presets",
     "read_config",
     "recurrent",
+    "texts_that_fit",
     "which_bounds",
 ]

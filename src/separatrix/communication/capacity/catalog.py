@@ -45,6 +45,13 @@ def families_of(table: Mapping[str, Any]) -> list[Family]:
         for part in ("fields", "rules", "places"):
             merged[part] = {**base.get(part, {}), **own.get(part, {})}
         entries[name] = merged
+    for entry in entries.values():
+        own = entry.get("only", {})
+        entry["only"] = {
+            kind: {**table["defaults"].get(kind, {}), **own.get(kind, {})}
+            for kind in entry["types"]
+            if kind in table["defaults"] or kind in own
+        }
     return [_family(name, entry) for name, entry in entries.items()]
 
 

@@ -23,6 +23,8 @@ STATE_FIELDS = ("mamba_ssm_cache_dtype", "mamba_ssm_dtype")
 LENGTH_FIELDS = ("max_position_embeddings", "n_positions", "n_ctx", "context_length", "max_seq_len", "model_max_length")
 LAYER_FIELD = "per_layer_config"
 """Where files of transformers give a layer a field of its own."""
+BOTH_WAYS = ("use_bidirectional_attention", "is_encoder_decoder", "prefix_lm", "bidirectional")
+"""Where a file says that positions read later ones."""
 LARGEST = 10**9
 DEEPEST = 10**5
 
@@ -123,6 +125,7 @@ class Family:
     depth: str = "num_hidden_layers"
     shared: str = "0"
     passes: str = "1"
+    causal: str = "True"
     state_format: str = "''"
     recognised_by: tuple[str, ...] = ()
 
@@ -163,6 +166,9 @@ class Family:
             number_format=format_name(stated_format(reader.raw)),
             state_format=format_name(reader.value(self.state_format)),
             source=source,
+            causal=bool(reader.value(self.causal))
+            and not any(reader.raw.get(each) for each in BOTH_WAYS)
+            and reader.raw.get("is_causal") is not False,
             notes=(*notes, *_not_followed(reader.raw, layers)),
         )
 

@@ -129,6 +129,8 @@ class ModelDescription:
 
     ``number_format`` is the format of its numbers, such as float32, and ``number_format_from`` who says so; it is empty
     where nobody does. ``state_format`` is that of its running states, where its config says it and its code follows.
+    ``causal``: no position depends on a later one, so that what it keeps is all that goes on from a prefix; False where
+    that is not known.
     """
 
     name: str
@@ -141,6 +143,7 @@ class ModelDescription:
     state_format: str = ""
     source: str = ""
     notes: tuple[str, ...] = field(default=())
+    causal: bool = False
 
     def __post_init__(self) -> None:
         if not self.layers:

@@ -1,5 +1,6 @@
 """A capacity as plain data, for ``--json`` and the atlas."""
 
+from dataclasses import asdict
 from typing import Any
 
 from separatrix.communication.capacity.layers import StatePart
@@ -40,9 +41,19 @@ def plain(found: Capacity) -> dict[str, Any]:
                 "state_numbers": layer.state_numbers,
                 "state_bits": None if layer.state_numbers is None else layer_bits(model, layer.state, found.given),
                 "state": [_part(part, part_bits(model, part, found.given)) for part in layer.state],
+                "cache": [_part(part, part_bits(model, part, found.given)) for part in layer.cache],
             }
             for layer in model.layers
         ],
+        "memory": {
+            "fixed_bytes": found.memory.fixed,
+            "bytes_per_token": found.memory.per_token / found.memory.per_tokens,
+            "complete": found.memory.complete,
+            "bytes_at": {str(length): size for length, size in found.bytes_at.items()},
+        },
+        "causal": model.causal,
+        "budget": {"tokens": found.budget.tokens, "bits": found.budget.bits, "window": found.budget.window},
+        "cache_needs": [{**asdict(need), "impossible": need.impossible} for need in found.needs],
         "state_numbers": model.state_numbers,
         "state_bits": found.state_bits,
         "bounded_state_bits": found.bounded_state_bits,
@@ -83,6 +94,9 @@ def _part(part: StatePart, bits: Bits) -> dict[str, Any]:
         "name": part.name,
         "numbers": part.numbers,
         "formula": part.formula,
+        "per": part.per,
+        "of": part.size,
+        "held_and_unread": part.unread,
         "bits_of_a_number": bits.bits,
         "source": bits.source,
         "because": bits.because,

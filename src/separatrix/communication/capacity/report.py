@@ -27,7 +27,9 @@ from separatrix.communication.bounds import (
     protocol_bounds,
 )
 from separatrix.communication.bounds.own_bound import Judgement, origin, standing
+from separatrix.communication.capacity.budget import Budget, CacheNeed, cache_needs
 from separatrix.communication.capacity.coverage import is_softmax, which_bounds
+from separatrix.communication.capacity.held_bytes import LENGTHS, Memory, bytes_at, memory
 from separatrix.communication.capacity.layers import LayerDescription, ModelDescription, StatePart
 from separatrix.communication.capacity.number_formats import Bits, bounded_state_bits, number_bits, part_bits
 from separatrix.communication.capacity.receptive_field import DISTANCES, longest_within
@@ -93,8 +95,9 @@ class Capacity:
 
     ``numbers``: the bits of a number in the model's own format. ``given``: the bits that were given for every number,
     None where each part of the state has its own. ``silent``: tasks with a bound that does not cover the ``arithmetic``
-    of the model, each with the reason. ``refuted``: bounds of somebody's own that are false, each as a task and a
-    sentence; none of the limits is theirs.
+    of the model, each with the reason. ``budget``: what its caches may keep, and ``needs`` what the tasks need of them;
+    empty where it has none that grow, or is not known to be causal. ``refuted``: bounds of somebody's own that are
+    false, each as a task and a sentence; none of the limits is theirs.
     """
 
     model: ModelDescription
@@ -107,6 +110,19 @@ class Capacity:
     caveats: tuple[str, ...] = CAVEATS
     refuted: tuple[tuple[str, str], ...] = ()
     silent: tuple[tuple[str, str], ...] = ()
+    budget: Budget = field(default_factory=Budget)
+    needs: tuple[CacheNeed, ...] = ()
+
+    @property
+    def memory(self) -> Memory:
+        """The bytes that a text takes."""
+        return memory(self.model, self.given)
+
+    @property
+    def bytes_at(self) -> dict[int, int]:
+        """The bytes of a text of 8k, 128k and 1M tokens, and of the length that was asked about."""
+        asked = () if self.length is None else (self.length,)
+        return {length: bytes_at(self.model, length, self.given) for length in sorted({*LENGTHS, *asked})}
 
     @property
     def precision(self) -> int:
@@ -151,13 +167,14 @@ def capacity(
     alphabet: int = 64,
     only: Collection[str] | None = None,
     arithmetic: Numbers | None = None,
+    budget: Budget | None = None,
 ) -> Capacity:
     """What a model cannot do at any weights; ``alphabet`` is the number of symbols of index lookup.
 
     ``precision`` is the bits of each number, and then of every one; left out, each part of the state has those that its
     config and its code give it (:mod:`separatrix.communication.capacity.number_formats`). ``only`` names the tasks to
     speak about; without it all are. ``arithmetic`` is what the model computes in; left out, the floating point of its
-    numbers.
+    numbers. ``budget`` is what its caches may keep; left out, everything.
 
     >>> from separatrix.communication.capacity import describe
     >>> found = capacity(describe("rnn-1-128"), precision=64, alphabet=2)
@@ -207,7 +224,11 @@ def capacity(
     strongest = tuple(_strongest(limits))
     spoken = {limit.task for limit in strongest}
     silent = tuple((task, why) for task, why in gate.silent.items() if task not in spoken)
-    return Capacity(model, own, length, applies, reason, strongest, computed, refuted=false, silent=silent)
+    kept = budget or Budget()
+    needs = cache_needs(model, gate.asked.values(), length or LENGTHS[1], kept, computed, precision)
+    return Capacity(
+        model, own, length, applies, reason, strongest, computed, refuted=false, silent=silent, budget=kept, needs=needs
+    )  # fmt: skip
 
 
 def _strongest(limits: list[Limit]) -> list[Limit]:
