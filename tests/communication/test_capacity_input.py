@@ -170,7 +170,9 @@ def test_a_type_that_is_not_known_is_read_by_the_usual_fields_and_says_so():
 def test_the_task_that_was_asked_for_is_answered(capsys):
     for model in ("gpt2", "jamba-v0.1"):
         assert run(["capacity", model, "--task", "index-lookup"]) == 0
-        assert "index-lookup: no bound is known" in capsys.readouterr().out
+        assert "What each cache must keep at least" in capsys.readouterr().out
+    assert run(["capacity", "bert-base", "--task", "index-lookup"]) == 0
+    assert "index-lookup: no bound is known" in capsys.readouterr().out
     refused(capsys, ["gpt2", "--task", "mine.py:inner"], "separatrix profile mine.py:inner --length 12")
 
 

@@ -20,7 +20,7 @@ LISTED = "separatrix capacity, with nothing after it, lists all"
 
 
 TABLE = "families.toml"
-OF_AN_ENTRY = ("only", "types", "checks", "notes", "recognised_by")
+OF_AN_ENTRY = ("only", "types", "notes", "recognised_by")
 
 
 @cache

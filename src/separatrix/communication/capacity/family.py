@@ -181,7 +181,7 @@ class Family:
                 raise SeparatrixError(f"a layer is {_shown(place)}; the layers of {self.name} are: {known}")
             found.append(self.places[place])
         if len(found) != (depth := int(reader.value(self.depth))):
-            listed = names(self.layers)[0]
+            listed = reader.listing(names(self.layers)[0])
             raise SeparatrixError(f"{listed} lists {counted(len(found), 'layer')} but num_hidden_layers is {depth}")
         return found
 
@@ -247,6 +247,13 @@ class Reader:
         shown = (self.value(formula) for formula, _, _ in (each.partition("}") for each in pieces[1:]))
         numbers = (f"{each:,}" if isinstance(each, int) and not isinstance(each, bool) else str(each) for each in shown)
         return pieces[0] + "".join(number + after for number, (_, _, after) in zip(numbers, rest, strict=True))
+
+    def listing(self, name: str) -> str:
+        """The list in the file that says which layers there are: of this name, or one that it is made from."""
+        found, spelled = self._given(self._rule(name))
+        others = names(self._rule(name).default or "0") if found is None else ()
+        lists = [each for each in others if self._rule(each).kind in ("sizes", "texts")]
+        return spelled or next((found for each in lists if (found := self._given(self._rule(each))[1])), name)
 
     def require(self, formulas: Iterable[str], others: Iterable[str] = ()) -> None:
         """Refuse a file that lacks a field or has a wrong one, and name all of them at once, with those of others."""
@@ -344,11 +351,12 @@ class Reader:
 
 
 def _grouped(layers: Iterable[LayerDescription]) -> tuple[LayerDescription, ...]:
-    """One description for all layers that are alike, in the order in which they first come."""
+    """One description for all layers that are alike, those of bounded memory first."""
     counts: dict[LayerDescription, int] = {}
     for layer in layers:
         counts[layer] = counts.get(layer, 0) + 1
-    return tuple(replace(layer, count=count) for layer, count in counts.items())
+    found = (replace(layer, count=count) for layer, count in counts.items())
+    return tuple(sorted(found, key=lambda layer: not layer.bounded))
 
 
 def _at(raw: Mapping[str, Any], spelled: str) -> tuple[object, bool]:
