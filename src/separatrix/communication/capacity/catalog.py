@@ -60,19 +60,22 @@ def _family(name: str, entry: Mapping[str, Any]) -> Family:
     for part in ("checks", "notes"):
         given[part] = tuple(Check(**each) for each in given.get(part, ()))
     given["fields"] = {key: _field(key, each) for key, each in given["fields"].items()}
-    given["rules"] = {
-        key: LayerRule(**{**each, "parts": tuple(PartRule(**part) for part in each.get("parts", ()))})
-        for key, each in given["rules"].items()
-    }
+    given["rules"] = {key: _rule(each) for key, each in given["rules"].items()}
     given["places"] = {key: tuple(each) for key, each in given["places"].items()}
     given["recognised_by"] = tuple(given.get("recognised_by", ()))
     return Family(name=name, model_types=tuple(given.pop("types")), **given)
 
 
+def _rule(entry: Mapping[str, Any]) -> LayerRule:
+    given: dict[str, Any] = {**entry, "parts": tuple(PartRule(**part) for part in entry.get("parts", ()))}
+    return LayerRule(**given)
+
+
 def _field(name: str, entry: str | Mapping[str, Any]) -> Field:
     if isinstance(entry, str):
         return Field(name=name, default=entry)
-    return Field(name=name, **{**entry, "spelled": tuple(entry.get("spelled", ()))})
+    given: dict[str, Any] = {**entry, "spelled": tuple(entry.get("spelled", ()))}
+    return Field(name=name, **given)
 
 
 def _text(name: str) -> str:

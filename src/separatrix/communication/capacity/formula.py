@@ -26,11 +26,11 @@ LONGEST_LIST = 10**5
 
 FUNCTIONS: Mapping[str, Callable[..., Value]] = {"min": min, "max": max, "len": len, "ceil": ceil, "sum": sum}
 BINARY: Mapping[type[ast.operator], Callable[[Value, Value], Value]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
+    ast.Add: lambda left, right: left + right,
+    ast.Sub: lambda left, right: left - right,
+    ast.Mult: lambda left, right: left * right,
+    ast.FloorDiv: lambda left, right: left // right,
+    ast.Mod: lambda left, right: left % right,
 }
 COMPARED: Mapping[type[ast.cmpop], Callable[[Value, Value], bool]] = {
     ast.Eq: operator.eq,
