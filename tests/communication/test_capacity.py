@@ -133,7 +133,7 @@ def test_windows():
     assert describe({"model_type": "mistral", **fields, "sliding_window": None}).state_numbers is None
     assert describe({"model_type": "qwen2", **fields, "use_sliding_window": False}).state_numbers is None
     partly = describe({"model_type": "qwen2", **fields, "use_sliding_window": True, "max_window_layers": 3})
-    assert [(layer.kind, layer.count) for layer in partly.layers] == [("attention", 3), ("local-attention", 1)]
+    assert [(layer.kind, layer.count) for layer in partly.layers] == [("local-attention", 1), ("attention", 3)]
     mixed = describe({"model_type": "llama", **fields, "layer_types": ["sliding_attention", "full_attention"] * 2})
     assert {(layer.kind, layer.count) for layer in mixed.layers} == {("attention", 2), ("local-attention", 2)}
     del fields["sliding_window"]
