@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, cast
 
 LARGEST_FILE = 1 << 31
-ITEM_BYTES = {"I64": 8, "U8": 1}
+ITEM_BYTES = {"I64": 8, "U8": 1, "F32": 4}
+ITEM_CODES = {"I64": "q", "U8": "B", "F32": "f"}
 
 
 class RefusedError(Exception):
@@ -137,14 +138,14 @@ class Tensors:
             at = stop
         require(at == len(self._body), "the network file has bytes that no tensor uses")
 
-    def take(self, name: Any, kind: str, axes: int, what: str) -> tuple[list[int], tuple[int, ...]]:
+    def take(self, name: Any, kind: str, axes: int, what: str) -> tuple[list[int], tuple[Any, ...]]:
         """The shape and the numbers of a tensor of this type with so many axes; nobody may take it again."""
         label = text(name, what)
         require(label in self._left, f"{what} names the tensor {label[:40]!r}, which is absent or already used")
         found, shape, start, stop = self._left.pop(label)
         require(found == kind and len(shape) == axes, f"{what} is {found} with {len(shape)} axes, not {kind}, {axes}")
-        code = "q" if kind == "I64" else "B"
-        return shape, struct.unpack(f"<{(stop - start) // ITEM_BYTES[kind]}{code}", self._body[start:stop])
+        count = (stop - start) // ITEM_BYTES[kind]
+        return shape, struct.unpack(f"<{count}{ITEM_CODES[kind]}", self._body[start:stop])
 
     def finish(self) -> None:
         """Refuse a file with tensors that nothing has taken."""
