@@ -1,8 +1,8 @@
 """Enclosures of real numbers and of float32 in Python integers: what trained weights are checked with.
 
-A number x is an integer centre c and a radius r, both in units of 2^-40, with |x · 2^40 - c| ≤ r. A ball holds the exact
-real value over the stored weights, and also whatever a float32 evaluation may have there, with any order and grouping
-of sums, with or without fused multiply-add. u = 2^-24 is float32's unit roundoff:
+A number x is an integer centre c and a radius r, both in units of 2^-40, with |x · 2^40 - c| ≤ r. A ball holds the
+exact real value over the stored weights, and also whatever a float32 evaluation may have there, with any order and
+grouping of sums, with or without fused multiply-add. u = 2^-24 is float32's unit roundoff:
 
 - a sum of n products that is computed in any order is wrong by at most γ_n · Σ|products|, γ_n = nu/(1 - nu)
   (Higham 2002, §3.1), for n products with further factors that were rounded before by γ of all roundings on a path;
@@ -13,6 +13,8 @@ Weights are at most 256 in size and models at most 1024 wide, so that nothing ov
 unit of 2^-40, and every radius has one unit more than its terms.
 """
 
+import sys
+from array import array
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import isqrt
@@ -57,6 +59,41 @@ def fixed(value: float) -> int:
 def dot(left: Iterable[int], right: Iterable[int]) -> int:
     """The sum of products of integers, exact."""
     return sum(map(mul, left, right))
+
+
+class Packed:
+    """A matrix as one large integer for each row, so that a vector times the matrix is one product for each row.
+
+    The entries of a row are digits of base 2^128, with signs. In the sum over rows every digit is an exact sum of
+    products; with 2^103 added to each it is the digit of a positive number, which after a shift by 24 bits has the sum
+    divided by 2^40 and rounded down in its upper 64 bits. Where sums could be 2^103 or more, they are computed singly.
+    """
+
+    def __init__(self, columns: Sequence[Sequence[int]]) -> None:
+        self.columns = columns
+        self.count = len(columns)
+        shifts = range(0, 128 * self.count, 128)
+        self.rows = [_packed(row) for row in zip(*columns, strict=True)]
+        self.largest = max((abs(entry) for column in columns for entry in column), default=0)
+        self.offset = sum(1 << (103 + shift) for shift in shifts)
+
+    def floors(self, vector: Sequence[int]) -> list[int]:
+        """Of each column its product with the vector, divided by 2^40 and rounded down."""
+        if self.largest * sum(map(abs, vector)) >= 1 << 103:
+            return [dot(column, vector) >> BITS for column in self.columns]
+        total = dot(vector, self.rows) + self.offset
+        words = array("Q", (total << (64 - BITS)).to_bytes(16 * self.count, "little"))
+        if sys.byteorder != "little":
+            words.byteswap()
+        return [word - (1 << 63) for word in words[1::2]]
+
+
+def _packed(row: Sequence[int]) -> int:
+    """Σ row_i 2^(128 i), put together in halves."""
+    if len(row) == 1:
+        return row[0]
+    half = len(row) // 2
+    return _packed(row[:half]) + (_packed(row[half:]) << (128 * half))
 
 
 def _table(count: int, step: int) -> list[tuple[int, int]]:
@@ -112,9 +149,10 @@ def gelu(centre: int, radius: int) -> Bend:
     """The tanh form of GELU, x/(1 + exp(-2√(2/π)(x + 0.044715x³))), and float32's of it, on a ball.
 
     Its second derivative is between -7/64 and 103/128 (the tests enclose it on the whole line), so that the tangent is
-    wrong by -7/128 r² to 103/256 r². Beyond ±16 it is x or 0 to far below a unit. In between the exponent is known within
-    2^13 units of 2^-60 before it is rounded down, so within two units of 2^-40; the share s = 1/(1 + E) and s(1 - s) within 8, the value within
-    8|x| + 2 and the slope, whose factor x(1.6 + 3 · 0.0714x²) is below 1024, within 2^14.
+    wrong by -7/128 r² to 103/256 r². Beyond ±16 it is x or 0 to far below a unit. In between the exponent is known
+    within 2^13 units of 2^-60 before it is rounded down, so within two units of 2^-40; the share s = 1/(1 + E) and
+    s(1 - s) within 8, the value within 8|x| + 2 and the slope, whose factor x(1.6 + 3 · 0.0714x²) is below 1024, within
+    2^14.
     In float32 the exponent is wrong by 8u relatively, tanh by 12u, its sum with 1 by 14u, the product by 16u|x|.
     """
     square = radius * radius >> BITS
@@ -157,6 +195,7 @@ class Linear:
             far = [dot(map(abs, shift), map(abs, column)) >> BITS for column in columns]
             size = [abs(b) + f + self.bias_error + 1 for b, f in zip(bias, far, strict=True)]
         self.sizes = [[abs(w) + self.error for w in column] for column in self.columns]
+        self.packed, self.packed_sizes = Packed(self.columns), Packed(self.sizes)
         # Roundings on a path: gain, product and sum; for the bias those of shift · W, and the sum into which it goes.
         self.terms = inputs + 6
         self.bias_sizes = size
@@ -166,12 +205,12 @@ class Linear:
         """The balls of x W + b, and how much of each radius is not caused by x: roundings, of float32 and here."""
         magnitude = [abs(c) + r for c, r in zip(x.centres, x.radii, strict=True)]
         spread = sum(magnitude) * self.error >> BITS
-        centres = [(dot(column, x.centres) >> BITS) + b for column, b in zip(self.columns, self.bias, strict=True)]
+        centres = [value + b for value, b in zip(self.packed.floors(x.centres), self.bias, strict=True)]
         noise = [
-            spread + own + slack(self.terms, dot(sizes, magnitude) >> BITS)
-            for sizes, own in zip(self.sizes, self.bias_noise, strict=True)
+            spread + own + slack(self.terms, size + 1)
+            for size, own in zip(self.packed_sizes.floors(magnitude), self.bias_noise, strict=True)
         ]
-        radii = [(dot(sizes, x.radii) >> BITS) + n + 1 for sizes, n in zip(self.sizes, noise, strict=True)]
+        radii = [caused + n + 1 for caused, n in zip(self.packed_sizes.floors(x.radii), noise, strict=True)]
         return Balls(centres, radii), noise
 
 
@@ -191,10 +230,11 @@ class Normed(NamedTuple):
     """At least every σ, of exact arithmetic and of float32."""
 
 
-def norm(x: Balls, epsilon: Fraction) -> Normed:
+def norm(x: Balls, epsilon: Fraction, reach: int | None = None, floor: int = 0) -> Normed:
     """(x - mean x)/σ with σ = √(mean (x - mean x)² + ε).
 
-    With d = x - c: |u(x)|² = |u(c)|² + 2u(c)·d + |u(d)|² and |u(d)| ≤ |d|. In float32 the mean is wrong by
+    With d = x - c: |u(x)|² = |u(c)|² + 2u(c)·d + |u(d)|² and |u(d)| ≤ |d|, which is at most ``reach``; and σ is
+    known to be at least ``floor``. In float32 the mean is wrong by
     γ · mean|x|, the variance by 4γ · mean x², and x/σ - mean/σ rounds each part: 32u(|x| + |mean|)/σ covers the
     roundings of the difference, the root and the product.
     """
@@ -208,10 +248,13 @@ def norm(x: Balls, epsilon: Fraction) -> Normed:
     # The rounded mean is less than a unit too small, which changes the mean square by at most one.
     apart = (2 * dot(map(abs, centred), x.radii) + dot(x.radii, x.radii)) // width + 1
     apart += 2 * spread // width + 4
+    if reach is not None:
+        apart = min(apart, (2 * (isqrt(squares * width) + width) * reach + reach * reach) // width + 4)
     magnitude = [abs(c) + r for c, r in zip(x.centres, x.radii, strict=True)]
     wrong = 4 * slack(width + 4, dot(magnitude, magnitude) // width) + (small >> (ROUNDOFF_BITS - 2)) + 1
-    least, centre = isqrt(max(0, squares - apart)), isqrt(squares)
-    low, high = isqrt(max(0, squares - apart - wrong)), isqrt(squares + apart + wrong) + 1
+    lower = max(0, squares - apart, max(0, floor) ** 2)
+    least, centre = isqrt(lower), isqrt(squares)
+    low, high = isqrt(max(0, lower - wrong)), isqrt(squares + apart + wrong) + 1
     require(low >= LEAST_DEVIATION, "a norm's deviation may vanish")
     # In exact arithmetic σ is at least √ε, whatever the box says; float32's too, less its error.
     least = max(least, isqrt(small) - 1)
@@ -220,7 +263,7 @@ def norm(x: Balls, epsilon: Fraction) -> Normed:
     mean_error = slack(width + 2, sum(magnitude) // width + 1)
     mean_size = abs(average) + spread // width + 2
     # How far float32's variance moves 1/σ: most where σ is least, because x^(-1/2) is convex.
-    float_inverse = largest - ONE * ONE // (isqrt(squares - apart) + 1) + 1
+    float_inverse = largest - ONE * ONE // (isqrt(lower) + 1) + 1
     inverse_error = 2 * ONE * ONE // (centre * centre) + 2
     centres, total, noise = list[int](), list[int](), list[int]()
     for c, r, m in zip(centred, radii, magnitude, strict=True):

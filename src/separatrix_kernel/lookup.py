@@ -9,8 +9,8 @@ number) and o_j(s) what key j adds through the head and the output map, a head g
 
 where the question itself is one more key. For a linear form w of it, and any number λ: the form is at least λ on all
 contexts if Σ_j min_s e_j(s) (w·o_j(s) - λ) ≥ 0, since the symbols are chosen one by one. That inequality is all that
-is checked; who found λ does not matter. A cheaper bound takes no λ: what other keys than p and the question get
-together is at most T/(D + T), D the least of e_p(c) + e_question and T the sum over other keys of their largest e.
+is checked; who found λ does not matter. A cheaper bound takes no λ: what keys other than the fixed ones get together is
+at most T/(D + T), D the least sum of the fixed keys' e and T the sum over other keys of their largest e.
 
 Behind the head a vector is in a box. Norms, GELU and readout take boxes to boxes; where that is too coarse for a class,
 its margin over the answer is bounded by a linear form of the head's output plus what the tangents of norms and GELUs
@@ -31,6 +31,7 @@ from separatrix_kernel.balls import (
     Bend,
     Linear,
     Normed,
+    Packed,
     dot,
     fixed,
     gelu,
@@ -43,6 +44,7 @@ from separatrix_kernel.reading import Tensors, fields, integer, integers, requir
 STRUCTURE = ("kind", "width", "heads", "hidden", "epsilon", "vocabulary", "classes", "positions")
 MOST_WIDTH = 1024
 KEYS_IN_A_BLOCK = 256
+STATED_BITS = 20
 Sets = Sequence[Sequence[int]]
 """The symbols that are possible at each place of the text."""
 
@@ -107,12 +109,27 @@ class Question(NamedTuple):
     """Of each head how far scores may be off."""
     added: tuple[list[int], ...]
     """Of each head what the question itself adds."""
+    seen: tuple[list[int], ...]
+    """The same through ``inward``."""
+    seen_base: Balls
+    """The base through ``inward``."""
 
 
-class Passed(NamedTuple):
-    """A box behind the attention and what it becomes."""
+class Box(NamedTuple):
+    """Where the vector behind the attention is, on some texts."""
 
     y: Balls
+    forms: list[tuple[int, int]]
+    """The least and the greatest of each form a_i, see ``Lookup.inward``."""
+    reach: int
+    """At least its distance from the centre."""
+
+
+class Halfway(NamedTuple):
+    """A box behind the attention and what it becomes before the last norm."""
+
+    y: Balls
+    reach: int
     normed: Normed
     hidden: Balls
     hidden_noise: list[int]
@@ -121,6 +138,13 @@ class Passed(NamedTuple):
     """Radii of the GELUs' values."""
     z: Balls
     z_noise: list[int]
+    z_reach: int
+
+
+class Passed(NamedTuple):
+    """The same through the last norm."""
+
+    half: Halfway
     last: Normed
     wrong: list[int]
     """How far each logit of float32 may be off, times the last norm's largest deviation."""
@@ -146,7 +170,8 @@ class Lookup:
         self.first = Linear(*weights.inner, weights.second_norm)
         self.second = Linear(*weights.outer)
         self.readout = Linear(*weights.readout, weights.last_norm)
-        self.first_rows = [list(row) for row in zip(*self.first.columns, strict=True)]
+        self.first_rows = Packed([list(row) for row in zip(*self.first.columns, strict=True)])
+        self.outer_rows = Packed(weights.outer[0])
         self.question = lru_cache(maxsize=4)(self._question)
         self.powers = lru_cache(maxsize=4)(self._powers)
 
@@ -161,9 +186,7 @@ class Lookup:
     def rows(self) -> list[list[list[int]]]:
         """Of each place and symbol the normed vector; its errors are below ``row_error``."""
         self.row_error, self.sizes = 0, [0] * self.width
-        found = [
-            [self._row(symbol, place) for symbol in range(self.alphabet)] for place in range(self.length)
-        ]
+        found = [[self._row(symbol, place) for symbol in range(self.alphabet)] for place in range(self.length)]
         for question in range(self.length):
             self._row(self.alphabet + question, self.length)
         self.sizes = [each + self.row_error for each in self.sizes]
@@ -174,6 +197,11 @@ class Lookup:
         self.row_error = max(self.row_error, *balls.radii)
         self.sizes = [max(size, abs(c)) for size, c in zip(self.sizes, balls.centres, strict=True)]
         return balls.centres
+
+    @cached_property
+    def packed_rows(self) -> Packed:
+        """``rows`` of all places and symbols as columns."""
+        return Packed([row for place in self.rows for row in place])
 
     @cached_property
     def through(self) -> list[list[list[int]]]:
@@ -195,19 +223,55 @@ class Lookup:
     @cached_property
     def adds(self) -> list[list[list[list[int]]]]:
         """Of each head, place and symbol the vector that it adds when it gets all weight, without the bias."""
-        return [
-            [[[dot(row, column) >> BITS for column in columns] for row in place] for place in self.rows]
-            for columns in self.through
-        ]
+        maps = [Packed(columns) for columns in self.through]
+        return [[[each.floors(row) for row in place] for place in self.rows] for each in maps]
+
+    @cached_property
+    def inward(self) -> Packed:
+        """The coordinates and then the forms a_i, the centred columns of the feed-forward's first map, as one map.
+
+        a_i·y is σ times what unit i gets, without its bias, up to ``_form_error``.
+        """
+        width = self.width
+        unit = [[ONE if i == k else 0 for k in range(width)] for i in range(width)]
+        return Packed(unit + [[w - sum(column) // width for w in column] for column in self.first.columns])
+
+    @cached_property
+    def inward_sizes(self) -> Packed:
+        """The same with the sizes of all entries."""
+        return Packed([[abs(each) for each in column] for column in self.inward.columns])
+
+    @cached_property
+    def seen(self) -> list[list[list[list[int]]]]:
+        """``adds`` through ``inward``: within a unit."""
+        return [[[self.inward.floors(vector) for vector in place] for place in head] for head in self.adds]
+
+    @cached_property
+    def place_hulls(self) -> list[list[tuple[list[int], list[int]]]]:
+        """Of each head and place the least and the greatest of each coordinate and form of ``seen``."""
+        return [[_ends(place) for place in head] for head in self.seen]
 
     @cached_property
     def hulls(self) -> list[tuple[list[int], list[int]]]:
-        """Of each head the least and the greatest of each coordinate of ``adds``."""
-        every = [[vector for place in head for vector in place] for head in self.adds]
+        """The same over all places."""
         return [
-            ([min(each) for each in zip(*vectors, strict=True)], [max(each) for each in zip(*vectors, strict=True)])
-            for vectors in every
+            (_ends([part[0] for part in head])[0], _ends([part[1] for part in head])[1]) for head in self.place_hulls
         ]
+
+    @cached_property
+    def rounds(self) -> list[tuple[list[int], int]]:
+        """Of each head a point, and at least the distance of every vector of ``adds`` from it."""
+        found: list[tuple[list[int], int]] = []
+        for head in self.adds:
+            vectors = [vector for place in head for vector in place]
+            point = [sum(each) // len(vectors) for each in zip(*vectors, strict=True)]
+            found.append((point, max(_distance(vector, point) for vector in vectors)))
+        return found
+
+    @cached_property
+    def packed_adds(self) -> list[Packed]:
+        """Of each head ``adds`` of all places and symbols as columns."""
+        return [Packed([vector for place in head for vector in place]) for head in self.adds]
 
     @cached_property
     def value_sizes(self) -> list[int]:
@@ -259,7 +323,8 @@ class Lookup:
         keys in which the softmax is put together; its subtraction of the largest score is one of them, of a number
         below twice the size of a score. Its exp is right within 8u, once for each block and once more.
         """
-        rows, width, inner = self.rows, self.width, self.inner
+        assert self.rows
+        width, inner = self.width, self.inner
         x = self._embedded(self.alphabet + p, self.length)
         normed = norm(x, self.weights.epsilon).balls
         q, _ = self.query.apply(normed)
@@ -275,17 +340,23 @@ class Lookup:
             apart = [(dot(k, radius) >> BITS) + 2 for k in zip(*sizes, strict=True)]
             apart = [(a + (sum(size) * self.key.error >> BITS)) * (root + 1) >> BITS for a in apart]
             # The root is known within a unit.
-            apart = [a + (dot(k, size) >> BITS) // ONE + 3 for a, k in zip(apart, zip(*sizes, strict=True), strict=True)]
+            apart = [
+                a + (dot(k, size) >> BITS) // ONE + 3 for a, k in zip(apart, zip(*sizes, strict=True), strict=True)
+            ]
             whole = (dot(size, self.key_sizes[part]) >> BITS) * (root + 1) >> BITS
             error = (dot(apart, self.sizes) >> BITS) + 4
             error += sum(abs(c) + a for c, a in zip(u, apart, strict=True)) * self.row_error >> BITS
             error += slack(2 * width + inner + 32 + 8 * blocks, whole + 1)
             error += (16 * blocks * ONE >> ROUNDOFF_BITS) + 1
-            scores.append([[dot(u, row) >> BITS for row in place] for place in rows])
+            flat = self.packed_rows.floors(u)
+            scores.append([flat[start : start + self.alphabet] for start in range(0, len(flat), self.alphabet)])
             own.append(dot(u, normed.centres) >> BITS)
             errors.append(error)
         added = tuple([dot(normed.centres, column) >> BITS for column in columns] for columns in self.through)
-        return Question(self._base(x), tuple(scores), tuple(own), tuple(errors), added)
+        base = self._base(x)
+        seen = tuple(self.inward.floors(each) for each in added)
+        through = Balls(self.inward.floors(base.centres), [r + 2 for r in self.inward_sizes.floors(base.radii)])
+        return Question(base, tuple(scores), tuple(own), tuple(errors), added, seen, through)
 
     def _base(self, x: Balls) -> Balls:
         output, bias = self.weights.output
@@ -308,64 +379,82 @@ class Lookup:
 
     # -- boxes behind the attention --------------------------------------------------------------------------
 
-    def leak(self, p: int, c: int) -> Balls:
-        """The box for all contexts, from what other keys get together."""
-        found = self.question(p)
-        low, high = list(found.base.centres), list(found.base.centres)
+    def leak(self, p: int, sets: Sets) -> Box:
+        """The box for all texts with these symbols, from what the keys get together whose symbols are not fixed.
+
+        A head gives (1 - ε)·base + ε·average. The base is the average over keys with a single symbol and the question,
+        with their powers e; it differs from the one with powers m by Σ(e - m)(v - base)/Σe. The other average is of
+        vectors that other keys add, and ε is at most T/(D + T), D the least Σe of the first keys and T the greatest of
+        the others. So it is with every linear form of what the head gives.
+        """
+        found, width = self.question(p), self.width
+        low, high = list(found.seen_base.centres), list(found.seen_base.centres)
+        reach, start = 0, list(found.base.centres)
         for head in range(self.heads):
             scores, own, error = found.scores[head], found.own[head], found.error[head]
-            largest = [max(place) for place in scores]
+            largest = [max(map(place.__getitem__, some)) for place, some in zip(scores, sets, strict=True)]
             most = max(own, *largest)
-            others = sum(power_range(each - most, error)[1] for place, each in enumerate(largest) if place != p)
-            (asked, asked_most), (itself, itself_most) = (
-                power_range(each - most, error) for each in (scores[p][c], own)
-            )
-            require(asked > 0, "the asked key may get no weight")
-            leaks = others * ONE // (asked + itself + others) + 1
-            # The question's share of what the two get: between these.
-            least, share = itself * ONE // (itself + asked_most), itself_most * ONE // (itself_most + asked) + 1
-            vector, lowest, highest = self.adds[head][p][c], *self.hulls[head]
-            for i, (a, b) in enumerate(zip(vector, found.added[head], strict=True)):
-                ends = (least * (b - a) >> BITS, share * (b - a) >> BITS)
-                first, last = a + min(ends), a + max(ends) + 1
+            powers = [power_range(each - most, error) for each in largest]
+            fixed_at = [place for place, some in enumerate(sets) if len(some) == 1]
+            keys = [power_range(own - most, error), *(powers[place] for place in fixed_at)]
+            vectors = [found.seen[head], *(self.seen[head][place][sets[place][0]] for place in fixed_at)]
+            others = sum(power[1] for place, power in enumerate(powers) if len(sets[place]) > 1)
+            least = sum(key[0] for key in keys)
+            require(least > 0, "the fixed keys may get no weight")
+            leaks = others * ONE // (least + others) + 1 if others else 0
+            middles, spreads = [a + b for a, b in keys], [b - a for a, b in keys]
+            whole = sum(middles)
+            base = [dot(middles, each) // whole for each in zip(*vectors, strict=True)]
+            apart = [
+                sum(s * (abs(v - b) + 1) for s, v in zip(spreads, each, strict=True)) // (2 * least) + 2
+                for each, b in zip(zip(*vectors, strict=True), base, strict=True)
+            ]
+            lowest, highest = self._hull(head, sets) if leaks else (base, base)
+            for i, (b, r) in enumerate(zip(base, apart, strict=True)):
+                first, last = b - r, b + r + 1
                 low[i] += first + min(0, leaks * (lowest[i] - first) >> BITS) - 1
-                high[i] += last + max(0, leaks * (highest[i] - last) >> BITS) + 2
-        return self._box(low, high, found.base.radii)
+                high[i] += last + max(0, leaks * (highest[i] + 1 - last) >> BITS) + 2
+            point, distance = self.rounds[head]
+            start = [v + b for v, b in zip(start, base, strict=False)]
+            wide = isqrt(dot(apart[:width], apart[:width])) + 1
+            reach += wide + (leaks * (distance + _distance(base[:width], point) + wide) >> BITS) + width + 4
+        centres = [(a + b) // 2 for a, b in zip(low[:width], high[:width], strict=True)]
+        radii = found.base.radii
+        spread = [(b - a + 1) // 2 + r + 1 for a, b, r in zip(low[:width], high[:width], radii, strict=True)]
+        errors = found.seen_base.radii[width:]
+        forms = [(a - r, b + r) for a, b, r in zip(low[width:], high[width:], errors, strict=True)]
+        reach += _distance(start, centres) + isqrt(dot(radii, radii)) + 1
+        return Box(Balls(centres, spread), forms, min(reach, isqrt(dot(spread, spread)) + 1))
 
-    def boxed(self, p: int, sets: Sets, boxes: Sequence[Sequence[Sequence[int]]]) -> Balls:
-        """The box whose ends were stated for each head and coordinate, once they are verified."""
-        found = self.question(p)
-        low, high = list(found.base.centres), list(found.base.centres)
-        for head, ends in enumerate(boxes):
-            for i, (least, most) in enumerate(ends):
-                values = [[self.adds[head][j][s][i] for s in some] for j, some in enumerate(sets)]
-                own = found.added[head][i]
-                self.verify(p, head, sets, values, own, least)
-                self.verify(p, head, sets, [[-v for v in some] for some in values], -own, -most)
-                low[i] += least
-                high[i] += most
-        return self._box(low, high, found.base.radii)
+    def _hull(self, head: int, sets: Sets) -> tuple[list[int], list[int]]:
+        """The least and the greatest of what keys add that are not fixed; of all keys where almost none is fixed."""
+        if sum(len(some) == self.alphabet for some in sets) >= self.length - 1:
+            return self.hulls[head]
+        parts = [
+            self.place_hulls[head][place]
+            if len(some) == self.alphabet
+            else _ends([self.seen[head][place][s] for s in some])
+            for place, some in enumerate(sets)
+            if len(some) > 1
+        ]
+        return _ends([part[0] for part in parts])[0], _ends([part[1] for part in parts])[1]
 
-    @staticmethod
-    def _box(low: list[int], high: list[int], radii: list[int]) -> Balls:
-        centres = [(a + b) // 2 for a, b in zip(low, high, strict=True)]
-        return Balls(centres, [(b - a + 1) // 2 + r + 1 for a, b, r in zip(low, high, radii, strict=True)])
-
-    def verify(self, p: int, head: int, sets: Sets, values: Sequence[Sequence[int]], own: int, least: int) -> None:
-        """That a head's average of values, one for each place and symbol of its set, is nowhere below ``least``."""
+    def verify(self, p: int, head: int, sets: Sets, form: Sequence[int], least: int) -> None:
+        """That a linear form of what a head gives is nowhere below ``least``, on texts with these symbols."""
         powers, itself = self.powers(p, head)
-        total = _term(itself, own - least)
-        for place, some, numbers in zip(powers, sets, values, strict=True):
-            total += min(_term(place[s], value - least) for s, value in zip(some, numbers, strict=True))
+        total = _term(itself, self.own_value(p, head, form) - least)
+        for place, some, numbers in zip(powers, sets, self.values(head, form), strict=True):
+            total += min(_term(place[s], numbers[s] - least) for s in some)
         require(total >= 0, f"question {p}: a bound of head {head} does not hold")
 
     # -- behind the attention --------------------------------------------------------------------------------
 
-    def passed(self, y: Balls) -> Passed:
+    def passed(self, box: Box) -> Passed:
         """A box through feed-forward and last norm."""
-        epsilon = self.weights.epsilon
-        normed = norm(y, epsilon)
+        epsilon, y = self.weights.epsilon, box.y
+        normed = norm(y, epsilon, box.reach)
         hidden, hidden_noise = self.first.apply(normed.balls)
+        hidden = Balls(hidden.centres, self._narrowed(box, normed, hidden, hidden_noise))
         bends = [gelu(c, r) for c, r in zip(hidden.centres, hidden.radii, strict=True)]
         active = [
             (abs(bend.slope) * r >> BITS) + 1 + max(-bend.low, bend.high)
@@ -378,9 +467,40 @@ class Lookup:
             for n, a, b, r, q in zip(out_noise, y.centres, out.centres, y.radii, out.radii, strict=True)
         ]
         radii = [r + q + n for r, q, n in zip(y.radii, out.radii, noise, strict=True)]
-        z = Balls(centres, radii)
-        last = norm(z, epsilon)
-        return Passed(y, normed, hidden, hidden_noise, bends, active, z, noise, last, self._wrong(last))
+        z, reach = Balls(centres, radii), isqrt(dot(radii, radii)) + 1
+        half = Halfway(y, box.reach, normed, hidden, hidden_noise, bends, active, z, noise, reach)
+        last = norm(z, epsilon, reach, self._least_deviation(half))
+        return Passed(half, last, self._wrong(last))
+
+    def _least_deviation(self, half: Halfway) -> int:
+        """At most every σ(z): σ is convex, so that it is above its tangent, which is a linear form of z."""
+        centre = norm(Balls(half.z.centres, [0] * self.width), self.weights.epsilon)
+        tangent, error = _tangent(centre, self.width)
+        form, loss = self.pulled(half, tangent)
+        loss += (error * sum(half.z.radii) >> BITS) + 1
+        across = dot(map(abs, form), half.y.radii) >> BITS
+        length = (isqrt(dot(form, form)) + 1) * half.reach >> BITS
+        return centre.deviation - 2 - loss - min(across, length) - 1
+
+    def _narrowed(self, box: Box, normed: Normed, hidden: Balls, noise: list[int]) -> list[int]:
+        """Radii of what the feed-forward's units get, from the ranges of the forms a_i where they are smaller.
+
+        A unit gets a_i·y/σ and its bias, up to noise. a_i differs from the true column by its error and by the
+        rounding of its mean, on numbers that add up to at most twice Σ|y|.
+        """
+        size = sum(abs(c) + r for c, r in zip(box.y.centres, box.y.radii, strict=True))
+        error = ((self.first.error + 4) * 2 * size >> BITS) + 2
+        inverses = ONE * ONE // normed.most, ONE * ONE // normed.least + 1
+        caused = self.first.packed_sizes.floors(normed.noise)
+        radii: list[int] = []
+        for i, (low, high) in enumerate(box.forms):
+            low, high = low - error, high + error
+            least = low * inverses[low < 0] >> BITS
+            most = (high * inverses[high > 0] >> BITS) + 1
+            centre = hidden.centres[i] - self.first.bias[i]
+            own = max(most - centre, centre - least) + caused[i] + noise[i] + 2
+            radii.append(min(own, hidden.radii[i]))
+        return radii
 
     def _wrong(self, last: Normed) -> list[int]:
         """Of each class how far a logit of float32 may be off, times the norm's largest deviation."""
@@ -415,7 +535,8 @@ class Lookup:
         _, sizes, bias = self._differences[c][k]
         value, _, bias_error = self._centre(passed, c, k)
         last = passed.last
-        value -= (dot(sizes, passed.z.radii) + (2 * self.readout.error + 4) * sum(passed.z.radii) >> BITS) + 1
+        radii = passed.half.z.radii
+        value -= (dot(sizes, radii) + (2 * self.readout.error + 4) * sum(radii) >> BITS) + 1
         # |σ(z) - σ(centre)|, where the sign of the bias says which side matters.
         down, up = last.deviation - last.least + 2, last.most - last.deviation + 2
         value -= (abs(bias) + bias_error) * (down if bias >= 0 else up) + bias_error * max(down, up) + ONE >> BITS
@@ -433,32 +554,47 @@ class Lookup:
     def form(self, p: int, passed: Passed, c: int, k: int) -> tuple[list[int], int]:
         """A linear form w and a number b: c's margin over k, times σ, is at least b plus w of what the heads give.
 
-        The margin at the centre, plus the gradients along the way back (last norm, GELU, norm), less what they leave
-        out. The numbers in a gradient are chosen; where one is not the true derivative, the difference times the box's
-        radius is taken off. σ is convex with second derivative at most 1/(width·σ), so that between a point and the
-        centre it exceeds its tangent by 0 to |distance|²/(2·width·σ). With q = κ·u the quotient q/σ is, around the
-        centre, q_0/σ_0 + dq/σ_0 - q_0 dσ/σ_0² - dq dσ/(σσ_0) + q_0 dσ²/(σσ_0²).
+        The margin at the centre, plus D·dz + δdσ. For δ ≥ 0 the tangent of σ is below it. Else σ exceeds its tangent by
+        at most |dz|²/(2·width·σ), and its value at the centre by at most |dz|/√width.
         """
-        width, y, z, last, normed = self.width, passed.y, passed.z, passed.last, passed.normed
+        half, last, width = passed.half, passed.last, self.width
         row, _, bias = self._differences[c][k]
         value, row_error, bias_error = self._centre(passed, c, k)
-        total = sum(z.radii)
-        tangent, tangent_error = _tangent(last, width)
-        w = [d + (bias * t >> BITS) for d, t in zip(row, tangent, strict=True)]
-        error = row_error + (abs(bias) * tangent_error >> BITS) + bias_error + 3
-        value -= (error * total >> BITS) + 1
-        if bias < bias_error:
-            value -= ((abs(bias) + bias_error) * _bulge(z, last, width) >> BITS) + 1
+        w, error, size = row, row_error, abs(bias) + bias_error
+        bulge, away = _bulge(half.z_reach, last, width), isqrt(half.z_reach**2 // width) + 2
+        if bias >= bias_error or bulge < away:
+            tangent, tangent_error = _tangent(last, width)
+            w = [d + (bias * t >> BITS) for d, t in zip(row, tangent, strict=True)]
+            error += (abs(bias) * tangent_error >> BITS) + bias_error + 3
+            value -= 0 if bias >= bias_error else (size * bulge >> BITS) + 1
+        else:
+            value -= (size * away >> BITS) + 1
+        form, loss = self.pulled(half, w)
+        value -= loss + (error * sum(half.z.radii) >> BITS) + 1
+        base = self.question(p).base
+        value += dot(form, [b - a for a, b in zip(half.y.centres, base.centres, strict=True)]) >> BITS
+        value -= (dot(map(abs, form), base.radii) >> BITS) + 1
+        return form, value - passed.wrong[c] - passed.wrong[k]
+
+    def pulled(self, half: Halfway, w: list[int]) -> tuple[list[int], int]:
+        """A form f and a loss: w·(z - its centre) ≥ f·(y - its centre) - loss.
+
+        The gradient, and what it leaves out. The numbers in it are chosen; where one is not the true derivative, the
+        difference times a radius is lost. σ is convex with second derivative at most 1/(width·σ), so that it exceeds
+        its tangent by 0 to |distance|²/(2·width·σ). With q = κ·u the quotient q/σ is, around the centre,
+        q_0/σ_0 + dq/σ_0 - q_0 dσ/σ_0² - dq dσ/(σσ_0) + q_0 dσ²/(σσ_0²).
+        """
+        width, y, normed = self.width, half.y, half.normed
         # z is y plus the feed-forward's output.
-        value -= (dot(map(abs, w), passed.z_noise) >> BITS) + 1
-        v = [dot(each, w) >> BITS for each in self.weights.outer[0]]
-        value -= (sum(passed.active) >> BITS) + 1
-        value += sum(min(f * bend.low, f * bend.high) for f, bend in zip(v, passed.bends, strict=True)) >> BITS
-        t = [f * bend.slope >> BITS for f, bend in zip(v, passed.bends, strict=True)]
-        value -= (sum(passed.hidden.radii) + dot(map(abs, t), passed.hidden_noise) >> BITS) + 2
-        kappa = [dot(each, t) >> BITS for each in self.first_rows]
+        loss = (dot(map(abs, w), half.z_noise) >> BITS) + 1
+        v = self.outer_rows.floors(w)
+        loss += (sum(half.active) >> BITS) + 1
+        loss -= sum(min(f * bend.low, f * bend.high) for f, bend in zip(v, half.bends, strict=True)) >> BITS
+        t = [f * bend.slope >> BITS for f, bend in zip(v, half.bends, strict=True)]
+        loss += (sum(half.hidden.radii) + dot(map(abs, t), half.hidden_noise) >> BITS) + 2
+        kappa = self.first_rows.floors(t)
         sizes = list(map(abs, kappa))
-        value -= (sum(normed.balls.radii) + dot(sizes, normed.noise) >> BITS) + 2
+        loss += (sum(normed.balls.radii) + dot(sizes, normed.noise) >> BITS) + 2
         # κ·u/σ as a function of y.
         sigma, least = normed.deviation - 2, min(normed.least, normed.deviation - 2)
         q = dot(kappa, normed.centred) >> BITS
@@ -471,26 +607,24 @@ class Lookup:
         share = q * ONE // normed.deviation
         second = [(share * s >> BITS) * ONE // normed.deviation for s in slope]
         form = [a + b - d for a, b, d in zip(w, first, second, strict=True)]
-        total = sum(y.radii)
-        square = ONE * ONE
+        total, square = sum(y.radii), ONE * ONE
         error = 2 * ONE // sigma + 4 * max(map(abs, kappa)) * ONE // (sigma * sigma) + 4
         error += q_error * square // (sigma * sigma) + q_size * slope_error * ONE // (sigma * sigma)
         error += 8 * q_size * square // (sigma * sigma * sigma) + 4 * ONE // sigma + 8
-        value -= (error * total >> BITS) + 1
-        bulge = _bulge(y, normed, width)
-        away = (dot(map(abs, slope), y.radii) + slope_error * total >> BITS) + bulge + 2
-        moved = (dot(map(abs, kappa), y.radii) + total >> BITS) + 2
-        value -= moved * away * ONE // (least * sigma) + 1
-        value -= q_size * away * away * ONE // (least * sigma * sigma) + 1
-        value -= q_size * bulge * ONE // (sigma * sigma) + 1
-        base = self.question(p).base
-        value += dot(form, [b - a for a, b in zip(y.centres, base.centres, strict=True)]) >> BITS
-        value -= (dot(map(abs, form), base.radii) >> BITS) + 1
-        return form, value - passed.wrong[c] - passed.wrong[k]
+        loss += (error * total >> BITS) + 1
+        # σ changes by at most |distance|/√width; κ·u by at most that of κ, and by what each coordinate allows.
+        bulge, away = _bulge(half.reach, normed, width), isqrt(half.reach**2 // width) + 2
+        length = isqrt(dot(kappa, kappa)) + width
+        moved = min(dot(map(abs, kappa), y.radii) + total >> BITS, length * half.reach >> BITS) + 2
+        loss += moved * away * ONE // (least * sigma) + 1
+        loss += q_size * away * away * ONE // (least * sigma * sigma) + 1
+        loss += q_size * bulge * ONE // (sigma * sigma) + 1
+        return form, loss
 
-    def values(self, head: int, form: Sequence[int], sets: Sets) -> list[list[int]]:
-        """A linear form of what each place adds with each symbol of its set, rounded down."""
-        return [[dot(form, self.adds[head][j][s]) >> BITS for s in some] for j, some in enumerate(sets)]
+    def values(self, head: int, form: Sequence[int]) -> list[list[int]]:
+        """A linear form of what each place adds with each symbol, rounded down."""
+        flat = self.packed_adds[head].floors(form)
+        return [flat[start : start + self.alphabet] for start in range(0, len(flat), self.alphabet)]
 
     def own_value(self, p: int, head: int, form: Sequence[int]) -> int:
         """The same of what the question itself adds."""
@@ -507,9 +641,20 @@ def _tangent(normed: Normed, width: int) -> tuple[list[int], int]:
     return [c * ONE // (width * sigma) for c in normed.centred], 4 * ONE // (sigma - 2) + 4
 
 
-def _bulge(x: Balls, normed: Normed, width: int) -> int:
-    """How far σ can exceed its tangent in the box."""
-    return dot(x.radii, x.radii) // (2 * width * normed.least) + 1
+def _bulge(reach: int, normed: Normed, width: int) -> int:
+    """How far σ can exceed its tangent within this distance from the centre."""
+    return reach**2 // (2 * width * normed.least) + 1
+
+
+def _ends(vectors: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
+    """The least and the greatest of each coordinate."""
+    columns = list(zip(*vectors, strict=True))
+    return [min(each) for each in columns], [max(each) for each in columns]
+
+
+def _distance(left: Sequence[int], right: Sequence[int]) -> int:
+    """At least the distance of two points."""
+    return isqrt(sum((a - b) ** 2 for a, b in zip(left, right, strict=True))) + 1
 
 
 def everything(alphabet: int, length: int, p: int, c: int) -> list[list[int]]:
@@ -520,17 +665,15 @@ def everything(alphabet: int, length: int, p: int, c: int) -> list[list[int]]:
 def proved(model: Lookup, p: int, c: int, proof: Any) -> None:
     """Check the proof of one pair: on every text that has the symbol c at place p the answer to the question p is c.
 
-    A proof is ``["leak"]``; or ``["leaf", boxes, classes]`` with the ends of the box or null for that of the leak, and
-    for some classes [class, λ of each head]; or ``["split", place, symbols, proof, proof]``: the place holds one of
-    these symbols, or another one. Ends and λ count in 2^-20.
+    A proof is ``["leaf", classes]``, with [class, λ of each head] for those classes that boxes leave in doubt, λ in
+    units of 2^-20; or ``["split", place, symbols, proof, proof]``: the place holds one of these symbols, or another.
     """
     _walk(model, p, c, everything(model.alphabet, model.length, p, c), proof)
 
 
 def _walk(model: Lookup, p: int, c: int, sets: list[list[int]], proof: Any) -> None:
     require(isinstance(proof, list) and len(proof) > 0, "a proof is not a list")
-    kind = text(proof[0], "the kind of a proof", ["leak", "leaf", "split"])
-    if kind == "split":
+    if text(proof[0], "the kind of a proof", ["leaf", "split"]) == "split":
         require(len(proof) == 5, "a split has other than five entries")
         place = integer(proof[1], "a split's place", 0, model.length - 1)
         some = set(integers(proof[2], "a split's symbols", 0, model.alphabet - 1))
@@ -539,37 +682,18 @@ def _walk(model: Lookup, p: int, c: int, sets: list[list[int]], proof: Any) -> N
             if kept:
                 _walk(model, p, c, [*sets[:place], kept, *sets[place + 1 :]], rest)
         return
-    boxes, classes = (None, []) if kind == "leak" else _leaf(model, proof)
-    passed = model.passed(model.leak(p, c) if boxes is None else model.boxed(p, sets, boxes))
-    stated = dict(classes)
+    require(len(proof) == 2 and isinstance(proof[1], list), "a leaf has other than a list of classes")
+    stated: dict[int, list[int]] = {}
+    for each in proof[1]:
+        numbers = integers(each, "a class's bounds")
+        require(len(numbers) == 1 + model.heads, "a class has other than one bound for each head")
+        stated[numbers[0]] = [number << (BITS - STATED_BITS) for number in numbers[1:]]
+    passed = model.passed(model.leak(p, sets))
     for k, margin in enumerate(model.margins(passed, c)):
         if k == c or margin > 0:
             continue
         require(k in stated, f"question {p}, symbol {c}: class {k} may win")
         form, rest = model.form(p, passed, c, k)
         for head, least in enumerate(stated[k]):
-            values = model.values(head, form, sets)
-            model.verify(p, head, sets, values, model.own_value(p, head, form), least)
+            model.verify(p, head, sets, form, least)
         require(rest + sum(stated[k]) > 0, f"question {p}, symbol {c}: class {k} may win")
-
-
-STATED_BITS = 20
-
-
-def _leaf(model: Lookup, proof: Any) -> tuple[list[list[list[int]]] | None, list[tuple[int, list[int]]]]:
-    require(len(proof) == 3 and isinstance(proof[2], list), "a leaf has other than a box and classes")
-    shift = BITS - STATED_BITS
-    boxes: list[list[list[int]]] | None = None
-    if proof[1] is not None:
-        require(isinstance(proof[1], list) and len(proof[1]) == model.heads, "a box is not one list for each head")
-        boxes = []
-        for head in proof[1]:
-            ends = [integers(each, "the ends of a box") for each in head] if isinstance(head, list) else []
-            require(len(ends) == model.width and all(len(each) == 2 for each in ends), "a box has no two ends each")
-            boxes.append([[end << shift for end in each] for each in ends])
-    classes: list[tuple[int, list[int]]] = []
-    for each in proof[2]:
-        numbers = integers(each, "a class's bounds")
-        require(len(numbers) == 1 + model.heads, "a class has other than one bound for each head")
-        classes.append((numbers[0], [number << shift for number in numbers[1:]]))
-    return boxes, classes

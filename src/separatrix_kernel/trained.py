@@ -50,7 +50,7 @@ class TrainedAccepted:
                 f"task        texts of {self.length} symbols from {self.alphabet}, then a place p; right is symbol p",
                 f"shown       {len(self.certified)} of {every} pairs (place, symbol), each for all "
                 f"{self.alphabet}^{self.length - 1} texts: {self.share} of all inputs",
-                f"not shown   {every - len(self.certified)} pairs; {len(self.counterexamples)} inputs are stated to fail",
+                f"not shown   {every - len(self.certified)} pairs; {len(self.counterexamples)} inputs, it says, fail",
                 "arithmetic  exact over the stored float32 weights, and float32 in any order of summation",
             ]
         )

@@ -26,8 +26,6 @@ ITERATIONS = 60
 ROUNDS = 40
 STARTS = 6
 UNIT = 2.0**-STATED_BITS
-MOST_FORMS = 24
-"""Classes that a leaf bounds by linear forms, at most; where more are in doubt it is split."""
 
 
 class Outcome(StrEnum):
@@ -74,8 +72,6 @@ class LookupProver:
 
         An input that fails does so in float64; whether torch agrees is for the caller to see.
         """
-        if self._leak_suffices(p, c):
-            return Decided(Outcome.CERTIFIED, proof=["leak"])
         sets = everything(self.alphabet, self.length, p, c)
         proof = self._leaf(p, c, sets)[0]
         if proof is None:
@@ -86,19 +82,12 @@ class LookupProver:
             proof = self._tree(p, c, sets)
         return Decided(Outcome.OPEN) if proof is None else Decided(Outcome.CERTIFIED, proof=proof)
 
-    def _leak_suffices(self, p: int, c: int) -> bool:
-        try:
-            margins = self.model.margins(self.model.passed(self.model.leak(p, c)), c)
-        except RefusedError:
-            return False
-        return all(margin > 0 for k, margin in enumerate(margins) if k != c)
-
     def _tree(self, p: int, c: int, sets: list[list[int]]) -> list[Any] | None:
         self._left -= 1
         proof, doubt = self._leaf(p, c, sets)
         if proof is not None:
             return proof
-        split = self._split(p, c, sets, doubt) if self._left > 0 else None
+        split = self._split(p, sets, doubt) if self._left > 0 else None
         if split is None:
             return None
         place, some = split
@@ -109,23 +98,21 @@ class LookupProver:
 
     def _leaf(self, p: int, c: int, sets: list[list[int]]) -> tuple[list[Any] | None, list[int] | None]:
         """A proof for these texts by one box, or a linear form that it falls short on."""
-        boxes = self._boxes(p, sets)
-        stated = [[[end << (BITS - STATED_BITS) for end in pair] for pair in head] for head in boxes]
         try:
-            passed = self.model.passed(self.model.boxed(p, sets, stated))
+            passed = self.model.passed(self.model.leak(p, sets))
         except RefusedError:
             return None, None
-        doubtful = [k for k, margin in enumerate(self.model.margins(passed, c)) if k != c and margin <= 0]
-        if len(doubtful) > MOST_FORMS:
-            return None, self.model.form(p, passed, c, doubtful[0])[0]
+        margins = self.model.margins(passed, c)
         classes: list[list[int]] = []
-        for k in doubtful:
+        # The most doubtful first: where it fails, the others need not be looked at.
+        for margin, k in sorted((margin, k) for k, margin in enumerate(margins) if k != c and margin <= 0):
+            del margin
             form, rest = self.model.form(p, passed, c, k)
             bounds = [self._least(p, head, sets, form) for head in range(self.model.heads)]
             if rest + (sum(bounds) << (BITS - STATED_BITS)) <= 0:
                 return None, form
             classes.append([k, *bounds])
-        return ["leaf", boxes, classes], None
+        return ["leaf", classes], None
 
     # -- bounds ----------------------------------------------------------------------------------------------
 
@@ -161,18 +148,6 @@ class LookupProver:
                 break
         return bound
 
-    def _boxes(self, p: int, sets: list[list[int]]) -> list[list[list[int]]]:
-        """The ends of each coordinate of each head, in stated units, a little further out than found."""
-        added = self.model.question(p).added
-        found: list[list[list[int]]] = []
-        for head in range(self.model.heads):
-            values, own = self._adds[head], numpy.array(added[head], dtype=numpy.float64) / ONE
-            low = self._lowest(p, head, sets, values, own)
-            high = -self._lowest(p, head, sets, -values, -own)
-            ends = numpy.floor(low / UNIT).astype(int) - 1, numpy.ceil(high / UNIT).astype(int) + 1
-            found.append([[int(a), int(b)] for a, b in zip(*ends, strict=True)])
-        return found
-
     def _least(self, p: int, head: int, sets: list[list[int]], form: list[int]) -> int:
         weights = numpy.array(form, dtype=numpy.float64) / ONE
         values = (self._adds[head] @ weights)[..., None]
@@ -183,31 +158,23 @@ class LookupProver:
     def _adds(self) -> list[Floats]:
         return [numpy.array(head, dtype=numpy.float64) / ONE for head in self.model.adds]
 
-    def _split(
-        self, p: int, c: int, sets: list[list[int]], form: list[int] | None
-    ) -> tuple[int, list[int]] | None:
-        """The place whose symbols change most, and those of its symbols that do."""
-        del c
+    def _split(self, p: int, sets: list[list[int]], form: list[int] | None) -> tuple[int, list[int]] | None:
+        """The place that leaks most, and that of its symbols that does, or those that matter to the form in doubt."""
         best: tuple[float, int, list[int]] | None = None
+        weights = None if form is None else numpy.array(form, dtype=numpy.float64) / ONE
         for place, some in enumerate(sets):
             if len(some) < 2:
                 continue
             effect = numpy.zeros(len(some))
             for head, (_, high) in enumerate(self._tables(p)):
-                size = high[place, some]
-                if form is None:
-                    effect += size
-                else:
-                    value = self._adds[head][place, some] @ (numpy.array(form, dtype=numpy.float64) / ONE)
-                    own = float(numpy.median(value))
-                    effect += size * (numpy.abs(value - own) + 1e-3)
-            spread = float(effect.max() - effect.min())
-            if best is None or spread > best[0]:
-                middle = (effect.max() + effect.min()) / 2
-                chosen = [s for s, e in zip(some, effect, strict=True) if e > middle]
-                if 0 < len(chosen) < len(some):
-                    best = spread, place, chosen
-        return None if best is None else (best[1], best[2])
+                values = self._adds[head][place, some]
+                away = 1.0 if weights is None else numpy.abs(values @ weights - (values @ weights).mean()) + 1e-3
+                effect += high[place, some] * away
+            if best is None or effect.max() > best[0]:
+                ranked = [some[i] for i in numpy.argsort(-effect, kind="stable")]
+                heavy = int((effect > effect.max() / 2).sum())
+                best = float(effect.max()), place, ranked[: min(heavy, len(some) // 2)]
+        return None if best is None else (best[1], sorted(best[2]))
 
     # -- inputs that fail --------------------------------------------------------------------------------------
 
