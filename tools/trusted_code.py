@@ -33,6 +33,9 @@ KERNEL_FILES = {
     "boxes.py": "feed-forwards and readouts on boxes",
     "counting.py": "rule: a second layer that counts",
     "checker.py": "from a folder to a verdict",
+    "balls.py": "trained weights: balls around exact numbers and float32",
+    "lookup.py": "trained weights: bounds of a one-layer lookup over all texts",
+    "trained.py": "trained weights: from a folder to a verdict",
     "__main__.py": "the command",
     "__init__.py": "the names that others import",
 }

@@ -17,7 +17,7 @@ def main(arguments: list[str]) -> int:
     try:
         if (folder / TRAINED_FILE).is_file():
             shown = check_trained_folder(folder)
-            sys.stdout.write(f"{shown.words()}\nvalid: {shown.share} of all inputs are answered rightly\n")
+            sys.stdout.write(f"{shown.words()}\nvalid: right on {shown.share_in_words()}\n")
             return 0
         accepted = check_folder(folder)
     except RefusedError as refusal:

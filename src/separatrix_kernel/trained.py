@@ -41,6 +41,10 @@ class TrainedAccepted:
         """The share of all inputs that are certified: each pair has as many texts as any other."""
         return Fraction(len(self.certified), self.alphabet * self.length)
 
+    def share_in_words(self) -> str:
+        """That share for people."""
+        return "all inputs" if self.share == 1 else f"{self.share} of all inputs"
+
     def words(self) -> str:
         """The claim in plain words, one fact a line."""
         every = self.alphabet * self.length
@@ -49,7 +53,7 @@ class TrainedAccepted:
                 f"weights     {WEIGHTS_FILE}, SHA-256 {self.sha256}",
                 f"task        texts of {self.length} symbols from {self.alphabet}, then a place p; right is symbol p",
                 f"shown       {len(self.certified)} of {every} pairs (place, symbol), each for all "
-                f"{self.alphabet}^{self.length - 1} texts: {self.share} of all inputs",
+                f"{self.alphabet}^{self.length - 1} texts: {self.share_in_words()}",
                 f"not shown   {every - len(self.certified)} pairs; {len(self.counterexamples)} inputs, it says, fail",
                 "arithmetic  exact over the stored float32 weights, and float32 in any order of summation",
             ]

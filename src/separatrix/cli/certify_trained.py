@@ -23,12 +23,18 @@ ARITHMETIC = "exact over the stored float32 weights, and float32 in any order of
 
 
 def names_a_run(text: str) -> bool:
-    """Whether this is a run's name, or a folder with trained weights.
+    """Whether this is a run's name, or a folder with trained weights that has no construction's name.
 
     >>> names_a_run("0b5d1c2e"), names_a_run("index-lookup")
     (True, False)
     """
-    return RUN_NAME.fullmatch(text) is not None or (Path(text) / WEIGHTS_FILE).is_file()
+    if RUN_NAME.fullmatch(text) is not None:
+        return True
+    if not (Path(text) / WEIGHTS_FILE).is_file():
+        return False
+    from separatrix.constructions.catalog import constructions
+
+    return text not in constructions()
 
 
 def certify_trained(
@@ -195,7 +201,7 @@ def check_trained_weights(context: typer.Context, folder: Path, replay: bool, as
         console().print(f"[red]not valid[/red]: {escape(reason)}", soft_wrap=True)
     else:
         console().print(accepted.words(), soft_wrap=True, markup=False)
-        console().print(f"[green]valid[/green]: {accepted.share} of all inputs are answered rightly")
+        console().print(f"[green]valid[/green]: right on {accepted.share_in_words()}")
         if replay:
             told = f"{sum(result['replayed'])} of {len(result['replayed'])} counterexamples fail in torch"
             console().print(f"replayed: {told}", soft_wrap=True)

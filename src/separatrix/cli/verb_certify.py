@@ -84,6 +84,10 @@ def command(
     as_json: JsonOption = False,
 ) -> int:
     """Certify that a network from a theorem, or one that was trained, is right on every input of a length."""
+    started = time.perf_counter()
+    if names_a_run(construction):
+        refuse_given(context, OF_CONSTRUCTIONS, "is for a construction, not for a trained run; leave it out")
+        return certify_trained(context, construction, length, store, nodes, out, as_json, started)
     from separatrix.certificates import Claim, check
     from separatrix.certificates.certificate import size_of, state_of, write_certificate, write_refutation
     from separatrix.certificates.memory import check_memory
@@ -98,10 +102,6 @@ def command(
     from separatrix.sources import is_outside
     from separatrix.tasks.own_task import try_own_task
 
-    started = time.perf_counter()
-    if construction not in constructions() and names_a_run(construction):
-        refuse_given(context, OF_CONSTRUCTIONS, "is for a construction, not for a trained run; leave it out")
-        return certify_trained(context, construction, length, store, nodes, out, as_json, started)
     refuse_given(context, ("store", "nodes"), "is for a trained run, not for a construction; leave it out")
     if length is None:
         raise SeparatrixError("no length given; write such as --length 64")
