@@ -45,6 +45,7 @@ STRUCTURE = ("kind", "width", "heads", "hidden", "epsilon", "vocabulary", "class
 MOST_WIDTH = 1024
 KEYS_IN_A_BLOCK = 256
 STATED_BITS = 20
+DEEPEST = 200
 Sets = Sequence[Sequence[int]]
 """The symbols that are possible at each place of the text."""
 
@@ -671,8 +672,9 @@ def proved(model: Lookup, p: int, c: int, proof: Any) -> None:
     _walk(model, p, c, everything(model.alphabet, model.length, p, c), proof)
 
 
-def _walk(model: Lookup, p: int, c: int, sets: list[list[int]], proof: Any) -> None:
+def _walk(model: Lookup, p: int, c: int, sets: list[list[int]], proof: Any, depth: int = 0) -> None:
     require(isinstance(proof, list) and len(proof) > 0, "a proof is not a list")
+    require(depth <= DEEPEST, f"a proof has splits within more than {DEEPEST} splits")
     if text(proof[0], "the kind of a proof", ["leaf", "split"]) == "split":
         require(len(proof) == 5, "a split has other than five entries")
         place = integer(proof[1], "a split's place", 0, model.length - 1)
@@ -680,7 +682,7 @@ def _walk(model: Lookup, p: int, c: int, sets: list[list[int]], proof: Any) -> N
         for side, rest in ((True, proof[3]), (False, proof[4])):
             kept = [s for s in sets[place] if (s in some) == side]
             if kept:
-                _walk(model, p, c, [*sets[:place], kept, *sets[place + 1 :]], rest)
+                _walk(model, p, c, [*sets[:place], kept, *sets[place + 1 :]], rest, depth + 1)
         return
     require(len(proof) == 2 and isinstance(proof[1], list), "a leaf has other than a list of classes")
     stated: dict[int, list[int]] = {}

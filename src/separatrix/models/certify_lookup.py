@@ -86,8 +86,9 @@ def certify_lookup(model: SequenceModel, length: int, folder: Path, nodes: int =
     about = {"sha256": hashlib.sha256(data).hexdigest(), "alphabet": alphabet, "length": length, "nodes": nodes}
     write_atomically(folder / WEIGHTS_FILE, data)
     known = dict(_kept(folder / PROGRESS_FILE, about))
-    if not known:
-        write_atomically(folder / PROGRESS_FILE, json.dumps(about) + "\n")
+    # Written anew, because the last line may have been cut off.
+    lines = [json.dumps(about), *(_line(pair, each) for pair, each in known.items())]
+    write_atomically(folder / PROGRESS_FILE, "\n".join(lines) + "\n")
     found: dict[Pair, Decided] = {}
     pairs = [(p, c) for p in range(length) for c in range(alphabet)]
     with (folder / PROGRESS_FILE).open("a", encoding="utf-8") as progress:
@@ -95,8 +96,7 @@ def certify_lookup(model: SequenceModel, length: int, folder: Path, nodes: int =
             decided = known.get(pair) or _confirmed(model, prover.decide(*pair))
             found[pair] = _checked(prover, pair, decided)
             if pair not in known:
-                row = [*pair, found[pair].outcome, found[pair].proof, found[pair].failing]
-                progress.write(json.dumps(row) + "\n")
+                progress.write(_line(pair, found[pair]) + "\n")
                 progress.flush()
     result = Certified(alphabet, length, found)
     write_atomically(folder / TRAINED_FILE, json.dumps(_claim(result, about["sha256"])) + "\n")
@@ -137,6 +137,10 @@ def fails(model: SequenceModel, row: tuple[int, ...]) -> bool:
     alphabet, length = model.classes, len(row) - 1
     logits = model(torch.tensor([[row]]), read=torch.tensor([[[length]]]))[0, 0, 0]
     return int(logits.argmax()) != row[row[-1] - alphabet]
+
+
+def _line(pair: Pair, decided: Decided) -> str:
+    return json.dumps([*pair, decided.outcome, decided.proof, decided.failing])
 
 
 def _kept(path: Path, about: dict[str, Any]) -> Iterator[tuple[Pair, Decided]]:
