@@ -99,6 +99,29 @@ def blocks(first: int, words: list[int]) -> list[Words]:
     return found
 
 
+def sign_score(query: int, key: int, apart: int, size: int, numbers: Numbers) -> int:
+    """The score of ±query and ±key in so many coordinates, ``apart`` of which have opposite signs."""
+    equal, opposite = numbers.product(query, key), numbers.product(query, -key)
+    return numbers.saturate(equal * (size - apart) + opposite * apart)
+
+
+def written(box: Box, heads: list[tuple[list[Row], Box]], numbers: Numbers) -> Box:
+    """A box and what heads with these rows of their output write into it for averages in these boxes.
+
+    Outputs are added and saturated one after the other; each step is monotone.
+    """
+    found = list(box)
+    for rows, average in heads:
+        for place, row in enumerate(rows):
+            low, high, _ = row_range(row, average, numbers)
+            least, greatest = found[place]
+            found[place] = (
+                numbers.saturate(least + numbers.saturate(low)),
+                numbers.saturate(greatest + numbers.saturate(high)),
+            )
+    return tuple(found)
+
+
 @dataclass(frozen=True, eq=False)
 class Seen:
     """What a query sees: the weight of each score, and the bounds of each sum over all visible keys."""
@@ -175,15 +198,11 @@ class FixedWeights:
         found = self.keys[key]
         if isinstance(found, tuple):
             if signs is not None:
-                return self.sign_score(signs[0], found[0], (signs[1] ^ found[1]).bit_count(), len(query))
+                apart = (signs[1] ^ found[1]).bit_count()
+                return sign_score(signs[0], found[0], apart, len(query), self.numbers)
             digits = format(found[1], f"0{len(query)}b")
             found = [-found[0] if digit == "1" else found[0] for digit in digits]
         return score(query, found, self.numbers)
-
-    def sign_score(self, query: int, key: int, apart: int, size: int) -> int:
-        """The score of ±query and ±key in so many coordinates, ``apart`` of which have opposite signs."""
-        equal, opposite = self.numbers.product(query, key), self.numbers.product(query, -key)
-        return self.numbers.saturate(equal * (size - apart) + opposite * apart)
 
     def seen(self, position: int, query: list[int], signs: Packed | None) -> Seen:
         """What a query at a position sees, computed once for all queries that see the same."""
@@ -205,7 +224,7 @@ class FixedWeights:
             return counts
         for size, kind, words in self.groups:
             for apart, number in words.distances(signs[1]).items():
-                counts[self.sign_score(signs[0], size, apart, len(query)), kind] += number
+                counts[sign_score(signs[0], size, apart, len(query), self.numbers), kind] += number
         for key, counted, kind in self.odd:
             # It was counted as one of the usual kind.
             found = self.score(query, signs, key)
@@ -230,14 +249,19 @@ class FixedWeights:
     def look(self, position: int, token: int, places: tuple[int, ...]) -> tuple[Seen, tuple[Fixed, ...]]:
         """What the query of a token at a position sees, and the visible ones of its own and some other places."""
         query = self.queries.project(self.queries.position(position), self.queries.token(token))
+        return self.fetch(query, position, places, self.values.token(token))
+
+    def fetch(
+        self, query: list[int], position: int, places: tuple[int, ...], own: Sign | None
+    ) -> tuple[Seen, tuple[Fixed, ...]]:
+        """The same for any query vector; without a sign of its own token that is one of those that are not known."""
         signs = packed(query)
         seen, visible = self.seen(position, query, signs), self.head.visible(position, len(self.key_of))
         fixed: list[Fixed] = []
         for number, place in enumerate((position, *places), -1):
-            if place < visible:
+            if place < visible and (number >= 0 or own is not None):
                 weight = seen.weights[self.score(query, signs, self.key_of[place])]
-                own = self.values.token(token) if number < 0 else None
-                fixed.append((number, weight, self.kind_of[place], own))
+                fixed.append((number, weight, self.kind_of[place], own if number < 0 else None))
         return seen, tuple(fixed)
 
     def average(self, seen: Seen, fixed: tuple[Fixed, ...], held: tuple[int, ...]) -> Box:
@@ -286,16 +310,7 @@ class FirstAttention:
         return self._known[name]
 
     def _box(self, own: tuple[int, ...], looks: list[tuple[Seen, tuple[Fixed, ...]]], held: tuple[int, ...]) -> Box:
-        """Own coordinates and the heads' outputs, added and saturated one after the other; each step is monotone."""
-        numbers = self.numbers
-        box = [(value, value) for value in own]
-        for (head, rows), (seen, fixed) in zip(self.heads, looks, strict=True):
-            average = head.average(seen, fixed, held)
-            for place, row in enumerate(rows):
-                low, high, _ = row_range(row, average, numbers)
-                least, greatest = box[place]
-                box[place] = (
-                    numbers.saturate(least + numbers.saturate(low)),
-                    numbers.saturate(greatest + numbers.saturate(high)),
-                )
-        return tuple(box)
+        """Own coordinates and the heads' outputs."""
+        pairs = zip(self.heads, looks, strict=True)
+        averages = [(rows, head.average(seen, fixed, held)) for (head, rows), (seen, fixed) in pairs]
+        return written(tuple((value, value) for value in own), averages, self.numbers)

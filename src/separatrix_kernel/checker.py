@@ -81,10 +81,10 @@ def check(content: Any, data: bytes) -> Accepted:
     # The last net: should a rule ever be wrong, some inputs are run as well.
     random = Random(digest)
     for _ in range(LAST_NET if network.positions <= SHORT else 0):
-        tokens = tuple(random.choice(each) for each in inputs.tokens)
+        tokens = answers.draw(inputs, random)
         require(not claim.wrong(tokens), f"the input {' '.join(map(str, tokens))} is answered wrongly")
     return Accepted(
         task, cast("dict[str, Any]", found["parameters"]), length, numbers.name,
         cast("dict[str, Any]", found["specification"]), file, digest,
-        inputs.covered, rule, answers.words(), network.positions,
+        answers.covered(inputs), rule, answers.words(), network.positions,
     )  # fmt: skip

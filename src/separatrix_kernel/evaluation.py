@@ -13,20 +13,20 @@ from separatrix_kernel.numbers import Numbers
 Vector = list[int]
 
 
-def evaluate(network: Network, tokens: Sequence[int], numbers: Numbers) -> int | None:
-    """The answer at the last position; None where the readout decodes to no answer."""
+def evaluate(network: Network, tokens: Sequence[int], numbers: Numbers, asked: int = 1) -> list[int | None]:
+    """The answers at so many last positions; None where the readout decodes to no answer."""
     if isinstance(network, Recurrent):
         state = network.initial
         for token in tokens:
             state = step(network, state, token, numbers)
-        return decode(network.readout, read(network.readout, state, numbers), numbers)
+        return [decode(network.readout, read(network.readout, state, numbers), numbers)]
     stream = [embed(network, token, position, numbers) for position, token in enumerate(tokens)]
     for layer in network.layers:
         if isinstance(layer, FeedForward):
             stream = [feed_forward(layer, each, numbers) for each in stream]
         else:
             stream = attend(layer, stream, numbers)
-    return decode(network.readout, read(network.readout, stream[-1], numbers), numbers)
+    return [decode(network.readout, read(network.readout, each, numbers), numbers) for each in stream[-asked:]]
 
 
 def embed(network: Transformer, token: int, position: int, numbers: Numbers) -> Vector:

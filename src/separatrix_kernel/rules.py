@@ -12,7 +12,8 @@ RULE (layers). One statement for each layer. A layer that adds 0 to all coordina
 left out. After the first attention layer the vector of a query lies in a box that is a function of its own token and
 of the tokens at the places that the statement names (``attention``). A feed-forward maps boxes to boxes (``boxes``). A
 second attention layer must count (``counting``). At the end every box must decode to one answer, and that must be the
-one that the specification determines from the tokens of the box's case.
+one that the specification determines from the tokens of the box's case. Where the first layer compares tokens, other
+rules take the place of these (``content``, ``matching``).
 """
 
 from collections.abc import Iterator
@@ -24,10 +25,11 @@ from separatrix_kernel.attention import Cases, FirstAttention
 from separatrix_kernel.boxes import Box, BoxLayer, BoxReadout, is_idle, live_coordinates
 from separatrix_kernel.counting import CountLayer, Local
 from separatrix_kernel.evaluation import decode, evaluate, read, step
+from separatrix_kernel.matching import Matching, Recalling
 from separatrix_kernel.network import Attention, FeedForward, Network, Recurrent, Transformer
 from separatrix_kernel.numbers import Numbers
 from separatrix_kernel.reading import RefusedError, fields, integers, items, require, text
-from separatrix_kernel.specification import Answers, Automaton, Count, Inputs, Select
+from separatrix_kernel.specification import Answers, Automaton, Count, Inputs, Pairs, Recall, Select
 
 MOST_INPUTS = 1 << 16
 MOST_PAIRS = 1 << 18
@@ -42,11 +44,14 @@ class Claim:
         require(network.positions == given, f"the network reads {network.positions} positions, the inputs have {given}")
         most = max(tokens.stop for _, tokens in inputs.runs)
         require(most <= network.vocabulary, f"tokens go up to {most - 1}, beyond the network's vocabulary")
-        require(network.readout.at == "last", "the network is read at every position; the claim is about the last one")
+        last = network.readout.at == "last"
+        require(last or answers.everywhere, "the network is read at every position; the claim is about the last one")
+        require(not last or answers.asked == 1, "the network is read at the last position; the claim is about several")
 
     def wrong(self, tokens: tuple[int, ...]) -> bool:
         """Whether the network answers one input wrongly, by running it."""
-        return evaluate(self.network, tokens, self.numbers) != self.answers.answer(tokens)
+        asked = self.answers.asked
+        return evaluate(self.network, tokens, self.numbers, asked) != self.answers.right(tokens)
 
     def prove(self, proof: Any) -> str:
         """Apply the proof's rule; its name. Refuses where an obligation fails."""
@@ -63,7 +68,7 @@ class Claim:
 
     def _enumerate(self) -> None:
         require(self.inputs.at_most(MOST_INPUTS), f"there are more than {MOST_INPUTS} inputs, too many to run each")
-        for tokens in self.inputs.all():
+        for tokens in filter(self.answers.admits, self.inputs.all()):
             require(not self.wrong(tokens), f"the input {' '.join(map(str, tokens))} is answered wrongly")
 
     def _automaton(self) -> None:
@@ -106,18 +111,21 @@ class Layers:
         attention = [number for number, layer in enumerate(layers) if isinstance(layer, Attention)]
         require(attention[:1] == [0] and len(attention) <= 2, "the rule needs attention first and at most twice")
         self.second = attention[1] if len(attention) == 2 else len(layers)
-        self.live = live_coordinates(network)
         for number, layer in enumerate(layers):
             if isinstance(layer, FeedForward):
-                self._state(number, "feed-forward", [])
+                self.state(number, "feed-forward")
+        self.follow(network)
+
+    def follow(self, network: Transformer) -> None:
+        """Keep those coordinates of boxes that are live in a network with these feed-forwards."""
+        self.live = live_coordinates(network)
         self.maps = [
             BoxLayer(layer, self.live[number], self.live[number + 1], self.numbers)
             if isinstance(layer, FeedForward)
             else None
-            for number, layer in enumerate(layers)
+            for number, layer in enumerate(network.layers)
         ]
         self.readout = BoxReadout(network.readout, self.live[-1], self.numbers)
-        self.first = FirstAttention(network, self.live, self.inputs, self.numbers)
 
     def _without_idle(self, network: Transformer, statements: Any) -> Transformer:
         """The network without the layers that are stated to be idle, which must be true; other statements are kept."""
@@ -134,18 +142,23 @@ class Layers:
 
     def check(self) -> None:
         """Refuse unless all obligations hold."""
-        if self.second < len(self.network.layers):
+        spec = self.claim.answers
+        if isinstance(spec, Pairs):
+            Matching(self, spec).check()
+        elif isinstance(spec, Recall):
+            Recalling(self, spec).check()
+        elif self.second < len(self.network.layers):
             self._count()
         else:
             self._answers()
 
-    def _state(self, number: int, kind: str, names: list[str]) -> dict[str, Any]:
+    def state(self, number: int, kind: str, *names: str) -> dict[str, Any]:
         """The statement about a layer, which must be of this kind."""
         found = fields(self.statements[number], f"statement {number}", ["kind", *names])
         text(found["kind"], f"the kind of statement {number}", [kind])
         return found
 
-    def _through(self, box: Box, start: int, stop: int) -> Box:
+    def through(self, box: Box, start: int, stop: int) -> Box:
         """A box after the feed-forwards from ``start`` to before ``stop``."""
         for number in range(start, stop):
             layer = self.maps[number]
@@ -155,16 +168,17 @@ class Layers:
 
     def _queries(self, queries: list[tuple[int, int]], by: str) -> Iterator[tuple[int, int, tuple[int, ...], Cases]]:
         """Each query (position, token) with the places that the first statement names for it, and its cases."""
-        found = self._state(0, "attend", ["by", "places"])
+        found = self.state(0, "attend", "by", "places")
         text(found["by"], "what places go by", [by])
         listed = items(found["places"], "the places of statement 0")
         keys = [position if by == "position" else number for number, (position, _) in enumerate(queries)]
         require(len(listed) == keys[-1] + 1, f"statement 0 names places {len(listed)} times, not {keys[-1] + 1}")
         named = [tuple(integers(each, "places", 0, self.network.positions - 1)) for each in listed]
+        first = FirstAttention(self.network, self.live, self.inputs, self.numbers)
         for (position, token), key in zip(queries, keys, strict=True):
             places = tuple([place for place in named[key] if place != position])
             require(len(set(places)) == len(places), "statement 0 names a place twice")
-            yield position, token, places, self.first.cases(position, token, places)
+            yield position, token, places, first.cases(position, token, places)
 
     def _answers(self) -> None:
         """The last position's boxes decode to the right answers."""
@@ -173,7 +187,7 @@ class Layers:
         selected = set[tuple[int, int]]()
         for _, token, places, cases in self._queries([(last, token) for token in self.inputs.tokens[last]], "token"):
             if id(cases) not in known:
-                known[id(cases)] = {held: self.readout(self._through(box, 1, stop)) for held, box in cases.items()}
+                known[id(cases)] = {held: self.readout(self.through(box, 1, stop)) for held, box in cases.items()}
             answers = known[id(cases)]
             where = token - spec.first if isinstance(spec, Select) and spec.by == last else last
             # The answer is the token at one of the places: for queries that share their cases checked once.
@@ -202,9 +216,9 @@ class Layers:
             if position == len(local):
                 local.append(((position, *places), []))
             # Tokens of a position come in order and cases in the order of their tokens, so the table is in order.
-            local[-1][1].extend(self._through(cases[held], 1, second) for held in product(*[tokens[p] for p in places]))
+            local[-1][1].extend(self.through(cases[held], 1, second) for held in product(*[tokens[p] for p in places]))
         layer = self.network.layers[second]
         assert isinstance(layer, Attention)
-        self._state(second, "count", [])
+        self.state(second, "count")
         counted = CountLayer(layer, self.live[second], self.live[second + 1], spec, self.numbers)
-        counted.check(local, lambda box: self.readout(self._through(box, second + 1, stop)))
+        counted.check(local, lambda box: self.readout(self.through(box, second + 1, stop)))

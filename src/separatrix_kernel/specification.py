@@ -1,18 +1,21 @@
 """Specifications as data: which inputs there are, and what the right answer to each of them is.
 
-Inputs are a product: every position holds one token of its own range, whatever the others hold. The answer is asked for
-at the last position. It has one of these forms:
+Inputs are a product: every position holds one token of its own range, whatever the others hold; a form may promise
+more. Answers are asked for at the last position, or at several last ones. They have one of these forms:
 
 * ``select``: the token at the position that another position's token names;
 * ``count``: a function of how many conditions hold, each a 0/1 table of the tokens at a few positions;
 * ``automaton``: what the state says after a finite automaton has read all tokens;
-* ``table``: an explicit list, one answer for each input.
+* ``table``: an explicit list, one answer for each input;
+* ``recall``: for each query among the keys before it, the label that follows that key;
+* ``pairs``: whether two numbers of a window add up to 0 modulo M, for each of them or for any.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import prod
+from math import perm, prod
+from random import Random
 from typing import Any, TypeAlias
 
 from separatrix_kernel.reading import fields, integer, integers, interval, items, require, text
@@ -50,8 +53,54 @@ class Inputs:
         return product(*self.tokens)
 
 
+class Form:
+    """What all forms share; these are the ways of a form that asks at the last position and promises nothing."""
+
+    promises = False
+
+    @property
+    def asked(self) -> int:
+        """At how many last positions an answer is asked for."""
+        return 1
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether the network may be read at every position; its answers elsewhere do not matter then."""
+        return False
+
+    def right(self, tokens: Sequence[int]) -> list[int]:
+        """The right answers at the last positions."""
+        return [self.answer(tokens)]
+
+    def answer(self, tokens: Sequence[int]) -> int:
+        """The right answer at the last position."""
+        return self.right(tokens)[-1]
+
+    def known(self, held: Mapping[int, int]) -> int | None:
+        """The answer to every input that holds these tokens at these positions; None where that is not determined."""
+        del held
+        return None
+
+    def admits(self, tokens: Sequence[int]) -> bool:
+        """Whether an input keeps the promise."""
+        del tokens
+        return True
+
+    def count(self, inputs: Inputs) -> int:
+        """How many inputs there are."""
+        return prod(len(tokens) for tokens in inputs.tokens)
+
+    def covered(self, inputs: Inputs) -> str:
+        """How that number comes about."""
+        return inputs.covered
+
+    def draw(self, inputs: Inputs, random: Random) -> tuple[int, ...]:
+        """A random input."""
+        return tuple(random.choice(each) for each in inputs.tokens)
+
+
 @dataclass(frozen=True)
-class Select:
+class Select(Form):
     """The answer is the token at position ``token - first``, for the token at position ``by``."""
 
     by: int
@@ -74,7 +123,7 @@ class Select:
 
 
 @dataclass(frozen=True)
-class Count:
+class Count(Form):
     """``answers`` (from, answer), ascending, by how many conditions hold; each has places and a table."""
 
     conditions: list[tuple[tuple[int, ...], tuple[int, ...]]]
@@ -111,7 +160,7 @@ class Count:
 
 
 @dataclass(frozen=True)
-class Automaton:
+class Automaton(Form):
     """``steps[state][token]`` is the next state, ``answers[state]`` the answer after the last token."""
 
     start: int
@@ -125,18 +174,13 @@ class Automaton:
             state = self.steps[state][token]
         return self.answers[state]
 
-    def known(self, held: Mapping[int, int]) -> int | None:
-        """Never decided by some of the tokens."""
-        del held
-        return None
-
     def words(self) -> str:
         """For people."""
         return f"what the state of an automaton of {len(self.steps)} states says after all tokens"
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(Form):
     """One answer for each input, in the order in which ``Inputs.all`` lists them."""
 
     answers: list[int]
@@ -160,7 +204,109 @@ class Table:
         return f"that of a table with {len(self.answers)} entries"
 
 
-Answers: TypeAlias = Select | Count | Automaton | Table
+@dataclass(frozen=True)
+class Recall(Form):
+    """Position 2i holds the i-th key and 2i + 1 its label, for i below ``pairs``; queries follow.
+
+    Promised: the keys are distinct, the queries are distinct, and each of them is one of the keys. The answer to a
+    query is its key's label, as a number from 0 on.
+    """
+
+    pairs: int
+    queries: int
+    keys: range
+    labels: range
+    promises = True
+
+    @property
+    def asked(self) -> int:
+        """At how many last positions an answer is asked for."""
+        return self.queries
+
+    @property
+    def everywhere(self) -> bool:
+        """The network may be read at every position."""
+        return True
+
+    def right(self, tokens: Sequence[int]) -> list[int]:
+        """The right answers."""
+        end = 2 * self.pairs
+        stored = {tokens[place]: tokens[place + 1] - self.labels.start for place in range(0, end, 2)}
+        return [stored[query] for query in tokens[end:]]
+
+    def admits(self, tokens: Sequence[int]) -> bool:
+        """Whether keys and queries are distinct and the queries among the keys."""
+        keys, queries = tokens[0 : 2 * self.pairs : 2], tokens[2 * self.pairs :]
+        return len(set(keys)) == len(keys) and len(set(queries)) == len(queries) and set(queries) <= set(keys)
+
+    def count(self, inputs: Inputs) -> int:
+        """Keys in order, labels, and queries in order."""
+        del inputs
+        return perm(len(self.keys), self.pairs) * len(self.labels) ** self.pairs * perm(self.pairs, self.queries)
+
+    def covered(self, inputs: Inputs) -> str:
+        """How that number comes about."""
+        del inputs
+        keys, left = len(self.keys), self.pairs - self.queries
+        asked = f"{self.pairs}!" + (f"/{left}!" if left else "") if self.queries > 1 else f"{self.pairs}"
+        return f"{keys}!/{keys - self.pairs}!*{len(self.labels)}^{self.pairs}*{asked}"
+
+    def draw(self, inputs: Inputs, random: Random) -> tuple[int, ...]:
+        """A random input."""
+        del inputs
+        keys = random.sample(self.keys, self.pairs)
+        pairs = [token for key in keys for token in (key, random.choice(self.labels))]
+        return (*pairs, *random.sample(keys, self.queries))
+
+    def words(self) -> str:
+        """For people."""
+        return (
+            f"for each of the last {self.queries} tokens the label that follows the same token among {self.pairs} "
+            f"pairs of a key and a label, where label {self.labels.start} is 0; promised: keys are distinct, queries "
+            "are distinct and among the keys"
+        )
+
+
+@dataclass(frozen=True)
+class Pairs(Form):
+    """A token z of ``window`` matches if z + z' is 0 modulo M for a token z' of the window, perhaps z itself.
+
+    With ``each`` the answers are whether each of them matches (1) or not (0), else whether one of them does.
+    """
+
+    window: range
+    modulus: int
+    each: bool
+
+    @property
+    def asked(self) -> int:
+        """At how many last positions an answer is asked for."""
+        return len(self.window) if self.each else 1
+
+    @property
+    def everywhere(self) -> bool:
+        """The network is read at every position where each token is asked."""
+        return self.each
+
+    def partners(self, token: int, tokens: range) -> range:
+        """Those of some consecutive tokens that add up with a token to 0."""
+        return range(tokens.start + (-token - tokens.start) % self.modulus, tokens.stop, self.modulus)
+
+    def right(self, tokens: Sequence[int]) -> list[int]:
+        """The right answers."""
+        residues = [tokens[place] % self.modulus for place in self.window]
+        held = set(residues)
+        found = [int(-residue % self.modulus in held) for residue in residues]
+        return found if self.each else [max(found)]
+
+    def words(self) -> str:
+        """For people."""
+        whose = "for each token" if self.each else "whether there is a token"
+        which = f"of positions {self.window.start + 1} to {self.window.stop}"
+        return f"{whose} {which}, 1 if it and one of them add up to 0 modulo {self.modulus}, else 0"
+
+
+Answers: TypeAlias = Select | Count | Automaton | Table | Recall | Pairs
 
 
 def read_specification(value: Any) -> tuple[Inputs, Answers]:
@@ -229,4 +375,27 @@ def _table(value: Any, inputs: Inputs) -> Table:
     return Table(answers, inputs)
 
 
-READERS = {"select": _select, "count": _count, "automaton": _automaton, "table": _table}
+def _recall(value: Any, inputs: Inputs) -> Recall:
+    pairs = integer(fields(value, "the recall", ["kind", "pairs"])["pairs"], "the number of pairs", 1)
+    end, size = 2 * pairs, len(inputs.tokens)
+    require(end < size <= end + pairs, "there are no queries after the pairs, or more than pairs")
+    keys, labels = inputs.tokens[0], inputs.tokens[1]
+    same = all(each == keys for each in (*inputs.tokens[0:end:2], *inputs.tokens[end:]))
+    require(same and len(keys) >= pairs, "keys and queries do not come from one range of enough tokens")
+    require(all(each == labels for each in inputs.tokens[1:end:2]), "labels do not come from one range")
+    return Recall(pairs, size - end, keys, labels)
+
+
+def _pairs(value: Any, inputs: Inputs) -> Pairs:
+    found = fields(value, "the pairs", ["kind", "window", "modulus", "asked"])
+    window, size = range(*interval(found["window"], "the window")), len(inputs.tokens)
+    each = text(found["asked"], "what is asked", ["each", "any"]) == "each"
+    require(len(window) > 0 and window.stop <= size, "the window is empty or goes beyond the inputs")
+    require(not each or window.stop == size, "each token of a window is asked, which must be the last positions")
+    require(len({inputs.tokens[place] for place in window}) == 1, "the window's tokens do not come from one range")
+    return Pairs(window, integer(found["modulus"], "the modulus", 1), each)
+
+
+READERS = {
+    "select": _select, "count": _count, "automaton": _automaton, "table": _table, "recall": _recall, "pairs": _pairs,
+}  # fmt: skip

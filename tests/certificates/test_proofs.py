@@ -18,6 +18,7 @@ from tests.certificates.changes import build, changed, with_layer
 
 KERNEL = (
     "index-lookup", "equality", "equality-partition", "majority", "cnf", "dnf", "disjointness", "dyck-rnn", "dyck-dfa",
+    "associative-recall", "mqar", "match2", "match2-code", "match3-last",
 )  # fmt: skip
 """Constructions whose certificates rely on the kernel alone."""
 
@@ -43,7 +44,7 @@ def test_certificates_say_what_they_rely_on(name, tmp_path):
 def test_a_certificate_without_a_proof_leaves_none_of_an_earlier_one(tmp_path):
     certified("index-lookup", tmp_path)
     assert (tmp_path / "proof.json").exists()
-    path, _ = certified("match2", tmp_path)
+    path, _ = certified("match3", tmp_path)
     assert not (tmp_path / "proof.json").exists()
     assert check_certificate(path).verdict.valid
 

@@ -97,7 +97,7 @@ def test_random_networks_give_the_same_answers(make):
         tokens = [[random.randrange(network.vocabulary) for _ in range(network.positions)] for _ in range(3)]
         answers = evaluate(network, numpy.array(tokens), theirs).answers[:, -1].tolist()
         for row, answer in zip(tokens, answers, strict=True):
-            found = evaluation.evaluate(read, row, ours)
+            (found,) = evaluation.evaluate(read, row, ours)
             assert (-1 if found is None else found) == answer
             seen.add(answer)
     assert len(seen) > 2

@@ -70,7 +70,7 @@ def candidates(network: AnyNetwork, specification: dict[str, Any], arithmetic: F
             yield {"rule": "automaton"}
     elif len(inputs) == network.positions:
         try:
-            statements = stated_layers(network, inputs, arithmetic)
+            statements = stated_layers(network, inputs, specification["answer"]["kind"], arithmetic)
         except RefusedError:
             # Of a kind that the kernel does not read; no proof would be.
             return
@@ -83,19 +83,28 @@ def candidates(network: AnyNetwork, specification: dict[str, Any], arithmetic: F
         yield {"rule": "enumeration"}
 
 
-def stated_layers(network: Network, inputs: list[range], arithmetic: FixedPoint) -> list[dict[str, Any]] | None:
-    """One statement for each layer of a network with attention first and perhaps once more."""
+def stated_layers(
+    network: Network, inputs: list[range], asked: str, arithmetic: FixedPoint
+) -> list[dict[str, Any]] | None:
+    """One statement for each layer of a network with attention first and perhaps once more.
+
+    ``asked`` is the kind of answer; where that is about tokens that are compared, the first layer must match them.
+    """
     idle = idle_layers(network, arithmetic)
     acting = [number for number in range(len(network.layers)) if number not in idle]
     attention = [number for number in acting if isinstance(network.layers[number], Attention)]
-    if not acting or attention[:1] != acting[:1] or len(attention) > 2 or network.readout.at != "last":
+    if not acting or attention[:1] != acting[:1] or len(attention) > 2:
         return None
     first = network.layers[acting[0]]
     assert isinstance(first, Attention)
-    places = stated_places(network, first.heads, inputs, arithmetic, everywhere=len(attention) == 2)
+    matching = asked in ("recall", "pairs")
+    places = {"kind": "match"} if matching else None
+    if not matching and network.readout.at == "last":
+        places = stated_places(network, first.heads, inputs, arithmetic, everywhere=len(attention) == 2)
     if places is None:
         return None
-    kinds = {number: "count" if number in attention else "feed-forward" for number in acting}
+    later = "fetch" if asked == "recall" else "count"
+    kinds = {number: later if number in attention else "feed-forward" for number in acting}
     stated = [{"kind": kinds.get(number, "idle")} for number in range(len(network.layers))]
     return [places if number == acting[0] else each for number, each in enumerate(stated)]
 

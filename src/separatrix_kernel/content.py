@@ -1,0 +1,276 @@
+"""Attention on the embedding that compares tokens: keys depend on what they hold, so only bounds of scores are known.
+
+RULE (groups of keys). Put the keys that a query sees into groups. Let group g have at most n keys, with scores of at
+most h. Where a number b is given, let g have a key with a score of at least b; let one group have a b. Then the largest
+score m is at least B = max b and at most H = max h. Let E(x) be S · exp(x) rounded (hard attention: S at 0 and 0
+below), which grows with x, and e_j = E(s_j - m), so that the weight of a key is round(S · e_j / Z) with Z = Σ e_j.
+The sum P_g of e_j over g lies between
+
+    least = E(b - H), or E(0) = S if b exceeds h of every other group (m is one of g's scores then), or 0 without b,
+    most = n · E(min(h - B, 0)),
+
+because s_j - m ≤ h - B, and s_j - m ≤ 0. Z is at least S: the largest score is among those summed. P/(P + R) grows
+with P and falls with R, so P_g/Z is at least least/(least + most of the others) and at most
+most/max(S, most + least of the others). All weights of g together are a sum of rounded quotients whose exact sum is
+S · P_g/Z (LEMMA), and their products with values between u and v are a sum of rounded quotients whose exact sum lies
+between u · W/S and v · W/S for the sum W of the weights. No product is saturated, because no weight exceeds S.
+
+All weights together are a sum of rounded quotients whose exact sum is S, which bounds the average a second time: with
+the least and the greatest value of any group. Both bounds hold, so their intersection does.
+
+Leftmost attention gives the weight S to one key of the largest score, which is in a group that can have it (most > 0).
+
+LEMMA (sums of rounded quotients). Let n numbers have a sum of at least a and at most c. Rounded down, their sum is at
+least ⌊a⌋ - (n - 1), as it is a whole number above a - n; and at most ⌊c⌋. Rounded to nearest it is at least ⌈a - n/2⌉,
+which is at least ⌊a⌋ - ⌊n/2⌋, and at most ⌊c + n/2⌋, which is at most ⌊c⌋ + ⌈n/2⌉. Numbers that are 0 stay 0 and need
+not be counted: a key with e_j = 0 has the weight 0, and a weight that is not 0 is at least 1.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from separatrix_kernel.attention import Packed, blocks, packed, sign_score, written
+from separatrix_kernel.boxes import Box
+from separatrix_kernel.embedding import Projection, Sign, View
+from separatrix_kernel.evaluation import score
+from separatrix_kernel.network import Attention, Head, Row, Transformer
+from separatrix_kernel.numbers import Numbers
+from separatrix_kernel.reading import require
+from separatrix_kernel.specification import Inputs
+
+Values: TypeAlias = tuple[tuple[int, int, bool], ...]
+"""The least and the greatest value of each coordinate of a group, and whether all are whole (multiples of S)."""
+Group: TypeAlias = tuple[int, int | None, int, int]
+"""n, b (None where nothing is known), h, and whose values it has: the number of a role, or -1, -2, … of a known key."""
+NONE = range(0)
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is known of the tokens that a query sees.
+
+    ``known`` are (place, token). Of the other places in a role none holds a token of ``without``, and one of role 0
+    holds one of ``some`` unless that is empty.
+    """
+
+    known: tuple[tuple[int, int], ...] = ()
+    without: Mapping[int, range] = field(default_factory=dict[int, range])
+    some: range = NONE
+
+
+def rounded_sum(low: int, high: int, divisor: int, count: int, numbers: Numbers) -> tuple[int, int]:
+    """The lemma: bounds of a sum of ``count`` rounded numbers whose sum is from low/divisor to high/divisor."""
+    least, greatest = low // divisor, high // divisor
+    if numbers.rounding == "down":
+        return least - max(0, count - 1), greatest
+    return least - count // 2, greatest + (count + 1) // 2
+
+
+def weight_sums(groups: Sequence[Group], scoring: str, numbers: Numbers) -> list[tuple[int, int, int]]:
+    """The rule: the least and the greatest sum of each group's weights, and how many of them may differ from 0.
+
+    The last entry is about all groups together.
+    """
+    require(scoring in ("softmax", "hard", "leftmost"), f"{scoring} attention to keys that depend on tokens")
+    one = numbers.scale
+    require(scoring != "hard" or sum(n for n, *_ in groups) <= one, "hard attention to so many keys is saturated")
+
+    def power(behind: int) -> int:
+        return numbers.power(max(behind, -numbers.limit)) if scoring == "softmax" else one * (behind >= 0)
+
+    known = [b for _, b, _, _ in groups if b is not None]
+    require(bool(known), "nothing is known of the largest score that a query sees")
+    lowest, highest = max(known), max(h for _, _, h, _ in groups)
+    least, most = list[int](), list[int]()
+    for number, (n, b, h, _) in enumerate(groups):
+        others = max((each[2] for place, each in enumerate(groups) if place != number), default=-numbers.limit - 1)
+        least.append(0 if b is None else one if b > others else power(b - highest))
+        most.append(n * power(min(h - lowest, 0)))
+    found: list[tuple[int, int, int]] = []
+    # A key with e = 0 has the weight 0; any other one adds at least 1 to the sum of its group.
+    counts = [min(n, high) for (n, *_), high in zip(groups, most, strict=True)]
+    for count, low, high in zip(counts, least, most, strict=True):
+        rest_least, rest_most = sum(least) - low, sum(most) - high
+        if scoring == "leftmost":
+            found.append((one * (rest_most == 0), one * (high > 0), 1))
+            continue
+        down, _ = rounded_sum(one * low, 0, max(1, low + rest_most), count, numbers)
+        _, up = rounded_sum(0, one * high, max(one, high + rest_least), count, numbers)
+        found.append((max(0, down), up, min(count, up)))
+    if scoring == "leftmost":
+        return [*found, (one, one, 1)]
+    return [*found, (*rounded_sum(one, one, 1, sum(counts), numbers), sum(counts))]
+
+
+def weighted_sum(values: Iterable[Values], sums: Iterable[tuple[int, int, int]], numbers: Numbers) -> Box:
+    """The bounds of each coordinate of the average, from the values and the sums of weights of all groups."""
+    low, high = list[int](), list[int]()
+    for group, (light, heavy, count) in zip(values, sums, strict=True):
+        low, high = low or [0] * len(group), high or [0] * len(group)
+        for place, (least, greatest, whole) in enumerate(group):
+            ends = min(least * light, least * heavy), max(greatest * light, greatest * heavy)
+            if whole:
+                a, b = ends[0] // numbers.scale, ends[1] // numbers.scale
+            else:
+                a, b = rounded_sum(*ends, numbers.scale, count, numbers)
+            low[place], high[place] = low[place] + a, high[place] + b
+    return tuple((numbers.saturate(a), numbers.saturate(b)) for a, b in zip(low, high, strict=True))
+
+
+def joined_values(groups: Iterable[Values]) -> Values:
+    """The values of several groups as those of one."""
+    columns = zip(*groups, strict=True)
+    return tuple((min(e[0] for e in each), max(e[1] for e in each), all(e[2] for e in each)) for each in columns)
+
+
+class Choices:
+    """The keys that one position may have, by its token; as words where they are signs of one size.
+
+    Coordinates in which all of them are 0 add 0 to every score and are left out.
+    """
+
+    def __init__(self, view: Projection, position: Sign, tokens: range, numbers: Numbers) -> None:
+        self.numbers, self.tokens = numbers, tokens
+        keys = [view.project(position, view.token(token)) for token in tokens]
+        self.support = [place for place in range(len(view.matrix.rows)) if any(key[place] for key in keys)]
+        self.keys = [[key[place] for place in self.support] for key in keys]
+        signs = [packed(key) for key in self.keys]
+        self.size = signs[0][0] if signs[0] and all(each and each[0] == signs[0][0] for each in signs) else 0
+        self.words = [each[1] for each in signs if each] if self.size else []
+        self.blocks = blocks(0, self.words)
+        self._apart: dict[object, Counter[int]] = {}
+        self._bounds: dict[tuple[tuple[int, ...], range], tuple[int, int]] = {}
+
+    def score(self, query: list[int], token: int) -> int:
+        """The score of a query and the key of a token."""
+        key = self.keys[token - self.tokens.start]
+        return score([query[place] for place in self.support], key, self.numbers)
+
+    def bounds(self, query: list[int], without: range) -> tuple[int, int]:
+        """The least and the greatest score of a query and the key of a token, some tokens left out."""
+        asked = [query[place] for place in self.support]
+        name = tuple(asked), without
+        if name not in self._bounds:
+            signs = packed(asked) if self.size else None
+            left = {token - self.tokens.start for token in without}
+            scores = self._scored(asked, left) if signs is None else self._by_signs(signs, left)
+            require(bool(scores), "no token is left that a key could hold")
+            self._bounds[name] = min(scores), max(scores)
+        return self._bounds[name]
+
+    def _scored(self, asked: list[int], left: set[int]) -> list[int]:
+        return [score(asked, key, self.numbers) for number, key in enumerate(self.keys) if number not in left]
+
+    def _by_signs(self, asked: Packed, left: set[int]) -> list[int]:
+        """The scores that occur: they depend on the number of signs that differ (``attention``, cosets)."""
+        apart: Counter[int] = Counter()
+        for number, block in enumerate(self.blocks):
+            name = number, block.name(asked[1])
+            if name not in self._apart:
+                self._apart[name] = block.distances(asked[1])
+            apart.update(self._apart[name])
+        apart.subtract((self.words[number] ^ asked[1]).bit_count() for number in left)
+        width = len(self.support)
+        return [sign_score(asked[0], self.size, each, width, self.numbers) for each, count in apart.items() if count]
+
+
+class ContentHead:
+    """One head whose keys depend on tokens. ``roles`` are sets of positions, all of them together."""
+
+    def __init__(self, head: Head, network: Transformer, inputs: Inputs, roles: list[range], numbers: Numbers) -> None:
+        self.head, self.roles, self.numbers, self.positions = head, roles, numbers, network.positions
+        self.queries, keys = Projection(network, head.query, numbers), Projection(network, head.key, numbers)
+        self.values = Projection(network, head.value, numbers)
+        self.choices: list[Choices] = []
+        self.role_values: list[Values] = []
+        for role in roles:
+            looks = {(keys.position(place), inputs.tokens[place]) for place in role}
+            require(len(looks) == 1, "keys that are to be compared depend on their positions")
+            self.choices.append(Choices(keys, *looks.pop(), numbers))
+            kinds = {(self.values.position(place), inputs.tokens[place]) for place in role}
+            self.role_values.append(
+                self._range([self.values.project(at, sign) for at, held in kinds for sign in self.values.signs(held)])
+            )
+        self._known: dict[object, Box] = {}
+
+    def _range(self, rows: list[list[int]]) -> Values:
+        whole = self.numbers.scale
+        columns = zip(*rows, strict=True)
+        return tuple((min(each), max(each), not any(value % whole for value in each)) for each in columns)
+
+    def groups(self, position: int, token: int, case: Case) -> tuple[Group, ...]:
+        """The groups of keys that a query sees: the rest of each role, and each known key."""
+        query = self.queries.project(self.queries.position(position), self.queries.token(token))
+        all_seen = self.head.mask == "none"
+        found: list[Group] = []
+        for number, (role, choices) in enumerate(zip(self.roles, self.choices, strict=True)):
+            count = len(role) - sum(place in role for place, _ in case.known)
+            if count:
+                least, high = choices.bounds(query, case.without.get(number, NONE))
+                if case.some and not number:
+                    require(all_seen, "a masked query may not see the token that matches")
+                    least = max(least, min(choices.score(query, each) for each in case.some))
+                # Behind a mask there may be fewer keys, or none.
+                found.append((count, least if all_seen else None, high, number))
+        for number, (place, held) in enumerate(case.known):
+            if place < self.head.visible(position, self.positions):
+                (choices,) = (each for role, each in zip(self.roles, self.choices, strict=True) if place in role)
+                exact = choices.score(query, held)
+                found.append((1, exact, exact, -1 - number))
+        return tuple(found)
+
+    def average(self, groups: tuple[Group, ...], known: tuple[tuple[int, int], ...]) -> Box:
+        """The bounds of the average when these tokens are at these places."""
+        signs = tuple((self.values.position(place), self.values.token(token)) for place, token in known)
+        if (groups, signs) not in self._known:
+            exact = [self._range([self.values.project(*each)]) for each in signs]
+            values = [self.role_values[each] if each >= 0 else exact[-1 - each] for *_, each in groups]
+            *sums, total = weight_sums(groups, self.head.scoring, self.numbers)
+            apart = weighted_sum(values, sums, self.numbers)
+            joined = weighted_sum([joined_values(values)], [total], self.numbers)
+            self._known[groups, signs] = tuple(
+                (max(a[0], b[0]), min(a[1], b[1])) for a, b in zip(apart, joined, strict=True)
+            )
+        return self._known[groups, signs]
+
+
+class ContentLayer:
+    """A layer of such heads: boxes of the live coordinates of a query."""
+
+    def __init__(
+        self, network: Transformer, live: list[int], inputs: Inputs, roles: list[range], numbers: Numbers
+    ) -> None:
+        layer = network.layers[0]
+        assert isinstance(layer, Attention)
+        self.numbers, self.size = numbers, len(live)
+        self.own = View(network, live if layer.residual else [], numbers)
+        self.heads: list[tuple[ContentHead, list[Row]]] = []
+        for head in layer.heads:
+            rows = [head.output.rows[place] for place in live]
+            # A head that writes nothing live adds 0 to every live coordinate.
+            if any(rows):
+                self.heads.append((ContentHead(head, network, inputs, roles, numbers), rows))
+
+    def look(self, position: int) -> object:
+        """Positions of one look have the same groups and boxes as queries of one role.
+
+        A mask shows a query all earlier places or none of the case's, and its own or not, wherever it is.
+        """
+        return self.own.position(position), tuple([head.queries.position(position) for head, _ in self.heads])
+
+    def token(self, token: int) -> object:
+        """Tokens of one sign are interchangeable in a query's own vector and in the values of known keys."""
+        return self.own.token(token), tuple([head.values.token(token) for head, _ in self.heads])
+
+    def groups(self, position: int, token: int, case: Case) -> tuple[tuple[Group, ...], ...]:
+        """The groups of each head."""
+        return tuple(head.groups(position, token, case) for head, _ in self.heads)
+
+    def box(self, position: int, token: int, groups: tuple[tuple[Group, ...], ...], case: Case) -> Box:
+        """The live coordinates of a query whose heads see these groups."""
+        own = self.own.vector(self.own.position(position), self.own.token(token)) or [0] * self.size
+        averages = [head.average(each, case.known) for (head, _), each in zip(self.heads, groups, strict=True)]
+        box = tuple((value, value) for value in own)
+        return written(box, [(rows, each) for (_, rows), each in zip(self.heads, averages, strict=True)], self.numbers)
