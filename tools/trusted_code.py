@@ -31,6 +31,8 @@ KERNEL_FILES = {
     "embedding.py": "which tokens and positions look alike",
     "attention.py": "rule: weights fixed by positions",
     "boxes.py": "feed-forwards and readouts on boxes",
+    "content.py": "rule: groups of keys, where keys depend on tokens",
+    "matching.py": "rules: pairs and recall",
     "counting.py": "rule: a second layer that counts",
     "checker.py": "from a folder to a verdict",
     "__main__.py": "the command",

@@ -158,6 +158,8 @@ class FixedWeights:
                 self.others.update(run)
             at += len(run)
         self._seen: dict[object, Seen] = {}
+        # The scores of the last query, which others behind a mask may share.
+        self._scored: tuple[list[int], dict[int, int]] = [], {}
 
     def _size(self, key: int) -> int:
         """The size of a key's coordinates if they are all alike but for their signs, else 0."""
@@ -219,8 +221,13 @@ class FixedWeights:
         """How many visible keys have which score and kind."""
         counts: Counter[tuple[int, int]] = Counter()
         if signs is None or self.head.mask != "none":
+            if self._scored[0] != query:
+                self._scored = query, {}
+            scores = self._scored[1]
             for (key, kind), number in Counter(zip(self.key_of[:visible], self.kind_of, strict=False)).items():
-                counts[self.score(query, signs, key), kind] += number
+                if key not in scores:
+                    scores[key] = self.score(query, signs, key)
+                counts[scores[key], kind] += number
             return counts
         for size, kind, words in self.groups:
             for apart, number in words.distances(signs[1]).items():

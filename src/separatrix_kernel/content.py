@@ -15,8 +15,9 @@ most/max(S, most + least of the others). All weights of g together are a sum of 
 S · P_g/Z (LEMMA), and their products with values between u and v are a sum of rounded quotients whose exact sum lies
 between u · W/S and v · W/S for the sum W of the weights. No product is saturated, because no weight exceeds S.
 
-All weights together are a sum of rounded quotients whose exact sum is S, which bounds the average a second time: with
-the least and the greatest value of any group. Both bounds hold, so their intersection does.
+Groups that are put together are a group again: it has the sum of their n, and the largest of their h and b. The rule is
+applied to the groups as given, with those of the same values together, and with all together; each time bounds hold,
+so their intersection does.
 
 Leftmost attention gives the weight S to one key of the largest score, which is in a group that can have it (most > 0).
 
@@ -69,10 +70,7 @@ def rounded_sum(low: int, high: int, divisor: int, count: int, numbers: Numbers)
 
 
 def weight_sums(groups: Sequence[Group], scoring: str, numbers: Numbers) -> list[tuple[int, int, int]]:
-    """The rule: the least and the greatest sum of each group's weights, and how many of them may differ from 0.
-
-    The last entry is about all groups together.
-    """
+    """The rule: the least and the greatest sum of each group's weights, and how many of them may differ from 0."""
     require(scoring in ("softmax", "hard", "leftmost"), f"{scoring} attention to keys that depend on tokens")
     one = numbers.scale
     require(scoring != "hard" or sum(n for n, *_ in groups) <= one, "hard attention to so many keys is saturated")
@@ -99,9 +97,7 @@ def weight_sums(groups: Sequence[Group], scoring: str, numbers: Numbers) -> list
         down, _ = rounded_sum(one * low, 0, max(1, low + rest_most), count, numbers)
         _, up = rounded_sum(0, one * high, max(one, high + rest_least), count, numbers)
         found.append((max(0, down), up, min(count, up)))
-    if scoring == "leftmost":
-        return [*found, (one, one, 1)]
-    return [*found, (*rounded_sum(one, one, 1, sum(counts), numbers), sum(counts))]
+    return found
 
 
 def weighted_sum(values: Iterable[Values], sums: Iterable[tuple[int, int, int]], numbers: Numbers) -> Box:
@@ -119,10 +115,20 @@ def weighted_sum(values: Iterable[Values], sums: Iterable[tuple[int, int, int]],
     return tuple((numbers.saturate(a), numbers.saturate(b)) for a, b in zip(low, high, strict=True))
 
 
-def joined_values(groups: Iterable[Values]) -> Values:
-    """The values of several groups as those of one."""
-    columns = zip(*groups, strict=True)
-    return tuple((min(e[0] for e in each), max(e[1] for e in each), all(e[2] for e in each)) for each in columns)
+def together(
+    groups: Sequence[Group], values: Sequence[Values], names: Sequence[object]
+) -> tuple[list[Group], list[Values]]:
+    """Groups of one name as one group, and their values."""
+    found: dict[object, list[tuple[Group, Values]]] = {}
+    for name, group, value in zip(names, groups, values, strict=True):
+        found.setdefault(name, []).append((group, value))
+    some, theirs = list[Group](), list[Values]()
+    for each in found.values():
+        best = max((b for (_, b, _, _), _ in each if b is not None), default=None)
+        some.append((sum(n for (n, *_), _ in each), best, max(h for (_, _, h, _), _ in each), 0))
+        columns = zip(*(value for _, value in each), strict=True)
+        theirs.append(tuple((min(e[0] for e in c), max(e[1] for e in c), all(e[2] for e in c)) for c in columns))
+    return some, theirs
 
 
 class Choices:
@@ -227,12 +233,12 @@ class ContentHead:
         if (groups, signs) not in self._known:
             exact = [self._range([self.values.project(*each)]) for each in signs]
             values = [self.role_values[each] if each >= 0 else exact[-1 - each] for *_, each in groups]
-            *sums, total = weight_sums(groups, self.head.scoring, self.numbers)
-            apart = weighted_sum(values, sums, self.numbers)
-            joined = weighted_sum([joined_values(values)], [total], self.numbers)
-            self._known[groups, signs] = tuple(
-                (max(a[0], b[0]), min(a[1], b[1])) for a, b in zip(apart, joined, strict=True)
-            )
+            boxes: list[Box] = []
+            for names in (range(len(groups)), values, [0] * len(groups)):
+                some, theirs = together(groups, values, list(names))
+                boxes.append(weighted_sum(theirs, weight_sums(some, self.head.scoring, self.numbers), self.numbers))
+            columns = zip(*boxes, strict=True)
+            self._known[groups, signs] = tuple((max(a for a, _ in e), min(b for _, b in e)) for e in columns)
         return self._known[groups, signs]
 
 
@@ -244,7 +250,7 @@ class ContentLayer:
     ) -> None:
         layer = network.layers[0]
         assert isinstance(layer, Attention)
-        self.numbers, self.size = numbers, len(live)
+        self.inputs, self.numbers, self.size = inputs, numbers, len(live)
         self.own = View(network, live if layer.residual else [], numbers)
         self.heads: list[tuple[ContentHead, list[Row]]] = []
         for head in layer.heads:
@@ -258,7 +264,9 @@ class ContentLayer:
 
         A mask shows a query all earlier places or none of the case's, and its own or not, wherever it is.
         """
-        return self.own.position(position), tuple([head.queries.position(position) for head, _ in self.heads])
+        tokens, at = self.inputs.tokens[position], self.own.position(position)
+        own = tuple([tuple(self.own.vector(at, sign)) for sign in self.own.signs(tokens)])
+        return tokens, own, tuple([head.queries.position(position) for head, _ in self.heads])
 
     def token(self, token: int) -> object:
         """Tokens of one sign are interchangeable in a query's own vector and in the values of known keys."""

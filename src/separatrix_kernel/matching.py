@@ -81,8 +81,8 @@ class Matching:
         known: dict[object, list[Box]] = {}
         local: list[Local] = []
         for position in range(size):
-            name = self.content.look(position), self.tokens[position], position in spec.window
-            if name not in known or position not in spec.window:
+            name = self.content.look(position) if position in spec.window else position
+            if name not in known:
                 found: list[list[Box]] = [[], []]
                 for _, bit, box in self._boxes(position):
                     found[bit].append(layers.through(box, 1, second))
@@ -137,12 +137,14 @@ class Recalling:
     def check(self) -> None:
         """Refuse unless every query is answered by the label of its key, whichever key that is."""
         found: dict[object, list[Box]] = {}
-        for position in range(2 * self.spec.pairs, self.layers.network.positions):
-            name = self.content.look(position)
+        queries = range(2 * self.spec.pairs, self.layers.network.positions)
+        looks = [self.content.look(position) for position in queries]
+        for position, name in zip(queries, looks, strict=True):
             if name not in found:
                 found[name] = self._found(position)
-            for pair, box in enumerate(found[name]):
-                self._fetch(position, pair, box)
+        for pair in range(self.spec.pairs):
+            for position, name in zip(queries, looks, strict=True):
+                self._fetch(position, pair, found[name][pair])
 
     def _found(self, position: int) -> list[Box]:
         """The query's box before the second layer, for each pair that it may ask for."""

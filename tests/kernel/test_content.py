@@ -11,7 +11,7 @@ from separatrix.constructions import Options, constructions
 from separatrix.networks.store import to_bytes
 from separatrix.provers import prove
 from separatrix_kernel import RefusedError, check
-from separatrix_kernel.content import Case, Choices, ContentHead, rounded_sum, weight_sums
+from separatrix_kernel.content import Case, Choices, ContentHead, rounded_sum, together, weight_sums
 from separatrix_kernel.embedding import Projection
 from separatrix_kernel.evaluation import embed, score, weigh
 from separatrix_kernel.network import Attention, Head, Matrix, Reader, Transformer
@@ -57,12 +57,26 @@ def test_sums_of_weights_hold_for_all_scores_and_are_reached_by_some(name, scori
             with pytest.raises(RefusedError):
                 weight_sums(groups, scoring, numbers)
             continue
-        *sums, total = weight_sums(groups, scoring, numbers)
+        sums = weight_sums(groups, scoring, numbers)
+        values = [((number, number, True),) for number in range(len(groups))]
+        ((total,), _), both = together(groups, values, [0] * len(groups)), random.sample([0, 0, 1, 2], len(groups))
+        (total,) = weight_sums([total], scoring, numbers)
+        joined, ranges = together(groups, values, both)
+        assert [each[0][:2] for each in ranges] == [
+            (min(mine), max(mine)) for name in dict.fromkeys(both)
+            for mine in [[number for number, each in enumerate(both) if each == name]]
+        ]  # fmt: skip
+        joined_sums = weight_sums(joined, scoring, numbers)
         least, most = [numbers.limit] * len(groups), [0] * len(groups)
         for rows in product(*choices):
             weights = weigh(head_of(scoring), [each for row in rows for each in row], numbers)
             assert total[0] <= sum(weights) <= total[1]
             assert sum(map(bool, weights)) <= total[2]
+            starts = [sum(map(len, rows[:number])) for number in range(len(rows))]
+            for name, bounds in zip(dict.fromkeys(both), joined_sums, strict=True):
+                mine = [number for number, each in enumerate(both) if each == name]
+                summed = sum(sum(weights[starts[each] : starts[each] + len(rows[each])]) for each in mine)
+                assert bounds[0] <= summed <= bounds[1]
             for number, row in enumerate(rows):
                 own, weights = weights[: len(row)], weights[len(row) :]
                 assert sums[number][0] <= sum(own) <= sums[number][1]
@@ -213,6 +227,18 @@ def test_what_the_paper_wrote_is_refused(name, variant):
     data = to_bytes(constructions()[name].build(32, Options(variant=variant)).network)
     with pytest.raises(RefusedError):
         check(claimed(content, data), data)
+
+
+def test_keys_of_the_same_values_are_weighed_together():
+    """The last token matches M like those of the window: only together have they nearly all of the weight."""
+    content, data = proved("match3-last", 32, {"modulus": 5})
+    assert check(content, data).inputs_covered == "5^31"
+
+
+@pytest.mark.parametrize(("name", "length"), [("mqar", 1024), ("match2", 64), ("match2-code", 200)])
+def test_claims_that_would_take_minutes_are_left_to_others(name, length):
+    built = constructions()[name].build(length)
+    assert prove(built.network, built.task, length, built.arithmetic) is None
 
 
 def test_the_vacuous_matching_is_refused():

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from separatrix.arithmetic import FixedPoint
-from separatrix.networks import AnyNetwork, Attention, Network, RecurrentNetwork
+from separatrix.networks import AnyNetwork, Attention, Network, RecurrentNetwork, TableRows
 from separatrix.networks.store import NETWORK_FILE, to_bytes
 from separatrix.provers.places import stated_places
 from separatrix.tasks import Task, own_specification
@@ -17,6 +17,8 @@ from separatrix_kernel.numbers import Numbers
 
 MOST_POSITIONS = (1 << 16) + 1
 """Positions of networks that are tried: the kernel takes about a fifth of a millisecond for each."""
+MOST_TOKENS, MOST_ROWS, MOST_RECALLED = 1 << 14, 1 << 9, (1 << 8) + 1
+"""Tokens that are compared; those where keys are rows of a table, each with each; keys and queries of a recall."""
 FEW_INPUTS = 1 << 10
 """Inputs that are run one by one where nothing else applies."""
 
@@ -98,6 +100,8 @@ def stated_layers(
     first = network.layers[acting[0]]
     assert isinstance(first, Attention)
     matching = asked in ("recall", "pairs")
+    if matching and not comparable(network, inputs, asked):
+        return None
     places = {"kind": "match"} if matching else None
     if not matching and network.readout.at == "last":
         places = stated_places(network, first.heads, inputs, arithmetic, everywhere=len(attention) == 2)
@@ -107,6 +111,14 @@ def stated_layers(
     kinds = {number: later if number in attention else "feed-forward" for number in acting}
     stated = [{"kind": kinds.get(number, "idle")} for number in range(len(network.layers))]
     return [places if number == acting[0] else each for number, each in enumerate(stated)]
+
+
+def comparable(network: Network, inputs: list[range], asked: str) -> bool:
+    """Whether tokens are so few that the kernel compares them in seconds."""
+    rules = [part.rule for part in network.embedding if part.source == "token"]
+    rows = max([rule.count for rule in rules if isinstance(rule, TableRows)], default=0)
+    recalled = inputs.count(inputs[-1]) if asked == "recall" else 0
+    return max(map(len, inputs)) <= MOST_TOKENS and rows <= MOST_ROWS and recalled <= MOST_RECALLED
 
 
 def idle_layers(network: Network, arithmetic: FixedPoint) -> set[int]:
