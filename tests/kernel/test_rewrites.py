@@ -7,7 +7,17 @@ import numpy
 import pytest
 
 from separatrix.constructions import constructions
-from separatrix.networks import Attention, ExactMatrix, FeedForward, Head, Network, exact, zeros
+from separatrix.networks import (
+    Attention,
+    ExactMatrix,
+    FeedForward,
+    Head,
+    Network,
+    RecurrentNetwork,
+    ReluMap,
+    exact,
+    zeros,
+)
 from separatrix.provers import prove
 from separatrix_kernel import RefusedError, check
 from tests.kernel.files import claimed
@@ -167,6 +177,76 @@ def test_a_harmless_rewrite_is_proved(name, rewrite):
     found = prove(REWRITES[rewrite](built.network), built.task, 8, built.arithmetic)
     assert (found is None) == ((name, rewrite) in NOT_PROVED)
     assert found is None or found.accepted.rule == "layers"
+
+
+def with_cell(network, maps):
+    """A recurrent network with another cell, given as fractions (weights, bias)."""
+    cell = tuple(ReluMap(exact(weights.tolist()), exact(bias.tolist())) for weights, bias in maps)
+    return replace(network, cell=cell)
+
+
+def passing(network):
+    """A map that passes the state on: states are never negative."""
+    size = network.width
+    one = numpy.array([[Fraction(int(row == column)) for column in range(size)] for row in range(size)])
+    return one, 0 * one[:, :1]
+
+
+def fractions_of(network):
+    """The maps of a cell as arrays of fractions; one that passes the state on is added to a single one."""
+    maps = [(each.weights.fractions(), each.bias.fractions()) for each in network.cell]
+    return maps if len(maps) > 1 else [*maps, passing(network)]
+
+
+def zero_unit(network):
+    """A hidden unit that is 0 and that nothing uses."""
+    (first, bias), (second, rest), *more = fractions_of(network)
+    first, bias = numpy.vstack([first, 0 * first[:1]]), numpy.vstack([bias, 0 * bias[:1]])
+    return with_cell(network, [(first, bias), (numpy.hstack([second, 0 * second[:, :1]]), rest), *more])
+
+
+def split_cell_unit(network):
+    """The first hidden unit twice, each with half of its weight."""
+    (first, bias), (second, rest), *more = fractions_of(network)
+    first, bias, half = numpy.vstack([first[:1], first]), numpy.vstack([bias[:1], bias]), second[:, :1] / 2
+    return with_cell(network, [(first, bias), (numpy.hstack([half, half, second[:, 1:]]), rest), *more])
+
+
+def doubled_units(network):
+    """Hidden units twice as large, read with half the weight."""
+    (first, bias), (second, rest), *more = fractions_of(network)
+    return with_cell(network, [(2 * first, 2 * bias), (second / 2, rest), *more])
+
+
+def reversed_cell_units(network):
+    """Hidden units in another order."""
+    (first, bias), (second, rest), *more = fractions_of(network)
+    return with_cell(network, [(first[::-1], bias[::-1]), (second[:, ::-1], rest), *more])
+
+
+def zero_map(network):
+    """One more map that passes the state on."""
+    return with_cell(network, [*fractions_of(network), passing(network)])
+
+
+RECURRENT_REWRITES = {
+    "zero unit": zero_unit,
+    "zero layer": zero_map,
+    "hidden unit split": split_cell_unit,
+    "hidden units times 2, read by halves": doubled_units,
+    "hidden units in another order": reversed_cell_units,
+    "readout moved": moved_readout,
+}
+
+
+@pytest.mark.parametrize("name", ["dyck-rnn", "dyck-dfa"])
+@pytest.mark.parametrize("rewrite", RECURRENT_REWRITES)
+def test_a_harmless_rewrite_of_a_recurrent_network_is_proved(name, rewrite):
+    built = constructions()[name].build(8)
+    assert isinstance(built.network, RecurrentNetwork)
+    found = prove(RECURRENT_REWRITES[rewrite](built.network), built.task, 8, built.arithmetic)
+    assert found is not None
+    assert found.accepted.rule == "automaton"
 
 
 def test_a_layer_that_acts_is_not_idle():
