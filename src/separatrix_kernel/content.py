@@ -28,15 +28,16 @@ not be counted: a key with e_j = 0 has the weight 0, and a weight that is not 0 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import TypeAlias
 
 from separatrix_kernel.attention import Packed, blocks, packed, sign_score, written
 from separatrix_kernel.boxes import Box
 from separatrix_kernel.embedding import Projection, Sign, View
 from separatrix_kernel.evaluation import score
-from separatrix_kernel.network import Attention, Head, Row, Transformer
+from separatrix_kernel.network import Attention, Head, Matrix, PairAttention, PairHead, Row, Transformer
 from separatrix_kernel.numbers import Numbers
 from separatrix_kernel.reading import require
 from separatrix_kernel.specification import Inputs
@@ -45,7 +46,7 @@ Values: TypeAlias = tuple[tuple[int, int, bool], ...]
 """The least and the greatest value of each coordinate of a group, and whether all are whole (multiples of S)."""
 Group: TypeAlias = tuple[int, int | None, int, int]
 """n, b (None where nothing is known), h, and whose values it has: the number of a role, or -1, -2, … of a known key."""
-NONE = range(0)
+NONE: Collection[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -53,12 +54,13 @@ class Case:
     """What is known of the tokens that a query sees.
 
     ``known`` are (place, token). Of the other places in a role none holds a token of ``without``, and one of role 0
-    holds one of ``some`` unless that is empty.
+    holds one of ``some`` unless that is empty. Where keys belong to pairs of positions, so do roles, and the tokens of
+    a pair are one number (``ContentPairs``).
     """
 
     known: tuple[tuple[int, int], ...] = ()
-    without: Mapping[int, range] = field(default_factory=dict[int, range])
-    some: range = NONE
+    without: Mapping[int, Collection[int]] = field(default_factory=dict[int, Collection[int]])
+    some: Collection[int] = NONE
 
 
 def rounded_sum(low: int, high: int, divisor: int, count: int, numbers: Numbers) -> tuple[int, int]:
@@ -132,42 +134,48 @@ def together(
 
 
 class Choices:
-    """The keys that one position may have, by its token; as words where they are signs of one size.
+    """The keys that a position may have, by its token from ``first`` on; as words where they are signs of one size.
 
     Coordinates in which all of them are 0 add 0 to every score and are left out.
     """
 
-    def __init__(self, view: Projection, position: Sign, tokens: range, numbers: Numbers) -> None:
-        self.numbers, self.tokens = numbers, tokens
-        keys = [view.project(position, view.token(token)) for token in tokens]
-        self.support = [place for place in range(len(view.matrix.rows)) if any(key[place] for key in keys)]
+    def __init__(self, keys: list[list[int]], first: int, numbers: Numbers) -> None:
+        self.numbers, self.first = numbers, first
+        self.support = [place for place in range(len(keys[0])) if any(key[place] for key in keys)]
         self.keys = [[key[place] for place in self.support] for key in keys]
+        self.tops = [max(map(abs, column)) for column in zip(*self.keys, strict=True)]
         signs = [packed(key) for key in self.keys]
         self.size = signs[0][0] if signs[0] and all(each and each[0] == signs[0][0] for each in signs) else 0
         self.words = [each[1] for each in signs if each] if self.size else []
         self.blocks = blocks(0, self.words)
         self._apart: dict[object, Counter[int]] = {}
-        self._bounds: dict[tuple[tuple[int, ...], range], tuple[int, int]] = {}
+        self._bounds: dict[object, tuple[int, int]] = {}
 
     def score(self, query: list[int], token: int) -> int:
         """The score of a query and the key of a token."""
-        key = self.keys[token - self.tokens.start]
+        key = self.keys[token - self.first]
         return score([query[place] for place in self.support], key, self.numbers)
 
-    def bounds(self, query: list[int], without: range) -> tuple[int, int]:
+    def bounds(self, query: list[int], without: Collection[int]) -> tuple[int, int]:
         """The least and the greatest score of a query and the key of a token, some tokens left out."""
         asked = [query[place] for place in self.support]
         name = tuple(asked), without
         if name not in self._bounds:
             signs = packed(asked) if self.size else None
-            left = {token - self.tokens.start for token in without}
+            left = {token - self.first for token in without}
             scores = self._scored(asked, left) if signs is None else self._by_signs(signs, left)
             require(bool(scores), "no token is left that a key could hold")
             self._bounds[name] = min(scores), max(scores)
         return self._bounds[name]
 
     def _scored(self, asked: list[int], left: set[int]) -> list[int]:
-        return [score(asked, key, self.numbers) for number, key in enumerate(self.keys) if number not in left]
+        numbers, keys = self.numbers, [key for number, key in enumerate(self.keys) if number not in left]
+        scale, reach = numbers.scale, numbers.limit * numbers.scale
+        if numbers.rounding != "down" or any(abs(a) * top > reach for a, top in zip(asked, self.tops, strict=True)):
+            return [score(asked, key, numbers) for key in keys]
+        # No product can be saturated, so each is its quotient rounded down.
+        sums = [sum([a * b // scale for a, b in zip(asked, key, strict=True)]) for key in keys]
+        return [numbers.saturate(each) for each in sums]
 
     def _by_signs(self, asked: Packed, left: set[int]) -> list[int]:
         """The scores that occur: they depend on the number of signs that differ (``attention``, cosets)."""
@@ -182,44 +190,78 @@ class Choices:
         return [sign_score(asked[0], self.size, each, width, self.numbers) for each, count in apart.items() if count]
 
 
-class ContentHead:
-    """One head whose keys depend on tokens. ``roles`` are sets of positions, all of them together."""
+class Grouped:
+    """What heads whose keys depend on tokens share; each kind of them fills in its roles."""
 
-    def __init__(self, head: Head, network: Transformer, inputs: Inputs, roles: list[range], numbers: Numbers) -> None:
-        self.head, self.roles, self.numbers, self.positions = head, roles, numbers, network.positions
-        self.queries, keys = Projection(network, head.query, numbers), Projection(network, head.key, numbers)
-        self.values = Projection(network, head.value, numbers)
+    def __init__(self, network: Transformer, query: Matrix, scoring: str, masked: bool, numbers: Numbers) -> None:
+        self.numbers, self.scoring, self.masked = numbers, scoring, masked
+        self.queries = Projection(network, query, numbers)
+        self.counts: list[int] = []
         self.choices: list[Choices] = []
-        self.role_values: list[Values] = []
-        for role in roles:
-            looks = {(keys.position(place), inputs.tokens[place]) for place in role}
-            require(len(looks) == 1, "keys that are to be compared depend on their positions")
-            self.choices.append(Choices(keys, *looks.pop(), numbers))
-            kinds = {(self.values.position(place), inputs.tokens[place]) for place in role}
-            self.role_values.append(
-                self._range([self.values.project(at, sign) for at, held in kinds for sign in self.values.signs(held)])
-            )
+        self.values: list[Values] = []
         self._known: dict[object, Box] = {}
 
-    def _range(self, rows: list[list[int]]) -> Values:
-        whole = self.numbers.scale
-        columns = zip(*rows, strict=True)
+    def add(self, count: int, keys: list[list[int]], first: int, values: list[list[int]]) -> None:
+        """One more role: how many keys, those that each may have, and the values that they may have."""
+        self.counts.append(count)
+        self.choices.append(Choices(keys, first, self.numbers))
+        self.values.append(self.range(values))
+
+    def range(self, rows: list[list[int]]) -> Values:
+        """The range of some values."""
+        whole, columns = self.numbers.scale, zip(*rows, strict=True)
         return tuple((min(each), max(each), not any(value % whole for value in each)) for each in columns)
 
-    def groups(self, position: int, token: int, case: Case) -> tuple[Group, ...]:
-        """The groups of keys that a query sees: the rest of each role, and each known key."""
-        query = self.queries.project(self.queries.position(position), self.queries.token(token))
-        all_seen = self.head.mask == "none"
+    def query(self, position: int, token: int) -> list[int]:
+        """The query of a token at a position."""
+        return self.queries.project(self.queries.position(position), self.queries.token(token))
+
+    def rest(self, query: list[int], case: Case, counts: list[int]) -> list[Group]:
+        """The groups of the roles, each with so many keys whose tokens are not known."""
         found: list[Group] = []
-        for number, (role, choices) in enumerate(zip(self.roles, self.choices, strict=True)):
-            count = len(role) - sum(place in role for place, _ in case.known)
+        for number, (count, choices) in enumerate(zip(counts, self.choices, strict=True)):
             if count:
                 least, high = choices.bounds(query, case.without.get(number, NONE))
                 if case.some and not number:
-                    require(all_seen, "a masked query may not see the token that matches")
+                    require(not self.masked, "a masked query may not see the token that matches")
                     least = max(least, min(choices.score(query, each) for each in case.some))
                 # Behind a mask there may be fewer keys, or none.
-                found.append((count, least if all_seen else None, high, number))
+                found.append((count, None if self.masked else least, high, number))
+        return found
+
+    def bounded(self, groups: tuple[Group, ...], exact: list[Values]) -> Box:
+        """The bounds of the average, where known keys have these values."""
+        values = [self.values[each] if each >= 0 else exact[-1 - each] for *_, each in groups]
+        boxes: list[Box] = []
+        for names in (range(len(groups)), values, [0] * len(groups)):
+            some, theirs = together(groups, values, list(names))
+            boxes.append(weighted_sum(theirs, weight_sums(some, self.scoring, self.numbers), self.numbers))
+        columns = zip(*boxes, strict=True)
+        return tuple((max(low for low, _ in each), min(high for _, high in each)) for each in columns)
+
+
+class ContentHead(Grouped):
+    """One head whose keys depend on tokens. ``roles`` are sets of positions, all of them together."""
+
+    def __init__(self, head: Head, network: Transformer, inputs: Inputs, roles: list[range], numbers: Numbers) -> None:
+        super().__init__(network, head.query, head.scoring, head.mask != "none", numbers)
+        self.head, self.roles, self.positions = head, roles, network.positions
+        keys, self.view = Projection(network, head.key, numbers), Projection(network, head.value, numbers)
+        for role in roles:
+            at, tokens = one_look(keys, role, inputs)
+            kinds = {(self.view.position(place), tokens) for place in role}
+            values = [self.view.project(place, sign) for place, held in kinds for sign in self.view.signs(held)]
+            self.add(len(role), [keys.project(at, keys.token(each)) for each in tokens], tokens.start, values)
+
+    def sign(self, token: int) -> Sign:
+        """What the values of known keys depend on."""
+        return self.view.token(token)
+
+    def groups(self, position: int, token: int, case: Case) -> tuple[Group, ...]:
+        """The groups of keys that a query sees: the rest of each role, and each known key."""
+        query = self.query(position, token)
+        counts = [len(role) - sum(place in role for place, _ in case.known) for role in self.roles]
+        found = self.rest(query, case, counts)
         for number, (place, held) in enumerate(case.known):
             if place < self.head.visible(position, self.positions):
                 (choices,) = (each for role, each in zip(self.roles, self.choices, strict=True) if place in role)
@@ -229,17 +271,62 @@ class ContentHead:
 
     def average(self, groups: tuple[Group, ...], known: tuple[tuple[int, int], ...]) -> Box:
         """The bounds of the average when these tokens are at these places."""
-        signs = tuple((self.values.position(place), self.values.token(token)) for place, token in known)
+        signs = tuple((self.view.position(place), self.view.token(token)) for place, token in known)
         if (groups, signs) not in self._known:
-            exact = [self._range([self.values.project(*each)]) for each in signs]
-            values = [self.role_values[each] if each >= 0 else exact[-1 - each] for *_, each in groups]
-            boxes: list[Box] = []
-            for names in (range(len(groups)), values, [0] * len(groups)):
-                some, theirs = together(groups, values, list(names))
-                boxes.append(weighted_sum(theirs, weight_sums(some, self.head.scoring, self.numbers), self.numbers))
-            columns = zip(*boxes, strict=True)
-            self._known[groups, signs] = tuple((max(a for a, _ in e), min(b for _, b in e)) for e in columns)
+            exact = [self.range([self.view.project(*each)]) for each in signs]
+            self._known[groups, signs] = self.bounded(groups, exact)
         return self._known[groups, signs]
+
+
+class ContentPairs(Grouped):
+    """A third-order head. Its keys belong to pairs of positions; so a role is a pair of roles, (0, 0) the first one.
+
+    The tokens (t, u) of a pair are the number i · n + j if t is the i-th and u the j-th of n tokens.
+    """
+
+    def __init__(
+        self, head: PairHead, network: Transformer, inputs: Inputs, roles: list[range], numbers: Numbers
+    ) -> None:
+        super().__init__(network, head.query, head.scoring, False, numbers)
+        for roles_of_pair in product(roles, repeat=2):
+            held: list[list[list[list[int]]]] = []
+            for role, matrices in zip(roles_of_pair, zip(head.keys, head.values, strict=True), strict=True):
+                views = [Projection(network, matrix, numbers) for matrix in matrices]
+                looks = [one_look(view, role, inputs) for view in views]
+                held.append(
+                    [
+                        [view.project(at, view.token(each)) for each in tokens]
+                        for view, (at, tokens) in zip(views, looks, strict=True)
+                    ]
+                )
+            keys, values = ([self._product(a, b) for a, b in product(*sides)] for sides in zip(*held, strict=True))
+            self.add(len(roles_of_pair[0]) * len(roles_of_pair[1]), keys, 0, values)
+
+    def _product(self, left: list[int], right: list[int]) -> list[int]:
+        return [self.numbers.product(a, b) for a, b in zip(left, right, strict=True)]
+
+    def sign(self, token: int) -> Sign:
+        """No key is known, and no value depends on one."""
+        del token
+        return ()
+
+    def groups(self, position: int, token: int, case: Case) -> tuple[Group, ...]:
+        """The groups of pairs."""
+        return tuple(self.rest(self.query(position, token), case, self.counts))
+
+    def average(self, groups: tuple[Group, ...], known: tuple[tuple[int, int], ...]) -> Box:
+        """The bounds of the average."""
+        require(not known, "attention to pairs is covered where no key is known")
+        if groups not in self._known:
+            self._known[groups] = self.bounded(groups, [])
+        return self._known[groups]
+
+
+def one_look(view: Projection, role: range, inputs: Inputs) -> tuple[Sign, range]:
+    """The sign and the tokens that all positions of a role have."""
+    looks = {(view.position(place), inputs.tokens[place]) for place in role}
+    require(len(looks) == 1, "keys that are to be compared depend on their positions")
+    return looks.pop()
 
 
 class ContentLayer:
@@ -249,14 +336,18 @@ class ContentLayer:
         self, network: Transformer, live: list[int], inputs: Inputs, roles: list[range], numbers: Numbers
     ) -> None:
         layer = network.layers[0]
-        assert isinstance(layer, Attention)
+        assert isinstance(layer, Attention | PairAttention)
         self.inputs, self.numbers, self.size = inputs, numbers, len(live)
         self.own = View(network, live if layer.residual else [], numbers)
-        self.heads: list[tuple[ContentHead, list[Row]]] = []
+        self.heads: list[tuple[ContentHead | ContentPairs, list[Row]]] = []
         for head in layer.heads:
             rows = [head.output.rows[place] for place in live]
             # A head that writes nothing live adds 0 to every live coordinate.
-            if any(rows):
+            if not any(rows):
+                continue
+            if isinstance(head, PairHead):
+                self.heads.append((ContentPairs(head, network, inputs, roles, numbers), rows))
+            else:
                 self.heads.append((ContentHead(head, network, inputs, roles, numbers), rows))
 
     def look(self, position: int) -> object:
@@ -270,7 +361,7 @@ class ContentLayer:
 
     def token(self, token: int) -> object:
         """Tokens of one sign are interchangeable in a query's own vector and in the values of known keys."""
-        return self.own.token(token), tuple([head.values.token(token) for head, _ in self.heads])
+        return self.own.token(token), tuple([head.sign(token) for head, _ in self.heads])
 
     def groups(self, position: int, token: int, case: Case) -> tuple[tuple[Group, ...], ...]:
         """The groups of each head."""

@@ -1,11 +1,12 @@
 """Matching and recall: what a first layer that compares tokens leaves to be shown.
 
-RULE (pairs). A token z of the window either matches or does not. If not, no position of the window holds a partner of
-z (nor does the query itself, so a z that is its own partner always matches); if so, some position holds one. The rule
-of ``content`` bounds the query's vector in each case. Where each token is asked, its box must decode to the right bit.
-Where only one answer is asked, let B_p say whether the token at p matches. The boxes of a position, over all its
-tokens, are then one box for B_p = 0 and one for B_p = 1, and the second layer must count (``counting``) on inputs that
-are these bits: each of them may be anything, which covers all that occur. The answer is whether one of them is 1.
+RULE (sums). A token z of the window either matches or does not. If not, no position of the window (or pair of them, for
+three terms) holds what adds up with z to 0; that is so for the position of z as well, so a z that matches with itself
+always matches. If z matches, some position or pair holds that. The rule of ``content`` bounds the vector in each case.
+Where each token is asked, its box must decode to the right bit. Where only one answer is asked, let B_p say whether the
+token at p matches. The boxes of a position, over all its tokens, are then one box for B_p = 0 and one for B_p = 1, and
+the second layer must count (``counting``) on inputs that are these bits: each of them may be anything, which covers all
+that occur. The answer is whether one of them is 1.
 
 RULE (recall). Let a query hold x, which is the i-th key, at place 2i. No other key and no other query holds x. So
 ``content`` bounds the query's vector after the first layer, and the box that holds it for every x is a function of i.
@@ -24,7 +25,7 @@ from separatrix_kernel.content import Case, ContentLayer
 from separatrix_kernel.counting import CountLayer, Local
 from separatrix_kernel.network import Attention, Head, Matrix, Row
 from separatrix_kernel.reading import require
-from separatrix_kernel.specification import Count, Inputs, Pairs, Recall
+from separatrix_kernel.specification import Count, Inputs, Recall, Sums
 
 if TYPE_CHECKING:
     from separatrix_kernel.rules import Layers
@@ -37,9 +38,9 @@ def hull(boxes: Iterable[Box]) -> Box:
 
 
 class Matching:
-    """The rule for pairs."""
+    """The rule for sums."""
 
-    def __init__(self, layers: "Layers", spec: Pairs) -> None:
+    def __init__(self, layers: "Layers", spec: Sums) -> None:
         self.layers, self.spec, self.tokens = layers, spec, layers.inputs.tokens
         layers.state(0, "match")
         roles = [spec.window, *[range(p, p + 1) for p in range(len(self.tokens)) if p not in spec.window]]
@@ -66,13 +67,22 @@ class Matching:
         """Each token of a position, whether it matches, and its box; all are 0 outside of the window."""
         inside = position in self.spec.window
         for token in self.tokens[position]:
-            partners = self.spec.partners(token, self.tokens[self.spec.window.start])
-            cases = [(0, Case(without={0: partners})), (1, Case(some=partners))] if inside else [(0, Case())]
+            cases = [(0, Case())]
+            if inside:
+                partners = self._partners(token)
+                cases = [] if self.spec.always(token) else [(0, Case(without={0: partners}))]
+                cases += [(1, Case(some=partners))] if partners else []
             for bit, case in cases:
-                possible = bool(partners) if bit else not inside or token not in partners
-                if possible:
-                    groups = self.content.groups(position, token, case)
-                    yield token, bit, self.content.box(position, token, groups, case)
+                groups = self.content.groups(position, token, case)
+                yield token, bit, self.content.box(position, token, groups, case)
+
+    def _partners(self, token: int) -> frozenset[int]:
+        """What adds up with a token to 0: tokens, or pairs of them as numbers."""
+        tokens = self.tokens[self.spec.window.start]
+        if self.spec.terms == 2:
+            return frozenset(self.spec.partners(token, tokens))
+        pairs = ((first, second) for first in tokens for second in self.spec.partners(token + first, tokens))
+        return frozenset((first - tokens.start) * len(tokens) + second - tokens.start for first, second in pairs)
 
     def _count(self) -> None:
         layers, spec, second, size = self.layers, self.spec, self.layers.second, len(self.tokens)
@@ -132,7 +142,6 @@ class Recalling:
         end = 2 * spec.pairs
         roles = [range(0, end, 2), range(1, end, 2), range(end, network.positions)]
         self.content = ContentLayer(network, layers.live[1], layers.inputs, roles, self.numbers)
-        self._right = set[object]()
 
     def check(self) -> None:
         """Refuse unless every query is answered by the label of its key, whichever key that is."""
@@ -165,7 +174,6 @@ class Recalling:
 
     def _fetch(self, position: int, pair: int, box: Box) -> None:
         """The label of a pair is answered by a query with this box."""
-        looks: list[object] = []
         averages: list[tuple[FixedWeights, list[Row], Seen, tuple[Fixed, ...]]] = []
         for head, query, rows in self.heads:
             sure = all(box[column][0] == box[column][1] for column in query.reads)
@@ -173,12 +181,7 @@ class Recalling:
             asked = query.apply([low for low, _ in box], self.numbers)
             seen, fixed = head.fetch(asked, position, (2 * pair + 1,), None)
             averages.append((head, rows, seen, fixed))
-            looks.append((id(seen), fixed))
         own = tuple(box[each] if each >= 0 else (0, 0) for each in self.own)
-        name = own, tuple(looks)
-        if name in self._right:
-            return
-        self._right.add(name)
         for label in self.spec.labels:
             heads = [(rows, head.average(seen, fixed, (label,))) for head, rows, seen, fixed in averages]
             after = written(own, heads, self.numbers)

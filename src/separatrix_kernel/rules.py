@@ -26,10 +26,10 @@ from separatrix_kernel.boxes import Box, BoxLayer, BoxReadout, is_idle, live_coo
 from separatrix_kernel.counting import CountLayer, Local
 from separatrix_kernel.evaluation import decode, evaluate, read, step
 from separatrix_kernel.matching import Matching, Recalling
-from separatrix_kernel.network import Attention, FeedForward, Network, Recurrent, Transformer
+from separatrix_kernel.network import Attention, FeedForward, Layer, Network, PairAttention, Recurrent, Transformer
 from separatrix_kernel.numbers import Numbers
 from separatrix_kernel.reading import RefusedError, fields, integers, items, require, text
-from separatrix_kernel.specification import Answers, Automaton, Count, Inputs, Pairs, Recall, Select
+from separatrix_kernel.specification import Answers, Automaton, Count, Inputs, Recall, Select, Sums
 
 MOST_INPUTS = 1 << 16
 MOST_PAIRS = 1 << 18
@@ -108,7 +108,10 @@ class Layers:
         self.claim, self.numbers, self.inputs = claim, claim.numbers, claim.inputs
         self.network = network = self._without_idle(claim.network, statements)
         layers = network.layers
-        attention = [number for number, layer in enumerate(layers) if isinstance(layer, Attention)]
+        pairs = [number for number, layer in enumerate(layers) if isinstance(layer, PairAttention)]
+        triples = isinstance(claim.answers, Sums) and claim.answers.terms == 3
+        require(pairs == [0] * triples, "attention to pairs is covered as the first layer, for sums of three terms")
+        attention = [number for number, layer in enumerate(layers) if not isinstance(layer, FeedForward)]
         require(attention[:1] == [0] and len(attention) <= 2, "the rule needs attention first and at most twice")
         self.second = attention[1] if len(attention) == 2 else len(layers)
         for number, layer in enumerate(layers):
@@ -130,7 +133,7 @@ class Layers:
     def _without_idle(self, network: Transformer, statements: Any) -> Transformer:
         """The network without the layers that are stated to be idle, which must be true; other statements are kept."""
         live = live_coordinates(network)
-        kept: list[Attention | FeedForward] = []
+        kept: list[Layer] = []
         self.statements: list[Any] = []
         for number, each in enumerate(items(statements, "the statements", len(network.layers))):
             if each == {"kind": "idle"}:
@@ -143,7 +146,7 @@ class Layers:
     def check(self) -> None:
         """Refuse unless all obligations hold."""
         spec = self.claim.answers
-        if isinstance(spec, Pairs):
+        if isinstance(spec, Sums):
             Matching(self, spec).check()
         elif isinstance(spec, Recall):
             Recalling(self, spec).check()

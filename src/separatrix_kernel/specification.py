@@ -8,7 +8,7 @@ more. Answers are asked for at the last position, or at several last ones. They 
 * ``automaton``: what the state says after a finite automaton has read all tokens;
 * ``table``: an explicit list, one answer for each input;
 * ``recall``: for each query among the keys before it, the label that follows that key;
-* ``pairs``: whether two numbers of a window add up to 0 modulo M, for each of them or for any.
+* ``sums``: whether two or three tokens of a window add up to 0 modulo M, for each of them or for any.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -268,14 +268,16 @@ class Recall(Form):
 
 
 @dataclass(frozen=True)
-class Pairs(Form):
-    """A token z of ``window`` matches if z + z' is 0 modulo M for a token z' of the window, perhaps z itself.
+class Sums(Form):
+    """A token z of ``window`` matches if it and ``terms`` - 1 tokens of the window add up to 0 modulo M.
 
-    With ``each`` the answers are whether each of them matches (1) or not (0), else whether one of them does.
+    They may be at one position, also at that of z. With ``each`` the answers are whether each token matches (1) or not
+    (0), else whether one of them does.
     """
 
     window: range
     modulus: int
+    terms: int
     each: bool
 
     @property
@@ -288,6 +290,10 @@ class Pairs(Form):
         """The network is read at every position where each token is asked."""
         return self.each
 
+    def always(self, token: int) -> bool:
+        """Whether a token matches with itself."""
+        return self.terms * token % self.modulus == 0
+
     def partners(self, token: int, tokens: range) -> range:
         """Those of some consecutive tokens that add up with a token to 0."""
         return range(tokens.start + (-token - tokens.start) % self.modulus, tokens.stop, self.modulus)
@@ -296,6 +302,8 @@ class Pairs(Form):
         """The right answers."""
         residues = [tokens[place] % self.modulus for place in self.window]
         held = set(residues)
+        if self.terms == 3:
+            held = {(first + second) % self.modulus for first in held for second in held}
         found = [int(-residue % self.modulus in held) for residue in residues]
         return found if self.each else [max(found)]
 
@@ -303,10 +311,11 @@ class Pairs(Form):
         """For people."""
         whose = "for each token" if self.each else "whether there is a token"
         which = f"of positions {self.window.start + 1} to {self.window.stop}"
-        return f"{whose} {which}, 1 if it and one of them add up to 0 modulo {self.modulus}, else 0"
+        others = "one of them adds" if self.terms == 2 else "two of them add"
+        return f"{whose} {which}, 1 if it and {others} up to 0 modulo {self.modulus}, else 0"
 
 
-Answers: TypeAlias = Select | Count | Automaton | Table | Recall | Pairs
+Answers: TypeAlias = Select | Count | Automaton | Table | Recall | Sums
 
 
 def read_specification(value: Any) -> tuple[Inputs, Answers]:
@@ -386,16 +395,17 @@ def _recall(value: Any, inputs: Inputs) -> Recall:
     return Recall(pairs, size - end, keys, labels)
 
 
-def _pairs(value: Any, inputs: Inputs) -> Pairs:
-    found = fields(value, "the pairs", ["kind", "window", "modulus", "asked"])
+def _sums(value: Any, inputs: Inputs) -> Sums:
+    found = fields(value, "the sums", ["kind", "window", "modulus", "terms", "asked"])
     window, size = range(*interval(found["window"], "the window")), len(inputs.tokens)
     each = text(found["asked"], "what is asked", ["each", "any"]) == "each"
     require(len(window) > 0 and window.stop <= size, "the window is empty or goes beyond the inputs")
     require(not each or window.stop == size, "each token of a window is asked, which must be the last positions")
     require(len({inputs.tokens[place] for place in window}) == 1, "the window's tokens do not come from one range")
-    return Pairs(window, integer(found["modulus"], "the modulus", 1), each)
+    terms = integer(found["terms"], "the number of terms", 2, 3)
+    return Sums(window, integer(found["modulus"], "the modulus", 1), terms, each)
 
 
 READERS = {
-    "select": _select, "count": _count, "automaton": _automaton, "table": _table, "recall": _recall, "pairs": _pairs,
+    "select": _select, "count": _count, "automaton": _automaton, "table": _table, "recall": _recall, "sums": _sums,
 }  # fmt: skip

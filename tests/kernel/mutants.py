@@ -46,6 +46,8 @@ BASES: tuple[tuple[str, int, dict[str, Any]], ...] = (
     ("match2-code", 2, {"modulus": 7}),
     ("match3-last", 3, {"modulus": 4}),
     ("match3-last", 4, {"modulus": 3}),
+    ("match3", 2, {"modulus": 5}),
+    ("match3", 3, {"modulus": 4}),
 )
 CHOICES = {
     "scoring": ("softmax", "hard", "leftmost", "linear", "relu"),

@@ -20,7 +20,7 @@ from separatrix_kernel.specification import read_specification
 from tests.kernel.files import File, claimed, proved
 from tests.kernel.mutants import campaign, wrong_inputs
 
-NAMES = ("associative-recall", "mqar", "match2", "match2-code", "match3-last")
+NAMES = ("associative-recall", "mqar", "match2", "match2-code", "match3-last", "match3")
 ARITHMETICS = ("fixed:N=2,Kc=1,down", "fixed:N=3,Kc=1,nearest", "fixed:N=2,Kc=2,nearest", "fixed:N=3,Kc=2,down")
 
 
@@ -103,6 +103,24 @@ def test_nothing_is_said_of_a_row_without_a_known_score():
             weight_sums([(2, best, 5, 0)], scoring, numbers)
 
 
+def choices_of(view, position, tokens, numbers):
+    """The keys of a position."""
+    keys = [view.project(view.position(position), view.token(token)) for token in tokens]
+    return Choices(keys, tokens.start, numbers)
+
+
+@pytest.mark.parametrize("rounding", ["down", "nearest"])
+def test_scores_are_right_up_to_the_ends_of_the_range(rounding):
+    numbers, random = Numbers(f"fixed:N=3,Kc=1,{rounding}"), Random(rounding)
+    ends = (numbers.limit, -numbers.limit, numbers.limit - 1, 0, 1, -1, numbers.scale, -numbers.scale, 5, -7)
+    for _ in range(200):
+        keys = [[random.choice(ends) for _ in range(3)] for _ in range(random.randint(1, 4))]
+        query = [random.choice(ends) for _ in range(3)]
+        scores = [score(query, key, numbers) for key in keys]
+        assert Choices(keys, 5, numbers).bounds(query, range(0)) == (min(scores), max(scores))
+        assert [Choices(keys, 5, numbers).score(query, 5 + each) for each in range(len(keys))] == scores
+
+
 @pytest.mark.parametrize(
     "base",
     [
@@ -122,7 +140,7 @@ def test_keys_are_scored_as_evaluation_scores_them(base):
     assert isinstance(layer, Attention)
     head, tokens = layer.heads[0], inputs.tokens[-1]
     view = Projection(network, head.key, numbers)
-    choices = Choices(view, view.position(network.positions - 1), tokens, numbers)
+    choices = choices_of(view, network.positions - 1, tokens, numbers)
     keys = {token: head.key.apply(embed(network, token, network.positions - 1, numbers), numbers) for token in tokens}
     ends = (numbers.limit, -numbers.limit, 0, 1, -1, 3 * numbers.scale, -numbers.scale // 2)
     for number in range(60):
@@ -197,7 +215,7 @@ def held(case, row):
 @pytest.mark.parametrize("attention", ["hard", "leftmost", "linear", "relu"])
 def test_other_attention_is_judged_as_it_is(name, attention):
     parameters = {"keys": 3} if name in ("mqar", "associative-recall") else {"modulus": 4}
-    length = {"mqar": 4, "associative-recall": 2}.get(name, 3)
+    length = {"mqar": 4, "associative-recall": 2, "match3": 2}.get(name, 3)
     built = constructions()[name].build(length, Options(parameters=parameters, attention=attention))
     found = prove(built.network, built.task, length, built.arithmetic)
     content, _ = proved(name, length, parameters)
@@ -252,8 +270,10 @@ def test_what_one_layer_cannot_do_is_refused():
     """A recall without a second layer, one answer about all tokens without one, and each token's answer with one."""
     for name, answer in (
         ("mqar", None),
-        ("match2-code", {"kind": "pairs", "window": [1, 4], "modulus": 4, "asked": "any"}),
-        ("match3-last", {"kind": "pairs", "window": [1, 4], "modulus": 4, "asked": "each"}),
+        ("match3", {"kind": "sums", "window": [1, 4], "modulus": 4, "terms": 2, "asked": "each"}),
+        ("match2", {"kind": "sums", "window": [1, 4], "modulus": 4, "terms": 3, "asked": "each"}),
+        ("match2-code", {"kind": "sums", "window": [1, 4], "modulus": 4, "terms": 2, "asked": "any"}),
+        ("match3-last", {"kind": "sums", "window": [1, 4], "modulus": 4, "terms": 2, "asked": "each"}),
     ):
         parameters = {"keys": 3} if name == "mqar" else {"modulus": 4}
         content, data = proved(name, 4 if name == "mqar" else 3, parameters)
@@ -264,6 +284,7 @@ def test_what_one_layer_cannot_do_is_refused():
             file.structure["layers"] = file.structure["layers"][:2]
             content["proof"]["statements"] = content["proof"]["statements"][:2]
         else:
+            # Triples and pairs are another matter, in the specification and in the network.
             file.structure["readout"]["at"] = "last" if name == "match2-code" else "every"
             content["specification"]["answer"] = answer
             content["specification"]["inputs"] = [
@@ -306,7 +327,7 @@ def test_counts_of_distances_are_those_of_the_words():
     layer = network.layers[0]
     assert isinstance(layer, Attention)
     view = Projection(network, layer.heads[0].key, numbers)
-    choices = Choices(view, view.position(1), range(1, 65), numbers)
+    choices = choices_of(view, 1, range(1, 65), numbers)
     assert choices.size == numbers.scale
     assert any(block.coset for block in choices.blocks)
     counted = Counter((choices.words[3] ^ word).bit_count() for word in choices.words)

@@ -37,6 +37,7 @@ PROVED = (
     ("match2", 8, "64^8", "layers"),
     ("match2-code", 16, "256^16", "layers"),
     ("match3-last", 8, "64^7", "layers"),
+    ("match3", 4, "16^4", "layers"),
 )
 
 

@@ -42,6 +42,8 @@ CASES: tuple[tuple[str, int, dict[str, Any]], ...] = (
     ("match2", 1, {"modulus": 2}),
     ("match3-last", 4, {"modulus": 6}),
     ("match3-last", 2, {}),
+    ("match3", 3, {"modulus": 6}),
+    ("match3", 2, {"modulus": 2}),
 )
 
 
@@ -98,7 +100,7 @@ class Renamed(SparseThreshold):
 def test_a_subclass_that_changes_anything_is_not_spoken_for_by_its_parent():
     assert own_specification(Contrary(), 6) is None
     assert own_specification(Renamed(), 6) == own_specification(tasks()["dnf"], 6)
-    assert own_specification(tasks()["match3"], 6) is None
+    assert own_specification(tasks()["match3-local"], 6) is None
     assert own_specification(tasks()["match3-last"].with_parameters(exclude_query=False), 6) is None
     assert own_specification(Dyck(types=100, depth=9), 6) is None
 
@@ -109,14 +111,15 @@ GOOD = {
     "count": {"kind": "count", "conditions": [{"places": [[0], [1]], "table": [0, 1]}], "answers": [[0, 0], [2, 5]]},
     "automaton": {"kind": "automaton", "start": 0, "steps": [[0, 1], [1, 0]], "answers": [0, 1]},
     "table": {"kind": "table", "answers": [0, 1, 2, 3]},
-    "pairs": {"kind": "pairs", "window": [0, 2], "modulus": 2, "asked": "any"},
+    "sums": {"kind": "sums", "window": [0, 2], "modulus": 2, "terms": 2, "asked": "any"},
 }
 BAD = [
-    ("pairs", "window", [0, 3]),
-    ("pairs", "window", [1, 1]),
-    ("pairs", "modulus", 0),
-    ("pairs", "asked", "all"),
-    ("pairs", "kind", "recall"),
+    ("sums", "window", [0, 3]),
+    ("sums", "window", [1, 1]),
+    ("sums", "modulus", 0),
+    ("sums", "terms", 4),
+    ("sums", "asked", "all"),
+    ("sums", "kind", "recall"),
     ("select", "by", 2),
     ("select", "first", 1),
     ("select", "first", -1),
@@ -143,7 +146,7 @@ def test_each_form_is_read(kind):
     found = [answers.answer(tokens) for tokens in inputs.all()]
     right = {
         "select": [0, 1, 1, 1], "count": [0, 0, 0, 5], "automaton": [0, 1, 1, 0], "table": [0, 1, 2, 3],
-        "pairs": [1, 1, 1, 1],
+        "sums": [1, 1, 1, 1],
     }  # fmt: skip
     assert found == right[kind]
     assert answers.words()
@@ -178,7 +181,7 @@ def test_recall_needs_pairs_queries_and_enough_keys(sizes, pairs):
 
 
 def test_each_token_is_asked_at_the_end_and_from_one_range():
-    each = {"kind": "pairs", "window": [0, 2], "modulus": 3, "asked": "each"}
+    each = {"kind": "sums", "window": [0, 2], "modulus": 3, "terms": 2, "asked": "each"}
     for runs in ([{"count": 3, "tokens": [0, 2]}], [{"count": 1, "tokens": [0, 2]}, {"count": 1, "tokens": [0, 3]}]):
         with pytest.raises(RefusedError):
             read_specification({"inputs": runs, "answer": each})

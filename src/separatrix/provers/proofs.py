@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from separatrix.arithmetic import FixedPoint
-from separatrix.networks import AnyNetwork, Attention, Network, RecurrentNetwork, TableRows
+from separatrix.networks import (
+    AnyNetwork,
+    Attention,
+    FeedForward,
+    Network,
+    RecurrentNetwork,
+    TableRows,
+    ThirdOrderAttention,
+)
 from separatrix.networks.store import NETWORK_FILE, to_bytes
 from separatrix.provers.places import stated_places
 from separatrix.tasks import Task, own_specification
@@ -17,8 +25,10 @@ from separatrix_kernel.numbers import Numbers
 
 MOST_POSITIONS = (1 << 16) + 1
 """Positions of networks that are tried: the kernel takes about a fifth of a millisecond for each."""
-MOST_TOKENS, MOST_ROWS, MOST_RECALLED = 1 << 14, 1 << 9, (1 << 8) + 1
+MOST_TOKENS, MOST_ROWS, MOST_RECALLED = 1 << 14, 1 << 10, (1 << 8) + 1
 """Tokens that are compared; those where keys are rows of a table, each with each; keys and queries of a recall."""
+MOST_TRIPLES = 1 << 21
+"""Triples of tokens that are compared one by one."""
 FEW_INPUTS = 1 << 10
 """Inputs that are run one by one where nothing else applies."""
 
@@ -94,16 +104,16 @@ def stated_layers(
     """
     idle = idle_layers(network, arithmetic)
     acting = [number for number in range(len(network.layers)) if number not in idle]
-    attention = [number for number in acting if isinstance(network.layers[number], Attention)]
+    attention = [number for number in acting if not isinstance(network.layers[number], FeedForward)]
     if not acting or attention[:1] != acting[:1] or len(attention) > 2:
         return None
     first = network.layers[acting[0]]
-    assert isinstance(first, Attention)
-    matching = asked in ("recall", "pairs")
+    assert isinstance(first, Attention | ThirdOrderAttention)
+    matching = asked in ("recall", "sums")
     if matching and not comparable(network, inputs, asked):
         return None
     places = {"kind": "match"} if matching else None
-    if not matching and network.readout.at == "last":
+    if not matching and network.readout.at == "last" and isinstance(first, Attention):
         places = stated_places(network, first.heads, inputs, arithmetic, everywhere=len(attention) == 2)
     if places is None:
         return None
@@ -118,7 +128,10 @@ def comparable(network: Network, inputs: list[range], asked: str) -> bool:
     rules = [part.rule for part in network.embedding if part.source == "token"]
     rows = max([rule.count for rule in rules if isinstance(rule, TableRows)], default=0)
     recalled = inputs.count(inputs[-1]) if asked == "recall" else 0
-    return max(map(len, inputs)) <= MOST_TOKENS and rows <= MOST_ROWS and recalled <= MOST_RECALLED
+    pairs = any(isinstance(layer, ThirdOrderAttention) for layer in network.layers)
+    tokens = max(map(len, inputs))
+    few = tokens <= MOST_TOKENS and rows <= MOST_ROWS and recalled <= MOST_RECALLED
+    return few and (not pairs or tokens**3 <= MOST_TRIPLES)
 
 
 def idle_layers(network: Network, arithmetic: FixedPoint) -> set[int]:

@@ -28,7 +28,7 @@ class Match2(GroupedMatching):
         modulus = self.modulus_at(length)
         return {
             "inputs": [{"count": 1, "tokens": [0, 1]}, {"count": length, "tokens": [1, modulus + 1]}],
-            "answer": {"kind": "pairs", "window": [1, length + 1], "modulus": modulus, "asked": "each"},
+            "answer": {"kind": "sums", "window": [1, length + 1], "modulus": modulus, "terms": 2, "asked": "each"},
         }
 
     def witness(self, residues: Sequence[int], place: int, modulus: int) -> tuple[int, ...] | None:

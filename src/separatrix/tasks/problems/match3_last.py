@@ -68,7 +68,7 @@ class Match3Last(Matching):
         numbers = {"count": length - 1, "tokens": [1, modulus + 1]}
         return {
             "inputs": [{"count": 1, "tokens": [0, 1]}, numbers, {"count": 1, "tokens": [modulus, modulus + 1]}],
-            "answer": {"kind": "pairs", "window": [1, length], "modulus": modulus, "asked": "any"},
+            "answer": {"kind": "sums", "window": [1, length], "modulus": modulus, "terms": 2, "asked": "any"},
         } if self.exclude_query else None  # fmt: skip
 
     def witness(self, residues: Sequence[int], place: int, modulus: int) -> tuple[int, ...] | None:
