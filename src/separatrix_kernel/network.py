@@ -74,8 +74,8 @@ class Head:
 
 @dataclass(frozen=True)
 class PairHead:
-    """A third-order head: the key and the value of a pair of positions (j, k) are products, coordinate by coordinate, of
-    the first matrix at j and the second one at k."""
+    """A third-order head: the key and the value of a pair of positions (j, k) are products, coordinate by coordinate,
+    of the first matrix at j and the second one at k."""
 
     query: Matrix
     keys: tuple[Matrix, Matrix]
