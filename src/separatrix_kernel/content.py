@@ -253,9 +253,10 @@ class ContentHead(Grouped):
             values = [self.view.project(place, sign) for place, held in kinds for sign in self.view.signs(held)]
             self.add(len(role), [keys.project(at, keys.token(each)) for each in tokens], tokens.start, values)
 
-    def sign(self, token: int) -> Sign:
-        """What the values of known keys depend on."""
-        return self.view.token(token)
+    def look(self, position: int) -> object:
+        """What a query depends on, and what its own value does where it sees itself."""
+        sees_itself = position < self.head.visible(position, self.positions)
+        return self.queries.position(position), self.view.position(position) if sees_itself else None
 
     def groups(self, position: int, token: int, case: Case) -> tuple[Group, ...]:
         """The groups of keys that a query sees: the rest of each role, and each known key."""
@@ -305,10 +306,9 @@ class ContentPairs(Grouped):
     def _product(self, left: list[int], right: list[int]) -> list[int]:
         return [self.numbers.product(a, b) for a, b in zip(left, right, strict=True)]
 
-    def sign(self, token: int) -> Sign:
-        """No key is known, and no value depends on one."""
-        del token
-        return ()
+    def look(self, position: int) -> object:
+        """What a query depends on."""
+        return self.queries.position(position)
 
     def groups(self, position: int, token: int, case: Case) -> tuple[Group, ...]:
         """The groups of pairs."""
@@ -353,15 +353,17 @@ class ContentLayer:
     def look(self, position: int) -> object:
         """Positions of one look have the same groups and boxes as queries of one role.
 
-        A mask shows a query all earlier places or none of the case's, and its own or not, wherever it is.
+        A mask shows a query all earlier places of a case, wherever it is, and its own place or not.
         """
         tokens, at = self.inputs.tokens[position], self.own.position(position)
         own = tuple([tuple(self.own.vector(at, sign)) for sign in self.own.signs(tokens)])
-        return tokens, own, tuple([head.queries.position(position) for head, _ in self.heads])
+        return tokens, own, tuple([head.look(position) for head, _ in self.heads])
 
     def token(self, token: int) -> object:
         """Tokens of one sign are interchangeable in a query's own vector and in the values of known keys."""
-        return self.own.token(token), tuple([head.sign(token) for head, _ in self.heads])
+        return self.own.token(token), tuple(
+            [head.view.token(token) for head, _ in self.heads if isinstance(head, ContentHead)]
+        )
 
     def groups(self, position: int, token: int, case: Case) -> tuple[tuple[Group, ...], ...]:
         """The groups of each head."""

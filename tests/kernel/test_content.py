@@ -11,7 +11,7 @@ from separatrix.constructions import Options, constructions
 from separatrix.networks.store import to_bytes
 from separatrix.provers import prove
 from separatrix_kernel import RefusedError, check
-from separatrix_kernel.content import Case, Choices, ContentHead, rounded_sum, together, weight_sums
+from separatrix_kernel.content import Case, Choices, ContentHead, ContentLayer, rounded_sum, together, weight_sums
 from separatrix_kernel.embedding import Projection
 from separatrix_kernel.evaluation import embed, score, weigh
 from separatrix_kernel.network import Attention, Head, Matrix, Reader, Transformer
@@ -305,6 +305,24 @@ def test_answers_at_several_positions_are_read_at_every_one():
     wrong = constructions()["mqar"].build(4, Options(variant="unmasked")).network
     with pytest.raises(RefusedError):
         check({**claimed(plain, to_bytes(wrong))}, to_bytes(wrong))
+
+
+@pytest.mark.parametrize(("mask", "alike"), [("strict", True), ("causal", False), ("none", False)])
+def test_queries_that_see_themselves_are_told_apart_by_their_values(mask, alike):
+    """The address of a query is its value: one box for all of them would hold the first one's alone."""
+    content, data = proved("mqar", 8)
+    file = File(data)
+    file.structure["layers"][0]["heads"][0]["mask"] = mask
+    numbers = Numbers(content["arithmetic"])
+    network = Reader(file.to_bytes(), numbers).network()
+    inputs, _ = read_specification(content["specification"])
+    assert isinstance(network, Transformer)
+    live = [place for place, row in enumerate(network.layers[0].heads[0].output.rows) if row]
+    layer = ContentLayer(network, live, inputs, [range(0, 8, 2), range(1, 8, 2), range(8, 12)], numbers)
+    assert (layer.look(8) == layer.look(11)) == alike
+    case = [Case(((0, 3), (position, 3)), {0: range(3, 4), 2: range(3, 4)}) for position in (8, 11)]
+    boxes = [layer.box(at, 3, layer.groups(at, 3, each), each) for at, each in zip((8, 11), case, strict=True)]
+    assert (boxes[0] == boxes[1]) == alike
 
 
 def test_positions_that_look_different_are_not_compared():
