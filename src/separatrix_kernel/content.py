@@ -205,9 +205,9 @@ class Grouped:
         """One more role: how many keys, those that each may have, and the values that they may have."""
         self.counts.append(count)
         self.choices.append(Choices(keys, first, self.numbers))
-        self.values.append(self.range(values))
+        self.values.append(self.ranges(values))
 
-    def range(self, rows: list[list[int]]) -> Values:
+    def ranges(self, rows: list[list[int]]) -> Values:
         """The range of some values."""
         whole, columns = self.numbers.scale, zip(*rows, strict=True)
         return tuple((min(each), max(each), not any(value % whole for value in each)) for each in columns)
@@ -274,7 +274,7 @@ class ContentHead(Grouped):
         """The bounds of the average when these tokens are at these places."""
         signs = tuple((self.view.position(place), self.view.token(token)) for place, token in known)
         if (groups, signs) not in self._known:
-            exact = [self.range([self.view.project(*each)]) for each in signs]
+            exact = [self.ranges([self.view.project(*each)]) for each in signs]
             self._known[groups, signs] = self.bounded(groups, exact)
         return self._known[groups, signs]
 
