@@ -1,6 +1,7 @@
 """Networks that an adversary might write: small constructions with numbers or choices replaced, ordinary or extreme.
 
-``python -m tests.kernel.mutants COUNT SEED`` runs a campaign: whatever the kernel accepts is run on every input.
+``python -m tests.kernel.mutants COUNT SEED`` runs a campaign: whatever the kernel accepts is run on every
+input by ``independent``.
 """
 
 import sys
@@ -9,12 +10,12 @@ from random import Random
 from typing import Any
 
 from separatrix_kernel import RefusedError
-from separatrix_kernel.evaluation import evaluate
 from separatrix_kernel.network import Reader
 from separatrix_kernel.numbers import Numbers
 from separatrix_kernel.rules import Claim
 from separatrix_kernel.specification import read_specification
 from tests.kernel.files import File, claimed, proved
+from tests.kernel.independent import wrong_input
 
 EXTREME = (0, 1, -1, 2, 3, -5, 7, 1 << 20, 1 << 31, 1 << 62, -(1 << 62), (1 << 63) - 1, -(1 << 63))
 DENOMINATORS = (1, 2, 3, 1000, (1 << 31) + 1, (1 << 62) - 1)
@@ -123,14 +124,6 @@ def rules_accept(content: dict[str, Any], data: bytes) -> None:
     )
 
 
-def wrong_inputs(content: dict[str, Any], data: bytes) -> int:
-    """How many inputs a network answers wrongly, by running every one."""
-    numbers = Numbers(content["arithmetic"])
-    network = Reader(data, numbers).network()
-    inputs, answers = read_specification(content["specification"])
-    return sum(evaluate(network, tokens, numbers) != answers.answer(tokens) for tokens in inputs.all())
-
-
 def campaign(count: int, seed: int) -> Counter[str]:
     """How many mutants were refused, accepted and right, accepted and wrong."""
     random, found = Random(seed), Counter[str]()
@@ -142,7 +135,7 @@ def campaign(count: int, seed: int) -> Counter[str]:
         except RefusedError:
             found["refused"] += 1
             continue
-        found["wrong" if wrong_inputs(content, data) else "right"] += 1
+        found["right" if wrong_input(content, data) is None else "wrong"] += 1
     return found
 
 
