@@ -18,23 +18,25 @@ ZERO = {"kind": "count", "conditions": [], "answers": [[0, 0]]}
 
 
 def test_what_the_rules_accept_of_random_claims_is_right_on_every_input():
-    found = campaign(400, 7)
+    found = campaign(150, 7)
     for kind in ("table", "count", "automaton"):
         assert found[f"{kind} wrong"] == 0
-        assert min(found[f"{kind} right"], found[f"{kind} refused"]) > 10
+        accepted = found[f"{kind} right"] + found[f"{kind} right and constant"]
+        assert min(accepted, found[f"{kind} refused"]) > 3
+    assert found["table right"] > 3
 
 
 def test_plain_evaluation_agrees_with_a_second_one():
     random = Random(5)
     answers = set()
-    for _ in range(150):
+    for _ in range(60):
         content, data = claim(random)
         numbers = Numbers(content["arithmetic"])
         network, slow = Reader(data, numbers).network(), Slow(data, content["arithmetic"]).network()
         for tokens in inputs_of(content["specification"]):
             answers.add(slow(tokens))
             assert evaluate(network, tokens, numbers) == slow(tokens)
-    assert len(answers) > 5
+    assert len(answers) > 3
 
 
 def small(positions: int, tokens: int, attends: bool = False) -> File:
