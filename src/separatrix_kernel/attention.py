@@ -21,6 +21,7 @@ queries of one coset, such as all code words of a linear code, have the same cou
 from collections import Counter
 from dataclasses import dataclass
 from itertools import groupby, product, repeat
+from math import prod
 from operator import xor
 from typing import TypeAlias, cast
 
@@ -29,7 +30,7 @@ from separatrix_kernel.embedding import Projection, Sign, View
 from separatrix_kernel.evaluation import score
 from separatrix_kernel.network import Attention, Head, Row, Transformer
 from separatrix_kernel.numbers import Numbers
-from separatrix_kernel.reading import require
+from separatrix_kernel.reading import Budget, require
 from separatrix_kernel.specification import Inputs
 
 Packed: TypeAlias = tuple[int, int]
@@ -40,6 +41,9 @@ that is known already."""
 
 
 FEW = 32
+MOST_KEYS = 1 << 30
+MOST_BOUNDS = 1 << 24
+MOST_VECTORS = 1 << 24
 
 
 def packed(vector: list[int]) -> Packed | None:
@@ -136,6 +140,8 @@ class FixedWeights:
 
     def __init__(self, head: Head, network: Transformer, inputs: Inputs, numbers: Numbers, what: str) -> None:
         self.head, self.inputs, self.numbers = head, inputs, numbers
+        self._work = Budget(MOST_KEYS, "pairs of a query and a key")
+        self._vectors = Budget(MOST_VECTORS, "different keys and values")
         self.queries = Projection(network, head.query, numbers)
         self.values = Projection(network, head.value, numbers)
         self.key_of = self._read_keys(Projection(network, head.key, numbers), what)
@@ -174,6 +180,7 @@ class FixedWeights:
         for position, tokens in enumerate(self.inputs.tokens):
             name = view.position(position), tokens
             if name not in numbers:
+                self._vectors.spend(len(view.signs(tokens)))
                 first, *rest = (view.project(name[0], token) for token in view.signs(tokens))
                 require(all(each == first for each in rest), f"{what}: key {position + 1} depends on its token")
                 numbers[name] = len(self.keys)
@@ -189,6 +196,7 @@ class FixedWeights:
         for position, tokens in enumerate(self.inputs.tokens):
             name = view.position(position), tokens
             if name not in numbers:
+                self._vectors.spend(len(view.signs(tokens)))
                 numbers[name] = len(self.value)
                 self.value.append({token: view.project(name[0], token) for token in view.signs(tokens)})
             self.kind_of.append(numbers[name])
@@ -214,6 +222,7 @@ class FixedWeights:
             apart = tuple([self.score(query, signs, key) for key, *_ in (*self.others, *self.odd)])
             name = signs[0], tuple([words.name(signs[1]) for *_, words in self.groups]), apart
         if name not in self._seen:
+            self._work.spend(visible)
             self._seen[name] = self._sum_up(self._counts(query, signs, visible))
         return self._seen[name]
 
@@ -302,6 +311,7 @@ class FirstAttention:
             if any(rows):
                 self.heads.append((FixedWeights(head, network, inputs, numbers, f"layer 0, head {number}"), rows))
         self._known: dict[object, Cases] = {}
+        self._work = Budget(MOST_BOUNDS, "bounds in all cases")
 
     def cases(self, position: int, token: int, places: tuple[int, ...]) -> Cases:
         """All choices of tokens at the places, none of them the position itself, for a query that holds the token.
@@ -313,6 +323,7 @@ class FirstAttention:
         tokens = tuple([self.inputs.tokens[place] for place in places])
         name = own, tokens, tuple([(id(seen), fixed) for seen, fixed in looks])
         if name not in self._known:
+            self._work.spend(prod(map(len, tokens)) * max(1, self.size))
             self._known[name] = {held: self._box(own, looks, held) for held in product(*tokens)}
         return self._known[name]
 

@@ -7,7 +7,7 @@ A matrix is kept as sparse rows of (column, raw weight): a weight that rounds to
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from separatrix_kernel.numbers import Numbers
 from separatrix_kernel.reading import RefusedError, Tensors, fields, integer, interval, items, require, text, truth
@@ -183,10 +183,18 @@ class Recurrent:
 Network: TypeAlias = Transformer | Recurrent
 
 
+class Encoder(Protocol):
+    """What reading needs of an arithmetic."""
+
+    def encode(self, numerator: int, denominator: int) -> int:
+        """A weight in the arithmetic."""
+        ...
+
+
 class Reader:
     """Reads the structure in a file's header and takes each of its tensors once."""
 
-    def __init__(self, data: bytes, numbers: Numbers) -> None:
+    def __init__(self, data: bytes, numbers: Encoder) -> None:
         self.tensors, self.numbers = Tensors(data), numbers
 
     def network(self) -> Network:

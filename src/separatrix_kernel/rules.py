@@ -28,25 +28,34 @@ from separatrix_kernel.evaluation import decode, evaluate, read, step
 from separatrix_kernel.matching import Matching, Recalling
 from separatrix_kernel.network import Attention, FeedForward, Layer, Network, PairAttention, Recurrent, Transformer
 from separatrix_kernel.numbers import Numbers
-from separatrix_kernel.reading import RefusedError, fields, integers, items, require, text
+from separatrix_kernel.reading import Budget, RefusedError, fields, integers, items, require, text
 from separatrix_kernel.specification import Answers, Automaton, Count, Inputs, Recall, Select, Sums
 
 MOST_INPUTS = 1 << 16
+MOST_SCORES = 1 << 26
 MOST_PAIRS = 1 << 18
+MOST_STEPS = 1 << 24
+MOST_QUERIES = 1 << 22
+MOST_CASES = 1 << 24
+
+
+def check_fit(network: Network, inputs: Inputs, answers: Answers) -> None:
+    """Refuse unless the network reads these inputs and answers where the claim asks."""
+    given = len(inputs.tokens)
+    require(network.positions == given, f"the network reads {network.positions} positions, the inputs have {given}")
+    most = max(tokens.stop for _, tokens in inputs.runs)
+    require(most <= network.vocabulary, f"tokens go up to {most - 1}, beyond the network's vocabulary")
+    last = network.readout.at == "last"
+    require(last or answers.everywhere, "the network is read at every position; the claim is about the last one")
+    require(not last or answers.asked == 1, "the network is read at the last position; the claim is about several")
 
 
 class Claim:
     """What is to be shown: this network answers each of these inputs with the right answer in this arithmetic."""
 
     def __init__(self, network: Network, inputs: Inputs, answers: Answers, numbers: Numbers) -> None:
+        check_fit(network, inputs, answers)
         self.network, self.inputs, self.answers, self.numbers = network, inputs, answers, numbers
-        given = len(inputs.tokens)
-        require(network.positions == given, f"the network reads {network.positions} positions, the inputs have {given}")
-        most = max(tokens.stop for _, tokens in inputs.runs)
-        require(most <= network.vocabulary, f"tokens go up to {most - 1}, beyond the network's vocabulary")
-        last = network.readout.at == "last"
-        require(last or answers.everywhere, "the network is read at every position; the claim is about the last one")
-        require(not last or answers.asked == 1, "the network is read at the last position; the claim is about several")
 
     def wrong(self, tokens: tuple[int, ...]) -> bool:
         """Whether the network answers one input wrongly, by running it."""
@@ -68,7 +77,9 @@ class Claim:
 
     def _enumerate(self) -> None:
         require(self.inputs.at_most(MOST_INPUTS), f"there are more than {MOST_INPUTS} inputs, too many to run each")
+        scores = Budget(MOST_SCORES, "pairs of positions in all inputs")
         for tokens in filter(self.answers.admits, self.inputs.all()):
+            scores.spend(len(tokens) ** 2)
             require(not self.wrong(tokens), f"the input {' '.join(map(str, tokens))} is answered wrongly")
 
     def _automaton(self) -> None:
@@ -77,9 +88,11 @@ class Claim:
             raise RefusedError("the rule is about a recurrent network and an automaton")
         steps: dict[tuple[tuple[int, ...], int], tuple[int, ...]] = {}
         pairs = frozenset([(tuple(network.initial), automaton.start)])
+        walked = Budget(MOST_STEPS, "steps of pairs of states")
         for count, tokens in self.inputs.runs:
             history, place = [pairs], {pairs: 0}
             for number in range(1, count + 1):
+                walked.spend(len(pairs) * len(tokens))
                 after = set[tuple[tuple[int, ...], int]]()
                 for state, other in pairs:
                     for token in tokens:
@@ -106,6 +119,7 @@ class Layers:
     def __init__(self, claim: Claim, statements: Any) -> None:
         assert isinstance(claim.network, Transformer)
         self.claim, self.numbers, self.inputs = claim, claim.numbers, claim.inputs
+        self.work = Budget(MOST_CASES, "cases")
         self.network = network = self._without_idle(claim.network, statements)
         layers = network.layers
         pairs = [number for number, layer in enumerate(layers) if isinstance(layer, PairAttention)]
@@ -188,6 +202,7 @@ class Layers:
         spec, last, stop = self.claim.answers, self.network.positions - 1, len(self.network.layers)
         known: dict[int, dict[tuple[int, ...], int | None]] = {}
         selected = set[tuple[int, int]]()
+        Budget(MOST_QUERIES, "tokens at the last position").spend(len(self.inputs.tokens[last]))
         for _, token, places, cases in self._queries([(last, token) for token in self.inputs.tokens[last]], "token"):
             if id(cases) not in known:
                 known[id(cases)] = {held: self.readout(self.through(box, 1, stop)) for held, box in cases.items()}
@@ -202,6 +217,7 @@ class Layers:
                         require(answer == held[number], f"{told}, when token {token} asks for it")
                     selected.add((id(cases), number))
                 continue
+            self.work.spend(len(answers))
             for held, answer in answers.items():
                 right = spec.known({last: token, **dict(zip(places, held, strict=True))})
                 require(right is not None, f"token {token} at the end: the stated places do not determine the answer")
@@ -214,10 +230,12 @@ class Layers:
             raise RefusedError("a second attention layer must count, and the specification is not about a count")
         tokens = self.inputs.tokens
         local: list[Local] = []
+        Budget(MOST_QUERIES, "tokens at all positions").spend(sum(len(held) for held in tokens))
         queries = [(position, token) for position, held in enumerate(tokens) for token in held]
         for position, _, places, cases in self._queries(queries, "position"):
             if position == len(local):
                 local.append(((position, *places), []))
+            self.work.spend(len(cases))
             # Tokens of a position come in order and cases in the order of their tokens, so the table is in order.
             local[-1][1].extend(self.through(cases[held], 1, second) for held in product(*[tokens[p] for p in places]))
         layer = self.network.layers[second]

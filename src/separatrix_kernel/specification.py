@@ -18,10 +18,12 @@ from math import perm, prod
 from random import Random
 from typing import Any, TypeAlias
 
-from separatrix_kernel.reading import fields, integer, integers, interval, items, require, text
+from separatrix_kernel.reading import Budget, fields, integer, integers, interval, items, require, text
 
 LARGEST_TABLE = 1 << 20
-LARGEST_SIZE = 1 << 32
+MOST_POSITIONS = MOST_TOKENS = 1 << 24
+MOST_ENTRIES = 1 << 24
+SHOWN = 16
 
 
 @dataclass(frozen=True)
@@ -155,8 +157,11 @@ class Count(Form):
 
     def words(self) -> str:
         """For people."""
-        steps = "; ".join(f"{answer} from {least} on" for least, answer in self.answers)
-        return f"a function of how many of {len(self.conditions)} conditions hold: {steps}"
+        read = {place for places, _ in self.conditions for place in places}
+        steps = "; ".join(f"{answer} from {least} on" for least, answer in self.answers[:SHOWN])
+        more = f"; {len(self.answers) - SHOWN} further steps" if len(self.answers) > SHOWN else ""
+        what = f"{len(self.conditions)} conditions on {len(read)} positions, listed in the specification,"
+        return f"a function of how many of {what} hold: {steps}{more}"
 
 
 @dataclass(frozen=True)
@@ -176,7 +181,7 @@ class Automaton(Form):
 
     def words(self) -> str:
         """For people."""
-        return f"what the state of an automaton of {len(self.steps)} states says after all tokens"
+        return f"what the state of the specification's automaton, one of {len(self.steps)}, says after all tokens"
 
 
 @dataclass(frozen=True)
@@ -201,7 +206,7 @@ class Table(Form):
 
     def words(self) -> str:
         """For people."""
-        return f"that of a table with {len(self.answers)} entries"
+        return f"that of the specification's table with {len(self.answers)} entries"
 
 
 @dataclass(frozen=True)
@@ -323,11 +328,13 @@ def read_specification(value: Any) -> tuple[Inputs, Answers]:
     found = fields(value, "the specification", ["inputs", "answer"])
     tokens: list[range] = []
     runs: list[tuple[int, range]] = []
+    different = Budget(MOST_TOKENS, "tokens in all runs of positions")
     for run in items(found["inputs"], "the inputs"):
         one = fields(run, "a run of positions", ["count", "tokens"])
-        count = integer(one["count"], "the length of a run", 1, LARGEST_SIZE)
-        choices = range(*interval(one["tokens"], "the tokens of a run"))
+        count = integer(one["count"], "the length of a run", 1, MOST_POSITIONS - len(tokens))
+        choices = range(*interval(one["tokens"], "the tokens of a run", MOST_TOKENS))
         require(len(choices) > 0, "a run of positions has no tokens")
+        different.spend(len(choices))
         tokens.extend([choices] * count)
         runs.append((count, choices))
     require(bool(tokens), "the inputs have no positions")
@@ -349,6 +356,7 @@ def _select(value: Any, inputs: Inputs) -> Select:
 def _count(value: Any, inputs: Inputs) -> Count:
     found = fields(value, "the count", ["kind", "conditions", "answers"])
     conditions: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
+    entries = Budget(MOST_ENTRIES, "entries of all conditions' tables")
     for group in items(found["conditions"], "the conditions"):
         one = fields(group, "a group of conditions", ["places", "table"])
         table = tuple(integers(one["table"], "a condition's table", 0, 1))
@@ -357,6 +365,7 @@ def _count(value: Any, inputs: Inputs) -> Count:
             require(len(set(places)) == len(places), "a condition names a place twice")
             sizes = prod(len(inputs.tokens[place]) for place in places)
             require(sizes == len(table), "a condition's table does not have one entry for each choice of tokens")
+            entries.spend(len(table))
             conditions.append((places, table))
     answers: list[tuple[int, int]] = []
     for each in items(found["answers"], "the answers by count"):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from separatrix.arithmetic import FixedPoint
+from separatrix.arithmetic import FixedPoint, Floating
 from separatrix.networks import (
     AnyNetwork,
     Attention,
@@ -17,6 +17,7 @@ from separatrix.networks import (
 )
 from separatrix.networks.store import NETWORK_FILE, to_bytes
 from separatrix.provers.places import stated_places
+from separatrix.provers.running import running_sums
 from separatrix.tasks import Task, own_specification
 from separatrix_kernel import FORMAT, Accepted, RefusedError, check
 from separatrix_kernel.boxes import is_idle, live_coordinates
@@ -29,6 +30,8 @@ MOST_TOKENS, MOST_ROWS, MOST_RECALLED = 1 << 14, 1 << 10, (1 << 8) + 1
 """Tokens that are compared; those where keys are rows of a table, each with each; keys and queries of a recall."""
 MOST_TRIPLES = 1 << 21
 """Triples of tokens that are compared one by one."""
+MOST_SUMMED = 1 << 20
+"""The same for running sums, which take a few microseconds for each."""
 FEW_INPUTS = 1 << 10
 """Inputs that are run one by one where nothing else applies."""
 
@@ -50,9 +53,15 @@ def prove(network: AnyNetwork, task: Task, length: int, arithmetic: object) -> P
     '64^8*8'
     """
     specification = own_specification(task, length)
-    if not isinstance(arithmetic, FixedPoint) or arithmetic.softmax_rule != "appendix-d":
+    if specification is None:
         return None
-    if specification is None or network.positions > MOST_POSITIONS:
+    if isinstance(arithmetic, FixedPoint) and arithmetic.softmax_rule == "appendix-d":
+        most, found = MOST_POSITIONS, candidates(network, specification, arithmetic)
+    elif isinstance(arithmetic, Floating) and arithmetic.in_order:
+        most, found = MOST_SUMMED, running_sums(network, specification)
+    else:
+        return None
+    if network.positions > most:
         return None
     data = to_bytes(network)
     content: dict[str, Any] = {
@@ -65,7 +74,7 @@ def prove(network: AnyNetwork, task: Task, length: int, arithmetic: object) -> P
         "network": NETWORK_FILE,
         "sha256": hashlib.sha256(data).hexdigest(),
     }
-    for proof in candidates(network, specification, arithmetic):
+    for proof in found:
         try:
             full = {**content, "proof": proof}
             return Proved(full, check(full, data))
