@@ -4,8 +4,8 @@ import numpy
 import pytest
 
 from separatrix.atlas.attempts import TRIED, Attempt, Outcome, attempts, digit_bits, packed_sums
-from separatrix.communication.bounds import NUMBERS, covered, protocol_bounds
-from separatrix.constructions.dyck_float import DyckFloat
+from separatrix.communication.bounds import covered, numbers_named, protocol_bounds
+from separatrix.constructions.theorems.dyck_float import DyckFloat
 
 EVERY = list(attempts())
 
@@ -33,20 +33,20 @@ def test_without_the_gate_the_attempts_break_theorem_5_in_floats() -> None:
     }
     for name, arithmetic in below:
         [bound] = [each for each in protocol_bounds() if each.name == name]
-        assert not covered(bound, NUMBERS[arithmetic]).covered
+        assert not covered(bound, numbers_named(arithmetic)).covered
 
 
-@pytest.mark.parametrize("arithmetic", ["float32", "bfloat16", "float16", "fixed"])
+@pytest.mark.parametrize("arithmetic", ["float32", "bfloat16", "float16", "fixed:down", "fixed:nearest"])
 @pytest.mark.parametrize("each", [3, 8])
 def test_packed_sums_tell_all_inputs_apart(arithmetic: str, each: int) -> None:
     bits = _all_bits(8)
-    assert each <= digit_bits(arithmetic, 32 if arithmetic in ("fixed", "float32") else 16, 8)
+    assert each <= digit_bits(arithmetic, 16 if arithmetic in ("bfloat16", "float16") else 32, 8)
     sums = packed_sums(bits, each, arithmetic)
     assert sums.shape == (256, -(-8 // each))
     assert len(numpy.unique(sums.astype(numpy.float64), axis=0)) == 256
 
 
-@pytest.mark.parametrize("arithmetic", ["float32", "bfloat16", "float16", "fixed"])
+@pytest.mark.parametrize("arithmetic", ["float32", "bfloat16", "float16", "fixed:down", "fixed:nearest"])
 def test_differences_decide_equality(arithmetic: str) -> None:
     bits = _all_bits(8)
     sums = packed_sums(bits, 4, arithmetic, differences=True)

@@ -12,7 +12,8 @@ import numpy
 import pytest
 
 from separatrix.bit_counts import bits_for
-from separatrix.communication.bounds import protocol_bounds
+from separatrix.communication.bounds import NUMBERS as ARITHMETICS
+from separatrix.communication.bounds import ProtocolBound, covered, protocol_bounds
 from separatrix.errors import SeparatrixError
 from separatrix.tasks import Task, tasks
 
@@ -92,3 +93,31 @@ def test_no_bound_asks_for_more_than_is_enough(name: str) -> None:
 def test_what_is_enough_is_right_for_what_is_known() -> None:
     assert [enough_bits(tasks()["equality"], length) for length in (2, 4, 6)] == [1, 2, 3]
     assert enough_bits(tasks()["disjointness"], 8) == 4
+
+
+@pytest.mark.parametrize("bound", protocol_bounds(), ids=lambda bound: bound.name)
+@pytest.mark.parametrize("length", [1, 2, 3, 10**6, 10**9])
+def test_no_bound_asks_for_more_than_storing_the_input(bound: ProtocolBound, length: int) -> None:
+    """At extreme lengths and with the smallest parameters; a number of one bit for each bit of the input is enough."""
+    for name in bound.task_names:
+        for task in (tasks()[name], *_smallest(tasks()[name])):
+            if length % task.length_step or not task.minimum_length <= length <= task.maximum_length:
+                continue
+            if task.features(length) or bound.silence(length, task):
+                continue
+            stored = task.positions(length) * bits_for(task.vocabulary(length).size)
+            assert bound.required_bits(length, task) <= stored
+            for numbers in ARITHMETICS.values():
+                found = covered(bound, numbers, task)
+                if found.covered:
+                    assert found.bound.smallest_width(length, numbers.bits or 1, task=task) <= max(1, stored)
+
+
+def _smallest(task: Task) -> Iterator[Task]:
+    """The task with one parameter at 1, 2 or 3, where that is allowed."""
+    for changes in single_changes(task):
+        try:
+            if set(changes.values()) <= {1, 2, 3}:
+                yield task.with_parameters(**changes)
+        except SeparatrixError:
+            continue

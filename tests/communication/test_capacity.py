@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from separatrix.communication.bounds import FIXED, ModelSize, protocol_bounds
+from separatrix.communication.bounds import FIXED, ModelSize, numbers_named, protocol_bounds
 from separatrix.communication.capacity import (
     LayerDescription,
     ModelDescription,
@@ -387,3 +387,18 @@ def test_two_families_of_one_model_type_are_refused(monkeypatch):
     monkeypatch.undo()
     model_types.cache_clear()
     assert model_types()["mamba"] is family
+
+
+def test_an_arithmetic_by_name_never_counts_fewer_bits_than_the_model_has() -> None:
+    gru = describe({"model_type": "gru", "hidden_size": 64, "torch_dtype": "bfloat16"})
+    mamba = describe({"model_type": "mamba", "hidden_size": 8, "num_hidden_layers": 1, "torch_dtype": "bfloat16"})
+    for model in (gru, mamba):
+        own = capacity(model).state_bits
+        assert own is not None
+        found = [capacity(model, arithmetic=numbers_named(name)).state_bits for name in ("float8_e5m2", "bfloat16")]
+        assert found == [own, own]
+        wide = [capacity(model, arithmetic=numbers_named(name)).state_bits for name in ("float32", "float64")]
+        assert model.state_numbers is not None
+        assert wide == [32 * model.state_numbers, 64 * model.state_numbers]
+    with pytest.raises(SeparatrixError, match="do not go together"):
+        capacity(gru, 16, arithmetic=numbers_named("float64"))

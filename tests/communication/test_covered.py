@@ -7,13 +7,16 @@ from separatrix.communication.bounds import (
     ModelSize,
     ProtocolBound,
     Simulation,
+    agreed_bits,
     bounds,
     covered,
     floating,
+    numbers_named,
     protocol_bounds,
 )
 from separatrix.communication.partition import of_positions
 from separatrix.communication.reductions import Reduction, reductions
+from separatrix.errors import SeparatrixError
 from separatrix.tasks import Task, tasks
 
 FLOATS = tuple(name for name, numbers in NUMBERS.items() if not numbers.exact_sums)
@@ -82,10 +85,21 @@ def test_the_bits_of_running_sums_are_those_counted_by_hand() -> None:
         found = covered(bound, floating(16), tasks()[task])
         setting = bound.setting_at(64, tasks()[task])
         size = ModelSize(width=4, precision=16, heads=3)
-        # Two maxima of 16 bits, the sum of exponentials there and back, four sums, all of 32 bits, in each head.
-        assert found.bound.available_bits(64, size, tasks()[task]) == setting.query_bits + 3 * (
-            2 * 16 + 2 * 32 + 4 * 32
-        )
+        # Two maxima, the sum of exponentials there and back, four sums, all of 32 bits, in each head: fused kernels
+        # keep logits in the format of their sums.
+        assert found.bound.available_bits(64, size, tasks()[task]) == setting.query_bits + 3 * (2 + 2 + 4) * 32
+
+
+def test_names_of_arithmetics_say_their_bits_or_are_refused() -> None:
+    assert [numbers_named(name).bits for name in ("float64", "fixed", "fixed:down", "fixed:N=64,Kc=2,down")] == [
+        64, None, None, 26,
+    ]  # fmt: skip
+    for name in ("float32:backwards", "fixed:up", "balls:128", "fixed:N=64", "exact:1", ""):
+        with pytest.raises(SeparatrixError):
+            numbers_named(name)
+    assert agreed_bits(numbers_named("bfloat16"), 16) == 16
+    with pytest.raises(SeparatrixError, match="do not go together"):
+        agreed_bits(numbers_named("bfloat16"), 32)
 
 
 def test_a_simulation_that_says_nothing_needs_everything() -> None:

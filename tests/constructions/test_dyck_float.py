@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy
 import pytest
 
-from separatrix.constructions.dyck_float import SIGNIFICANT, DyckFloat, Integers
+from separatrix.constructions.theorems.dyck_float import SIGNIFICANT, DyckFloat, Integers
 from separatrix.errors import SeparatrixError
 from separatrix.tasks import draws_from
 

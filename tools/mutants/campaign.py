@@ -44,7 +44,8 @@ HYPERCUBE = {"points": "hypercube", "dimension": 2, "margin": "1/2"}
 CASES = (
     Case("associative-recall", 3), Case("cnf", 6), Case("directed-3-cycle", 3), Case("disjointness", 6),
     Case("dnf", 6), Case("dnf", 5, {"sparsity": 2}, {"rounding": "nearest"}), Case("dyck-dfa", 6),
-    Case("dyck-dfa", 4, {}, {"variant": "one-hot"}), Case("dyck-rnn", 4), Case("dyck-transformer", 4),
+    Case("dyck-dfa", 4, {}, {"variant": "one-hot"}), Case("dyck-float", 4), Case("dyck-rnn", 4),
+    Case("dyck-transformer", 4),
     Case("dyck-transformer", 4, {}, {"variant": "lookup"}), Case("equality", 6), Case("equality", 4, {"alphabet": 3}),
     Case("equality", 8, {}, {"family": "circle"}), Case("equality-partition", 6),
     Case("index-lookup", 4, {"alphabet": 3}), Case("index-lookup", 4, {"alphabet": 3}, {"family": "circles:2"}),
@@ -58,7 +59,8 @@ CASES = (
 )  # fmt: skip
 LONGER = (
     Case("associative-recall", 16), Case("cnf", 32), Case("directed-3-cycle", 10), Case("disjointness", 32),
-    Case("dnf", 33), Case("dyck-rnn", 40), Case("dyck-transformer", 40), Case("equality", 64),
+    Case("dnf", 33), Case("dyck-float", 32), Case("dyck-rnn", 40), Case("dyck-transformer", 40),
+    Case("equality", 64),
     Case("equality", 40, {}, {"family": "circle"}), Case("equality-partition", 64), Case("index-lookup", 64),
     Case("index-lookup", 50, {"alphabet": 5}), Case("majority", 33), Case("match2", 8), Case("match2-code", 16),
     Case("match3", 8), Case("match3-heads", 8), Case("match3-last", 16), Case("match3-local", 16), Case("mqar", 32),

@@ -12,7 +12,7 @@ from separatrix.communication.facts import LARGEST_BY_RANK, LARGEST_BY_ROWS
 from separatrix.communication.partition import odd_even
 from separatrix.communication.protocols import VERSIONS, compare, run_one_layer
 from separatrix.constructions import constructions
-from separatrix.constructions.dyck_float import DyckFloat
+from separatrix.constructions.theorems.dyck_float import DyckFloat
 from separatrix.tasks import draws_from, tasks
 
 SLIDES = {
@@ -130,7 +130,8 @@ def attempts_table() -> str:
         named = f" ({each.how})" if each.how == "dyck-float" else ""
         silent = "" if each.verdict else "; no verdict"
         rows.setdefault(each.bound, [f"`{each.bound}`"]).append(f"{told}{named}{silent}")
-    return markdown_table(["bound", "fixed point", "float32", "bfloat16", "exact rationals"], rows.values(), left=5)
+    headings = ["bound", "fixed point, down", "fixed point, nearest", "float32", "bfloat16", "exact rationals"]
+    return markdown_table(headings, rows.values(), left=6)
 
 
 PARTS = (

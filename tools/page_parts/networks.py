@@ -15,8 +15,16 @@ from separatrix.communication.partition import odd_even
 from separatrix.communication.protocols import compare, run_one_layer
 from separatrix.constructions import Built, Options, constructions
 from separatrix.constructions.theorems._brackets import brackets_of
+from separatrix.constructions.theorems.dyck_float import DyckFloat
 from separatrix.networks import Network
-from separatrix.provers.proofs import MOST_POSITIONS
+from separatrix.provers.proofs import (
+    MOST_POSITIONS,
+    MOST_RECALLED,
+    MOST_ROWS,
+    MOST_SUMMED,
+    MOST_TOKENS,
+    MOST_TRIPLES,
+)
 from separatrix.tasks import draws_from, tasks
 from separatrix_kernel.rules import MOST_INPUTS
 
@@ -121,6 +129,15 @@ PARTS = (
     Table("docs/constructions.md", trusted_code.table, "| method | constructions | files |"),
     Table("docs/kernel.md", trusted_code.kernel_table, "| file of the kernel | what is in it |"),
     Sentence("docs/kernel.md", "in `certify` up to {} positions", lambda: [f"{MOST_POSITIONS:,}"]),
+    Sentence("docs/kernel.md", "recall and MQAR up to length {}", lambda: [MOST_RECALLED - 1]),
+    Sentence("docs/kernel.md", "up to {} numbers ({} with cosines)", lambda: [f"{MOST_TOKENS:,}", f"{MOST_ROWS:,}"]),
+    Sentence("docs/kernel.md", "third-order attention\nup to {} numbers", lambda: [round(MOST_TRIPLES ** (1 / 3))]),
+    Sentence("docs/kernel.md", "`dyck-float` up to {}.", lambda: [f"{MOST_SUMMED:,}"]),
+    Sentence(
+        "docs/kernel.md",
+        "of the {} strings of length {} `dyck-float` answers {} wrongly if it adds backwards and {} if",
+        lambda: [f"{4**8:,}", 8, *(f"{DyckFloat().wrong_in_order(8, order):,}" for order in ("backwards", "pairs"))],
+    ),
     Sentence("docs/kernel.md", "Each of at most 2^{} inputs is run", lambda: [MOST_INPUTS.bit_length() - 1]),
     Sentence("docs/constructions.md", "below {} lines of code for every one", lambda: [trusted_code.LARGEST]),
     Sentence("docs/explanation/certificates.md", "below {} lines each", lambda: [trusted_code.LARGEST]),

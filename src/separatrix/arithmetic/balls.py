@@ -94,7 +94,7 @@ class Balls(Arithmetic):
         for ball in np.ravel(array):
             if not ball.is_exact():
                 raise SeparatrixError(f"the ball {ball} is not one number; use bounds or to_float64")
-        return _map(_exact_fraction, array)
+        return _map(exact_fraction, array)
 
     def bounds(self, array: RawArray) -> tuple[RawArray, RawArray]:
         """Give Fractions below and above every number of each ball.
@@ -105,7 +105,7 @@ class Balls(Arithmetic):
         """
         with self._precision():
             lower, upper = _map(arb.lower, array), _map(arb.upper, array)
-        return _map(_exact_fraction, lower), _map(_exact_fraction, upper)
+        return _map(exact_fraction, lower), _map(exact_fraction, upper)
 
     def to_float64(self, array: RawArray) -> npt.NDArray[np.float64]:
         """See :class:`Arithmetic`; the midpoints."""
@@ -242,6 +242,11 @@ def _enclosure(numerator: int, denominator: int) -> arb:
     return arb(fmpq(numerator, denominator))
 
 
-def _exact_fraction(ball: arb) -> Fraction:
+def exact_fraction(ball: arb) -> Fraction:
+    """The value of a ball without a radius.
+
+    >>> exact_fraction(arb(3) / 4)
+    Fraction(3, 4)
+    """
     mantissa, exponent = (int(part) for part in ball.man_exp())
     return Fraction(mantissa) * Fraction(2) ** exponent

@@ -15,6 +15,11 @@ all of them those of common accelerators:
   IEEE 754. No numpy warning is raised for either. In float8_e4m3fn this reaches softmax: scores more than 448
   apart give NaN, where the other formats give the smaller one weight 0.
 
+``float32:in-order`` leaves nothing open, so that it has the same bits everywhere and a proof can be about it: sums
+and matrix products add up term by term in their order, rounded after every addition, and the exponential is correctly
+rounded. A sum over positions then is a small recurrent machine (E26). Programs that add in another order compute
+something else; most libraries do.
+
 ml_dtypes converts float64 through float32 and so rounds twice (1 + 2^−8 + 2^−50 becomes 1 in bfloat16 instead
 of 1 + 2^−7); here the first of the two conversions rounds to odd, which makes the second one right.
 """
@@ -26,7 +31,9 @@ from typing import Any, final
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
+from flint import arb, ctx
 
+from separatrix.arithmetic.balls import exact_fraction
 from separatrix.arithmetic.exact_values import exact_ratios, value_array
 from separatrix.arithmetic.interface import (
     Arithmetic,
@@ -43,6 +50,9 @@ from separatrix.errors import SeparatrixError, UnknownNameError
 
 FLOATING_FORMATS = ("float64", "float32", "bfloat16", "float16", "float8_e4m3fn", "float8_e5m2")
 """The formats by name, as numpy and ml_dtypes call them."""
+IN_ORDER = "float32:in-order"
+HUGE = 200.0
+"""Beyond it an exponential is infinite in float32, or rounds to 0."""
 
 
 @final
@@ -56,19 +66,24 @@ class Floating(Arithmetic):
     """
 
     format: str
+    in_order: bool = False
 
     def __post_init__(self) -> None:
         if self.format not in FLOATING_FORMATS:
             raise UnknownNameError("floating-point format", str(self.format), FLOATING_FORMATS)
+        if self.in_order and self.format != "float32":
+            raise SeparatrixError(f"{self.format}:in-order is not there; choose {IN_ORDER}")
 
     @property
     def name(self) -> str:
         """See :class:`Arithmetic`."""
-        return self.format
+        return IN_ORDER if self.in_order else self.format
 
     @property
     def description(self) -> str:
         """See :class:`Arithmetic`."""
+        if self.in_order:
+            return f"{self.format}: every operation rounded to the format, sums term by term in their order"
         return f"{self.format}: every operation rounded to the format, sums accumulated in {self._accumulator}"
 
     @property
@@ -78,13 +93,13 @@ class Floating(Arithmetic):
 
     @property
     def exact(self) -> bool:
-        """False: sums depend on the order of additions."""
-        return False
+        """False where sums depend on an order of additions that is left open."""
+        return self.in_order
 
     @property
     def rigorous(self) -> bool:
-        """False: a rounded sum proves nothing about the real one."""
-        return False
+        """False where the order of additions is left open: what holds on one machine may fail on the next."""
+        return self.in_order
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -149,15 +164,27 @@ class Floating(Arithmetic):
             return self._rounded(np.divide(self.to_float64(left), self.to_float64(right)))
 
     def matmul(self, left: RawArray, right: RawArray, *, products: Products = "rounded") -> RawArray:
-        """Multiply matrices in the accumulator, round each entry once; ``products`` is not used."""
+        """Multiply matrices in the accumulator, round each entry once; ``products`` is not used.
+
+        >>> terms = np.array([[2**24, 1, -(2**24)]], dtype=np.float32)
+        >>> Floating("float32", in_order=True).matmul(terms, np.ones((3, 1), dtype=np.float32)).item()
+        0.0
+        """
         check_products(products)
-        check_matmul_shapes(left, right)
+        shape = check_matmul_shapes(left, right)
+        if self.in_order:
+            total = self.zeros(shape)
+            for term in range(left.shape[-1]):
+                total = self.add(total, self.multiply(left[..., :, term, None], right[..., None, term, :]))
+            return total
         with np.errstate(all="ignore"):
             return self._rounded(np.matmul(self._accumulated(left), self._accumulated(right)))
 
     def sum(self, array: RawArray, axis: Axis = None, *, keepdims: bool = False) -> RawArray:
         """See :class:`Arithmetic`; accumulated in float32 (float64 for float64), rounded once."""
         with np.errstate(all="ignore"):
+            if self.in_order:
+                return self._summed_in_order(array, axis, keepdims)
             return self._rounded(np.sum(self._accumulated(array), axis=axis, keepdims=keepdims))
 
     def maximum(self, left: RawArray, right: RawArray) -> RawArray:
@@ -170,6 +197,10 @@ class Floating(Arithmetic):
 
     def exp(self, array: RawArray) -> RawArray:
         """See :class:`Arithmetic`."""
+        if self.in_order:
+            distinct, places = np.unique(array, return_inverse=True)
+            found = np.array([_exp_rounded(each) for each in distinct.tolist()], dtype=self.dtype)
+            return found[places].reshape(np.shape(array))
         with np.errstate(all="ignore"):
             return self._rounded(np.exp(self.to_float64(array)))
 
@@ -186,7 +217,7 @@ class Floating(Arithmetic):
             powers = self.exp(self._rounded(values - np.max(kept, axis=axis, keepdims=True)))
             if mask is not None:
                 powers = np.where(mask, powers, self.zeros(()))
-            total = np.sum(self._accumulated(powers), axis=axis, keepdims=True)
+            total = self.sum(powers, axis, keepdims=True) if self.in_order else self._accumulator_sum(powers, axis)
             return self._rounded(np.divide(self.to_float64(powers), total.astype(np.float64)))
 
     def less(self, left: RawArray, right: RawArray) -> BooleanArray:
@@ -201,6 +232,19 @@ class Floating(Arithmetic):
         """See :class:`Arithmetic`; False beside NaN."""
         return np.asarray(np.equal(self.to_float64(left), self.to_float64(right)))
 
+    def _accumulator_sum(self, array: RawArray, axis: int) -> RawArray:
+        return np.sum(self._accumulated(array), axis=axis, keepdims=True)
+
+    def _summed_in_order(self, array: RawArray, axis: Axis, keepdims: bool) -> RawArray:
+        """The last of the running sums; of several axes the last one runs fastest."""
+        values = np.asarray(array)
+        axes = range(values.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
+        summed = sorted({each % values.ndim for each in axes})
+        kept = [each for each in range(values.ndim) if each not in summed]
+        rows = values.transpose(*kept, *summed).reshape(*(values.shape[each] for each in kept), -1)
+        last = np.add.accumulate(rows, axis=-1)[..., -1] if rows.shape[-1] else self.zeros(rows.shape[:-1])
+        return np.expand_dims(last, tuple(summed)) if keepdims else last
+
     def _accumulated(self, array: RawArray) -> RawArray:
         return np.asarray(array).astype(self._accumulator)
 
@@ -211,6 +255,25 @@ class Floating(Arithmetic):
             if values.dtype == np.float64 and self.format not in ("float64", "float32", "float16"):
                 values = _to_float32_odd(values)
             return values.astype(self.dtype)
+
+
+def _exp_rounded(value: float) -> float:
+    """The exponential of a float32 rounded to float32, to nearest.
+
+    Balls of growing precision enclose it until both ends round alike. They do: but for 0 the exponential is
+    transcendental, so it is not halfway between two floats.
+    """
+    if np.isnan(value) or value > HUGE or value < -HUGE:
+        return value if np.isnan(value) else np.inf if value > 0 else 0.0
+    plain, bits = Floating("float32"), 64
+    while True:
+        with ctx.workprec(bits):
+            ball = arb(value).exp()
+            ends = [exact_fraction(ball.mid()) + side * exact_fraction(ball.rad()) for side in (-1, 1)]
+        low, high = plain.encode(ends).tolist()
+        if low == high:
+            return low
+        bits *= 2
 
 
 def _to_float32_odd(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:

@@ -8,11 +8,11 @@ from typing import cast
 
 from separatrix.arithmetic.balls import Balls
 from separatrix.arithmetic.fixed_point import FixedPoint
-from separatrix.arithmetic.floating import FLOATING_FORMATS, Floating
+from separatrix.arithmetic.floating import FLOATING_FORMATS, IN_ORDER, Floating
 from separatrix.arithmetic.interface import Arithmetic, Rounding
 from separatrix.errors import SeparatrixError, UnknownNameError
 
-ARITHMETIC_NAMES = ("fixed:N=1024,Kc=2,down", "fixed:N=1024,Kc=2,nearest", *FLOATING_FORMATS, "balls:128")
+ARITHMETIC_NAMES = ("fixed:N=1024,Kc=2,down", "fixed:N=1024,Kc=2,nearest", *FLOATING_FORMATS, IN_ORDER, "balls:128")
 """One name per kind; the numbers in the names of fixed point and balls are free."""
 
 _FIXED = re.compile(r"N=(\d{1,1000}),Kc=(\d{1,9}),(\w+?)(,once)?", re.ASCII)
@@ -29,6 +29,8 @@ def arithmetic_named(text: str) -> Arithmetic:
     kind, _, parameters = text.partition(":")
     if text in FLOATING_FORMATS:
         return Floating(text)
+    if text == IN_ORDER:
+        return Floating("float32", in_order=True)
     if kind == "fixed":
         match = _FIXED.fullmatch(parameters)
         if match is None:

@@ -10,7 +10,7 @@ the tests.
   be enough. The sums of packed digits never round, so they are right in every order (:func:`packed_sums`).
 * *Differences*, against equality: packed digits of the second half are subtracted, so that half the numbers are enough.
 * *Exact rationals*, against every bound: one number holds everything.
-* *Guards*, against Dyck in one layer: rounding itself remembers (``constructions/dyck_float.py``).
+* *Guards*, against Dyck in one layer: rounding itself remembers (``constructions/theorems/dyck_float.py``).
 
 What is below a bound must lie where the bound gives no verdict (``bounds/covered.py``); the tests hold the gate to
 that. Not finding a network below a bound proves nothing; the bound's own evidence does.
@@ -26,14 +26,18 @@ from numpy.typing import NDArray
 
 from separatrix.arithmetic import FixedPoint, arithmetic_named
 from separatrix.bit_counts import bits_for
-from separatrix.communication.bounds import NUMBERS, ProtocolBound, covered, protocol_bounds
+from separatrix.communication.bounds import ProtocolBound, covered, numbers_named, protocol_bounds
 from separatrix.communication.bounds.known_from_above import GRID_BITS, input_bits, special_facts
-from separatrix.constructions.dyck_float import SIGNIFICANT, DyckFloat
+from separatrix.constructions.theorems.dyck_float import SIGNIFICANT, DyckFloat
 from separatrix.tasks import Task, tasks
 
-TRIED = {"fixed": (4096, 32), "float32": (4096, 32), "bfloat16": (512, 16), "exact": (4096, 32)}
-"""The arithmetics that are tried, with the length and the bits p at which a bound is asked. Fixed point is rounded down
-or to nearest, which makes no difference to sums that are exact. Running sums of bfloat16 count to 512."""
+TRIED = {
+    "fixed:down": (4096, 32), "fixed:nearest": (4096, 32), "float32": (4096, 32), "bfloat16": (512, 16),
+    "exact": (4096, 32),
+}  # fmt: skip
+"""The arithmetics that are tried, with the length and the bits p at which a bound is asked. The two fixed points round
+products down and to nearest; packed digits are multiples of 1/N, which both have. Running sums of bfloat16 count to
+512."""
 COMPARED = ("equality", "inequality", "eq-random")
 """Tasks for which the difference of the halves is enough."""
 
@@ -84,7 +88,7 @@ def attempt(bound: ProtocolBound, task: Task, length: int, arithmetic: str, prec
     >>> found.found, found.asked, found.outcome.name, found.verdict
     (5, 126, 'BELOW', False)
     """
-    gate = covered(bound, NUMBERS[arithmetic], task)
+    gate = covered(bound, numbers_named(arithmetic), task)
     asked = gate.bound.smallest_width(length, precision, task=task)
     if arithmetic == "exact":
         how = "one rational holds the input"
@@ -115,8 +119,8 @@ def _cells_bits(task: Task, length: int) -> int:
 def digit_bits(arithmetic: str, precision: int, length: int) -> int:
     """How many bits of packed digits a number holds exactly when N of them are averaged.
 
-    >>> digit_bits("float32", 32, 4096), digit_bits("bfloat16", 16, 4096), digit_bits("fixed", 32, 4096)
-    (24, 8, 19)
+    >>> [digit_bits(name, bits, 4096) for name, bits in (("float32", 32), ("bfloat16", 16), ("fixed:nearest", 32))]
+    [24, 8, 19]
     """
     if arithmetic in SIGNIFICANT:
         return SIGNIFICANT[arithmetic]
@@ -141,7 +145,9 @@ def packed_sums(bits: NDArray[numpy.int64], each: int, arithmetic: str, differen
     values = numpy.zeros((count, length, -(-half // each)), dtype=numpy.int64)
     signs = numpy.where(places < half, 1, -1)
     values[:, places, places % half // each] = bits * signs * (1 << (places % half % each))
-    chosen = arithmetic_named(arithmetic) if arithmetic != "fixed" else FixedPoint(length, 4)
+    kind, _, rounding = arithmetic.partition(":")
+    fixed = FixedPoint(length, 4, "down" if rounding == "down" else "nearest")
+    chosen = fixed if kind == "fixed" else arithmetic_named(arithmetic)
     weight, total = chosen.encode(1 / length), chosen.zeros((count, values.shape[2]))
     for place in range(length):
         total = chosen.add(total, chosen.multiply(weight, chosen.encode(values[:, place])))

@@ -33,7 +33,7 @@ from separatrix.communication.bounds import (
 from separatrix.communication.bounds.known_from_above import Fact, facts_about, takes
 from separatrix.communication.bounds.own_bound import standing
 from separatrix.constructions import Construction, constructions
-from separatrix.constructions.dyck_float import SIGNIFICANT
+from separatrix.constructions.theorems.dyck_float import SIGNIFICANT
 from separatrix.errors import SeparatrixError
 from separatrix.networks import AnyNetwork, Attention, GraphAttention, Network, RecurrentNetwork, ThirdOrderAttention
 from separatrix.tasks import Task, tasks
@@ -65,7 +65,9 @@ INHERITED = {
     "third-order": "with a constant second key a pair's weight is its first element's",
 }
 # Constructions are of width O(log N) at precision O(log N) unless their theorem says otherwise.
-GROWTHS: Mapping[str, Growth] = {"dyck-dfa": "constant", "dyck-rnn": "constant", "match3-heads": "linear"}
+GROWTHS: Mapping[str, Growth] = {
+    "dyck-dfa": "constant", "dyck-rnn": "constant", "dyck-float": "constant", "match3-heads": "linear",
+}  # fmt: skip
 # Tasks that are another task, or a part of one, under another name: (task, whose construction serves, why).
 SERVED_BY: Mapping[str, tuple[tuple[str, str], ...]] = {
     "index": (("index-lookup", "INDEX is index lookup over two symbols"),),
@@ -94,6 +96,7 @@ class Certified:
     width: int
     size: ModelSize
     growth: Growth
+    arithmetic: str = FIXED.name
 
     @property
     def short(self) -> str:
@@ -180,6 +183,7 @@ def certified_size(construction: Construction, length: int) -> Certified | None:
         built.network.width,
         size_of_model(built.network, precision),
         GROWTHS.get(construction.name, "logarithmic"),
+        construction.arithmetic_kind,
     )
 
 
@@ -239,6 +243,12 @@ def cell(task: str, model: Model, certified: Iterable[Certified], length: int = 
     sizes = tuple(certified)
     upper, lower = upper_sides(task, model, sizes, length), lower_sides(task, model, length)
     remarks = [f"{each.claim}: {each.statement}" for each in bounds_for(task, model) if each.kind != "bound"]
+    remarks += [
+        f"{one.text} ({one.theorem}) in {one.arithmetic}, sums in the order of the positions; bounds for sums that are "
+        "exact before they are rounded say nothing of it"
+        for one in sizes
+        if (one.task, one.model) == (task, model) and one.arithmetic != FIXED.name
+    ]
     if not takes(model, task):
         return Cell(task, model, "not applicable", (), (), ("its inputs are not graphs",))
     if model == "graph-transformer":
@@ -248,7 +258,7 @@ def cell(task: str, model: Model, certified: Iterable[Certified], length: int = 
 
 def upper_sides(task: str, model: Model, certified: Iterable[Certified], length: int) -> tuple[Side, ...]:
     """Evidence from above, smallest growth first; certified networks before facts of the same growth."""
-    sizes = tuple(certified)
+    sizes = [one for one in certified if one.arithmetic == FIXED.name]
     sides: list[Side] = []
     for source, why in ((task, ""), *SERVED_BY.get(task, ())):
         for one in sizes:
@@ -285,7 +295,9 @@ def known_from_above(task: str, model: Model, numbers: Numbers = FIXED) -> tuple
         )
         for source, why in ((task, ""), *SERVED_BY.get(task, ()))
         for each in constructions().values()
-        if each.task_name == source and model_of_construction(each) in (model, *CONTAINS.get(model, ()))
+        if each.task_name == source
+        and each.arithmetic_kind == FIXED.name
+        and model_of_construction(each) in (model, *CONTAINS.get(model, ()))
     ]
     sides += [_fact_side(fact) for fact in facts_about(task, model)]
     if (task, model) == ("dyck", "transformer-1layer") and numbers.name in SIGNIFICANT:

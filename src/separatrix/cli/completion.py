@@ -46,6 +46,17 @@ def complete_family(incomplete: str) -> list[str]:
     return [name for name in families() if name.startswith(incomplete)]
 
 
+def complete_numbers(incomplete: str) -> list[str]:
+    """Arithmetics that a model can be asked about.
+
+    >>> complete_numbers("float3")
+    ['float32']
+    """
+    from separatrix.communication.bounds import NUMBERS
+
+    return [name for name in NUMBERS if name.startswith(incomplete)]
+
+
 def complete_model(incomplete: str) -> list[str]:
     """Classes of models that bounds speak about.
 

@@ -89,10 +89,14 @@ def options_from(
 def refuse_idle_options(network: "AnyNetwork", options: "Options") -> None:
     """Refuse what is about scores and addresses of attention where a network has none: it would change nothing."""
     from separatrix.constructions import Options
-    from separatrix.networks import RecurrentNetwork
+    from separatrix.networks import Attention, RecurrentNetwork
 
-    if not isinstance(network, RecurrentNetwork):
-        return
+    recurrent = isinstance(network, RecurrentNetwork)
+    if not recurrent:
+        layers = [layer for layer in network.layers if isinstance(layer, Attention)]
+        if not layers or any(head.query.parameters for layer in layers for head in layer.heads):
+            return
+    kind = "a recurrent network" if recurrent else "uniform attention"
     usual = Options()
     for option, given, own, what in (
         ("--gain", options.gain, usual.gain, "scores"),
@@ -100,4 +104,4 @@ def refuse_idle_options(network: "AnyNetwork", options: "Options") -> None:
         ("--max-inner", options.max_inner, usual.max_inner, "addresses"),
     ):
         if given != own:
-            raise SeparatrixError(f"{option} {given} changes nothing: a recurrent network has no {what}; leave it out")
+            raise SeparatrixError(f"{option} {given} changes nothing: {kind} has no {what}; leave it out")

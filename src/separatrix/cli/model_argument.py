@@ -1,9 +1,12 @@
 """Models as they are named on the command line: a published one, a config.json, or one of this package's own."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from separatrix.bit_counts import OWN_PRECISION
+from separatrix.cli.completion import complete_numbers
 from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
@@ -13,6 +16,17 @@ PRECISION_HELP = (
     "Bits of every number that the model hands on; left out: for each part of its state those that its config and the "
     f"code that runs it give; {OWN_PRECISION} for this package's own."
 )
+ArithmeticOption = Annotated[
+    str | None,
+    typer.Option(
+        "--arithmetic",
+        help="What the model computes in: fixed (a sum is rounded once, down or to nearest), exact, or one that rounds "
+        "after every addition: float64, float32, bfloat16, float16, float8_e4m3fn, float8_e5m2. Left out: the "
+        "floating point of a model's numbers; for a class of models, such as rnn, fixed, as the theorems have it.",
+        autocompletion=complete_numbers,
+    ),
+]
+"""The arithmetic of a model, the same wherever a verdict is about one."""
 
 
 def described(text: str, precision: int | None = None) -> "ModelDescription":

@@ -12,7 +12,7 @@ from separatrix.cli.bound_subject import class_named, own_model, refuse_idle, ve
 from separatrix.cli.bound_table import print_bound
 from separatrix.cli.completion import complete_model, complete_task
 from separatrix.cli.given_options import is_given
-from separatrix.cli.model_argument import check_task
+from separatrix.cli.model_argument import ArithmeticOption, check_task
 from separatrix.cli.output import JsonOption, command_line, print_json
 from separatrix.errors import SeparatrixError
 
@@ -50,21 +50,14 @@ def command(
     layers: Annotated[int, typer.Option("--layers", help="Layers of a graph Transformer.")] = 1,
     limit: Annotated[int, typer.Option("--limit", help="Check reductions on all instances up to so many bits.")] = 6,
     settings: Annotated[list[str] | None, typer.Option("--set", help="A parameter of the task, NAME=VALUE.")] = None,
-    arithmetic: Annotated[
-        str | None,
-        typer.Option(
-            "--arithmetic",
-            help="What the model computes in: fixed (rounds a sum once), exact, float64, float32, bfloat16, float16 "
-            "(round after every addition). Left out: fixed, as the theorems have it, and the floating point of "
-            "--precision bits for one of this package's models.",
-        ),
-    ] = None,
+    arithmetic: ArithmeticOption = None,
     as_json: JsonOption = False,
 ) -> int:
     """Give the smallest size that a model may have for a task, and run the evidence for it."""
     from separatrix.communication.bounds import (
         FIXED,
         ProtocolBound,
+        agreed_bits,
         bounds_for,
         covered,
         floating,
@@ -80,13 +73,8 @@ def command(
     started = time.perf_counter()
     check_task(task)
     asked = None if arithmetic is None else numbers_named(arithmetic)
-    if asked is not None and asked.bits is not None:
-        if is_given(context, "precision") and precision != asked.bits:
-            raise SeparatrixError(
-                f"--precision {precision} and --arithmetic {asked.name}, whose numbers have {asked.bits} bits, do not "
-                "go together; leave one of them out"
-            )
-        precision = asked.bits
+    if asked is not None:
+        precision = agreed_bits(asked, precision if is_given(context, "precision") else None) or precision
     chosen = with_text_parameters(tasks()[task], settings or [])
     _check(chosen, length, precision, heads, layers, limit)
     longest = min(LONGEST_TRIED, chosen.maximum_length)

@@ -7,7 +7,7 @@ import typer
 
 from separatrix.cli.completion import complete_preset
 from separatrix.cli.given_options import refuse_given
-from separatrix.cli.model_argument import PRECISION_HELP, check_task, described
+from separatrix.cli.model_argument import PRECISION_HELP, ArithmeticOption, check_task, described
 from separatrix.cli.output import JsonOption, command_line, console, print_json
 
 if TYPE_CHECKING:
@@ -33,14 +33,7 @@ def command(
     length: Annotated[int | None, typer.Option("--length", help="Also say what is impossible at this length.")] = None,
     alphabet: Annotated[int, typer.Option("--alphabet", help="Symbols of index lookup.")] = 64,
     task: Annotated[list[str] | None, typer.Option("--task", help="Only this task; may be repeated.")] = None,
-    arithmetic: Annotated[
-        str | None,
-        typer.Option(
-            "--arithmetic",
-            help="What the model computes in: fixed (rounds a sum once, as the theorems have it) or float64, float32, "
-            "bfloat16, float16 (round after every addition). Left out: the floating point of its numbers.",
-        ),
-    ] = None,
+    arithmetic: ArithmeticOption = None,
     as_json: JsonOption = False,
 ) -> int:
     """What a real model cannot do at any weights: its state in bits against the lower bounds."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal, cast
 
-from separatrix.arithmetic import FixedPoint
+from separatrix.arithmetic import FixedPoint, Floating
 from separatrix.constructions.exponents import USUAL
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.networks import AnyNetwork, FeedForward, Layer, Network, RecurrentNetwork
@@ -43,7 +43,7 @@ class Built:
     network: AnyNetwork
     task: Task
     length: int
-    arithmetic: FixedPoint
+    arithmetic: FixedPoint | Floating
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +60,8 @@ class Construction(ABC):
     deviations: tuple[str, ...] = ()
     variants: tuple[str, ...] = ("repaired",)
     minimum_length: int = 2
+    arithmetic_kind: str = "fixed"
+    """The arithmetic that it is about, by the name that models have; bounds for another one say nothing of it."""
 
     def build(self, length: int, options: Options | None = None) -> Built:
         """The network for inputs of this length; bad lengths and options end in one line."""
@@ -68,8 +70,7 @@ class Construction(ABC):
             raise UnknownNameError(f"variant of {self.name}", chosen.variant, self.variants)
         task = tasks()[self.task_name].with_parameters(**chosen.parameters)
         self.check_length(task, length)
-        exponent = self.default_exponent(task, length) if chosen.exponent is None else chosen.exponent
-        arithmetic = FixedPoint(length, exponent, chosen.rounding, self.softmax_rule(chosen.variant))
+        arithmetic = self.own_arithmetic(task, length, chosen)
         made = cast("object", self.network(task, length, chosen))
         if not isinstance(made, Network | RecurrentNetwork):  # of a class from outside
             raise SeparatrixError(f"network of {self.name} returned {type(made).__name__}; return a Network")
@@ -88,6 +89,11 @@ class Construction(ABC):
                 f"{self.name} has no network of length {length}; choose {least} to {task.maximum_length}{steps}"
             )
         task.check_length(length)
+
+    def own_arithmetic(self, task: Task, length: int, options: Options) -> FixedPoint | Floating:
+        """The arithmetic in which the network is right: the fixed point of BHBK24 B.2, unless it is about floats."""
+        exponent = self.default_exponent(task, length) if options.exponent is None else options.exponent
+        return FixedPoint(length, exponent, options.rounding, self.softmax_rule(options.variant))
 
     def softmax_rule(self, variant: str) -> Literal["appendix-d", "once"]:
         """How a variant's softmax rounds: as Appendix D says, unless the variant is about another rounding."""

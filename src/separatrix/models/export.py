@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy
 from numpy.typing import NDArray
 
+from separatrix.arithmetic import Floating
 from separatrix.constructions import Built
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.files import write_atomically
@@ -72,6 +73,11 @@ def _rounded(built: Built, to: str, path: Path, dtype: str) -> Export:
 
     if dtype not in DTYPES:
         raise UnknownNameError("type of numbers", dtype, DTYPES)
+    if isinstance(built.arithmetic, Floating):
+        raise SeparatrixError(
+            f"this network for {built.task.name} is right in {built.arithmetic}, and {to} adds up in another order; "
+            "write it --to safetensors"
+        )
     if built.network.readout.decoding == "exact":
         raise SeparatrixError(
             f"this network for {built.task.name} takes only an exact 0 or 1 for an answer, which floats do not give; "

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy
 from numpy.typing import NDArray
 
-from separatrix.arithmetic import Arithmetic, FixedPoint, RawArray
+from separatrix.arithmetic import Arithmetic, FixedPoint, Floating, RawArray
 from separatrix.errors import SeparatrixError
 from separatrix.networks.decoding import nearest_whole, triple_in_sums
 from separatrix.networks.embedding import embed
@@ -221,7 +221,7 @@ def attention_weights(
     if keys is None:
         keys = arithmetic.matmul(stream, head.key.encoded(arithmetic).T)
     own = stream[:, queries, :]
-    if arithmetic.exact:
+    if arithmetic.exact and not isinstance(arithmetic, Floating):
         asked = projected(head.query, own, arithmetic)
     else:
         asked = arithmetic.matmul(own, head.query.encoded(arithmetic).T)

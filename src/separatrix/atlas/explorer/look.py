@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy
 
-from separatrix.arithmetic import RawArray
+from separatrix.arithmetic import FixedPoint, RawArray
 from separatrix.atlas.explorer.building import (
     answer_text,
     built,
@@ -56,7 +56,7 @@ def look(request: Look) -> dict[str, Any]:
         "chosen": chosen_here(setting),
         "size": size_of(made.network, Claim(made.task, made.length, made.arithmetic)),
         "arithmetic": str(run.arithmetic),
-        "exponent": made.arithmetic.exponent,
+        "exponent": made.arithmetic.exponent if isinstance(made.arithmetic, FixedPoint) else None,
         "own_gain": None if own is None else str(own),
         "input": {
             "text": made.task.write(cells.tolist(), made.length),

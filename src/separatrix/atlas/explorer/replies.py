@@ -145,7 +145,7 @@ class LookReply(Reply):
     )
     size: Size
     arithmetic: str
-    exponent: int
+    exponent: int | None
     own_gain: str | None
     input: CheckedInput
     answers: list[AnswerAt]

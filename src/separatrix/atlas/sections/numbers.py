@@ -198,6 +198,9 @@ def constructions_for(task: str, model: Model, kinds: dict[str, Model | None]) -
             kind = kinds[construction.name]
             if construction.task_name != source or kind not in (model, *CONTAINS.get(model, ())):
                 continue
+            # The bounds next to it are about fixed point and say nothing of other arithmetics.
+            if construction.arithmetic_kind != FIXED.name:
+                continue
             reasons = [*([why] if why else []), *([INHERITED[model]] if kind != model else [])]
             yield {"name": construction.name, "because": "; ".join(reasons)}
 

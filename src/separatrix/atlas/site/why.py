@@ -38,9 +38,11 @@ WHY: Mapping[str, tuple[str, ...]] = {
         "One layer of attention sees averages over all positions. If Alice holds the odd and Bob the even positions, "
         "their parts must fit together place by place, which takes about N bits of conversation; a small layer would "
         "do with fewer, if each of them can add up a part of every sum.",
-        "Rounding is memory: in floating point they cannot. A float32 at 2²⁴ forgets +1 and keeps −1, so a sum that "
-        "starts there remembers for ever that a counter went too far, and one layer with five such sums decides "
-        "Dyck-(2,2) at every length (erratum E26). The bound is for arithmetics that add exactly and round once.",
+        "Rounding is memory: in floating point they cannot, because a sum that is rounded after every addition depends "
+        "on what was added before. A float32 at 2²⁴ forgets +1 and keeps −1, so a sum that starts there remembers for "
+        "ever that a counter went too far, and one layer with five such sums, taken in the order of the positions, "
+        "decides Dyck-(2,2) at N = 2, 4, 8, … (erratum E26). separatrix certify dyck-float --length 8192 writes the "
+        "network and a proof for all 4^8192 strings. The bound is for arithmetics that add exactly and round once.",
     ),
     "equality": (_HALVES + "some pair differs.", _TALK),
     "inequality": (_HALVES + "some pair differs.", _TALK),

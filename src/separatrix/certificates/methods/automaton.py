@@ -16,7 +16,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from separatrix.arithmetic import RawArray
+from separatrix.arithmetic import FixedPoint, RawArray
 from separatrix.certificates.meanings.languages import DyckLanguage, Stack, language_of
 from separatrix.certificates.verdict import Claim, Method, SuspicionError, Tokens, UnsupportedError
 from separatrix.networks import RecurrentNetwork
@@ -59,8 +59,8 @@ class AutomatonMethod(Method):
     def prove(self, network: RecurrentNetwork, claim: Claim) -> str:
         """Explore, compare, and give a string of the claimed length if one is answered wrongly."""
         language = language_of(claim.task)
-        if not claim.arithmetic.exact:
-            raise UnsupportedError(f"{claim.arithmetic} does not give the same bits everywhere; choose a fixed point")
+        if not isinstance(claim.arithmetic, FixedPoint):
+            raise UnsupportedError(f"{claim.arithmetic} is not a fixed point, in which the method computes; choose one")
         found = explore(network, claim, language.symbols)
         pairs = compare(found, language, claim.length)
         if pairs.bad.any():

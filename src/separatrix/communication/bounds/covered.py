@@ -14,6 +14,7 @@ itself, as ``profile`` does, through :func:`simulation_in`.
 
 from dataclasses import dataclass, replace
 
+from separatrix.arithmetic import arithmetic_named
 from separatrix.communication.bounds.bound import ProtocolBound, smallest_number
 from separatrix.communication.bounds.simulations import (
     Attention,
@@ -23,7 +24,7 @@ from separatrix.communication.bounds.simulations import (
     Simulation,
     accumulator_bits,
 )
-from separatrix.errors import UnknownNameError
+from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.tasks import Task
 
 
@@ -62,15 +63,35 @@ _FLOATS = {64: "float64", 32: "float32", 16: "bfloat16"}
 
 
 def numbers_named(name: str) -> Numbers:
-    """The arithmetic with this name; ``fixed:N=1024,Kc=2,down`` and its like are fixed point.
+    """The arithmetic with this name: one of ``NUMBERS``, ``fixed:down``, ``fixed:nearest``, or the name of an
+    :class:`separatrix.arithmetic.Arithmetic` of these kinds, whose bits are then known as well.
 
-    >>> numbers_named("fixed:N=1024,Kc=2,nearest").exact_sums, numbers_named("bfloat16").exact_sums
-    (True, False)
+    >>> numbers_named("fixed:N=1024,Kc=2,nearest").bits, numbers_named("float32:in-order") == numbers_named("float32")
+    (42, True)
     """
-    found = NUMBERS.get(name.partition(":")[0])
+    kind, _, more = name.partition(":")
+    found = NUMBERS.get(kind)
     if found is None:
         raise UnknownNameError("arithmetic of a model", name, NUMBERS)
-    return found
+    if not more or (kind, more) in (("fixed", "down"), ("fixed", "nearest")):
+        return found
+    return replace(found, bits=arithmetic_named(name).precision_bits)
+
+
+def agreed_bits(numbers: Numbers, given: int | None) -> int | None:
+    """The bits of a number: those of the arithmetic where its name says them, and then no others may be given.
+
+    >>> agreed_bits(NUMBERS["float64"], None), agreed_bits(FIXED, 20), agreed_bits(FIXED, None)
+    (64, 20, None)
+    """
+    if numbers.bits is None:
+        return given
+    if given is not None and given != numbers.bits:
+        raise SeparatrixError(
+            f"--precision {given} and --arithmetic {numbers.name}, whose numbers have {numbers.bits} bits, do not go "
+            "together; leave one of them out"
+        )
+    return numbers.bits
 
 
 def floating(precision: int) -> Numbers:

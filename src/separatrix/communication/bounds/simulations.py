@@ -32,9 +32,11 @@ This and the one before are the versions ``queries`` and ``token`` of the execut
 first decides how the rest is rounded. Alice cannot add up scattered positions by herself, and Theorem 4 says nothing
 (E26; the construction ``dyck-float`` is a network below its bound). Where she holds a *prefix* and the sum runs in the
 order of the positions, she hands on the partial sum, in the a bits of the accumulator, and Bob goes on. For each head:
-both maxima (2p), her running sum of exponentials and the whole sum back (2a), m partial weighted sums (a each):
+both maxima, her running sum of exponentials and the whole sum back, m partial weighted sums, a bits each:
 
-    s + H·(2p + 2a + m·a),    a = max(32, p).
+    s + H·(4a + m·a),    a = max(32, p).
+
+Logits are counted like sums, because fused kernels do not round them to the p bits of the model.
 
 It holds whether weights are divided before they are added, after, or rescaled by a running maximum. If an order of
 additions, which may depend on N but not on the input, has c partial sums to hand over at the cut, everything behind s
@@ -245,7 +247,7 @@ class Attention(Simulation):
     def normalising(self, size: ModelSize, setting: Setting) -> int:
         """Bits of the maxima and of the sums of exponentials of one head, both ways."""
         if self.partial_sums:
-            return self.partial_sums * 2 * (size.precision + accumulator_bits(size.precision))
+            return self.partial_sums * 4 * accumulator_bits(size.precision)
         return 4 * size.precision + 2 * bits_for(setting.positions)
 
     def entry(self, size: ModelSize, setting: Setting) -> int:
@@ -267,14 +269,14 @@ class OneLayer(Attention):
     executed: str = "separatrix protocol index-lookup --length 16 --version token"
 
     def bits(self, size: ModelSize, setting: Setting) -> int:
-        """s + H·(4p + 2λ + m(p + max(p, λ))), or s + cH·(2p + 2a + ma)."""
+        """s + H·(4p + 2λ + m(p + max(p, λ))), or s + cH·(4a + ma)."""
         entries = size.width * self.entry(size, setting)
         return setting.query_bits + size.heads * (self.normalising(size, setting) + entries)
 
     def formula(self, size: ModelSize, setting: Setting) -> str:
         """The same with numbers."""
         fixed, each = self.normalising(size, setting), self.entry(size, setting)
-        words = "H(2p + 2a + ma)" if self.partial_sums else "H(4p + 2λ + m(p + max(p, λ)))"
+        words = "H(4a + ma)" if self.partial_sums else "H(4p + 2λ + m(p + max(p, λ)))"
         return f"s + {words} = {setting.query_bits} + {size.heads}·({fixed} + {each}m)"
 
 
@@ -290,7 +292,7 @@ class OneLayerQuery(Attention):
     executed: str = "separatrix protocol index-lookup --length 16 --version queries"
 
     def bits(self, size: ModelSize, setting: Setting) -> int:
-        """H·(4p + 2λ + m(2p + max(p, λ))), or H·(2p + 2a + m(p + a)) with one partial sum handed on."""
+        """H·(4p + 2λ + m(2p + max(p, λ))), or H·(4a + m(p + a)) with one partial sum handed on."""
         return size.heads * (
             self.normalising(size, setting) + size.width * (size.precision + self.entry(size, setting))
         )
@@ -298,7 +300,7 @@ class OneLayerQuery(Attention):
     def formula(self, size: ModelSize, setting: Setting) -> str:
         """The same with numbers."""
         fixed, each = self.normalising(size, setting), size.precision + self.entry(size, setting)
-        words = "H(2p + 2a + m(p + a))" if self.partial_sums else "H(4p + 2λ + m(2p + max(p, λ)))"
+        words = "H(4a + m(p + a))" if self.partial_sums else "H(4p + 2λ + m(2p + max(p, λ)))"
         return f"{words} = {size.heads}·({fixed} + {each}m)"
 
 

@@ -21,6 +21,7 @@ from separatrix.communication.bounds import (
     ModelSize,
     Numbers,
     ProtocolBound,
+    agreed_bits,
     covered,
     floating,
     protocol_bounds,
@@ -165,6 +166,11 @@ def capacity(
     >>> next(limit.longest for limit in found.limits if limit.task == "index-lookup")
     8192
     """
+    if arithmetic is not None and (named := agreed_bits(arithmetic, precision)) is not None:
+        parts = [part_bits(model, part).bits for layer in model.layers for part in layer.state]
+        # A part of the state may be kept in more bits than the model computes in, and none in fewer than it says.
+        if precision is None and named > number_bits(model).bits:
+            precision = max([named, *parts])
     own = number_bits(model, precision)
     bits = own.bits
     if not 1 <= bits <= LARGEST_PRECISION:

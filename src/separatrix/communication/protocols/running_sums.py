@@ -6,7 +6,9 @@ of the accumulator. Bob sends the query's token; both send their maxima; Alice h
 sends the whole one back; Alice hands on the m weighted sums of each head, and Bob finishes with the bits that the layer
 itself has:
 
-    s + H·(2p + 2a + m·a).
+    s + H·(2p + 2a + m·a),
+
+which is at most the s + H·(4a + m·a) of the bound.
 
 A layer is given by tables, because the bound lets everything but the sums be any function: the logit of each token at
 each position for each query token, and its values.

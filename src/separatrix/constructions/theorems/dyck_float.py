@@ -36,19 +36,39 @@ there and as many back). The weights 1/N are powers of two for N = 2^j, and scal
 
 **What it needs.** Sums over positions in the order of the positions, each addition rounded to nearest with ties to
 even: IEEE 754. Embeddings depend on the token and the position, and what follows the sum is a map of one position, as
-Theorem 4 allows. With exact sums the same values fail (:meth:`DyckFloat.wrong_with_exact_sums`), and a kernel that adds
-in another order, as libraries do, is another machine.
+Theorem 4 allows. With exact sums the same values fail (:meth:`DyckFloat.wrong_with_exact_sums`), and a program that
+adds in another order, as libraries do, is another machine: backwards or in pairs it answers some strings wrongly
+(:meth:`DyckFloat.wrong_in_order`).
+
+**The network** of the catalog has the arithmetic ``float32:in-order``. Its feed-forward adds up |N·x_j - start_j| over
+all coordinates, and the readout compares that with 0. The kernel's rule for running sums proves it for every input of a
+length (``separatrix_kernel/running.py``); the proof above is that rule's, with P = -(over + Σ under).
 """
 
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import ml_dtypes
 import numpy
 from numpy.typing import NDArray
 
+from separatrix.arithmetic import Floating
+from separatrix.constructions.construction import Construction, Options
 from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.networks import (
+    Attention,
+    EmbeddingPart,
+    ExactMatrix,
+    FeedForward,
+    Head,
+    Network,
+    Readout,
+    Slots,
+    TableRows,
+    identity,
+    zeros,
+)
 from separatrix.tasks import Task, tasks
 
 Floats: TypeAlias = NDArray[Any]
@@ -171,6 +191,23 @@ class DyckFloat:
             wrong += int(((sums == 0).all(axis=1).astype(numpy.int64) != part.targets[:, -1]).sum())
         return wrong
 
+    def wrong_in_order(self, length: int, order: Literal["backwards", "pairs"]) -> int:
+        """The same with another order of additions: from the last position to the first, or neighbours in pairs."""
+        wrong = 0
+        for part in self.task.enumerate(length, max(1, CHUNK // (length * self.width))):
+            tokens = numpy.asarray(part.inputs)
+            terms = [self.values(tokens[:, position], position) for position in range(length)]
+            while len(terms) > 1:
+                if order == "backwards":
+                    last, before = terms.pop(), terms.pop()
+                    terms.append(last + before)
+                else:
+                    pairs = zip(terms[::2], terms[1::2], strict=True)
+                    terms = [numpy.asarray(left + right) for left, right in pairs]
+            answers = (terms[0] == _rounded(self.start, self.format)).all(axis=1).astype(numpy.int64)
+            wrong += int((answers != part.targets[:, -1]).sum())
+        return wrong
+
     def proof(self) -> tuple[Step, ...]:
         """The two sentences of the proof that are computed; together they cover every length of the layer."""
         return self._walls_hold(), self._walks_follow_the_stack()
@@ -223,3 +260,85 @@ def _rounded(values: NDArray[Any], format: str) -> Floats:
     """Whole numbers and powers of two in a format, to nearest with ties to even."""
     scalar: Any = ml_dtypes.bfloat16 if format == "bfloat16" else getattr(numpy, format)
     return numpy.asarray(values, dtype=numpy.float64).astype(scalar)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DyckFloatConstruction(Construction):
+    """Width 1 + 2n, the same for every N; the precision is that of float32."""
+
+    name: str = "dyck-float"
+    title: str = "Bounded Dyck in one layer of floating point: rounding is memory"
+    theorem: str = "E26, below BHBK24 Theorem 5/10"
+    statement: str = (
+        "one layer of uniform attention with one head and 1 + 2n values decides Dyck-(n,2) in float32, sums taken in "
+        "the order of the positions"
+    )
+    task_name: str = "dyck"
+    arithmetic_kind: str = "float32"
+    deviations: tuple[str, ...] = (
+        "not in the papers: Theorem 4 needs sums that are exact before they are rounded, and float32 rounds each one",
+        "sums over positions are taken in their order; a program that adds in another order is not covered",
+    )
+
+    def check_length(self, task: Task, length: int) -> None:
+        super().check_length(task, length)
+        # Beyond T the sum of exponentials, 1 each, is not N any more.
+        if length & (length - 1) or length > DyckFloat().wall:
+            raise SeparatrixError(
+                f"{self.name} has no network of length {length}; choose a power of two from 2 to {DyckFloat().wall}"
+            )
+
+    def own_arithmetic(self, task: Task, length: int, options: Options) -> Floating:
+        """float32, whatever the length; options about a fixed point would change nothing."""
+        usual = Options()
+        for name in ("exponent", "rounding"):
+            if getattr(options, name) != getattr(usual, name):
+                raise SeparatrixError(
+                    f"{name}={getattr(options, name)} changes nothing: {self.name} computes in float32; leave it out"
+                )
+        return Floating("float32", in_order=True)
+
+    def network(self, task: Task, length: int, options: Options) -> Network:
+        del options
+        types, depth = int(task.parameters()["types"]), int(task.parameters()["depth"])
+        if depth != 2:
+            raise SeparatrixError(f"{self.name} has no network of depth {depth}; choose depth=2")
+        layer = DyckFloat(types)
+        width, start, steps = layer.width, layer.start, layer.steps()
+        first = numpy.array([layer.values(numpy.array([token]), 0)[0] for token in range(2 * types)], dtype=numpy.int64)
+        rows = 1 + numpy.arange(length) % 2
+        rows[0] = 0
+        # One part for each token: its first value, and its steps at odd and at even positions.
+        parts = tuple(
+            EmbeddingPart(
+                "walks", TableRows(ExactMatrix(numpy.stack([first[token], *steps[:, token]]))), "position",
+                (token, token + 1), (0, length), rows,
+            )
+            for token in range(2 * types)
+        )  # fmt: skip
+        head = Head(zeros(1, width), zeros(1, width), identity(width), identity(width))
+        both = numpy.concatenate([length * numpy.eye(width, dtype=numpy.int64)] * 2)
+        both[width:] *= -1
+        away = numpy.zeros((width, 2 * width), dtype=numpy.int64)
+        away[0] = 1
+        distance = FeedForward(
+            ExactMatrix(both), ExactMatrix(numpy.concatenate([-start, start])[:, None]), ExactMatrix(away),
+            zeros(width, 1), residual=False,
+        )  # fmt: skip
+        ask = numpy.zeros((1, width), dtype=numpy.int64)
+        ask[0, 0] = -1
+        one = ExactMatrix(numpy.ones((1, 1), dtype=numpy.int64))
+        return Network(
+            Slots((("walks", width),)), 2 * types, length, parts,
+            (Attention((head,), residual=False), distance),
+            Readout(ExactMatrix(ask), one, "bits"),
+            about=f"{self.theorem}, Dyck-({types},2), length {length}",
+        )  # fmt: skip
+
+    def claimed_width(self, task: Task, length: int, code_width: int) -> int:
+        """1 + 2n."""
+        del length, code_width
+        return 1 + 2 * int(task.parameters()["types"])
+
+
+CONSTRUCTION = DyckFloatConstruction()
