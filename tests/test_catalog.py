@@ -6,8 +6,11 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from separatrix.catalog import Catalog, discover
+from separatrix.catalog import Catalog, _collected, discover
+from separatrix.certificates.checker import methods
+from separatrix.certificates.verdict import Method
 from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.networks import Network, RecurrentNetwork
 from separatrix.tasks import Task, tasks
 
 
@@ -62,6 +65,31 @@ def test_entry_points_add_entries(tmp_path, monkeypatch):
     empty = types.ModuleType("empty")
     empty.__path__ = [str(tmp_path)]  # type: ignore[attr-defined]
     assert list(discover("task", empty, "TASK", Task)) == ["dyck"]  # type: ignore[type-abstract]
+
+
+def test_no_package_adds_a_method_that_decides_what_is_valid(monkeypatch):
+    class Anything(Method):
+        name, order, kinds = "anything", 0, (RecurrentNetwork, Network)
+
+        def prove(self, network: object, claim: object) -> str:
+            return "all"
+
+    class Point:
+        name, group, dist = "extra", "separatrix.methods", None
+
+        @staticmethod
+        def load() -> Method:
+            return Anything()
+
+    monkeypatch.setattr("separatrix.catalog.entry_points", lambda group: [Point()])
+    methods.cache_clear()
+    _collected.cache_clear()
+    try:
+        assert "enumeration" in methods()
+        assert "anything" not in methods()
+    finally:
+        methods.cache_clear()
+        _collected.cache_clear()
 
 
 def test_a_broken_entry_of_another_package_is_left_out_with_one_line(tmp_path, monkeypatch, capsys):

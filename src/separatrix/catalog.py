@@ -61,9 +61,12 @@ class Catalog(Mapping[str, Entry], Generic[Entry]):
         return len(self._entries)
 
 
-def discover(kind: str, folder: ModuleType, constant: str, expected: type[Entry]) -> Catalog[Entry]:
-    """Collect ``constant`` from the modules of ``folder``, entry points ``separatrix.<kind>s`` and anyone's own files.
+def discover(
+    kind: str, folder: ModuleType, constant: str, expected: type[Entry], closed: bool = False
+) -> Catalog[Entry]:
+    """Collect ``constant`` from the modules of ``folder``, entry points ``separatrix.<kind>s`` and users' own files.
 
+    A ``closed`` catalog takes the folder alone: what decides about certificates must be what the pages say is trusted.
     Collected once for the files in use. Raises :class:`SeparatrixError` when a module lacks the constant or it is not
     an ``expected``.
 
@@ -71,19 +74,19 @@ def discover(kind: str, folder: ModuleType, constant: str, expected: type[Entry]
     >>> discover("task", problems, "TASK", Task)["dyck"].name
     'dyck'
     """
-    return cast("Catalog[Entry]", _collected(kind, folder, constant, expected, own_modules()))
+    return cast("Catalog[Entry]", _collected(kind, folder, constant, expected, own_modules(), closed))
 
 
 @cache
 def _collected(
-    kind: str, folder: ModuleType, constant: str, expected: type[Any], own: tuple[ModuleType, ...]
+    kind: str, folder: ModuleType, constant: str, expected: type[Any], own: tuple[ModuleType, ...], closed: bool
 ) -> Catalog[Any]:
     found: list[Any] = []
     for info in pkgutil.iter_modules(folder.__path__):
         if not info.name.startswith("_"):
             module = importlib.import_module(f"{folder.__name__}.{info.name}")
             found.append(_checked(getattr(module, constant, None), expected, f"{module.__name__}.{constant}"))
-    for point in entry_points(group=f"separatrix.{kind}s"):
+    for point in () if closed else entry_points(group=f"separatrix.{kind}s"):
         try:
             value = _checked(point.load(), expected, f"entry point {point.name} of {point.group}")
             if any(value.name == other.name for other in found):

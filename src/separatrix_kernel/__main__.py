@@ -5,6 +5,7 @@ from pathlib import Path
 
 from separatrix_kernel.checker import check_folder
 from separatrix_kernel.reading import RefusedError
+from separatrix_kernel.trained import TRAINED_FILE, check_trained_folder
 
 
 def main(arguments: list[str]) -> int:
@@ -12,8 +13,13 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 1:
         sys.stderr.write("usage: python -m separatrix_kernel FOLDER\n")
         return 2
+    folder = Path(arguments[0])
     try:
-        accepted = check_folder(Path(arguments[0]))
+        if (folder / TRAINED_FILE).is_file():
+            shown = check_trained_folder(folder)
+            sys.stdout.write(f"{shown.words()}\nvalid: right on {shown.share_in_words()}\n")
+            return 0
+        accepted = check_folder(folder)
     except RefusedError as refusal:
         sys.stdout.write(f"refused: {refusal}\n")
         return 1

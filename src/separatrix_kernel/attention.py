@@ -21,6 +21,7 @@ queries of one coset, such as all code words of a linear code, have the same cou
 from collections import Counter
 from dataclasses import dataclass
 from itertools import groupby, product, repeat
+from math import prod
 from operator import xor
 from typing import TypeAlias, cast
 
@@ -29,7 +30,7 @@ from separatrix_kernel.embedding import Projection, Sign, View
 from separatrix_kernel.evaluation import score
 from separatrix_kernel.network import Attention, Head, Row, Transformer
 from separatrix_kernel.numbers import Numbers
-from separatrix_kernel.reading import require
+from separatrix_kernel.reading import Budget, require
 from separatrix_kernel.specification import Inputs
 
 Packed: TypeAlias = tuple[int, int]
@@ -40,6 +41,9 @@ that is known already."""
 
 
 FEW = 32
+MOST_KEYS = 1 << 30
+MOST_BOUNDS = 1 << 24
+MOST_VECTORS = 1 << 24
 
 
 def packed(vector: list[int]) -> Packed | None:
@@ -99,6 +103,29 @@ def blocks(first: int, words: list[int]) -> list[Words]:
     return found
 
 
+def sign_score(query: int, key: int, apart: int, size: int, numbers: Numbers) -> int:
+    """The score of ±query and ±key in so many coordinates, ``apart`` of which have opposite signs."""
+    equal, opposite = numbers.product(query, key), numbers.product(query, -key)
+    return numbers.saturate(equal * (size - apart) + opposite * apart)
+
+
+def written(box: Box, heads: list[tuple[list[Row], Box]], numbers: Numbers) -> Box:
+    """A box and what heads with these rows of their output write into it for averages in these boxes.
+
+    Outputs are added and saturated one after the other; each step is monotone.
+    """
+    found = list(box)
+    for rows, average in heads:
+        for place, row in enumerate(rows):
+            low, high, _ = row_range(row, average, numbers)
+            least, greatest = found[place]
+            found[place] = (
+                numbers.saturate(least + numbers.saturate(low)),
+                numbers.saturate(greatest + numbers.saturate(high)),
+            )
+    return tuple(found)
+
+
 @dataclass(frozen=True, eq=False)
 class Seen:
     """What a query sees: the weight of each score, and the bounds of each sum over all visible keys."""
@@ -113,6 +140,8 @@ class FixedWeights:
 
     def __init__(self, head: Head, network: Transformer, inputs: Inputs, numbers: Numbers, what: str) -> None:
         self.head, self.inputs, self.numbers = head, inputs, numbers
+        self._work = Budget(MOST_KEYS, "pairs of a query and a key")
+        self._vectors = Budget(MOST_VECTORS, "different keys and values")
         self.queries = Projection(network, head.query, numbers)
         self.values = Projection(network, head.value, numbers)
         self.key_of = self._read_keys(Projection(network, head.key, numbers), what)
@@ -135,6 +164,8 @@ class FixedWeights:
                 self.others.update(run)
             at += len(run)
         self._seen: dict[object, Seen] = {}
+        # The scores of the last query, which others behind a mask may share.
+        self._scored: tuple[list[int], dict[int, int]] = [], {}
 
     def _size(self, key: int) -> int:
         """The size of a key's coordinates if they are all alike but for their signs, else 0."""
@@ -149,6 +180,7 @@ class FixedWeights:
         for position, tokens in enumerate(self.inputs.tokens):
             name = view.position(position), tokens
             if name not in numbers:
+                self._vectors.spend(len(view.signs(tokens)))
                 first, *rest = (view.project(name[0], token) for token in view.signs(tokens))
                 require(all(each == first for each in rest), f"{what}: key {position + 1} depends on its token")
                 numbers[name] = len(self.keys)
@@ -164,6 +196,7 @@ class FixedWeights:
         for position, tokens in enumerate(self.inputs.tokens):
             name = view.position(position), tokens
             if name not in numbers:
+                self._vectors.spend(len(view.signs(tokens)))
                 numbers[name] = len(self.value)
                 self.value.append({token: view.project(name[0], token) for token in view.signs(tokens)})
             self.kind_of.append(numbers[name])
@@ -175,15 +208,11 @@ class FixedWeights:
         found = self.keys[key]
         if isinstance(found, tuple):
             if signs is not None:
-                return self.sign_score(signs[0], found[0], (signs[1] ^ found[1]).bit_count(), len(query))
+                apart = (signs[1] ^ found[1]).bit_count()
+                return sign_score(signs[0], found[0], apart, len(query), self.numbers)
             digits = format(found[1], f"0{len(query)}b")
             found = [-found[0] if digit == "1" else found[0] for digit in digits]
         return score(query, found, self.numbers)
-
-    def sign_score(self, query: int, key: int, apart: int, size: int) -> int:
-        """The score of ±query and ±key in so many coordinates, ``apart`` of which have opposite signs."""
-        equal, opposite = self.numbers.product(query, key), self.numbers.product(query, -key)
-        return self.numbers.saturate(equal * (size - apart) + opposite * apart)
 
     def seen(self, position: int, query: list[int], signs: Packed | None) -> Seen:
         """What a query at a position sees, computed once for all queries that see the same."""
@@ -193,6 +222,7 @@ class FixedWeights:
             apart = tuple([self.score(query, signs, key) for key, *_ in (*self.others, *self.odd)])
             name = signs[0], tuple([words.name(signs[1]) for *_, words in self.groups]), apart
         if name not in self._seen:
+            self._work.spend(visible)
             self._seen[name] = self._sum_up(self._counts(query, signs, visible))
         return self._seen[name]
 
@@ -200,12 +230,17 @@ class FixedWeights:
         """How many visible keys have which score and kind."""
         counts: Counter[tuple[int, int]] = Counter()
         if signs is None or self.head.mask != "none":
+            if self._scored[0] != query:
+                self._scored = query, {}
+            scores = self._scored[1]
             for (key, kind), number in Counter(zip(self.key_of[:visible], self.kind_of, strict=False)).items():
-                counts[self.score(query, signs, key), kind] += number
+                if key not in scores:
+                    scores[key] = self.score(query, signs, key)
+                counts[scores[key], kind] += number
             return counts
         for size, kind, words in self.groups:
             for apart, number in words.distances(signs[1]).items():
-                counts[self.sign_score(signs[0], size, apart, len(query)), kind] += number
+                counts[sign_score(signs[0], size, apart, len(query), self.numbers), kind] += number
         for key, counted, kind in self.odd:
             # It was counted as one of the usual kind.
             found = self.score(query, signs, key)
@@ -230,14 +265,19 @@ class FixedWeights:
     def look(self, position: int, token: int, places: tuple[int, ...]) -> tuple[Seen, tuple[Fixed, ...]]:
         """What the query of a token at a position sees, and the visible ones of its own and some other places."""
         query = self.queries.project(self.queries.position(position), self.queries.token(token))
+        return self.fetch(query, position, places, self.values.token(token))
+
+    def fetch(
+        self, query: list[int], position: int, places: tuple[int, ...], own: Sign | None
+    ) -> tuple[Seen, tuple[Fixed, ...]]:
+        """The same for any query vector; without a sign of its own token that is one of those that are not known."""
         signs = packed(query)
         seen, visible = self.seen(position, query, signs), self.head.visible(position, len(self.key_of))
         fixed: list[Fixed] = []
         for number, place in enumerate((position, *places), -1):
-            if place < visible:
+            if place < visible and (number >= 0 or own is not None):
                 weight = seen.weights[self.score(query, signs, self.key_of[place])]
-                own = self.values.token(token) if number < 0 else None
-                fixed.append((number, weight, self.kind_of[place], own))
+                fixed.append((number, weight, self.kind_of[place], own if number < 0 else None))
         return seen, tuple(fixed)
 
     def average(self, seen: Seen, fixed: tuple[Fixed, ...], held: tuple[int, ...]) -> Box:
@@ -271,6 +311,7 @@ class FirstAttention:
             if any(rows):
                 self.heads.append((FixedWeights(head, network, inputs, numbers, f"layer 0, head {number}"), rows))
         self._known: dict[object, Cases] = {}
+        self._work = Budget(MOST_BOUNDS, "bounds in all cases")
 
     def cases(self, position: int, token: int, places: tuple[int, ...]) -> Cases:
         """All choices of tokens at the places, none of them the position itself, for a query that holds the token.
@@ -282,20 +323,12 @@ class FirstAttention:
         tokens = tuple([self.inputs.tokens[place] for place in places])
         name = own, tokens, tuple([(id(seen), fixed) for seen, fixed in looks])
         if name not in self._known:
+            self._work.spend(prod(map(len, tokens)) * max(1, self.size))
             self._known[name] = {held: self._box(own, looks, held) for held in product(*tokens)}
         return self._known[name]
 
     def _box(self, own: tuple[int, ...], looks: list[tuple[Seen, tuple[Fixed, ...]]], held: tuple[int, ...]) -> Box:
-        """Own coordinates and the heads' outputs, added and saturated one after the other; each step is monotone."""
-        numbers = self.numbers
-        box = [(value, value) for value in own]
-        for (head, rows), (seen, fixed) in zip(self.heads, looks, strict=True):
-            average = head.average(seen, fixed, held)
-            for place, row in enumerate(rows):
-                low, high, _ = row_range(row, average, numbers)
-                least, greatest = box[place]
-                box[place] = (
-                    numbers.saturate(least + numbers.saturate(low)),
-                    numbers.saturate(greatest + numbers.saturate(high)),
-                )
-        return tuple(box)
+        """Own coordinates and the heads' outputs."""
+        pairs = zip(self.heads, looks, strict=True)
+        averages = [(rows, head.average(seen, fixed, held)) for (head, rows), (seen, fixed) in pairs]
+        return written(tuple((value, value) for value in own), averages, self.numbers)

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from separatrix_kernel.evaluation import decode
-from separatrix_kernel.network import Attention, FeedForward, Readout, Row, Transformer
+from separatrix_kernel.network import FeedForward, Layer, Readout, Row, Transformer
 from separatrix_kernel.numbers import Numbers
 
 Box: TypeAlias = tuple[tuple[int, int], ...]
 """(least, greatest) of each live coordinate."""
 
 
-def is_idle(layer: Attention | FeedForward, after: list[int]) -> bool:
+def is_idle(layer: Layer, after: list[int]) -> bool:
     """Whether a layer leaves every coordinate as it is that matters after it: it adds 0, and x + 0 = x in the range."""
     if isinstance(layer, FeedForward):
         writes = any(layer.outer.rows[place] or layer.outer_bias[place] for place in after)
@@ -39,9 +39,7 @@ def live_coordinates(network: Transformer) -> list[list[int]]:
         else:
             for head in layer.heads:
                 entries = {entry for place in after for entry, _ in head.output.rows[place]}
-                if entries:
-                    before |= {column for entry in entries for column, _ in head.value.rows[entry]}
-                    before |= head.query.reads | head.key.reads
+                before |= head.needs(entries) if entries else set()
         live.insert(0, sorted(before))
     return live
 

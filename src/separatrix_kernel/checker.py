@@ -23,6 +23,8 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 MEANINGS = {floats.NAME: f": {floats.MEANING}"}
 LAST_NET = 8
 SHORT = 32
+SHOWN = 200
+LONGEST = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -42,12 +44,14 @@ class Accepted:
     positions: int
 
     def words(self) -> str:
-        """The claim in plain words, one fact a line."""
+        """The claim in plain words, one fact a line; names that decide nothing are cut off and called names."""
+        parameters = json.dumps(self.parameters)
+        parameters = parameters if len(parameters) <= SHOWN else f"{parameters[:SHOWN]} ..."
         return "\n".join(
             [
                 f"network     {self.network}, SHA-256 {self.sha256}",
-                f"task        {self.task} {json.dumps(self.parameters)} (a name; what is right is stated below)",
-                f"length      {self.length}: inputs of {self.positions} tokens, {self.inputs_covered} of them",
+                f"named       {self.task} {parameters} of length {self.length} (names; what was checked is below)",
+                f"inputs      all {self.inputs_covered} inputs of {self.positions} tokens",
                 f"arithmetic  {self.arithmetic}{MEANINGS.get(self.arithmetic, '')}",
                 f"right is    {self.answer}",
                 f"rule        {self.rule}",
@@ -73,7 +77,7 @@ def check(content: Any, data: bytes) -> Accepted:
     text(found["format"], "the format", [FORMAT])
     task, file = plain_name(found["task"], "the task"), plain_name(found["network"], "the network's file")
     require(isinstance(found["parameters"], dict), "the parameters are not an object")
-    length = integer(found["length"], "the length", 1)
+    length = integer(found["length"], "the length", 1, LONGEST)
     digest = hashlib.sha256(data).hexdigest()
     require(text(found["sha256"], "the hash") == digest, f"the network file has SHA-256 {digest}, not the stated one")
     arithmetic = text(found["arithmetic"], "the arithmetic")
@@ -89,10 +93,10 @@ def check(content: Any, data: bytes) -> Accepted:
     # The last net: should a rule ever be wrong, some inputs are run as well.
     random = Random(digest)
     for _ in range(LAST_NET if claim.network.positions <= SHORT else 0):
-        tokens = tuple(random.choice(each) for each in inputs.tokens)
+        tokens = answers.draw(inputs, random)
         require(not claim.wrong(tokens), f"the input {' '.join(map(str, tokens))} is answered wrongly")
     return Accepted(
         task, cast("dict[str, Any]", found["parameters"]), length, arithmetic,
         cast("dict[str, Any]", found["specification"]), file, digest,
-        inputs.covered, rule, answers.words(), claim.network.positions,
+        answers.covered(inputs), rule, answers.words(), claim.network.positions,
     )  # fmt: skip

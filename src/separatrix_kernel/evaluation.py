@@ -7,26 +7,37 @@ net run it.
 from collections import Counter
 from collections.abc import Sequence
 
-from separatrix_kernel.network import Attention, FeedForward, Head, Network, Readout, Recurrent, Transformer
+from separatrix_kernel.network import (
+    Attention,
+    FeedForward,
+    Head,
+    Matrix,
+    Network,
+    PairAttention,
+    PairHead,
+    Readout,
+    Recurrent,
+    Transformer,
+)
 from separatrix_kernel.numbers import Numbers
 
 Vector = list[int]
 
 
-def evaluate(network: Network, tokens: Sequence[int], numbers: Numbers) -> int | None:
-    """The answer at the last position; None where the readout decodes to no answer."""
+def evaluate(network: Network, tokens: Sequence[int], numbers: Numbers, asked: int = 1) -> list[int | None]:
+    """The answers at so many last positions; None where the readout decodes to no answer."""
     if isinstance(network, Recurrent):
         state = network.initial
         for token in tokens:
             state = step(network, state, token, numbers)
-        return decode(network.readout, read(network.readout, state, numbers), numbers)
+        return [decode(network.readout, read(network.readout, state, numbers), numbers)]
     stream = [embed(network, token, position, numbers) for position, token in enumerate(tokens)]
     for layer in network.layers:
         if isinstance(layer, FeedForward):
             stream = [feed_forward(layer, each, numbers) for each in stream]
         else:
             stream = attend(layer, stream, numbers)
-    return decode(network.readout, read(network.readout, stream[-1], numbers), numbers)
+    return [decode(network.readout, read(network.readout, each, numbers), numbers) for each in stream[-asked:]]
 
 
 def embed(network: Transformer, token: int, position: int, numbers: Numbers) -> Vector:
@@ -54,22 +65,30 @@ def added(left: Vector, right: Vector, numbers: Numbers) -> Vector:
     return [numbers.saturate(a + b) for a, b in zip(left, right, strict=True)]
 
 
-def attend(layer: Attention, stream: list[Vector], numbers: Numbers) -> list[Vector]:
+def attend(layer: Attention | PairAttention, stream: list[Vector], numbers: Numbers) -> list[Vector]:
     """All positions after an attention layer."""
     total = [list(each) if layer.residual else [0] * len(each) for each in stream]
     for head in layer.heads:
-        keys = [head.key.apply(each, numbers) for each in stream]
-        values = [head.value.apply(each, numbers) for each in stream]
+        if isinstance(head, PairHead):
+            keys, values = (pairs(stream, matrices, numbers) for matrices in (head.keys, head.values))
+        else:
+            keys, values = ([matrix.apply(each, numbers) for each in stream] for matrix in (head.key, head.value))
         for position, own in enumerate(stream):
-            seen = head.visible(position, len(stream))
+            seen = len(keys) if isinstance(head, PairHead) else head.visible(position, len(stream))
             query = head.query.apply(own, numbers)
             weights = weigh(head, [score(query, key, numbers) for key in keys[:seen]], numbers)
             average = [
                 numbers.saturate(sum(numbers.product(w, v[place]) for w, v in zip(weights, values, strict=False)))
-                for place in range(len(head.value.rows))
+                for place in range(len(values[0]))
             ]
             total[position] = added(total[position], head.output.apply(average, numbers), numbers)
     return total
+
+
+def pairs(stream: list[Vector], matrices: tuple[Matrix, Matrix], numbers: Numbers) -> list[Vector]:
+    """For all pairs (j, k), k fastest, the products of the first matrix at j and the second one at k."""
+    first, second = ([matrix.apply(each, numbers) for each in stream] for matrix in matrices)
+    return [[numbers.product(a, b) for a, b in zip(x, y, strict=True)] for x in first for y in second]
 
 
 def score(query: Vector, key: Vector, numbers: Numbers) -> int:
@@ -77,7 +96,7 @@ def score(query: Vector, key: Vector, numbers: Numbers) -> int:
     return numbers.saturate(sum(numbers.product(a, b) for a, b in zip(query, key, strict=True)))
 
 
-def weigh(head: Head, scores: list[int], numbers: Numbers) -> list[int]:
+def weigh(head: Head | PairHead, scores: list[int], numbers: Numbers) -> list[int]:
     """The weights of the visible keys, in order."""
     if head.scoring == "leftmost" and scores:
         # Weight 1 for the first key of the largest score, and 1 rounds to 1.

@@ -1,7 +1,7 @@
 """Networks as data, read strictly and encoded in the arithmetic of the claim.
 
 Two formats of files are read: ``separatrix-network-1``, a Transformer on tokens, and ``separatrix-recurrent-1``. Cells
-of several numbers, sets of positions, attention to pairs and attention on graphs are not covered and refused by name.
+of several numbers, sets of positions and attention on graphs are not covered and refused by name.
 A matrix is kept as sparse rows of (column, raw weight): a weight that rounds to 0 makes products that are 0.
 """
 
@@ -17,6 +17,8 @@ Row: TypeAlias = tuple[tuple[int, int], ...]
 LARGEST_DENOMINATOR = 1 << 62
 LARGEST_SIZE = 1 << 32
 HEAD = ("query", "key", "value", "output")
+PAIR_HEAD = ("query", "first_key", "second_key", "first_value", "second_value", "output")
+SCORINGS = ("softmax", "hard", "leftmost", "linear", "relu")
 FEED_FORWARD = ("inner", "inner_bias", "outer", "outer_bias")
 
 
@@ -64,12 +66,42 @@ class Head:
         """How many keys, the first ones, a query sees."""
         return positions if self.mask == "none" else position + (self.mask == "causal")
 
+    def needs(self, entries: set[int]) -> set[int]:
+        """The columns that some entries of the average depend on."""
+        used = {column for entry in entries for column, _ in self.value.rows[entry]}
+        return used | self.query.reads | self.key.reads
+
+
+@dataclass(frozen=True)
+class PairHead:
+    """A third-order head: the key and the value of a pair of positions (j, k) are products, coordinate by coordinate,
+    of the first matrix at j and the second one at k."""
+
+    query: Matrix
+    keys: tuple[Matrix, Matrix]
+    values: tuple[Matrix, Matrix]
+    output: Matrix
+    scoring: str
+
+    def needs(self, entries: set[int]) -> set[int]:
+        """The columns that some entries of the average depend on."""
+        used = {column for value in self.values for entry in entries for column, _ in value.rows[entry]}
+        return used | self.query.reads | self.keys[0].reads | self.keys[1].reads
+
 
 @dataclass(frozen=True)
 class Attention:
     """Heads whose outputs are added one after the other; with ``residual`` to the layer's input."""
 
     heads: tuple[Head, ...]
+    residual: bool
+
+
+@dataclass(frozen=True)
+class PairAttention:
+    """The same with third-order heads."""
+
+    heads: tuple[PairHead, ...]
     residual: bool
 
 
@@ -82,6 +114,9 @@ class FeedForward:
     outer: Matrix
     outer_bias: list[int]
     residual: bool
+
+
+Layer: TypeAlias = Attention | PairAttention | FeedForward
 
 
 @dataclass(frozen=True)
@@ -129,7 +164,7 @@ class Transformer:
     positions: int
     width: int
     parts: tuple[Part, ...]
-    layers: tuple[Attention | FeedForward, ...]
+    layers: tuple[Layer, ...]
     readout: Readout
 
 
@@ -283,7 +318,7 @@ class Reader:
 
         return 1 << bits, row
 
-    def _layer(self, value: Any, what: str, width: int) -> Attention | FeedForward:
+    def _layer(self, value: Any, what: str, width: int) -> Layer:
         require(isinstance(value, dict), f"{what} is not an object")
         kind = text(value.get("kind"), f"the kind of {what}")
         if kind == "feed-forward":
@@ -294,18 +329,29 @@ class Reader:
             outer = self._matrix(found["outer"], f"{what}, outer", width, len(inner.rows))
             shift = self._matrix(found["outer_bias"], f"{what}, outer bias", width, 1)
             return FeedForward(inner, bias.column(), outer, shift.column(), residual)
-        if kind != "attention":
+        if kind not in ("attention", "third-order-attention"):
             raise RefusedError(f"{what} is {kind[:40]!r}; the kernel covers attention and feed-forward")
         found = fields(value, what, ["kind", "residual", "heads"])
-        heads = tuple(
-            self._head(head, f"head {number} of {what}", width)
-            for number, head in enumerate(items(found["heads"], f"the heads of {what}"))
-        )
-        return Attention(heads, truth(found["residual"], f"the residual of {what}"))
+        residual = truth(found["residual"], f"the residual of {what}")
+        named = [(head, f"head {n} of {what}") for n, head in enumerate(items(found["heads"], f"the heads of {what}"))]
+        if kind == "attention":
+            return Attention(tuple(self._head(head, name, width) for head, name in named), residual)
+        return PairAttention(tuple(self._pair_head(head, name, width) for head, name in named), residual)
+
+    def _pair_head(self, value: Any, what: str, width: int) -> PairHead:
+        found = fields(value, what, ["scoring", *PAIR_HEAD])
+        scoring = text(found["scoring"], f"the scoring of {what}", SCORINGS)
+        query = self._matrix(found["query"], f"{what}, query", None, width)
+        size = len(query.rows)
+        keys = [self._matrix(found[name], f"{what}, {name}", size, width) for name in PAIR_HEAD[1:3]]
+        first = self._matrix(found["first_value"], f"{what}, first value", None, width)
+        second = self._matrix(found["second_value"], f"{what}, second value", len(first.rows), width)
+        output = self._matrix(found["output"], f"{what}, output", width, len(first.rows))
+        return PairHead(query, (keys[0], keys[1]), (first, second), output, scoring)
 
     def _head(self, value: Any, what: str, width: int) -> Head:
         found = fields(value, what, ["scoring", "mask", *HEAD])
-        scoring = text(found["scoring"], f"the scoring of {what}", ["softmax", "hard", "leftmost", "linear", "relu"])
+        scoring = text(found["scoring"], f"the scoring of {what}", SCORINGS)
         mask = text(found["mask"], f"the mask of {what}", ["none", "causal", "strict"])
         query = self._matrix(found["query"], f"{what}, query", None, width)
         key = self._matrix(found["key"], f"{what}, key", len(query.rows), width)

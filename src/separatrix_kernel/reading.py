@@ -2,6 +2,8 @@
 
 Everything that is read comes from an adversary. A file has one meaning or none: duplicate keys, floats, unknown or
 missing fields, a bool where a number is due, tensors that overlap, leave gaps or are never used, all end in a refusal.
+So does a claim that would take hours or a whole memory: sizes are bounded here, and work that can grow faster than the
+files is counted (``Budget``).
 """
 
 import json
@@ -10,8 +12,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, cast
 
-LARGEST_FILE = 1 << 31
-ITEM_BYTES = {"I64": 8, "U8": 1}
+LARGEST_FILE = 1 << 28
+LARGEST_TEXT = 1 << 26
+ITEM_BYTES = {"I64": 8, "U8": 1, "F32": 4}
+ITEM_CODES = {"I64": "q", "U8": "B", "F32": "f"}
 
 
 class RefusedError(Exception):
@@ -24,10 +28,22 @@ def require(condition: bool, message: str) -> None:
         raise RefusedError(message)
 
 
+class Budget:
+    """Steps that may be taken before a claim is refused, so that none keeps its reader waiting for ever."""
+
+    def __init__(self, most: int, what: str) -> None:
+        self.left, self.refusal = most, f"there are more than {most} {what}, too many to check"
+
+    def spend(self, steps: int) -> None:
+        """Refuse when all is spent."""
+        self.left -= steps
+        require(self.left >= 0, self.refusal)
+
+
 def read_bytes(path: Path) -> bytes:
     """The content of a plain file of a sensible size."""
     try:
-        require(path.is_file() and path.stat().st_size <= LARGEST_FILE, f"{path} is not a file below 2 GiB")
+        require(path.is_file() and path.stat().st_size <= LARGEST_FILE, f"{path} is not a file below 256 MiB")
         return path.read_bytes()
     except OSError as error:
         raise RefusedError(f"{path} cannot be read: {error.strerror}") from error
@@ -43,6 +59,7 @@ def parse(data: bytes | str, what: str) -> Any:
     def number(text: str) -> Any:
         raise RefusedError(f"{what} holds {text[:20]}; integers are its only numbers")
 
+    require(len(data) <= LARGEST_TEXT, f"{what} is longer than {LARGEST_TEXT} bytes")
     try:
         shown = data.decode("utf-8") if isinstance(data, bytes) else data
         return json.loads(shown, object_pairs_hook=pairs, parse_float=number, parse_constant=number)
@@ -96,9 +113,9 @@ def integers(value: Any, what: str, least: int | None = None, most: int | None =
     return [integer(each, f"an entry of {what}", least, most) for each in items(value, what)]
 
 
-def interval(value: Any, what: str) -> tuple[int, int]:
+def interval(value: Any, what: str, most: int | None = None) -> tuple[int, int]:
     """A half-open range of numbers from 0 on: [first, stop]."""
-    first, stop = integers(items(value, what, 2), what, 0)
+    first, stop = integers(items(value, what, 2), what, 0, most)
     require(first <= stop, f"{what} ends before it begins")
     return first, stop
 
@@ -121,7 +138,8 @@ class Tensors:
     def _entry(self, value: Any, name: str) -> tuple[str, list[int], int, int]:
         entry = fields(value, f"tensor {name!r}", ["dtype", "shape", "data_offsets"])
         kind = text(entry["dtype"], f"the type of tensor {name!r}", ITEM_BYTES)
-        shape = integers(entry["shape"], f"the shape of tensor {name!r}", 0)
+        # An axis of a tensor without numbers takes no bytes, but a reader would walk along it.
+        shape = integers(entry["shape"], f"the shape of tensor {name!r}", 0, len(self._body))
         start, stop = interval(entry["data_offsets"], f"the place of tensor {name!r}")
         count = 1
         for each in shape:
@@ -137,14 +155,14 @@ class Tensors:
             at = stop
         require(at == len(self._body), "the network file has bytes that no tensor uses")
 
-    def take(self, name: Any, kind: str, axes: int, what: str) -> tuple[list[int], tuple[int, ...]]:
+    def take(self, name: Any, kind: str, axes: int, what: str) -> tuple[list[int], tuple[Any, ...]]:
         """The shape and the numbers of a tensor of this type with so many axes; nobody may take it again."""
         label = text(name, what)
         require(label in self._left, f"{what} names the tensor {label[:40]!r}, which is absent or already used")
         found, shape, start, stop = self._left.pop(label)
         require(found == kind and len(shape) == axes, f"{what} is {found} with {len(shape)} axes, not {kind}, {axes}")
-        code = "q" if kind == "I64" else "B"
-        return shape, struct.unpack(f"<{(stop - start) // ITEM_BYTES[kind]}{code}", self._body[start:stop])
+        count = (stop - start) // ITEM_BYTES[kind]
+        return shape, struct.unpack(f"<{count}{ITEM_CODES[kind]}", self._body[start:stop])
 
     def finish(self) -> None:
         """Refuse a file with tensors that nothing has taken."""

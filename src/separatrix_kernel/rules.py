@@ -12,7 +12,8 @@ RULE (layers). One statement for each layer. A layer that adds 0 to all coordina
 left out. After the first attention layer the vector of a query lies in a box that is a function of its own token and
 of the tokens at the places that the statement names (``attention``). A feed-forward maps boxes to boxes (``boxes``). A
 second attention layer must count (``counting``). At the end every box must decode to one answer, and that must be the
-one that the specification determines from the tokens of the box's case.
+one that the specification determines from the tokens of the box's case. Where the first layer compares tokens, other
+rules take the place of these (``content``, ``matching``).
 """
 
 from collections.abc import Iterator
@@ -24,34 +25,42 @@ from separatrix_kernel.attention import Cases, FirstAttention
 from separatrix_kernel.boxes import Box, BoxLayer, BoxReadout, is_idle, live_coordinates
 from separatrix_kernel.counting import CountLayer, Local
 from separatrix_kernel.evaluation import decode, evaluate, read, step
-from separatrix_kernel.network import Attention, FeedForward, Network, Recurrent, Transformer
+from separatrix_kernel.matching import Matching, Recalling
+from separatrix_kernel.network import Attention, FeedForward, Layer, Network, PairAttention, Recurrent, Transformer
 from separatrix_kernel.numbers import Numbers
-from separatrix_kernel.reading import RefusedError, fields, integers, items, require, text
-from separatrix_kernel.specification import Answers, Automaton, Count, Inputs, Select
+from separatrix_kernel.reading import Budget, RefusedError, fields, integers, items, require, text
+from separatrix_kernel.specification import Answers, Automaton, Count, Inputs, Recall, Select, Sums
 
 MOST_INPUTS = 1 << 16
+MOST_SCORES = 1 << 26
 MOST_PAIRS = 1 << 18
+MOST_STEPS = 1 << 24
+MOST_QUERIES = 1 << 22
+MOST_CASES = 1 << 24
 
 
-def check_fit(network: Network, inputs: Inputs) -> None:
-    """Refuse unless the network reads these inputs and answers at the last position."""
+def check_fit(network: Network, inputs: Inputs, answers: Answers) -> None:
+    """Refuse unless the network reads these inputs and answers where the claim asks."""
     given = len(inputs.tokens)
     require(network.positions == given, f"the network reads {network.positions} positions, the inputs have {given}")
     most = max(tokens.stop for _, tokens in inputs.runs)
     require(most <= network.vocabulary, f"tokens go up to {most - 1}, beyond the network's vocabulary")
-    require(network.readout.at == "last", "the network is read at every position; the claim is about the last one")
+    last = network.readout.at == "last"
+    require(last or answers.everywhere, "the network is read at every position; the claim is about the last one")
+    require(not last or answers.asked == 1, "the network is read at the last position; the claim is about several")
 
 
 class Claim:
     """What is to be shown: this network answers each of these inputs with the right answer in this arithmetic."""
 
     def __init__(self, network: Network, inputs: Inputs, answers: Answers, numbers: Numbers) -> None:
-        check_fit(network, inputs)
+        check_fit(network, inputs, answers)
         self.network, self.inputs, self.answers, self.numbers = network, inputs, answers, numbers
 
     def wrong(self, tokens: tuple[int, ...]) -> bool:
         """Whether the network answers one input wrongly, by running it."""
-        return evaluate(self.network, tokens, self.numbers) != self.answers.answer(tokens)
+        asked = self.answers.asked
+        return evaluate(self.network, tokens, self.numbers, asked) != self.answers.right(tokens)
 
     def prove(self, proof: Any) -> str:
         """Apply the proof's rule; its name. Refuses where an obligation fails."""
@@ -68,7 +77,9 @@ class Claim:
 
     def _enumerate(self) -> None:
         require(self.inputs.at_most(MOST_INPUTS), f"there are more than {MOST_INPUTS} inputs, too many to run each")
-        for tokens in self.inputs.all():
+        scores = Budget(MOST_SCORES, "pairs of positions in all inputs")
+        for tokens in filter(self.answers.admits, self.inputs.all()):
+            scores.spend(len(tokens) ** 2)
             require(not self.wrong(tokens), f"the input {' '.join(map(str, tokens))} is answered wrongly")
 
     def _automaton(self) -> None:
@@ -77,9 +88,11 @@ class Claim:
             raise RefusedError("the rule is about a recurrent network and an automaton")
         steps: dict[tuple[tuple[int, ...], int], tuple[int, ...]] = {}
         pairs = frozenset([(tuple(network.initial), automaton.start)])
+        walked = Budget(MOST_STEPS, "steps of pairs of states")
         for count, tokens in self.inputs.runs:
             history, place = [pairs], {pairs: 0}
             for number in range(1, count + 1):
+                walked.spend(len(pairs) * len(tokens))
                 after = set[tuple[tuple[int, ...], int]]()
                 for state, other in pairs:
                     for token in tokens:
@@ -106,28 +119,35 @@ class Layers:
     def __init__(self, claim: Claim, statements: Any) -> None:
         assert isinstance(claim.network, Transformer)
         self.claim, self.numbers, self.inputs = claim, claim.numbers, claim.inputs
+        self.work = Budget(MOST_CASES, "cases")
         self.network = network = self._without_idle(claim.network, statements)
         layers = network.layers
-        attention = [number for number, layer in enumerate(layers) if isinstance(layer, Attention)]
+        pairs = [number for number, layer in enumerate(layers) if isinstance(layer, PairAttention)]
+        triples = isinstance(claim.answers, Sums) and claim.answers.terms == 3
+        require(pairs == [0] * triples, "attention to pairs is covered as the first layer, for sums of three terms")
+        attention = [number for number, layer in enumerate(layers) if not isinstance(layer, FeedForward)]
         require(attention[:1] == [0] and len(attention) <= 2, "the rule needs attention first and at most twice")
         self.second = attention[1] if len(attention) == 2 else len(layers)
-        self.live = live_coordinates(network)
         for number, layer in enumerate(layers):
             if isinstance(layer, FeedForward):
-                self._state(number, "feed-forward", [])
+                self.state(number, "feed-forward")
+        self.follow(network)
+
+    def follow(self, network: Transformer) -> None:
+        """Keep those coordinates of boxes that are live in a network with these feed-forwards."""
+        self.live = live_coordinates(network)
         self.maps = [
             BoxLayer(layer, self.live[number], self.live[number + 1], self.numbers)
             if isinstance(layer, FeedForward)
             else None
-            for number, layer in enumerate(layers)
+            for number, layer in enumerate(network.layers)
         ]
         self.readout = BoxReadout(network.readout, self.live[-1], self.numbers)
-        self.first = FirstAttention(network, self.live, self.inputs, self.numbers)
 
     def _without_idle(self, network: Transformer, statements: Any) -> Transformer:
         """The network without the layers that are stated to be idle, which must be true; other statements are kept."""
         live = live_coordinates(network)
-        kept: list[Attention | FeedForward] = []
+        kept: list[Layer] = []
         self.statements: list[Any] = []
         for number, each in enumerate(items(statements, "the statements", len(network.layers))):
             if each == {"kind": "idle"}:
@@ -139,18 +159,23 @@ class Layers:
 
     def check(self) -> None:
         """Refuse unless all obligations hold."""
-        if self.second < len(self.network.layers):
+        spec = self.claim.answers
+        if isinstance(spec, Sums):
+            Matching(self, spec).check()
+        elif isinstance(spec, Recall):
+            Recalling(self, spec).check()
+        elif self.second < len(self.network.layers):
             self._count()
         else:
             self._answers()
 
-    def _state(self, number: int, kind: str, names: list[str]) -> dict[str, Any]:
+    def state(self, number: int, kind: str, *names: str) -> dict[str, Any]:
         """The statement about a layer, which must be of this kind."""
         found = fields(self.statements[number], f"statement {number}", ["kind", *names])
         text(found["kind"], f"the kind of statement {number}", [kind])
         return found
 
-    def _through(self, box: Box, start: int, stop: int) -> Box:
+    def through(self, box: Box, start: int, stop: int) -> Box:
         """A box after the feed-forwards from ``start`` to before ``stop``."""
         for number in range(start, stop):
             layer = self.maps[number]
@@ -160,25 +185,27 @@ class Layers:
 
     def _queries(self, queries: list[tuple[int, int]], by: str) -> Iterator[tuple[int, int, tuple[int, ...], Cases]]:
         """Each query (position, token) with the places that the first statement names for it, and its cases."""
-        found = self._state(0, "attend", ["by", "places"])
+        found = self.state(0, "attend", "by", "places")
         text(found["by"], "what places go by", [by])
         listed = items(found["places"], "the places of statement 0")
         keys = [position if by == "position" else number for number, (position, _) in enumerate(queries)]
         require(len(listed) == keys[-1] + 1, f"statement 0 names places {len(listed)} times, not {keys[-1] + 1}")
         named = [tuple(integers(each, "places", 0, self.network.positions - 1)) for each in listed]
+        first = FirstAttention(self.network, self.live, self.inputs, self.numbers)
         for (position, token), key in zip(queries, keys, strict=True):
             places = tuple([place for place in named[key] if place != position])
             require(len(set(places)) == len(places), "statement 0 names a place twice")
-            yield position, token, places, self.first.cases(position, token, places)
+            yield position, token, places, first.cases(position, token, places)
 
     def _answers(self) -> None:
         """The last position's boxes decode to the right answers."""
         spec, last, stop = self.claim.answers, self.network.positions - 1, len(self.network.layers)
         known: dict[int, dict[tuple[int, ...], int | None]] = {}
         selected = set[tuple[int, int]]()
+        Budget(MOST_QUERIES, "tokens at the last position").spend(len(self.inputs.tokens[last]))
         for _, token, places, cases in self._queries([(last, token) for token in self.inputs.tokens[last]], "token"):
             if id(cases) not in known:
-                known[id(cases)] = {held: self.readout(self._through(box, 1, stop)) for held, box in cases.items()}
+                known[id(cases)] = {held: self.readout(self.through(box, 1, stop)) for held, box in cases.items()}
             answers = known[id(cases)]
             where = token - spec.first if isinstance(spec, Select) and spec.by == last else last
             # The answer is the token at one of the places: for queries that share their cases checked once.
@@ -190,6 +217,7 @@ class Layers:
                         require(answer == held[number], f"{told}, when token {token} asks for it")
                     selected.add((id(cases), number))
                 continue
+            self.work.spend(len(answers))
             for held, answer in answers.items():
                 right = spec.known({last: token, **dict(zip(places, held, strict=True))})
                 require(right is not None, f"token {token} at the end: the stated places do not determine the answer")
@@ -202,14 +230,16 @@ class Layers:
             raise RefusedError("a second attention layer must count, and the specification is not about a count")
         tokens = self.inputs.tokens
         local: list[Local] = []
+        Budget(MOST_QUERIES, "tokens at all positions").spend(sum(len(held) for held in tokens))
         queries = [(position, token) for position, held in enumerate(tokens) for token in held]
         for position, _, places, cases in self._queries(queries, "position"):
             if position == len(local):
                 local.append(((position, *places), []))
+            self.work.spend(len(cases))
             # Tokens of a position come in order and cases in the order of their tokens, so the table is in order.
-            local[-1][1].extend(self._through(cases[held], 1, second) for held in product(*[tokens[p] for p in places]))
+            local[-1][1].extend(self.through(cases[held], 1, second) for held in product(*[tokens[p] for p in places]))
         layer = self.network.layers[second]
         assert isinstance(layer, Attention)
-        self._state(second, "count", [])
+        self.state(second, "count")
         counted = CountLayer(layer, self.live[second], self.live[second + 1], spec, self.numbers)
-        counted.check(local, lambda box: self.readout(self._through(box, second + 1, stop)))
+        counted.check(local, lambda box: self.readout(self.through(box, second + 1, stop)))

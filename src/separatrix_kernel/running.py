@@ -62,7 +62,7 @@ class RunningClaim:
             raise RefusedError("in float32 the kernel covers one attention layer of one head, then feed-forwards")
         if not isinstance(answers, Automaton):
             raise RefusedError("in float32 the kernel covers answers of an automaton")
-        check_fit(network, inputs)
+        check_fit(network, inputs, answers)
         self.network, self.inputs, self.answers, self.floats = network, inputs, answers, floats
         self.head = head = layer.heads[0]
         self.after: list[FeedForward] = [each for each in network.layers if isinstance(each, FeedForward)]

@@ -1,24 +1,29 @@
 """Specifications as data: which inputs there are, and what the right answer to each of them is.
 
-Inputs are a product: every position holds one token of its own range, whatever the others hold. The answer is asked for
-at the last position. It has one of these forms:
+Inputs are a product: every position holds one token of its own range, whatever the others hold; a form may promise
+more. Answers are asked for at the last position, or at several last ones. They have one of these forms:
 
 * ``select``: the token at the position that another position's token names;
 * ``count``: a function of how many conditions hold, each a 0/1 table of the tokens at a few positions;
 * ``automaton``: what the state says after a finite automaton has read all tokens;
-* ``table``: an explicit list, one answer for each input.
+* ``table``: an explicit list, one answer for each input;
+* ``recall``: for each query among the keys before it, the label that follows that key;
+* ``sums``: whether two or three tokens of a window add up to 0 modulo M, for each of them or for any.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import prod
+from math import perm, prod
+from random import Random
 from typing import Any, TypeAlias
 
-from separatrix_kernel.reading import fields, integer, integers, interval, items, require, text
+from separatrix_kernel.reading import Budget, fields, integer, integers, interval, items, require, text
 
 LARGEST_TABLE = 1 << 20
-LARGEST_SIZE = 1 << 32
+MOST_POSITIONS = MOST_TOKENS = 1 << 24
+MOST_ENTRIES = 1 << 24
+SHOWN = 16
 
 
 @dataclass(frozen=True)
@@ -50,8 +55,54 @@ class Inputs:
         return product(*self.tokens)
 
 
+class Form:
+    """What all forms share; these are the ways of a form that asks at the last position and promises nothing."""
+
+    promises = False
+
+    @property
+    def asked(self) -> int:
+        """At how many last positions an answer is asked for."""
+        return 1
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether the network may be read at every position; its answers elsewhere do not matter then."""
+        return False
+
+    def right(self, tokens: Sequence[int]) -> list[int]:
+        """The right answers at the last positions."""
+        return [self.answer(tokens)]
+
+    def answer(self, tokens: Sequence[int]) -> int:
+        """The right answer at the last position."""
+        return self.right(tokens)[-1]
+
+    def known(self, held: Mapping[int, int]) -> int | None:
+        """The answer to every input that holds these tokens at these positions; None where that is not determined."""
+        del held
+        return None
+
+    def admits(self, tokens: Sequence[int]) -> bool:
+        """Whether an input keeps the promise."""
+        del tokens
+        return True
+
+    def count(self, inputs: Inputs) -> int:
+        """How many inputs there are."""
+        return prod(len(tokens) for tokens in inputs.tokens)
+
+    def covered(self, inputs: Inputs) -> str:
+        """How that number comes about."""
+        return inputs.covered
+
+    def draw(self, inputs: Inputs, random: Random) -> tuple[int, ...]:
+        """A random input."""
+        return tuple(random.choice(each) for each in inputs.tokens)
+
+
 @dataclass(frozen=True)
-class Select:
+class Select(Form):
     """The answer is the token at position ``token - first``, for the token at position ``by``."""
 
     by: int
@@ -74,7 +125,7 @@ class Select:
 
 
 @dataclass(frozen=True)
-class Count:
+class Count(Form):
     """``answers`` (from, answer), ascending, by how many conditions hold; each has places and a table."""
 
     conditions: list[tuple[tuple[int, ...], tuple[int, ...]]]
@@ -106,12 +157,15 @@ class Count:
 
     def words(self) -> str:
         """For people."""
-        steps = "; ".join(f"{answer} from {least} on" for least, answer in self.answers)
-        return f"a function of how many of {len(self.conditions)} conditions hold: {steps}"
+        read = {place for places, _ in self.conditions for place in places}
+        steps = "; ".join(f"{answer} from {least} on" for least, answer in self.answers[:SHOWN])
+        more = f"; {len(self.answers) - SHOWN} further steps" if len(self.answers) > SHOWN else ""
+        what = f"{len(self.conditions)} conditions on {len(read)} positions, listed in the specification,"
+        return f"a function of how many of {what} hold: {steps}{more}"
 
 
 @dataclass(frozen=True)
-class Automaton:
+class Automaton(Form):
     """``steps[state][token]`` is the next state, ``answers[state]`` the answer after the last token."""
 
     start: int
@@ -125,18 +179,13 @@ class Automaton:
             state = self.steps[state][token]
         return self.answers[state]
 
-    def known(self, held: Mapping[int, int]) -> int | None:
-        """Never decided by some of the tokens."""
-        del held
-        return None
-
     def words(self) -> str:
         """For people."""
-        return f"what the state of an automaton of {len(self.steps)} states says after all tokens"
+        return f"what the state of the specification's automaton, one of {len(self.steps)}, says after all tokens"
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(Form):
     """One answer for each input, in the order in which ``Inputs.all`` lists them."""
 
     answers: list[int]
@@ -157,10 +206,121 @@ class Table:
 
     def words(self) -> str:
         """For people."""
-        return f"that of a table with {len(self.answers)} entries"
+        return f"that of the specification's table with {len(self.answers)} entries"
 
 
-Answers: TypeAlias = Select | Count | Automaton | Table
+@dataclass(frozen=True)
+class Recall(Form):
+    """Position 2i holds the i-th key and 2i + 1 its label, for i below ``pairs``; queries follow.
+
+    Promised: the keys are distinct, the queries are distinct, and each of them is one of the keys. The answer to a
+    query is its key's label, as a number from 0 on.
+    """
+
+    pairs: int
+    queries: int
+    keys: range
+    labels: range
+    promises = True
+
+    @property
+    def asked(self) -> int:
+        """At how many last positions an answer is asked for."""
+        return self.queries
+
+    @property
+    def everywhere(self) -> bool:
+        """The network may be read at every position."""
+        return True
+
+    def right(self, tokens: Sequence[int]) -> list[int]:
+        """The right answers."""
+        end = 2 * self.pairs
+        stored = {tokens[place]: tokens[place + 1] - self.labels.start for place in range(0, end, 2)}
+        return [stored[query] for query in tokens[end:]]
+
+    def admits(self, tokens: Sequence[int]) -> bool:
+        """Whether keys and queries are distinct and the queries among the keys."""
+        keys, queries = tokens[0 : 2 * self.pairs : 2], tokens[2 * self.pairs :]
+        return len(set(keys)) == len(keys) and len(set(queries)) == len(queries) and set(queries) <= set(keys)
+
+    def count(self, inputs: Inputs) -> int:
+        """Keys in order, labels, and queries in order."""
+        del inputs
+        return perm(len(self.keys), self.pairs) * len(self.labels) ** self.pairs * perm(self.pairs, self.queries)
+
+    def covered(self, inputs: Inputs) -> str:
+        """How that number comes about."""
+        del inputs
+        keys, left = len(self.keys), self.pairs - self.queries
+        asked = f"{self.pairs}!" + (f"/{left}!" if left else "") if self.queries > 1 else f"{self.pairs}"
+        return f"{keys}!/{keys - self.pairs}!*{len(self.labels)}^{self.pairs}*{asked}"
+
+    def draw(self, inputs: Inputs, random: Random) -> tuple[int, ...]:
+        """A random input."""
+        del inputs
+        keys = random.sample(self.keys, self.pairs)
+        pairs = [token for key in keys for token in (key, random.choice(self.labels))]
+        return (*pairs, *random.sample(keys, self.queries))
+
+    def words(self) -> str:
+        """For people."""
+        return (
+            f"for each of the last {self.queries} tokens the label that follows the same token among {self.pairs} "
+            f"pairs of a key and a label, where label {self.labels.start} is 0; promised: keys are distinct, queries "
+            "are distinct and among the keys"
+        )
+
+
+@dataclass(frozen=True)
+class Sums(Form):
+    """A token z of ``window`` matches if it and ``terms`` - 1 tokens of the window add up to 0 modulo M.
+
+    They may be at one position, also at that of z. With ``each`` the answers are whether each token matches (1) or not
+    (0), else whether one of them does.
+    """
+
+    window: range
+    modulus: int
+    terms: int
+    each: bool
+
+    @property
+    def asked(self) -> int:
+        """At how many last positions an answer is asked for."""
+        return len(self.window) if self.each else 1
+
+    @property
+    def everywhere(self) -> bool:
+        """The network is read at every position where each token is asked."""
+        return self.each
+
+    def always(self, token: int) -> bool:
+        """Whether a token matches with itself."""
+        return self.terms * token % self.modulus == 0
+
+    def partners(self, token: int, tokens: range) -> range:
+        """Those of some consecutive tokens that add up with a token to 0."""
+        return range(tokens.start + (-token - tokens.start) % self.modulus, tokens.stop, self.modulus)
+
+    def right(self, tokens: Sequence[int]) -> list[int]:
+        """The right answers."""
+        residues = [tokens[place] % self.modulus for place in self.window]
+        held = set(residues)
+        if self.terms == 3:
+            held = {(first + second) % self.modulus for first in held for second in held}
+        found = [int(-residue % self.modulus in held) for residue in residues]
+        return found if self.each else [max(found)]
+
+    def words(self) -> str:
+        """For people."""
+        whose = "for each token" if self.each else "whether there is a token"
+        which = f"of positions {self.window.start + 1} to {self.window.stop}"
+        others = "one of them adds" if self.terms == 2 else "two of them add"
+        return f"{whose} {which}, 1 if it and {others} up to 0 modulo {self.modulus}, else 0"
+
+
+Answers: TypeAlias = Select | Count | Automaton | Table | Recall | Sums
 
 
 def read_specification(value: Any) -> tuple[Inputs, Answers]:
@@ -168,11 +328,13 @@ def read_specification(value: Any) -> tuple[Inputs, Answers]:
     found = fields(value, "the specification", ["inputs", "answer"])
     tokens: list[range] = []
     runs: list[tuple[int, range]] = []
+    different = Budget(MOST_TOKENS, "tokens in all runs of positions")
     for run in items(found["inputs"], "the inputs"):
         one = fields(run, "a run of positions", ["count", "tokens"])
-        count = integer(one["count"], "the length of a run", 1, LARGEST_SIZE)
-        choices = range(*interval(one["tokens"], "the tokens of a run"))
+        count = integer(one["count"], "the length of a run", 1, MOST_POSITIONS - len(tokens))
+        choices = range(*interval(one["tokens"], "the tokens of a run", MOST_TOKENS))
         require(len(choices) > 0, "a run of positions has no tokens")
+        different.spend(len(choices))
         tokens.extend([choices] * count)
         runs.append((count, choices))
     require(bool(tokens), "the inputs have no positions")
@@ -194,6 +356,7 @@ def _select(value: Any, inputs: Inputs) -> Select:
 def _count(value: Any, inputs: Inputs) -> Count:
     found = fields(value, "the count", ["kind", "conditions", "answers"])
     conditions: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
+    entries = Budget(MOST_ENTRIES, "entries of all conditions' tables")
     for group in items(found["conditions"], "the conditions"):
         one = fields(group, "a group of conditions", ["places", "table"])
         table = tuple(integers(one["table"], "a condition's table", 0, 1))
@@ -202,6 +365,7 @@ def _count(value: Any, inputs: Inputs) -> Count:
             require(len(set(places)) == len(places), "a condition names a place twice")
             sizes = prod(len(inputs.tokens[place]) for place in places)
             require(sizes == len(table), "a condition's table does not have one entry for each choice of tokens")
+            entries.spend(len(table))
             conditions.append((places, table))
     answers: list[tuple[int, int]] = []
     for each in items(found["answers"], "the answers by count"):
@@ -229,4 +393,28 @@ def _table(value: Any, inputs: Inputs) -> Table:
     return Table(answers, inputs)
 
 
-READERS = {"select": _select, "count": _count, "automaton": _automaton, "table": _table}
+def _recall(value: Any, inputs: Inputs) -> Recall:
+    pairs = integer(fields(value, "the recall", ["kind", "pairs"])["pairs"], "the number of pairs", 1)
+    end, size = 2 * pairs, len(inputs.tokens)
+    require(end < size <= end + pairs, "there are no queries after the pairs, or more than pairs")
+    keys, labels = inputs.tokens[0], inputs.tokens[1]
+    same = all(each == keys for each in (*inputs.tokens[0:end:2], *inputs.tokens[end:]))
+    require(same and len(keys) >= pairs, "keys and queries do not come from one range of enough tokens")
+    require(all(each == labels for each in inputs.tokens[1:end:2]), "labels do not come from one range")
+    return Recall(pairs, size - end, keys, labels)
+
+
+def _sums(value: Any, inputs: Inputs) -> Sums:
+    found = fields(value, "the sums", ["kind", "window", "modulus", "terms", "asked"])
+    window, size = range(*interval(found["window"], "the window")), len(inputs.tokens)
+    each = text(found["asked"], "what is asked", ["each", "any"]) == "each"
+    require(len(window) > 0 and window.stop <= size, "the window is empty or goes beyond the inputs")
+    require(not each or window.stop == size, "each token of a window is asked, which must be the last positions")
+    require(len({inputs.tokens[place] for place in window}) == 1, "the window's tokens do not come from one range")
+    terms = integer(found["terms"], "the number of terms", 2, 3)
+    return Sums(window, integer(found["modulus"], "the modulus", 1), terms, each)
+
+
+READERS = {
+    "select": _select, "count": _count, "automaton": _automaton, "table": _table, "recall": _recall, "sums": _sums,
+}  # fmt: skip

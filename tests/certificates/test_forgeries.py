@@ -6,6 +6,7 @@ any more. The last net of random inputs is taken away here, so that each hole is
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy
@@ -233,10 +234,61 @@ def slots_over_each_other() -> Forged:
     return replace(network, slots=slots, embedding=(*network.embedding, part)), claim, None
 
 
+def later_query_with_less_weight() -> Forged:
+    """MQAR in steps of 1/6: both queries leave 2/6 to others at most, but the later one only 3/6 to the right point.
+
+    With R the sum of the others' powers that is 6R/(6 + R), rounded down, and 36/(6 + R): R = 3 for the earlier query,
+    and R = 4 for the later one if it asks for symbol 0 and the earlier one for symbol 1. An address counts from 4/6 on.
+    """
+    keys, positions = 4, 6
+    task = tasks()["mqar"].with_parameters(keys=keys, labels=2)
+    tokens = keys + 2
+    slots = Slots((("key", keys), ("label", 1), ("bit", 1), ("at", 2), ("to", 2), ("sum", 2), ("found", 2), ("out", 1)))
+    pair = [[1, 0], [0, 1]]
+    tables: tuple[tuple[str, Any, Any], ...] = (
+        ("key", "token", [[int(i == j) for j in range(keys)] for i in range(tokens)]),
+        ("label", "token", [[int(i >= keys)] for i in range(tokens)]),
+        ("bit", "token", [[int(i == keys + 1)] for i in range(tokens)]),
+        ("at", "position", [pair[0], [0, 0], pair[1], [0, 0], [0, 0], [0, 0]]),
+        ("to", "position", [[0, 0], pair[0], [0, 0], pair[1], [0, 0], [0, 0]]),
+    )
+    parts = tuple(
+        EmbeddingPart(slot, TableRows(exact(table)), source, (0, tokens), (0, positions))
+        for slot, source, table in tables
+    )
+    half = Fraction(5, 2)
+    # A symbol scores 4 at itself, every symbol 5/2 at labels, and symbol 0 also at symbol 1.
+    scores = [[4 if i == j else half * ((i, j) == (0, 1)) for j in range(keys)] for i in range(keys)]
+    seek = Head(
+        slots.reading(keys, {"key": identity(keys)}),
+        slots.reading(keys, {"key": exact(scores), "label": exact([[half]] * keys)}),
+        slots.reading(2, {"at": identity(2)}),
+        slots.writing(2, {"sum": identity(2)}),
+        mask="strict",
+    )
+    fetch = Head(
+        slots.reading(2, {"found": identity(2)}),
+        slots.reading(2, {"to": identity(2)}),
+        slots.reading(1, {"bit": identity(1)}),
+        slots.writing(1, {"out": identity(1)}),
+        scoring="hard",
+    )
+    threshold = FeedForward(
+        slots.reading(4, {"sum": exact([[3, 0], [3, 0], [0, 3], [0, 3]])}),
+        exact([[Fraction(-3, 2)], [-2], [Fraction(-3, 2)], [-2]]),
+        slots.writing(4, {"found": exact([[2, -2, 0, 0], [0, 0, 2, -2]])}),
+        zeros(slots.width, 1),
+    )
+    layers = (Attention((seek,)), threshold, Attention((fetch,), residual=False))
+    readout = Readout(slots.reading(1, {"out": identity(1)}), zeros(1, 1), "bits", "every")
+    network = Network(slots, tokens, positions, parts, layers, readout)
+    return network, Claim(task, 4, FixedPoint(6, 1)), [0, keys + 1, 1, keys, 1, 0]
+
+
 FORGERIES: list[Callable[[], Forged]] = [
     least_word, products_that_are_cut_off, products_beyond_64_bits, relu_weights_beyond_one, graph_that_reads_cells,
     graph_that_reads_other_cells, dummy_elsewhere, units_that_seem_off, weights_that_a_grid_clips,
-    sums_that_a_grid_clips,
+    sums_that_a_grid_clips, later_query_with_less_weight,
     readout_that_a_grid_clips, answers_beyond_64_bits, answers_of_nothing, slots_over_each_other,
 ]  # fmt: skip
 

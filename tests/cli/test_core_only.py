@@ -19,7 +19,7 @@ CASES: dict[str, list[tuple[str, str | None]]] = {
     "atlas": [("atlas --out site", "atlas")],
     "bound": [("bound dyck --model Mamba-(2,64) --length 400", None), ("bound equality --model rnn --length 32", None)],
     "capacity": [("capacity TF-(1,64)", None), ("capacity mamba-130m", None)],
-    "certify": [("certify index-lookup --length 16 --out lookup", None)],
+    "certify": [("certify index-lookup --length 16 --out lookup", None), ("certify 0b5d1c2e", "train")],
     "check": [("check lookup", None)],
     "code": [("code --count 16", None)],
     "export": [

@@ -1,6 +1,7 @@
 """The kernel runs networks as the project does: on the constructions and on random networks with extreme weights."""
 
 from random import Random
+from typing import Literal
 
 import numpy
 import pytest
@@ -19,6 +20,8 @@ from separatrix.networks import (
     SignRows,
     Slots,
     TableRows,
+    ThirdOrderAttention,
+    ThirdOrderHead,
     evaluate,
 )
 from separatrix.networks.store import to_bytes
@@ -59,7 +62,15 @@ def transformer(random: Random) -> Network:
             random.choice(("none", "causal", "strict")),
         )  # fmt: skip
 
-    def layer() -> Attention | FeedForward:
+    def pair_head() -> ThirdOrderHead:
+        rows, values = random.randint(0, 3), random.randint(1, 2)
+        keys, read = ([matrix(random, size, width) for _ in range(2)] for size in (rows, values))
+        scoring = random.choice(("softmax", "hard", "leftmost", "linear", "relu"))
+        return ThirdOrderHead(matrix(random, rows, width), *keys, *read, matrix(random, width, values), scoring)
+
+    def layer() -> Attention | ThirdOrderAttention | FeedForward:
+        if random.random() < 0.2:
+            return ThirdOrderAttention(tuple(pair_head() for _ in range(random.randint(1, 2))), random.random() < 0.5)
         if random.random() < 0.6:
             return Attention(tuple(head() for _ in range(random.randint(0, 2))), random.random() < 0.5)
         units = random.randint(1, 3)
@@ -69,13 +80,14 @@ def transformer(random: Random) -> Network:
         )  # fmt: skip
 
     layers = tuple(layer() for _ in range(random.randint(1, 3)))
-    return Network(slots, vocabulary, positions, embedding, layers, readout(random, width))
+    return Network(slots, vocabulary, positions, embedding, layers, readout(random, width, ("last", "every")))
 
 
-def readout(random: Random, width: int) -> Readout:
+def readout(random: Random, width: int, places: tuple[Literal["last", "every"], ...] = ("last",)) -> Readout:
     """One to three coordinates."""
     rows = random.randint(1, 3)
-    return Readout(matrix(random, rows, width), matrix(random, rows, 1), random.choice(("bits", "argmax", "exact")))
+    decoding, at = random.choice(("bits", "argmax", "exact")), random.choice(places)
+    return Readout(matrix(random, rows, width), matrix(random, rows, 1), decoding, at)
 
 
 def recurrent(random: Random) -> RecurrentNetwork:
@@ -95,9 +107,10 @@ def test_random_networks_give_the_same_answers(make):
         ours, theirs = Numbers(name), arithmetic_named(name)
         read = Reader(to_bytes(network), ours).network()
         tokens = [[random.randrange(network.vocabulary) for _ in range(network.positions)] for _ in range(3)]
-        answers = evaluate(network, numpy.array(tokens), theirs).answers[:, -1].tolist()
+        asked = network.positions if network.readout.at == "every" else 1
+        answers = evaluate(network, numpy.array(tokens), theirs).answers[:, -asked:].tolist()
         for row, answer in zip(tokens, answers, strict=True):
-            found = evaluation.evaluate(read, row, ours)
-            assert (-1 if found is None else found) == answer
-            seen.add(answer)
+            found = evaluation.evaluate(read, row, ours, asked)
+            assert [-1 if each is None else each for each in found] == answer
+            seen.update(answer)
     assert len(seen) > 2

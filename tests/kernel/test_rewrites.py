@@ -7,17 +7,37 @@ import numpy
 import pytest
 
 from separatrix.constructions import constructions
-from separatrix.networks import Attention, ExactMatrix, FeedForward, Head, Network, exact, zeros
+from separatrix.networks import (
+    Attention,
+    ExactMatrix,
+    FeedForward,
+    Head,
+    Network,
+    RecurrentNetwork,
+    ReluMap,
+    ThirdOrderHead,
+    exact,
+    zeros,
+)
 from separatrix.provers import prove
 from separatrix_kernel import RefusedError, check
 from tests.kernel.files import claimed
 
-NAMES = ("index-lookup", "equality", "equality-partition", "majority", "cnf", "dnf", "disjointness")
+NAMES = (
+    "index-lookup", "equality", "equality-partition", "majority", "cnf", "dnf", "disjointness",
+    "associative-recall", "mqar", "match2", "match2-code", "match3-last", "match3",
+)  # fmt: skip
 
 
 def scaled(matrix: ExactMatrix, factor: Fraction) -> ExactMatrix:
     """A multiple of a matrix."""
     return exact((matrix.fractions() * factor).tolist()) if matrix.numerators.size else matrix
+
+
+def times(head, name, factor):
+    """A head with its keys or values multiplied; one factor of them where they belong to pairs."""
+    name = name if isinstance(head, Head) else f"first_{name}"
+    return replace(head, **{name: scaled(getattr(head, name), factor)})
 
 
 def first_of(network: Network, kind: type) -> int:
@@ -33,7 +53,7 @@ def with_layers(network: Network, number: int, *layers: Attention | FeedForward)
 def with_heads(network: Network, change) -> Network:
     """Every head of every attention layer changed."""
     layers = [
-        replace(each, heads=tuple(map(change, each.heads))) if isinstance(each, Attention) else each
+        each if isinstance(each, FeedForward) else replace(each, heads=tuple(map(change, each.heads)))
         for each in network.layers
     ]
     return replace(network, layers=tuple(layers))
@@ -41,9 +61,9 @@ def with_heads(network: Network, change) -> Network:
 
 def zero_head(network):
     """A head that writes nothing."""
-    width = network.slots.width
-    head = Head(zeros(1, width), zeros(1, width), zeros(1, width), zeros(width, 1))
-    layer = network.layers[0]
+    width, layer = network.slots.width, network.layers[0]
+    made, reads = (Head, 3) if isinstance(layer, Attention) else (ThirdOrderHead, 5)
+    head = made(*[zeros(1, width)] * reads, zeros(width, 1))
     return with_layers(network, 0, replace(layer, heads=(*layer.heads, head)))
 
 
@@ -65,14 +85,14 @@ def doubled_values(network):
     """Values times 2, outputs divided by 2."""
     return with_heads(
         network,
-        lambda head: replace(head, value=scaled(head.value, Fraction(2)), output=scaled(head.output, Fraction(1, 2))),
+        lambda head: replace(times(head, "value", Fraction(2)), output=scaled(head.output, Fraction(1, 2))),
     )
 
 
 def doubled_keys(network):
     """Keys times 2, queries divided by 2."""
     return with_heads(
-        network, lambda head: replace(head, key=scaled(head.key, Fraction(2)), query=scaled(head.query, Fraction(1, 2)))
+        network, lambda head: replace(times(head, "key", Fraction(2)), query=scaled(head.query, Fraction(1, 2)))
     )
 
 
@@ -121,7 +141,7 @@ def moved_query(network):
 def moved_values(network):
     """The values of the first layer 3·10⁻⁴ larger."""
     layer = network.layers[0]
-    heads = tuple(replace(head, value=scaled(head.value, 1 + Fraction(3, 10**4))) for head in layer.heads)
+    heads = tuple(times(head, "value", 1 + Fraction(3, 10**4)) for head in layer.heads)
     return with_layers(network, 0, replace(layer, heads=heads))
 
 
@@ -148,14 +168,93 @@ REWRITES = {
 }
 
 
+NOT_PROVED = {("match3-last", "hidden unit split")}
+"""Halves of an odd number are rounded: bits are 1 or one step less, and the second layer must read points."""
+
+
+def test_nearly_all_rewrites_are_proved():
+    assert len(NOT_PROVED) <= 0.05 * len(NAMES) * len(REWRITES)
+
+
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("rewrite", REWRITES)
 def test_a_harmless_rewrite_is_proved(name, rewrite):
-    built = constructions()[name].build(8)
+    length = 4 if name == "match3" else 8
+    built = constructions()[name].build(length)
     assert isinstance(built.network, Network)
-    found = prove(REWRITES[rewrite](built.network), built.task, 8, built.arithmetic)
+    found = prove(REWRITES[rewrite](built.network), built.task, length, built.arithmetic)
+    assert (found is None) == ((name, rewrite) in NOT_PROVED)
+    assert found is None or found.accepted.rule == "layers"
+
+
+def with_cell(network, maps):
+    """A recurrent network with another cell, given as fractions (weights, bias)."""
+    cell = tuple(ReluMap(exact(weights.tolist()), exact(bias.tolist())) for weights, bias in maps)
+    return replace(network, cell=cell)
+
+
+def passing(network):
+    """A map that passes the state on: states are never negative."""
+    size = network.width
+    one = numpy.array([[Fraction(int(row == column)) for column in range(size)] for row in range(size)])
+    return one, 0 * one[:, :1]
+
+
+def fractions_of(network):
+    """The maps of a cell as arrays of fractions; one that passes the state on is added to a single one."""
+    maps = [(each.weights.fractions(), each.bias.fractions()) for each in network.cell]
+    return maps if len(maps) > 1 else [*maps, passing(network)]
+
+
+def zero_unit(network):
+    """A hidden unit that is 0 and that nothing uses."""
+    (first, bias), (second, rest), *more = fractions_of(network)
+    first, bias = numpy.vstack([first, 0 * first[:1]]), numpy.vstack([bias, 0 * bias[:1]])
+    return with_cell(network, [(first, bias), (numpy.hstack([second, 0 * second[:, :1]]), rest), *more])
+
+
+def split_cell_unit(network):
+    """The first hidden unit twice, each with half of its weight."""
+    (first, bias), (second, rest), *more = fractions_of(network)
+    first, bias, half = numpy.vstack([first[:1], first]), numpy.vstack([bias[:1], bias]), second[:, :1] / 2
+    return with_cell(network, [(first, bias), (numpy.hstack([half, half, second[:, 1:]]), rest), *more])
+
+
+def doubled_units(network):
+    """Hidden units twice as large, read with half the weight."""
+    (first, bias), (second, rest), *more = fractions_of(network)
+    return with_cell(network, [(2 * first, 2 * bias), (second / 2, rest), *more])
+
+
+def reversed_cell_units(network):
+    """Hidden units in another order."""
+    (first, bias), (second, rest), *more = fractions_of(network)
+    return with_cell(network, [(first[::-1], bias[::-1]), (second[:, ::-1], rest), *more])
+
+
+def zero_map(network):
+    """One more map that passes the state on."""
+    return with_cell(network, [*fractions_of(network), passing(network)])
+
+
+RECURRENT_REWRITES = {
+    "zero unit": zero_unit,
+    "zero layer": zero_map,
+    "hidden unit split": split_cell_unit,
+    "hidden units times 2, read by halves": doubled_units,
+    "hidden units in another order": reversed_cell_units,
+    "readout moved": moved_readout,
+}
+
+
+@pytest.mark.parametrize("name", ["dyck-rnn", "dyck-dfa"])
+@pytest.mark.parametrize("rewrite", RECURRENT_REWRITES)
+def test_a_harmless_rewrite_of_a_recurrent_network_is_proved(name, rewrite):
+    built = constructions()[name].build(8)
+    assert isinstance(built.network, RecurrentNetwork)
+    found = prove(RECURRENT_REWRITES[rewrite](built.network), built.task, 8, built.arithmetic)
     assert found is not None
-    assert found.accepted.rule == "layers"
+    assert found.accepted.rule == "automaton"
 
 
 def test_a_layer_that_acts_is_not_idle():

@@ -1,7 +1,10 @@
 """Specifications are the tasks': held to the slow ``solve`` on every input; and what they cannot mean is refused."""
 
+import re
 from dataclasses import dataclass
 from itertools import product
+from math import factorial
+from random import Random
 from typing import Any
 
 import pytest
@@ -29,6 +32,18 @@ CASES: tuple[tuple[str, int, dict[str, Any]], ...] = (
     ("dyck", 6, {}),
     ("dyck", 4, {"types": 3, "depth": 1}),
     ("dyck", 8, {"types": 1, "depth": 3}),
+    ("associative-recall", 2, {"keys": 3, "labels": 3}),
+    ("associative-recall", 1, {}),
+    ("mqar", 4, {}),
+    ("mqar", 6, {"keys": 4}),
+    ("mqar", 2, {"keys": 1}),
+    ("match2", 3, {"modulus": 5}),
+    ("match2", 4, {"modulus": 4}),
+    ("match2", 1, {"modulus": 2}),
+    ("match3-last", 4, {"modulus": 6}),
+    ("match3-last", 2, {}),
+    ("match3", 3, {"modulus": 6}),
+    ("match3", 2, {"modulus": 2}),
 )
 
 
@@ -37,10 +52,14 @@ def test_every_input_and_every_answer_is_the_tasks(name, length, parameters):
     task = tasks()[name].with_parameters(**parameters)
     inputs, answers = read_specification(own_specification(task, length))
     listed = {tuple(row) for chunk in task.enumerate(length) for row in chunk.inputs.tolist()}
-    assert set(inputs.all()) == listed
-    assert eval(inputs.covered.replace("^", "**")) == len(listed)
+    assert set(filter(answers.admits, inputs.all())) == listed
+    assert answers.count(inputs) == task.count(length) == len(listed)
+    covered = re.sub(r"(\d+)!", lambda found: str(factorial(int(found[1]))), answers.covered(inputs))
+    assert eval(covered.replace("^", "**")) == len(listed)
+    random = Random(1)
+    assert {answers.draw(inputs, random) for _ in range(20)} <= listed
     for tokens in listed:
-        assert [None] * (len(tokens) - 1) + [answers.answer(tokens)] == list(task.solve(tokens, length))
+        assert [None] * (len(tokens) - answers.asked) + answers.right(tokens) == list(task.solve(tokens, length))
         assert answers.known(dict(enumerate(tokens))) in (answers.answer(tokens), None)
     assert answers.known({}) is None
     assert answers.words()
@@ -81,7 +100,8 @@ class Renamed(SparseThreshold):
 def test_a_subclass_that_changes_anything_is_not_spoken_for_by_its_parent():
     assert own_specification(Contrary(), 6) is None
     assert own_specification(Renamed(), 6) == own_specification(tasks()["dnf"], 6)
-    assert own_specification(tasks()["match2"], 6) is None
+    assert own_specification(tasks()["match3-local"], 6) is None
+    assert own_specification(tasks()["match3-last"].with_parameters(exclude_query=False), 6) is None
     assert own_specification(Dyck(types=100, depth=9), 6) is None
 
 
@@ -91,8 +111,15 @@ GOOD = {
     "count": {"kind": "count", "conditions": [{"places": [[0], [1]], "table": [0, 1]}], "answers": [[0, 0], [2, 5]]},
     "automaton": {"kind": "automaton", "start": 0, "steps": [[0, 1], [1, 0]], "answers": [0, 1]},
     "table": {"kind": "table", "answers": [0, 1, 2, 3]},
+    "sums": {"kind": "sums", "window": [0, 2], "modulus": 2, "terms": 2, "asked": "any"},
 }
 BAD = [
+    ("sums", "window", [0, 3]),
+    ("sums", "window", [1, 1]),
+    ("sums", "modulus", 0),
+    ("sums", "terms", 4),
+    ("sums", "asked", "all"),
+    ("sums", "kind", "recall"),
     ("select", "by", 2),
     ("select", "first", 1),
     ("select", "first", -1),
@@ -117,9 +144,11 @@ BAD = [
 def test_each_form_is_read(kind):
     inputs, answers = read_specification({"inputs": [RUN], "answer": GOOD[kind]})
     found = [answers.answer(tokens) for tokens in inputs.all()]
-    assert (
-        found == {"select": [0, 1, 1, 1], "count": [0, 0, 0, 5], "automaton": [0, 1, 1, 0], "table": [0, 1, 2, 3]}[kind]
-    )
+    right = {
+        "select": [0, 1, 1, 1], "count": [0, 0, 0, 5], "automaton": [0, 1, 1, 0], "table": [0, 1, 2, 3],
+        "sums": [1, 1, 1, 1],
+    }  # fmt: skip
+    assert found == right[kind]
     assert answers.words()
     if isinstance(answers, Count | Table):
         assert answers.known({0: 1, 1: 1}) == found[3]
@@ -139,3 +168,20 @@ def test_what_has_no_meaning_is_refused(kind, field, value):
 def test_inputs_are_checked_and_tables_are_not_endless(runs):
     with pytest.raises(RefusedError):
         read_specification({"inputs": runs, "answer": GOOD["table"]})
+
+
+@pytest.mark.parametrize(
+    ("sizes", "pairs"),
+    [([4, 2], 1), ([4, 2, 4, 4], 1), ([4, 2, 4, 2, 3], 2), ([4, 2, 4, 3, 4], 2), ([1, 2, 1, 2, 1], 2), ([4, 2, 4], 0)],
+)
+def test_recall_needs_pairs_queries_and_enough_keys(sizes, pairs):
+    runs = [{"count": 1, "tokens": [0, size]} for size in sizes]
+    with pytest.raises(RefusedError):
+        read_specification({"inputs": runs, "answer": {"kind": "recall", "pairs": pairs}})
+
+
+def test_each_token_is_asked_at_the_end_and_from_one_range():
+    each = {"kind": "sums", "window": [0, 2], "modulus": 3, "terms": 2, "asked": "each"}
+    for runs in ([{"count": 3, "tokens": [0, 2]}], [{"count": 1, "tokens": [0, 2]}, {"count": 1, "tokens": [0, 3]}]):
+        with pytest.raises(RefusedError):
+            read_specification({"inputs": runs, "answer": each})

@@ -11,6 +11,7 @@ from typing import Any, get_args
 from hypothesis import strategies
 from hypothesis.strategies import DrawFn
 from tools.calls.fitting_parts import (
+    LOOKUP,
     PICTURES,
     SIZES,
     Drawing,
@@ -129,10 +130,20 @@ BUILDING = ("precision", "exponent", "rounding", "variant", "gain", "attention",
 
 
 def _certify(draw: DrawFn, place: Place) -> Given:
+    if likely(draw, 1):
+        return _certify_trained(draw)
     given, length = _built(draw, place, tuple(constructions()), BUILDING)
     if not {"precision", "exponent"} & set(given):
         add(draw, given, arithmetic=("balls", f"fixed:N={max(2, length)},Kc=2,down"))
     add(draw, given, max_memory=SIZES, out=("new", "new/deeper", "good", "folder"))
+    return given
+
+
+def _certify_trained(draw: DrawFn) -> Given:
+    given: Given = {"construction": (chosen(draw, ("trained", LOOKUP.name)),)}
+    if given["construction"] != ("trained",):
+        given["store"] = ("trained.sqlite",)
+    add(draw, given, length=("1", "2"), nodes=("1", "64"), out=("new", "new/deeper", "trained"))
     return given
 
 
@@ -146,9 +157,10 @@ def _export(draw: DrawFn, place: Place) -> Given:
 
 
 def _check(draw: DrawFn, place: Place) -> Given:
-    file = chosen(draw, ("good", "good/certificate.json", "refuted", "refuted/refuted.json"))
+    file = chosen(draw, ("good", "good/certificate.json", "refuted", "refuted/refuted.json", "trained"))
     given: Given = {"file": (file,)}
-    add(draw, given, max_memory=SIZES)
+    if file != "trained":
+        add(draw, given, max_memory=SIZES)
     if likely(draw, 1):
         given["replay"] = ("--replay",)
     return given

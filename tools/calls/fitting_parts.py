@@ -18,11 +18,17 @@ from separatrix.tasks import draws_from
 from separatrix.tasks.catalog import tasks
 from separatrix.tasks.parameters import with_text_parameters
 from separatrix.tasks.task import Task
+from separatrix.training.spec import RunSpec
 
 Given: TypeAlias = dict[str, tuple[str, ...]]
 """The settings of a call by the names of the verb's parameters: the values, or for a switch the one to write."""
 PICTURES = ("new.svg", "new.png", "new/deeper.svg")
 SIZES = ("1G", "2G", "4G")
+LOOKUP = RunSpec(
+    task="index-lookup", task_parameters=(("alphabet", 3),), architecture="TF-(1,4)", length=2, learning_rate=0.001,
+    steps=1, batch=2, evaluate_every=250, evaluation_examples=8, probe_examples=8,
+)  # fmt: skip
+"""The run in ``trained.sqlite``, which the folder ``trained`` certifies as far as it is right."""
 STEPS = 6
 """Lengths lie within so many steps above the smallest."""
 

@@ -57,6 +57,11 @@ def _train(draw: DrawFn, place: Place) -> Given:
     add(draw, given, recipe=RECIPES, final_rate=("0", "0.5", "1"))
     if task.asks_last:
         add(draw, given, questions=("1", "2"))
+    if likely(draw, 1, 6):
+        for name in ("goal", "precision", "parameters", "arch", "questions"):
+            given.pop(name, None)
+        given |= {"task": ("index-lookup",), "architecture": ("TF-(1,8)",), "length": ("4",)}
+        given["certifiable"] = ("--certifiable",)
     _trained_and_saved(draw, given)
     return given
 

@@ -17,7 +17,14 @@ from separatrix.constructions import Built, Options, constructions
 from separatrix.constructions.theorems._brackets import brackets_of
 from separatrix.constructions.theorems.dyck_float import DyckFloat
 from separatrix.networks import Network
-from separatrix.provers.proofs import MOST_POSITIONS, MOST_SUMMED
+from separatrix.provers.proofs import (
+    MOST_POSITIONS,
+    MOST_RECALLED,
+    MOST_ROWS,
+    MOST_SUMMED,
+    MOST_TOKENS,
+    MOST_TRIPLES,
+)
 from separatrix.tasks import draws_from, tasks
 from separatrix_kernel.rules import MOST_INPUTS
 
@@ -122,6 +129,9 @@ PARTS = (
     Table("docs/constructions.md", trusted_code.table, "| method | constructions | files |"),
     Table("docs/kernel.md", trusted_code.kernel_table, "| file of the kernel | what is in it |"),
     Sentence("docs/kernel.md", "in `certify` up to {} positions", lambda: [f"{MOST_POSITIONS:,}"]),
+    Sentence("docs/kernel.md", "recall and MQAR up to length {}", lambda: [MOST_RECALLED - 1]),
+    Sentence("docs/kernel.md", "up to {} numbers ({} with cosines)", lambda: [f"{MOST_TOKENS:,}", f"{MOST_ROWS:,}"]),
+    Sentence("docs/kernel.md", "third-order attention\nup to {} numbers", lambda: [round(MOST_TRIPLES ** (1 / 3))]),
     Sentence("docs/kernel.md", "`dyck-float` up to {}.", lambda: [f"{MOST_SUMMED:,}"]),
     Sentence(
         "docs/kernel.md",

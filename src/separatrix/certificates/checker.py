@@ -23,12 +23,12 @@ from separatrix.networks import AnyNetwork, Network
 
 @cache
 def methods() -> Catalog[Method]:
-    """All methods by name.
+    """All methods by name. Packages add none: a method decides what is valid.
 
     >>> methods()["enumeration"].order
     90
     """
-    return discover("method", folder, "METHOD", Method)  # type: ignore[type-abstract]
+    return discover("method", folder, "METHOD", Method, closed=True)  # type: ignore[type-abstract]
 
 
 def check(network: AnyNetwork, claim: Claim, method: str | None = None) -> Verdict:

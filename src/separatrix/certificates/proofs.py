@@ -9,7 +9,6 @@ room and says ``trust: wide``.
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +56,7 @@ def states_itself(task: Task, length: int) -> bool:
     other lengths, this is evidence: the number of inputs, and the slow ``solve`` of some of them.
 
     >>> from separatrix.tasks import tasks
-    >>> states_itself(tasks()["dyck"], 100), states_itself(tasks()["match2"], 8)
+    >>> states_itself(tasks()["dyck"], 100), states_itself(tasks()["match3-local"], 8)
     (True, False)
     """
     stated = own_specification(task, length)
@@ -67,13 +66,11 @@ def states_itself(task: Task, length: int) -> bool:
         inputs, answers = read_specification(json.loads(json.dumps(stated)))
     except RefusedError as refusal:
         raise SeparatrixError(f"the specification of {task.name} cannot be read: {refusal}; correct it") from refusal
-    kind = type(task)
-    plain = kind.assemble is Task.assemble and kind.admissible is Task.admissible
-    if not plain or task.space(length).count != prod(len(tokens) for tokens in inputs.tokens):
+    if task.count(length) != answers.count(inputs):
         raise SeparatrixError(f"the specification of {task.name} has other inputs than the task; correct it")
     for row in task.sample(draws_from(0), SAMPLES, length).inputs.tolist():
-        inside = all(token in tokens for token, tokens in zip(row, inputs.tokens, strict=True))
-        if not inside or [*[None] * (len(row) - 1), answers.answer(row)] != list(task.solve(row, length)):
+        inside = all(token in tokens for token, tokens in zip(row, inputs.tokens, strict=True)) and answers.admits(row)
+        if not inside or [*[None] * (len(row) - answers.asked), *answers.right(row)] != list(task.solve(row, length)):
             raise SeparatrixError(f"the specification of {task.name} answers {row[:20]} otherwise; correct it")
     return True
 

@@ -1,4 +1,4 @@
-"""``separatrix certify``: build a theorem's network, prove it for all inputs, write network and certificate."""
+"""``separatrix certify``: prove a theorem's network or a trained run for all inputs, write weights and proof."""
 
 import time
 from pathlib import Path
@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from separatrix.cli.certify_trained import certify_trained, names_a_run
+from separatrix.cli.completion import complete_construction
 from separatrix.cli.construction_options import (
     ROUNDED_ALREADY,
     AttentionOption,
-    ConstructionArgument,
     ExponentOption,
     FamilyOption,
     GainOption,
-    LengthOption,
     MaxInnerOption,
     PrecisionOption,
     RoundingOption,
@@ -36,12 +36,25 @@ NAME = "certify"
 ORDER = 50
 EXAMPLE = "separatrix certify index-lookup --length 1024"
 BALL_BITS = 128
+OF_CONSTRUCTIONS = (
+    "precision", "exponent", "rounding", "arithmetic", "variant", "gain", "attention", "family", "max_inner",
+    "settings", "max_memory",
+)  # fmt: skip
+"""Options that a trained run does not have."""
 
 
 def command(
     context: typer.Context,
-    construction: ConstructionArgument,
-    length: LengthOption,
+    construction: Annotated[
+        str,
+        typer.Argument(
+            help="Name of a construction; or a trained run by its name, or a folder with its weights.",
+            autocompletion=complete_construction,
+        ),
+    ],
+    length: Annotated[
+        int | None, typer.Option("--length", "-n", help="Input length N; a trained run's own if not given.")
+    ] = None,
     precision: PrecisionOption = None,
     exponent: ExponentOption = None,
     rounding: RoundingOption = "down",
@@ -62,9 +75,19 @@ def command(
         Path | None,
         typer.Option("--out", "-o", help="Folder for the two files; certificates/CONSTRUCTION-N if not given."),
     ] = None,
+    store: Annotated[
+        Path | None, typer.Option("--store", help="A trained run: its store; SEPARATRIX_STORE or runs.sqlite.")
+    ] = None,
+    nodes: Annotated[
+        int, typer.Option("--nodes", help="A trained run: most cases that the proof of one pair may have.")
+    ] = 64,
     as_json: JsonOption = False,
 ) -> int:
-    """Build a network from a theorem and certify that it is right on every input of a length."""
+    """Certify that a network from a theorem, or one that was trained, is right on every input of a length."""
+    started = time.perf_counter()
+    if names_a_run(construction):
+        refuse_given(context, OF_CONSTRUCTIONS, "is for a construction, not for a trained run; leave it out")
+        return certify_trained(context, construction, length, store, nodes, out, as_json, started)
     from separatrix.certificates import Claim, check
     from separatrix.certificates.certificate import size_of, state_of, write_certificate, write_refutation
     from separatrix.certificates.memory import check_memory
@@ -79,7 +102,9 @@ def command(
     from separatrix.sources import is_outside
     from separatrix.tasks.own_task import try_own_task
 
-    started = time.perf_counter()
+    refuse_given(context, ("store", "nodes"), "is for a trained run, not for a construction; leave it out")
+    if length is None:
+        raise SeparatrixError("no length given; write such as --length 64")
     limit = memory_limit(max_memory)
     chosen = constructions()[construction]
     options = options_from(

@@ -6,9 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
+from separatrix.cli.certify_trained import check_trained_weights
+from separatrix.cli.given_options import refuse_given
 from separatrix.cli.limits import MaxMemoryOption, limited_memory, memory_limit
 from separatrix.cli.output import JsonOption, command_line, console, print_json
 from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix_kernel.trained import TRAINED_FILE
 
 NAME = "check"
 ORDER = 60
@@ -23,6 +26,11 @@ def command(
     as_json: JsonOption = False,
 ) -> int:
     """Recompute a certificate from the weights: valid, refuted by an input that is shown, or not valid (exit 1)."""
+    started = time.perf_counter()
+    folder = file.parent if file.name == TRAINED_FILE else file
+    if (folder / TRAINED_FILE).is_file():
+        refuse_given(context, ("max_memory",), "is for networks of constructions, not trained weights; leave it out")
+        return check_trained_weights(context, folder, replay, as_json, started)
     import numpy
     from rich.markup import escape
 
@@ -41,7 +49,6 @@ def command(
     from separatrix.provenance import provenance
     from separatrix.tasks.own_task import try_own_task
 
-    started = time.perf_counter()
     limit = memory_limit(max_memory)
     with progress_bar(f"checking {file}", as_json) as show, limited_memory(limit), listening(show):
         try:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from separatrix.cli.completion import complete_task
+from separatrix.cli.given_options import refuse_given
 from separatrix.cli.output import JsonOption, command_line, console, print_json
 from separatrix.cli.pictures import check_picture, write_picture
 from separatrix.cli.training_options import (
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 NAME = "train"
 ORDER = 82
+LEAK_MARGIN = 6.0
+"""The gap that --certifiable asks for: other keys then leak at most e^-6 of the weight."""
 EXAMPLE = 'separatrix train index-lookup "TF-(1,64)" --length 20 --lr 1e-3,5e-4 --steps 1000'
 
 
@@ -68,6 +71,12 @@ def command(
     questions: Annotated[
         int | None, typer.Option("--questions", help="Questions asked of each text, where a task ends in one.")
     ] = None,
+    certifiable: Annotated[
+        bool,
+        typer.Option(
+            "--certifiable", help="index-lookup: train all steps for little leaking attention, for separatrix certify."
+        ),
+    ] = False,
     every: Annotated[int, typer.Option("--evaluate-every", help="Steps between two points of the curve.")] = 250,
     examples: Annotated[int, typer.Option("--examples", help="Fresh examples of the last evaluation.")] = 5000,
     goal: Annotated[float, typer.Option("--goal", help="Stop at this accuracy.")] = 0.999,
@@ -95,6 +104,7 @@ def command(
     from separatrix.tasks.constant_answer import constant_score
     from separatrix.tasks.parameters import with_text_parameters
     from separatrix.training.grouping import Group, halving_rungs
+    from separatrix.training.leaks import check_leaks
     from separatrix.training.recipes import recipe_fields
     from separatrix.training.spec import RunSpec
 
@@ -107,6 +117,9 @@ def command(
         **recipe_fields(recipe, chosen, steps),
         **{name: value for name, value in own_ways.items() if value is not None},
     }
+    if certifiable:
+        refuse_given(context, ("goal",), "is not asked with --certifiable, which trains all steps; leave it out")
+        trained["leak_margin"], goal = LEAK_MARGIN, 0.0
     own = {name: value for name, value in chosen.parameters().items() if value != tasks()[task].parameters()[name]}
     specs = tuple(
         RunSpec(
@@ -118,6 +131,8 @@ def command(
         for rate in parse_rates(rates)
         for seed in parse_list(seeds, int, "--seed")
     )  # fmt: skip
+    if certifiable:
+        check_leaks(specs[0])
     rungs = () if full_grid else halving_rungs(steps, len(specs), every)
     group = Group(specs, rungs, first_goal_ends=False)
     place = Place(device, executor, workers, address, threads, save_every)

@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from separatrix.arithmetic import FixedPoint, Floating
-from separatrix.networks import AnyNetwork, Attention, Network, RecurrentNetwork
+from separatrix.networks import (
+    AnyNetwork,
+    Attention,
+    FeedForward,
+    Network,
+    RecurrentNetwork,
+    TableRows,
+    ThirdOrderAttention,
+)
 from separatrix.networks.store import NETWORK_FILE, to_bytes
 from separatrix.provers.places import stated_places
 from separatrix.provers.running import running_sums
@@ -18,6 +26,10 @@ from separatrix_kernel.numbers import Numbers
 
 MOST_POSITIONS = (1 << 16) + 1
 """Positions of networks that are tried: the kernel takes about a fifth of a millisecond for each."""
+MOST_TOKENS, MOST_ROWS, MOST_RECALLED = 1 << 14, 1 << 10, (1 << 8) + 1
+"""Tokens that are compared; those where keys are rows of a table, each with each; keys and queries of a recall."""
+MOST_TRIPLES = 1 << 21
+"""Triples of tokens that are compared one by one."""
 MOST_SUMMED = 1 << 20
 """The same for running sums, which take a few microseconds for each."""
 FEW_INPUTS = 1 << 10
@@ -79,7 +91,7 @@ def candidates(network: AnyNetwork, specification: dict[str, Any], arithmetic: F
             yield {"rule": "automaton"}
     elif len(inputs) == network.positions:
         try:
-            statements = stated_layers(network, inputs, arithmetic)
+            statements = stated_layers(network, inputs, specification["answer"]["kind"], arithmetic)
         except RefusedError:
             # Of a kind that the kernel does not read; no proof would be.
             return
@@ -92,21 +104,43 @@ def candidates(network: AnyNetwork, specification: dict[str, Any], arithmetic: F
         yield {"rule": "enumeration"}
 
 
-def stated_layers(network: Network, inputs: list[range], arithmetic: FixedPoint) -> list[dict[str, Any]] | None:
-    """One statement for each layer of a network with attention first and perhaps once more."""
+def stated_layers(
+    network: Network, inputs: list[range], asked: str, arithmetic: FixedPoint
+) -> list[dict[str, Any]] | None:
+    """One statement for each layer of a network with attention first and perhaps once more.
+
+    ``asked`` is the kind of answer; where that is about tokens that are compared, the first layer must match them.
+    """
     idle = idle_layers(network, arithmetic)
     acting = [number for number in range(len(network.layers)) if number not in idle]
-    attention = [number for number in acting if isinstance(network.layers[number], Attention)]
-    if not acting or attention[:1] != acting[:1] or len(attention) > 2 or network.readout.at != "last":
+    attention = [number for number in acting if not isinstance(network.layers[number], FeedForward)]
+    if not acting or attention[:1] != acting[:1] or len(attention) > 2:
         return None
     first = network.layers[acting[0]]
-    assert isinstance(first, Attention)
-    places = stated_places(network, first.heads, inputs, arithmetic, everywhere=len(attention) == 2)
+    assert isinstance(first, Attention | ThirdOrderAttention)
+    matching = asked in ("recall", "sums")
+    if matching and not comparable(network, inputs, asked):
+        return None
+    places = {"kind": "match"} if matching else None
+    if not matching and network.readout.at == "last" and isinstance(first, Attention):
+        places = stated_places(network, first.heads, inputs, arithmetic, everywhere=len(attention) == 2)
     if places is None:
         return None
-    kinds = {number: "count" if number in attention else "feed-forward" for number in acting}
+    later = "fetch" if asked == "recall" else "count"
+    kinds = {number: later if number in attention else "feed-forward" for number in acting}
     stated = [{"kind": kinds.get(number, "idle")} for number in range(len(network.layers))]
     return [places if number == acting[0] else each for number, each in enumerate(stated)]
+
+
+def comparable(network: Network, inputs: list[range], asked: str) -> bool:
+    """Whether tokens are so few that the kernel compares them in seconds."""
+    rules = [part.rule for part in network.embedding if part.source == "token"]
+    rows = max([rule.count for rule in rules if isinstance(rule, TableRows)], default=0)
+    recalled = inputs.count(inputs[-1]) if asked == "recall" else 0
+    pairs = any(isinstance(layer, ThirdOrderAttention) for layer in network.layers)
+    tokens = max(map(len, inputs))
+    few = tokens <= MOST_TOKENS and rows <= MOST_ROWS and recalled <= MOST_RECALLED
+    return few and (not pairs or tokens**3 <= MOST_TRIPLES)
 
 
 def idle_layers(network: Network, arithmetic: FixedPoint) -> set[int]:

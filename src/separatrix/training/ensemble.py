@@ -29,6 +29,7 @@ from separatrix.training.adam import Adam, FlatParameters, MemberRates
 from separatrix.training.batches import CHUNK_STEPS, Batch, data_source
 from separatrix.training.captured import CapturedStep
 from separatrix.training.checkpoints import BUFFER
+from separatrix.training.leaks import check_leaks, leak_losses
 from separatrix.training.objective import losses, scores
 from separatrix.training.own_code import own_code
 from separatrix.training.spec import START, RunSpec
@@ -74,6 +75,7 @@ class Ensemble:
             dtype=WEIGHT_TYPES[first.precision],
             device=self.device,
         )
+        check_leaks(first)
         if self.device.type == "cuda":
             compile_blocks(self.model)
         # What a user's own module keeps beside its parameters, such as running statistics.
@@ -111,6 +113,8 @@ class Ensemble:
         with self._precision():
             outputs = self.model(batch.inputs, read=batch.read, lengths=batch.lengths, questions=batch.questions)
             loss = losses(self.task, self.length, outputs, batch)
+            if margin := self.specs[0].leak_margin:
+                loss = loss + leak_losses(self.model, self.length, margin)
         torch.autograd.backward(loss.sum(), inputs=self.flat.parameters)
         self.adam.update()
         with torch.no_grad():

@@ -95,9 +95,11 @@ def _symbols(cells: Cells, recall: Recall, head: Head) -> Matched:
         rest = sums[:, recall.pairs - 1] + sums[:, asked] + labelled * labels + itself * arithmetic.largest
         symbol = int(rest.argmax())
         weight, most = _bounds(head, int(rest[symbol]), int(seen.sum()) - 1, arithmetic)
-        if most > worst.rest:
+        # Both are rounded, so that of two queries with one bound for the rest the later may leave less to the point.
+        least = min(weight, worst.weight)
+        if (most, -least) > (worst.rest, -worst.weight):
             others = order[symbol, : recall.pairs - 1].tolist()
-            worst = Matched(weight, most, query, (symbol, *others))
+            worst = Matched(least, max(most, worst.rest), query, (symbol, *others))
     return worst
 
 

@@ -7,6 +7,7 @@ is left to the task.
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 from separatrix.tasks.arrays import Array, full_like, namespace_of, take_rows
 from separatrix.tasks.problems._rows import LARGEST_LISTING, find_in_rows
@@ -81,6 +82,14 @@ class Recall(Task):
     def listed(self, length: int) -> int:
         """How many choices of keys the space lists, over all places."""
         return self.key_symbols(length) * self.pairs(length)
+
+
+def recall_specification(task: Recall, length: int) -> dict[str, Any]:
+    """Keys and labels in turn, then queries; what is promised of them belongs to the form ``recall``."""
+    keys, pairs, positions = task.key_symbols(length), task.pairs(length), task.positions(length)
+    key, label = {"count": 1, "tokens": [0, keys]}, {"count": 1, "tokens": [keys, keys + task.labels]}
+    queries = {"count": positions - 2 * pairs, "tokens": [0, keys]}
+    return {"inputs": [*[key, label] * pairs, queries], "answer": {"kind": "recall", "pairs": pairs}}
 
 
 def interleave(first: Array, second: Array) -> Array:

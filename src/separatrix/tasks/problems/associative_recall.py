@@ -8,11 +8,11 @@ has exactly N pairs.
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from separatrix.tasks.arrays import Array, integers, namespace_of, take_rows
 from separatrix.tasks.draws import Draws
-from separatrix.tasks.problems._recall import Recall, distinct_rows, interleave
+from separatrix.tasks.problems._recall import Recall, distinct_rows, interleave, recall_specification
 from separatrix.tasks.problems._rows import arrangement_sizes, check_listing, decode_arrangements, distinct_values
 from separatrix.tasks.space import Space, cells
 from separatrix.tasks.task import CommunicationSplit, Row, Split
@@ -41,6 +41,9 @@ class AssociativeRecall(Recall):
 
     def positions(self, length: int) -> int:
         return 2 * length + 1
+
+    def specification(self, length: int) -> dict[str, Any]:
+        return recall_specification(self, length)
 
     def generate(self, draws: Draws, count: int, length: int, split: Split) -> Array:
         del split

@@ -6,6 +6,7 @@ themselves. Data: see ``_matching.py``; about one third of the positions match (
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from separatrix.tasks.arrays import Array
 from separatrix.tasks.draws import Draws
@@ -22,6 +23,13 @@ class Match2(GroupedMatching):
     title: str = "Pair matching"
     source: str = "SHT23, Pair and Triple Matching"
     question: str = "For each number: is there a number in the list that adds up with it to 0 modulo M?"
+
+    def specification(self, length: int) -> dict[str, Any]:
+        modulus = self.modulus_at(length)
+        return {
+            "inputs": [{"count": 1, "tokens": [0, 1]}, {"count": length, "tokens": [1, modulus + 1]}],
+            "answer": {"kind": "sums", "window": [1, length + 1], "modulus": modulus, "terms": 2, "asked": "each"},
+        }
 
     def witness(self, residues: Sequence[int], place: int, modulus: int) -> tuple[int, ...] | None:
         for second, residue in enumerate(residues):

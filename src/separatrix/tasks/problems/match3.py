@@ -7,6 +7,7 @@ see ``_matching.py``. With M = N² a position that is in no planted triple still
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from separatrix.tasks.arrays import Array
 from separatrix.tasks.draws import Draws
@@ -28,6 +29,13 @@ class Match3(GroupedMatching):
     title: str = "Triple matching"
     source: str = "SHT23, Pair and Triple Matching"
     question: str = "For each number: are there two numbers in the list that add up with it to 0 modulo M?"
+
+    def specification(self, length: int) -> dict[str, Any]:
+        modulus = self.modulus_at(length)
+        return {
+            "inputs": [{"count": 1, "tokens": [0, 1]}, {"count": length, "tokens": [1, modulus + 1]}],
+            "answer": {"kind": "sums", "window": [1, length + 1], "modulus": modulus, "terms": 3, "asked": "each"},
+        }
 
     def witness(self, residues: Sequence[int], place: int, modulus: int) -> tuple[int, ...] | None:
         return first_triple(residues, place, modulus, range(len(residues)))

@@ -13,6 +13,7 @@ of another one.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from separatrix.tasks.arrays import (
     Array,
@@ -60,6 +61,15 @@ class Match3Last(Matching):
     def layout(self, length: int) -> str:
         modulus = self.modulus_at(length)
         return f"⊥, then z_1 … z_{length - 1} in 1 … {modulus} and z_{length} = {modulus} (0); read at z_{length}"
+
+    def specification(self, length: int) -> dict[str, Any] | None:
+        # z_N is 0, so the question is about pairs among the others; with the query included every answer is 1 (E11).
+        modulus = self.modulus_at(length)
+        numbers = {"count": length - 1, "tokens": [1, modulus + 1]}
+        return {
+            "inputs": [{"count": 1, "tokens": [0, 1]}, numbers, {"count": 1, "tokens": [modulus, modulus + 1]}],
+            "answer": {"kind": "sums", "window": [1, length], "modulus": modulus, "terms": 2, "asked": "any"},
+        } if self.exclude_query else None  # fmt: skip
 
     def witness(self, residues: Sequence[int], place: int, modulus: int) -> tuple[int, ...] | None:
         others = len(residues) - 1 if self.exclude_query else len(residues)

@@ -9,10 +9,11 @@ uniformly random; every input has length exactly N.
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from separatrix.tasks.arrays import Array, namespace_of, random_order, take_rows
 from separatrix.tasks.draws import Draws
-from separatrix.tasks.problems._recall import Recall, distinct_rows, interleave
+from separatrix.tasks.problems._recall import Recall, distinct_rows, interleave, recall_specification
 from separatrix.tasks.problems._rows import arrangement_sizes, check_listing, decode_arrangements, distinct_values
 from separatrix.tasks.space import Space, cells
 from separatrix.tasks.task import CommunicationSplit, Row, Split
@@ -45,6 +46,9 @@ class MultiQueryRecall(Recall):
 
     def positions(self, length: int) -> int:
         return length + length // 2
+
+    def specification(self, length: int) -> dict[str, Any]:
+        return recall_specification(self, length)
 
     def generate(self, draws: Draws, count: int, length: int, split: Split) -> Array:
         del split

@@ -1,0 +1,171 @@
+"""Certify a trained lookup: every pair (place, symbol) is proved for all texts, refuted by one, or left open.
+
+What is found is kept pair by pair in ``progress.jsonl``, so that work that was stopped goes on; at the end
+``trained.json`` holds the proofs, next to the weights. Each proof has then been accepted by the kernel, and each
+counterexample was run in torch and failed.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from separatrix.errors import SeparatrixError
+from separatrix.files import write_atomically
+from separatrix.models.sequence_model import SequenceModel
+from separatrix.models.trained_files import weights_file
+from separatrix.progress import tracked
+from separatrix.provers.trained_lookup import Decided, LookupProver, Outcome
+from separatrix_kernel.lookup import Weights, proved
+from separatrix_kernel.reading import RefusedError
+from separatrix_kernel.trained import TRAINED_FILE, TRAINED_FORMAT, WEIGHTS_FILE
+
+PROGRESS_FILE = "progress.jsonl"
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Certified:
+    """What is known about a trained lookup at one length."""
+
+    alphabet: int
+    length: int
+    pairs: dict[Pair, Decided]
+
+    def count(self, outcome: Outcome) -> int:
+        """How many pairs ended so."""
+        return sum(each.outcome == outcome for each in self.pairs.values())
+
+    @property
+    def share(self) -> Fraction:
+        """The share of all inputs that are certified; each pair has the same number of texts."""
+        return Fraction(self.count(Outcome.CERTIFIED), len(self.pairs))
+
+    @property
+    def inputs(self) -> str:
+        """How many inputs there are.
+
+        >>> Certified(64, 10, {}).inputs
+        '10*64^10'
+        """
+        return f"{self.length}*{self.alphabet}^{self.length}"
+
+    def failing(self) -> list[tuple[int, ...]]:
+        """The inputs that torch answers wrongly, one of each pair that has any that were found."""
+        return [each.failing for each in self.pairs.values() if each.failing is not None]
+
+
+def certify_lookup(model: SequenceModel, length: int, folder: Path, nodes: int = 64) -> Certified:
+    """Decide all pairs of a model that was trained on index lookup, and write weights and certificate into a folder.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from separatrix.models.naming import parse_spec
+    >>> from separatrix.models.task_model import model_for_task
+    >>> from separatrix.tasks import tasks
+    >>> task = tasks()["index-lookup"].with_parameters(alphabet=3)
+    >>> model = model_for_task(parse_spec("TF-(1,8)"), task, 2, seeds=[0])
+    >>> with TemporaryDirectory() as place:
+    ...     found = certify_lookup(model, 2, Path(place))
+    >>> found.count(Outcome.OPEN), found.inputs
+    (0, '2*3^2')
+    """
+    data = weights_file(model)
+    alphabet = model.classes
+    if not 1 <= length < model.length or model.vocabulary < alphabet + length:
+        raise SeparatrixError(f"--length {length} is not a length of this model; choose 1 to {model.length - 1}")
+    try:
+        prover = LookupProver(Weights(data), alphabet, length, nodes)
+    except RefusedError as refusal:
+        raise SeparatrixError(f"these weights cannot be certified: {refusal}") from refusal
+    about = {"sha256": hashlib.sha256(data).hexdigest(), "alphabet": alphabet, "length": length, "nodes": nodes}
+    write_atomically(folder / WEIGHTS_FILE, data)
+    known = dict(_kept(folder / PROGRESS_FILE, about))
+    # Written anew, because the last line may have been cut off.
+    lines = [json.dumps(about), *(_line(pair, each) for pair, each in known.items())]
+    write_atomically(folder / PROGRESS_FILE, "\n".join(lines) + "\n")
+    found: dict[Pair, Decided] = {}
+    pairs = [(p, c) for p in range(length) for c in range(alphabet)]
+    with (folder / PROGRESS_FILE).open("a", encoding="utf-8") as progress:
+        for pair in tracked(pairs, f"certifying {length}*{alphabet} pairs"):
+            decided = known.get(pair) or _confirmed(model, prover.decide(*pair))
+            found[pair] = _checked(prover, pair, decided)
+            if pair not in known:
+                progress.write(_line(pair, found[pair]) + "\n")
+                progress.flush()
+    result = Certified(alphabet, length, found)
+    write_atomically(folder / TRAINED_FILE, json.dumps(_claim(result, about["sha256"])) + "\n")
+    with suppress(OSError):
+        (folder / PROGRESS_FILE).unlink()
+    return result
+
+
+def _checked(prover: LookupProver, pair: Pair, decided: Decided) -> Decided:
+    """What the kernel accepts: a proof that it refuses leaves its pair open."""
+    if decided.proof is None:
+        return decided
+    try:
+        proved(prover.model, *pair, decided.proof)
+    except RefusedError:
+        return Decided(Outcome.OPEN)
+    return decided
+
+
+def _confirmed(model: SequenceModel, decided: Decided) -> Decided:
+    """A counterexample that torch agrees with; where torch is right, the pair is open."""
+    if decided.failing is None or fails(model, decided.failing):
+        return decided
+    return Decided(Outcome.OPEN)
+
+
+@torch.no_grad()
+def fails(model: SequenceModel, row: tuple[int, ...]) -> bool:
+    """Whether the model's float32 answer to an input of a lookup is wrong.
+
+    >>> from separatrix.models.naming import parse_spec
+    >>> from separatrix.models.task_model import model_for_task
+    >>> from separatrix.tasks import tasks
+    >>> model = model_for_task(parse_spec("TF-(1,8)"), tasks()["index-lookup"].with_parameters(alphabet=3), 2, [0])
+    >>> sum(fails(model, (a, b, 3)) for a in range(3) for b in range(3)) > 0
+    True
+    """
+    alphabet, length = model.classes, len(row) - 1
+    logits = model(torch.tensor([[row]]), read=torch.tensor([[[length]]]))[0, 0, 0]
+    return int(logits.argmax()) != row[row[-1] - alphabet]
+
+
+def _line(pair: Pair, decided: Decided) -> str:
+    return json.dumps([*pair, decided.outcome, decided.proof, decided.failing])
+
+
+def _kept(path: Path, about: dict[str, Any]) -> Iterator[tuple[Pair, Decided]]:
+    """What earlier work on the same weights, length and effort has found; a last line that was cut off is left out."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):
+        return
+    with suppress(ValueError, TypeError, KeyError):
+        if not lines or json.loads(lines[0]) != about:
+            return
+        for line in lines[1:]:
+            p, c, outcome, proof, failing = json.loads(line)
+            row = None if failing is None else tuple(map(int, failing))
+            yield (int(p), int(c)), Decided(Outcome(outcome), proof, row)
+
+
+def _claim(found: Certified, digest: str) -> dict[str, Any]:
+    return {
+        "format": TRAINED_FORMAT,
+        "task": "index-lookup",
+        "alphabet": found.alphabet,
+        "length": found.length,
+        "sha256": digest,
+        "certified": [[*pair, each.proof] for pair, each in found.pairs.items() if each.proof is not None],
+        "counterexamples": [list(row) for row in found.failing()],
+        "open": [list(pair) for pair, each in found.pairs.items() if each.outcome == Outcome.OPEN],
+    }

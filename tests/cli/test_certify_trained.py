@@ -1,0 +1,109 @@
+"""Trained runs on the command line: certified, checked, refused, and taken up where they stopped."""
+
+import json
+
+import pytest
+
+from separatrix.models import certify_lookup
+from separatrix.models.trained_files import weights_file
+from separatrix.provers.trained_lookup import LookupProver
+from separatrix_kernel.trained import TRAINED_FILE, WEIGHTS_FILE
+from tests.kernel.trained_models import every_input, failing, trained
+
+LENGTH, ALPHABET = 3, 3
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """A store with a lookup that can be certified, and runs that cannot."""
+    from separatrix.training.spec import RunSpec
+    from separatrix.training.train_runs import train_runs
+
+    common = {"learning_rate": 0.01, "length": LENGTH, "evaluation_examples": 64, "probe_examples": 64, "goal": 0}
+    lookup = {**common, "task": "index-lookup", "task_parameters": (("alphabet", ALPHABET),)}
+    runs = {
+        "good": RunSpec(**lookup, architecture="TF-(1,8)", steps=300, leak_margin=4),
+        "recurrent": RunSpec(**lookup, architecture="LSTM-(1,8)", steps=1),
+        "deep": RunSpec(**lookup, architecture="TF-(2,8)", steps=1),
+        "rotary": RunSpec(**lookup, architecture="TF-(1,8,positions=rotary)", steps=1),
+        "task": RunSpec(**{**common, "length": 4}, task="equality", architecture="TF-(1,8)", steps=1),
+    }
+    path = tmp_path_factory.mktemp("trained") / "runs.sqlite"
+    for each in runs.values():
+        train_runs([each], path)
+    return path, {name: each.name for name, each in runs.items()}
+
+
+def test_a_run_that_was_trained_for_it_is_certified_and_checked(store, call, tmp_path):
+    path, names = store
+    folder = tmp_path / "made"
+    ended = call("certify", names["good"][:8], "--store", str(path), "--out", str(folder), "--json")
+    found = json.loads(ended.out)
+    assert (ended.code, found["certified"], found["share_certified"]) == (0, True, "1")
+    assert found["pairs"] == {"certified": LENGTH * ALPHABET, "counterexample": 0, "open": 0}
+    assert sorted(each.name for each in folder.iterdir()) == [TRAINED_FILE, WEIGHTS_FILE]
+    checked = json.loads(call("check", str(folder), "--replay", "--json").out)
+    assert (checked["valid"], checked["trust"], checked["share_certified"]) == (True, "kernel", "1")
+    again = call("certify", str(folder), "--length", "2", "--out", str(tmp_path / "shorter"), "--json")
+    assert json.loads(again.out)["inputs"] == "2*3^2"
+    weights = folder / WEIGHTS_FILE
+    weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
+    refused = call("check", str(folder), "--json")
+    assert (refused.code, json.loads(refused.out)["valid"]) == (1, False)
+
+
+def test_what_is_not_covered_is_refused_in_one_line(store, call, tmp_path):
+    path, names = store
+    common = ("--store", str(path), "--out", str(tmp_path / "none"))
+    for name in ("recurrent", "deep", "rotary", "task"):
+        ended = call("certify", names[name], *common)
+        assert (ended.code, len(ended.err.splitlines())) == (2, 1)
+        assert "covered" in ended.err
+    for more in (("--length", "4"), ("--length", "0"), ("--gain", "2"), ("--nodes", "0")):
+        ended = call("certify", names["good"], *common, *more)
+        assert (ended.code, len(ended.err.splitlines())) == (2, 1)
+        assert more[0] in ended.err and more[1] in ended.err
+    assert call("certify", "index-lookup", "--length", "8", "--store", "runs.sqlite").code == 2
+    assert call("certify", "index-lookup").code == 2
+    assert not (tmp_path / "none").exists()
+
+
+def test_inputs_that_fail_are_reported_and_replayed(call, tmp_path):
+    model = trained(ALPHABET, LENGTH, 30)
+    wrong = failing(model, ALPHABET, every_input(ALPHABET, LENGTH))
+    folder = tmp_path / "weights"
+    folder.mkdir()
+    (folder / WEIGHTS_FILE).write_bytes(weights_file(model))
+    ended = call("certify", str(folder), "--out", str(tmp_path / "made"), "--json")
+    found = json.loads(ended.out)
+    assert ended.code == 1 and not found["certified"]
+    assert found["counterexamples"] and {tuple(row) for row in found["counterexamples"]} <= wrong
+    assert "counterexample" in call("certify", str(folder), "--out", str(tmp_path / "made")).out
+    checked = json.loads(call("check", str(tmp_path / "made"), "--replay", "--json").out)
+    assert checked["valid"] and all(checked["replayed"])
+    assert len(checked["replayed"]) == len(found["counterexamples"])
+
+
+def test_work_that_was_stopped_goes_on(tmp_path, monkeypatch):
+    model = trained(ALPHABET, LENGTH, 30)
+    whole = certify_lookup.certify_lookup(model, LENGTH, tmp_path / "whole")
+    real, asked = LookupProver.decide, []
+
+    def stopping(self, p, c):
+        asked.append((p, c))
+        if len(asked) == 5:
+            raise KeyboardInterrupt
+        return real(self, p, c)
+
+    monkeypatch.setattr(LookupProver, "decide", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        certify_lookup.certify_lookup(model, LENGTH, tmp_path / "stopped")
+    # The last line is cut off, as by a power cut: it is decided again.
+    progress = tmp_path / "stopped" / certify_lookup.PROGRESS_FILE
+    progress.write_text(progress.read_text()[:-5])
+    again = certify_lookup.certify_lookup(model, LENGTH, tmp_path / "stopped")
+    assert asked[5:][0] == asked[3] and len(asked) == 5 + LENGTH * ALPHABET - 3
+    assert again == whole
+    written = [(tmp_path / name / TRAINED_FILE).read_text() for name in ("whole", "stopped")]
+    assert written[0] == written[1]
+    assert not progress.exists()

@@ -1,0 +1,246 @@
+"""A second, slow evaluation of network files, written from the documents and not from the kernel.
+
+Numbers are whole multiples of the arithmetic's step, every operation is spelled out, exponentials come from the decimal
+module, and a file is read without the kernel's readers. Tests hold what the kernel accepts to this on every input.
+"""
+
+import json
+import struct
+from collections.abc import Callable, Iterator
+from decimal import Context, Decimal
+from fractions import Fraction
+from itertools import product
+from typing import Any, TypeAlias
+
+from tests.kernel.files import CODES
+
+DIGITS = Context(prec=120)
+Vector: TypeAlias = list[int]
+Vectors: TypeAlias = list[Vector]
+
+
+class Slow:
+    """One network file in one arithmetic."""
+
+    def __init__(self, data: bytes, arithmetic: str) -> None:
+        size = int.from_bytes(data[:8], "little")
+        header, self._body = json.loads(data[8 : 8 + size]), data[8 + size :]
+        self.about: dict[str, Any] = json.loads(header.pop("__metadata__")["separatrix"])
+        self._header: dict[str, Any] = header
+        base, power, self._rounding = (part.split("=")[-1] for part in arithmetic.removeprefix("fixed:").split(","))
+        self.one = int(base) ** int(power)
+        self._exponentials: dict[int, int] = {}
+        self._read: dict[str, list[int]] = {}
+
+    def rounded(self, top: int, bottom: int) -> int:
+        """The whole number that top / bottom is rounded to, cut off at both ends."""
+        whole = top // bottom
+        if self._rounding == "nearest":
+            # floor(y + 1/2) is the nearest whole number; on a tie, where that is exact, the even one is meant.
+            whole = (2 * top + bottom) // (2 * bottom)
+            if whole * 2 * bottom == 2 * top + bottom and whole & 1:
+                whole -= 1
+        return self.cut(whole)
+
+    def cut(self, value: int) -> int:
+        """A sum, which needs no rounding, cut off at both ends: N^Kc and -N^Kc."""
+        return min(self.one**2, max(-(self.one**2), value))
+
+    def dot(self, left: Vector, right: Vector) -> int:
+        """Every product is rounded, the sum is cut off once."""
+        return self.cut(sum(self.rounded(a * b, self.one) for a, b in zip(left, right, strict=True)))
+
+    def times(self, matrix: Vectors, vector: Vector) -> Vector:
+        """W x."""
+        return [self.dot(row, vector) for row in matrix]
+
+    def plus(self, left: Vector, right: Vector) -> Vector:
+        """The sum, cut off."""
+        return [self.cut(a + b) for a, b in zip(left, right, strict=True)]
+
+    def numbers(self, name: str) -> tuple[list[int], list[int]]:
+        """The shape and the entries of a tensor."""
+        entry = self._header[name]
+        if name not in self._read:
+            start, stop = entry["data_offsets"]
+            code, width = CODES[entry["dtype"]]
+            self._read[name] = list(struct.unpack(f"<{(stop - start) // width}{code}", self._body[start:stop]))
+        return entry["shape"], self._read[name]
+
+    def matrix(self, value: dict[str, Any]) -> Vectors:
+        """A matrix of weights, each rounded."""
+        (rows, columns), entries = self.numbers(value["numerators"])
+        known = {each: self.rounded(each * self.one, value["denominator"]) for each in set(entries)}
+        return [[known[entries[row * columns + column]] for column in range(columns)] for row in range(rows)]
+
+    def vector(self, value: dict[str, Any]) -> Vector:
+        """A matrix of one column."""
+        return [row[0] for row in self.matrix(value)]
+
+    def exponential(self, value: int) -> int:
+        """exp, rounded; far from every tie with the digits at hand, or this fails."""
+        if value not in self._exponentials:
+            real = DIGITS.exp(DIGITS.divide(Decimal(value), Decimal(self.one)))
+            ends = {Fraction(real) * self.one * (1 + Fraction(error, 10**100)) for error in (-1, 1)}
+            found = {self.rounded(each.numerator, each.denominator) for each in ends}
+            assert value == 0 or len(found) == 1
+            self._exponentials[value] = self.one if value == 0 else found.pop()
+        return self._exponentials[value]
+
+    def network(self) -> Callable[[tuple[int, ...]], int | None]:
+        """The function from an input to the answer at the last position, None where there is no answer."""
+        read = self._recurrent() if self.about["format"] == "separatrix-recurrent-1" else self._transformer()
+        readout = self.about["readout"]
+        weights, bias = self.matrix(readout["matrix"]), self.vector(readout["bias"])
+
+        def answer(tokens: tuple[int, ...]) -> int | None:
+            found = self.plus(self.times(weights, read(tokens)), bias)
+            if readout["decoding"] == "argmax":
+                return max(range(len(found)), key=lambda place: (found[place], -place))
+            if readout["decoding"] == "exact" and not set(found) <= {0, self.one}:
+                return None
+            return int("".join("1" if 2 * each > self.one else "0" for each in found), 2)
+
+        return answer
+
+    def _recurrent(self) -> Callable[[tuple[int, ...]], Vector]:
+        embedding, initial = self.matrix(self.about["embedding"]), self.vector(self.about["initial"])
+        cell = [(self.matrix(each["weights"]), self.vector(each["bias"])) for each in self.about["cell"]]
+
+        def read(tokens: tuple[int, ...]) -> Vector:
+            state = initial
+            for token in tokens:
+                state = state + embedding[token]
+                for weights, bias in cell:
+                    state = [max(0, each) for each in self.plus(self.times(weights, state), bias)]
+            return state
+
+        return read
+
+    def _transformer(self) -> Callable[[tuple[int, ...]], Vector]:
+        embed = self._embedding()
+        layers = [
+            self._feed(each) if each["kind"] == "feed-forward" else self._heads(each) for each in self.about["layers"]
+        ]
+
+        def read(tokens: tuple[int, ...]) -> Vector:
+            stream = [embed(token, position) for position, token in enumerate(tokens)]
+            for layer in layers:
+                stream = layer(stream)
+            return stream[-1]
+
+        return read
+
+    def _embedding(self) -> Callable[[int, int], Vector]:
+        slots = [name for name, size in self.about["slots"] for _ in range(size)]
+        parts: list[tuple[dict[str, Any], Vectors | None, tuple[list[int], list[int]]]] = []
+        for part in self.about["embedding"]:
+            rule = part["rule"]
+            table = self.matrix(rule["table"]) if rule["kind"] == "table" else None
+            parts.append((part, table, ([], []) if table is not None else self.numbers(rule["generator"])))
+
+        def embed(token: int, position: int) -> Vector:
+            stream = [0] * len(slots)
+            for part, table, (shape, generator) in parts:
+                (a, b), (c, d) = part["tokens"], part["positions"]
+                if not (a <= token < b and c <= position < d):
+                    continue
+                number = token - a if part["source"] == "token" else position - c
+                if part["indices"] is not None:
+                    number = self.numbers(part["indices"])[1][number]
+                places = [place for place, name in enumerate(slots) if name == part["slot"]]
+                for column, place in enumerate(places):
+                    if table is not None:
+                        more = table[number][column]
+                    else:
+                        bits = sum(generator[row * shape[1] + column] * (number >> row & 1) for row in range(shape[0]))
+                        more = (-1) ** bits * self.one
+                    stream[place] = self.cut(stream[place] + more)
+            return stream
+
+        return embed
+
+    def _feed(self, layer: dict[str, Any]) -> Callable[[Vectors], Vectors]:
+        inner, outer = self.matrix(layer["inner"]), self.matrix(layer["outer"])
+        bias, shift = self.vector(layer["inner_bias"]), self.vector(layer["outer_bias"])
+
+        def one(vector: Vector) -> Vector:
+            hidden = [max(0, each) for each in self.plus(self.times(inner, vector), bias)]
+            result = self.plus(self.times(outer, hidden), shift)
+            return self.plus(vector, result) if layer["residual"] else result
+
+        return lambda stream: [one(vector) for vector in stream]
+
+    def _heads(self, layer: dict[str, Any]) -> Callable[[Vectors], Vectors]:
+        names = ("query", "key", "value", "output")
+        heads = [(head, *(self.matrix(head[name]) for name in names)) for head in layer["heads"]]
+
+        def run(stream: Vectors) -> Vectors:
+            total = [vector if layer["residual"] else [0] * len(vector) for vector in stream]
+            for head, query, key, value, output in heads:
+                keys = [self.times(key, vector) for vector in stream]
+                values = [self.times(value, vector) for vector in stream]
+                for position, vector in enumerate(stream):
+                    more = {"none": len(stream), "causal": position + 1, "strict": position}[head["mask"]]
+                    asked = self.times(query, vector)
+                    weights = self.weights(head["scoring"], [self.dot(asked, each) for each in keys[:more]])
+                    average = [self.dot(weights, [each[row] for each in values[:more]]) for row in range(len(value))]
+                    total[position] = self.plus(total[position], self.times(output, average))
+            return total
+
+        return run
+
+    def weights(self, scoring: str, scores: Vector) -> Vector:
+        """The weights of the keys that a query sees."""
+        if scoring == "linear" or not scores:
+            return scores
+        if scoring == "relu":
+            shares = [max(0, each) for each in scores]
+            total = self.cut(sum(shares))
+        elif scoring == "softmax":
+            shares = [self.exponential(self.cut(each - max(scores))) for each in scores]
+            total = sum(shares)
+        else:
+            shares = [self.one * (each == max(scores)) for each in scores]
+            if scoring == "leftmost":
+                first = scores.index(max(scores))
+                shares = [self.one * (place == first) for place in range(len(scores))]
+            total = self.cut(sum(shares))
+        return [self.rounded(each * self.one, total) if total else 0 for each in shares]
+
+
+def inputs_of(specification: dict[str, Any]) -> Iterator[tuple[int, ...]]:
+    """Every input of a specification."""
+    return product(*[range(*run["tokens"]) for run in specification["inputs"] for _ in range(run["count"])])
+
+
+def right_answer(specification: dict[str, Any], tokens: tuple[int, ...]) -> int:
+    """The right answer, straight from the table of forms in docs/kernel.md."""
+    answer = specification["answer"]
+    ranges = [run["tokens"] for run in specification["inputs"] for _ in range(run["count"])]
+
+    def place(chosen: list[int]) -> int:
+        number = 0
+        for each in chosen:
+            first, stop = ranges[each]
+            number = number * (stop - first) + tokens[each] - first
+        return number
+
+    if answer["kind"] == "select":
+        return tokens[tokens[answer["by"]] - answer["first"]]
+    if answer["kind"] == "table":
+        return answer["answers"][place(list(range(len(ranges))))]
+    if answer["kind"] == "automaton":
+        state = answer["start"]
+        for token in tokens:
+            state = answer["steps"][state][token]
+        return answer["answers"][state]
+    held = sum(group["table"][place(places)] for group in answer["conditions"] for places in group["places"])
+    return [then for least, then in answer["answers"] if least <= held][-1]
+
+
+def wrong_input(content: dict[str, Any], data: bytes) -> tuple[int, ...] | None:
+    """The first input that a network answers wrongly, None where it answers every one rightly."""
+    answer = Slow(data, content["arithmetic"]).network()
+    specification = content["specification"]
+    return next((each for each in inputs_of(specification) if answer(each) != right_answer(specification, each)), None)
