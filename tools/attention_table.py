@@ -32,6 +32,7 @@ class Small:
 SMALL = {
     "associative-recall": Small(3),
     "directed-3-cycle": Small(4),
+    "dyck-float": Small(4),
     "index-lookup": Small(4, (("alphabet", 3),)),
     "match2": Small(3, (("modulus", 7),)),
     "match2-code": Small(3, (("modulus", 7),)),

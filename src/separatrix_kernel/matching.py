@@ -55,8 +55,8 @@ class Matching:
         for position in self._looks(self.spec.window):
             for token, bit, box in self._boxes(position):
                 answer = self.layers.readout(self.layers.through(box, 1, stop))
-                told = f"token {token} at position {position + 1}, {'with' if bit else 'without'} a match"
-                require(answer == bit, f"{told}, is answered {answer}")
+                which = f"token {token} at position {position + 1}, {'with' if bit else 'without'} a match"
+                require(answer == bit, f"{which}, is answered {answer}")
         return None
 
     def _looks(self, positions: range) -> list[int]:
@@ -188,8 +188,8 @@ class Recalling:
             answer = self.layers.readout(
                 self.layers.through(after, self.layers.second + 1, len(self.layers.network.layers))
             )
-            told = f"the query at position {position + 1} for pair {pair + 1} with token {label}"
-            require(answer == label - self.spec.labels.start, f"{told} is answered {answer}")
+            which = f"the query at position {position + 1} for pair {pair + 1} with token {label}"
+            require(answer == label - self.spec.labels.start, f"{which} is answered {answer}")
 
 
 def _only(matrix: Matrix, used: set[int]) -> Matrix:

@@ -213,8 +213,8 @@ class Layers:
                 number = places.index(where)
                 if (id(cases), number) not in selected:
                     for held, answer in answers.items():
-                        told = f"token {held[number]} at position {where + 1} is answered {answer}"
-                        require(answer == held[number], f"{told}, when token {token} asks for it")
+                        which = f"token {held[number]} at position {where + 1} is answered {answer}"
+                        require(answer == held[number], f"{which}, when token {token} asks for it")
                     selected.add((id(cases), number))
                 continue
             self.work.spend(len(answers))

@@ -11,11 +11,11 @@ from separatrix.cli.output import command_line, console, print_json
 from separatrix.errors import SeparatrixError
 from separatrix.extras import require
 from separatrix.files import check_writable
-from separatrix_kernel.trained import TRAINED_FILE, WEIGHTS_FILE, TrainedAccepted, check_trained_folder
 
 if TYPE_CHECKING:
     from separatrix.models.certify_lookup import Certified
     from separatrix.models.sequence_model import SequenceModel
+    from separatrix_kernel.trained import TrainedAccepted
 
 RUN_NAME = re.compile(r"[0-9a-f]{4,16}")
 COVERED_TASKS = "covered is index-lookup"
@@ -30,6 +30,8 @@ def names_a_run(text: str) -> bool:
     """
     if RUN_NAME.fullmatch(text) is not None:
         return True
+    from separatrix_kernel.trained import WEIGHTS_FILE
+
     if not (Path(text) / WEIGHTS_FILE).is_file():
         return False
     from separatrix.constructions.catalog import constructions
@@ -53,6 +55,7 @@ def certify_trained(
     from separatrix.models.certify_lookup import certify_lookup
     from separatrix.progress import listening
     from separatrix.provenance import provenance
+    from separatrix_kernel.trained import TRAINED_FILE
 
     if not 1 <= nodes <= 1 << 20:
         raise SeparatrixError(f"--nodes {nodes} is out of range; choose 1 to 2^20")
@@ -82,6 +85,8 @@ def certify_trained(
 
 def _model(name: str, store: Path | None) -> "tuple[SequenceModel, int, str]":
     """The model, the length that it was trained for, and what to call it."""
+    from separatrix_kernel.trained import WEIGHTS_FILE
+
     if (Path(name) / WEIGHTS_FILE).is_file():
         from separatrix.models.trained_files import model_from
 
@@ -162,6 +167,7 @@ def check_trained_weights(context: typer.Context, folder: Path, replay: bool, as
     from separatrix.cli.progress import progress_bar
     from separatrix.provenance import provenance
     from separatrix_kernel.reading import RefusedError
+    from separatrix_kernel.trained import WEIGHTS_FILE, check_trained_folder
 
     accepted: TrainedAccepted | None = None
     reason = "every claimed pair is shown"

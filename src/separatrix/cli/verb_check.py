@@ -11,7 +11,6 @@ from separatrix.cli.given_options import refuse_given
 from separatrix.cli.limits import MaxMemoryOption, limited_memory, memory_limit
 from separatrix.cli.output import JsonOption, command_line, console, print_json
 from separatrix.errors import SeparatrixError, UnknownNameError
-from separatrix_kernel.trained import TRAINED_FILE
 
 NAME = "check"
 ORDER = 60
@@ -27,6 +26,8 @@ def command(
 ) -> int:
     """Recompute a certificate from the weights: valid, refuted by an input that is shown, or not valid (exit 1)."""
     started = time.perf_counter()
+    from separatrix_kernel.trained import TRAINED_FILE
+
     folder = file.parent if file.name == TRAINED_FILE else file
     if (folder / TRAINED_FILE).is_file():
         refuse_given(context, ("max_memory",), "is for networks of constructions, not trained weights; leave it out")

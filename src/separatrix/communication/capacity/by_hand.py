@@ -105,7 +105,7 @@ class ByHand(Family):
         try:
             config = DescribedConfig.model_validate(dict(raw))
         except ValidationError as error:
-            raise SeparatrixError(f"{name} is no complete layers config: {reasons(error)}") from None
+            raise SeparatrixError(f"{name} is not a complete layers config: {reasons(error)}") from None
         return ModelDescription(
             name=name,
             family=self.name,

@@ -137,7 +137,7 @@ class Family:
             return self._described(reader, name, source)
         except _Incomplete as error:
             kind = reader.model_type
-            raise SeparatrixError(f"{name} is no complete {kind} config: {error}") from None
+            raise SeparatrixError(f"{name} is not a complete {kind} config: {error}") from None
         except SeparatrixError as error:  # sizes that do not fit together: say whose they are
             raise SeparatrixError(f"{name}: {error}") from None
 
@@ -435,7 +435,7 @@ def stated_format(raw: Mapping[str, Any]) -> str:
 
 
 def format_name(given: object) -> str:
-    """The name of a format of numbers; what is not a name is no format.
+    """The name of a format of numbers; what is not a name gives none.
 
     >>> format_name("torch.bfloat16"), format_name(16)
     ('bfloat16', '')
