@@ -59,9 +59,10 @@ class ExportedRecords:
 
     def _read_store(self, path: Path) -> None:
         with Records(path, create=False) as store:
-            for task, count in store.not_here().items():
+            found, others = store.all_and_not_here()
+            for task, count in others.items():
                 self._not_here[task] = self._not_here.get(task, 0) + count
-            for record in store.all():
+            for record in found:
                 name = record.spec.name
                 self._records[name] = record
                 self._curves[name], self._snapshots[name] = store.curve(name), store.snapshots(name)

@@ -240,13 +240,14 @@ class Records:
 
     def all(self) -> list[Record]:
         """Every finished run of a task that is here, by the time it finished."""
-        return self._told()[0]
+        return self.all_and_not_here()[0]
 
     def not_here(self) -> dict[str, int]:
         """How many runs there are of each task that is not here; :meth:`all` leaves them out."""
-        return self._told()[1]
+        return self.all_and_not_here()[1]
 
-    def _told(self) -> tuple[list[Record], dict[str, int]]:
+    def all_and_not_here(self) -> tuple[list[Record], dict[str, int]]:
+        """What :meth:`all` and :meth:`not_here` give, from one pass over the store."""
         with self._explained():
             rows = self._connection.execute("SELECT * FROM runs ORDER BY finished_at, name").fetchall()
         found: list[Record] = []
