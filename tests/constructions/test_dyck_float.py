@@ -38,10 +38,25 @@ def test_the_proof_is_computed_for_every_length(format: str, types: int) -> None
 @FORMATS
 def test_long_strings(format: str) -> None:
     layer = DyckFloat(format=format)
-    length = min(2048, 2 * layer.wall)
+    length = min(2048, layer.wall)
     drawn = layer.task.sample(draws_from(3), 200, length)
     assert 50 < drawn.targets[:, -1].sum() < 150
     assert (layer.answers(drawn.inputs) == drawn.targets[:, -1]).all()
+
+
+@FORMATS
+def test_the_length_ends_where_the_sum_of_exponentials_does(format: str) -> None:
+    layer = DyckFloat(format=format)
+    layer.check_length(layer.wall)
+    with pytest.raises(SeparatrixError, match=str(layer.wall)):
+        layer.check_length(2 * layer.wall)
+    if format != "float32":  # 2^25 additions one by one take too long
+        one = layer.values(numpy.array([0]), 1)[:1, 0]
+        total = one - one
+        for position in range(2 * layer.wall):
+            assert float(total[0]) == min(position, layer.wall)
+            total = total + one
+        assert float(one[0] / total[0]) == 1 / layer.wall
 
 
 def test_all_strings_of_length_16_by_merging_equal_sums() -> None:
@@ -95,7 +110,7 @@ def test_every_step_of_the_table_counts_and_the_proof_sees_it() -> None:
 
 
 def test_other_lengths_and_formats_end_in_one_line() -> None:
-    for length in (3, 6, 2**26):
+    for length in (0, 1, 3, 6, 2**25):
         with pytest.raises(SeparatrixError, match="power of two"):
             DyckFloat().check_length(length)
     with pytest.raises(SeparatrixError, match="format"):

@@ -32,12 +32,12 @@ from separatrix.constructions.theorems.dyck_float import SIGNIFICANT, DyckFloat
 from separatrix.tasks import Task, tasks
 
 TRIED = {
-    "fixed:down": (4096, 32), "fixed:nearest": (4096, 32), "float32": (4096, 32), "bfloat16": (512, 16),
+    "fixed:down": (4096, 32), "fixed:nearest": (4096, 32), "float32": (4096, 32), "bfloat16": (256, 16),
     "exact": (4096, 32),
 }  # fmt: skip
 """The arithmetics that are tried, with the length and the bits p at which a bound is asked. The two fixed points round
 products down and to nearest; packed digits are multiples of 1/N, which both have. Running sums of bfloat16 count to
-512."""
+256."""
 COMPARED = ("equality", "inequality", "eq-random")
 """Tasks for which the difference of the halves is enough."""
 

@@ -303,7 +303,7 @@ def known_from_above(task: str, model: Model, numbers: Numbers = FIXED) -> tuple
     if (task, model) == ("dyck", "transformer-1layer") and numbers.name in SIGNIFICANT:
         text = (
             f"dyck-float: one head of uniform attention with 1 + 2n values decides Dyck-(n,2) in {numbers.name}, sums "
-            f"in the order of the positions, at N = 2, 4, 8, … to {2 << SIGNIFICANT[numbers.name]:,}"
+            f"in the order of the positions, at N = 2, 4, 8, … to {1 << SIGNIFICANT[numbers.name]:,}"
         )
         sides.append(Side("constant", "construction", "", "dyck-float", text, "not in the papers, E26"))
     return tuple(sorted(sides, key=lambda side: ORDER.index(side.growth)))

@@ -2,8 +2,8 @@
 
 *Rounding is memory.* Theorem 4 lets Alice add up the odd positions and Bob the even ones, which needs sums that are
 exact before they are rounded. A float sum is rounded after every addition, so it is a small recurrent machine, and that
-machine can do what no exact sum of its size can (E26). One head with 1 + 2n values is enough at every length; Theorem
-5/10 asks for a width that grows with N.
+machine can do what no exact sum of its size can (E26). One head with 1 + 2n values is enough at N = 2, 4, 8, … to 2^24
+in float32; Theorem 5/10 asks for a width that grows with N.
 
 **Guards.** With t significant bits (24 in float32) and T = 2^t, all whole numbers from -T to T are floats, and T + 1 is
 not: it lies halfway to T + 2 and is rounded to the even one, T. So T + 1 = T and T - 1 is exact: a coordinate at T
@@ -31,8 +31,9 @@ swallowed exactly if the language rejects the bracket, and all walks are at thei
 The last sentence is about finitely many stacks and is computed (:meth:`DyckFloat.proof`); so is the one about T, over
 all numbers from -T to T.
 
-A walk moves by at most N, so walls on the other side are out of reach while N ≤ 2T (``high`` would need 2T - 2 steps
-there and as many back). The weights 1/N are powers of two for N = 2^j, and scale everything exactly.
+**How long.** The softmax adds up N exponentials, 1 each, in the same arithmetic. That sum is N up to T and stays at T
+beyond, so the weights are 1/N while N ≤ T. For N = 2^j they are powers of two and scale everything exactly. A walk
+moves by at most N, so walls on the other side are out of reach.
 
 **What it needs.** Sums over positions in the order of the positions, each addition rounded to nearest with ties to
 even: IEEE 754. Embeddings depend on the token and the position, and what follows the sum is a map of one position, as
@@ -110,7 +111,7 @@ class DyckFloat:
 
     @property
     def wall(self) -> int:
-        """T = 2^t, the largest number that forgets +1."""
+        """T = 2^t, the first whole number that forgets +1; also the longest length."""
         return 1 << SIGNIFICANT[self.format]
 
     @property
@@ -141,11 +142,11 @@ class DyckFloat:
         return table
 
     def check_length(self, length: int) -> None:
-        """Raise a one-line error unless the layer has this length: a power of two from 2 to 2T."""
-        if length < 2 or length & (length - 1) or length > 2 * self.wall:
+        """Raise a one-line error unless the layer has this length: a power of two from 2 to T."""
+        if length < 2 or length & (length - 1) or length > self.wall:
             raise SeparatrixError(
                 f"dyck-float in {self.format} has no network of length {length}; choose a power of two from 2 to "
-                f"{2 * self.wall}"
+                f"{self.wall}"
             )
 
     def values(self, tokens: Integers, position: int) -> Floats:
@@ -156,13 +157,17 @@ class DyckFloat:
         steps = self.steps()[position % 2, tokens]
         return _rounded(self.start + steps if position == 0 else steps, self.format)
 
+    def weight(self, length: int) -> Floats:
+        """The softmax weight of each of N positions: 1 over the running sum of N exponentials, 1 each."""
+        one = _rounded(numpy.array(1), self.format)
+        return one / _rounded(numpy.array(min(length, self.wall)), self.format)
+
     def attended(self, tokens: Integers) -> Floats:
         """The head's output (count, m) for inputs (count, N): Σ (1/N)·v_i, added up in the order of the positions."""
         tokens = numpy.asarray(tokens, dtype=numpy.int64)
         length = tokens.shape[1]
         self.check_length(length)
-        # Logits are all 0: exp(0) = 1, Z = N, and 1/N is a power of two.
-        weight = _rounded(numpy.array(1 / length), self.format)
+        weight = self.weight(length)
         total = _rounded(numpy.zeros((len(tokens), self.width)), self.format)
         for position in range(length):
             total = total + weight * self.values(tokens[:, position], position)
@@ -171,7 +176,7 @@ class DyckFloat:
     def answers(self, tokens: Integers) -> Integers:
         """1 where every coordinate of the head's output is at its start."""
         tokens = numpy.asarray(tokens, dtype=numpy.int64)
-        at_start = _rounded(self.start, self.format) * _rounded(numpy.array(1 / tokens.shape[1]), self.format)
+        at_start = _rounded(self.start, self.format) * self.weight(tokens.shape[1])
         return (self.attended(tokens) == at_start).all(axis=1).astype(numpy.int64)
 
     def wrong(self, length: int) -> int:
@@ -282,11 +287,7 @@ class DyckFloatConstruction(Construction):
 
     def check_length(self, task: Task, length: int) -> None:
         super().check_length(task, length)
-        # Beyond T the sum of exponentials, 1 each, is not N any more.
-        if length & (length - 1) or length > DyckFloat().wall:
-            raise SeparatrixError(
-                f"{self.name} has no network of length {length}; choose a power of two from 2 to {DyckFloat().wall}"
-            )
+        DyckFloat().check_length(length)
 
     def own_arithmetic(self, task: Task, length: int, options: Options) -> Floating:
         """float32, whatever the length; options about a fixed point would change nothing."""

@@ -36,7 +36,7 @@ def show() -> tuple[Finding, ...]:
         ),
         Finding(
             "original",
-            f"it is right on every string of every length 2, 4, 8, … to {2 * layer.wall:,}: proved, with "
+            f"it is right on every string of every length 2, 4, 8, … to {layer.wall:,}: proved, with "
             f"{walls.cases:,} additions and all {walks.cases} moves of the stack computed; the kernel accepts the "
             f"proof about all {certified.accepted.inputs_covered if certified else 'no'} strings of length {LONG:,}",
             walls.holds and walks.holds and certified is not None,
@@ -66,7 +66,7 @@ ERRATUM = Erratum(
     claim="Whatever p-bit arithmetic a one-layer Transformer has, Alice and Bob each add up their own positions, so "
     "Dyck-(2,2) needs mH ≥ (N-1)/(3(p + log N)).",
     fault="Floating point rounds after every addition. A running sum at 2^24 forgets +1 and keeps -1, so it remembers "
-    "what went wrong, and one head with 5 values decides Dyck-(2,2) at every length.",
+    "what went wrong, and one head with 5 values decides Dyck-(2,2) at N = 2, 4, 8, … to 2^24.",
     repair="The theorems hold where sums over positions are exact before they are rounded, as in fixed point. With "
     "running sums a bound is left for a prefix against the rest (equality, disjointness, matching), none for Dyck.",
     show=show,
