@@ -62,6 +62,7 @@ class Construction(ABC):
     minimum_length: int = 2
     arithmetic_kind: str = "fixed"
     """The arithmetic that it is about, by the name that models have; bounds for another one say nothing of it."""
+    arithmetic_in_words: str = "fixed point, Appendix B.2"
 
     def build(self, length: int, options: Options | None = None) -> Built:
         """The network for inputs of this length; bad lengths and options end in one line."""

@@ -10,7 +10,7 @@ from separatrix.atlas.origin import Origin
 from separatrix.atlas.section import Advance, Results, Section
 from separatrix.atlas.site.cells import TITLES
 from separatrix.atlas.site.components import definitions, index_list, origin_line, sign_list
-from separatrix.communication.bounds import Bound, ProtocolBound, bounds
+from separatrix.communication.bounds import NUMBERS, Bound, ProtocolBound, bounds, covered
 
 LIMIT = 5
 """Reductions are checked on all instances of up to so many bits."""
@@ -97,8 +97,23 @@ def _entry(bound: Bound) -> dict[str, Any]:
             "needs": bound.in_words,
             "simulation": bound.simulation.theorem,
             "paper_formula": bound.paper_in_words or None,
+            "holds_for": _holds_for(bound),
         }
     return found
+
+
+def _holds_for(bound: ProtocolBound) -> list[str]:
+    """What the formula holds for; whether it, a version of it or nothing is left in float32.
+
+    >>> from separatrix.communication.bounds import bounds
+    >>> _holds_for(bounds()["dyck-transformer-1layer"])
+    ['fixed point of p bits, sums over positions exact before they are rounded', 'not for float32']
+    """
+    fixed, floats = (covered(bound, NUMBERS[name]) for name in ("fixed", "float32"))
+    if floats.arithmetic == fixed.arithmetic and floats.covered:
+        return [fixed.arithmetic]
+    left = f"with larger constants for {floats.arithmetic}" if floats.covered else "not for float32"
+    return [fixed.arithmetic, left]
 
 
 def _evidence(described: dict[str, Any], command: str) -> dict[str, Any]:
@@ -118,6 +133,7 @@ def article(entry: Results) -> str:
         "bounds": entry.get("bounded", ""),
         "problem": f"{entry['problem']}: {entry['needs']}" if "problem" in entry else "",
         "as in the paper": entry.get("paper_formula") or "",
+        "holds for": "; ".join(entry.get("holds_for", ())),
         "assumes": "; ".join(entry["assumptions"]),
         "deviates": "; ".join(entry["deviations"]),
     }

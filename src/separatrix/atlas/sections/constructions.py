@@ -73,7 +73,8 @@ class ConstructionsSection(Section):
 
         caption = "Width of networks that are proved right on every input of length N."
         command = results["constructions"][0]["sizes"][-1]["command"]
-        origin = Origin("proved", "all inputs of each length", command, "fixed point, Appendix B.2").plain()
+        arithmetics = "; ".join(dict.fromkeys(entry["arithmetic"] for entry in results["constructions"]))
+        origin = Origin("proved", "all inputs of each length", command, arithmetics).plain()
         return [draw("construction-widths", caption, paint, 6.6, 5.2).with_origin(origin)]
 
     def body(self, results: Results) -> str:
@@ -136,6 +137,7 @@ def _entry(construction: Construction) -> dict[str, Any]:
         "statement": construction.statement,
         "deviations": list(construction.deviations),
         "task": construction.task_name,
+        "arithmetic": construction.arithmetic_in_words,
         "sizes": sizes,
     }
 

@@ -43,7 +43,7 @@ class TasksSection(Section):
         shown.add_column("task", style="bold", no_wrap=True)
         shown.add_column("question")
         shown.add_column("problem")
-        shown.add_column("constant answer scores", justify="right")
+        shown.add_column("majority baseline", justify="right")
         for t in results["tasks"]:
             shown.add_row(t["name"], t["question"], t["communication"]["problem"], _share(t))
         return shown

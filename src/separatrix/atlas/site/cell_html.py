@@ -62,14 +62,15 @@ def _narrower(upper: Upper) -> str:
     """A second line: networks that save width and not size."""
     other = upper.narrower
     note = "" if other is None else escape(other.note, quote=True)
-    shown = "" if other is None else f"or {other.text}, not small"
+    shown = "" if other is None else f"or {other.text} with a large lookup table"
     return f'<span class="narrower" data-narrower title="{note}">{shown}</span>'
 
 
 def reading_line(address: str) -> str:
     """The signs in one line, with a link to what they mean."""
     return (
-        f'<p class="quiet signs"><a href="{address}">How to read it</a>: ≤ a network can, ≥ every model must; '
+        f'<p class="quiet signs"><a href="{address}">How to read it</a>: ≤ a network can, ≥ every model must '
+        "(attention and FNNs: in fixed point); "
         '<span class="kind">✓</span> certified, <span class="kind">ƒ</span> the theorem’s formula, '
         '<span class="kind">∴</span> a simple argument; ◆ learned, ◇ not learned, ○ not trained.</p>'
     )

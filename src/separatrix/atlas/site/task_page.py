@@ -66,7 +66,10 @@ def _strip(row: Results, grid: Grid) -> str:
     )
     length, precision = f"{grid.lengths[grid.length]:,}", grid.precisions[grid.precision]
     reading = reading_line("../index.html#reading-heading")
-    told = f"Numbers at N = {length}: lower bounds at p = {precision}, each network at its own p."
+    told = (
+        f"Numbers at N = {length}: lower bounds at p = {precision}, those of attention and FNNs in fixed point; each "
+        "network at its own p."
+    )
     return (
         f'<ul class="verdicts" aria-label="Verdicts at N = {length}, bounds at p = {precision}">{items}</ul>'
         f'<p class="quiet">{told}</p>{reading}'
@@ -84,7 +87,7 @@ def _about(entry: Results) -> str:
         # One that is None is left to the task: what it then is, layout and symbols say.
         "parameters": ", ".join(f"{key} = {value}" for key, value in entry["parameters"].items() if value != "None"),
         "hidden problem": f"{split['problem']}: {split['note']}",
-        "a constant answer scores": percent(entry["commonest_answer_share"]),
+        "majority baseline": percent(entry["commonest_answer_share"]),
     }
     origin = Origin("measured", "a random example", entry["command"], seed=0).plain()
     body = f"{example_html(entry, entry['examples'][0])}{definitions(facts)}{origin_line(origin)}"
@@ -130,7 +133,7 @@ def _class_evidence(task: str, model: str, title: str, cell: Results, sections: 
         at = f"At N = {grid.lengths[grid.length]:,}: {numbers.unit} {upper.text} ({upper.note})."
         more += f'<p class="quiet">{escape(at)}</p>{command_block(upper.command)}'
     if upper.narrower:
-        also = f"Narrower, but not small: {numbers.unit} {upper.narrower.text} ({upper.narrower.note})."
+        also = f"Narrower, with a large lookup table: {numbers.unit} {upper.narrower.text} ({upper.narrower.note})."
         more += f'<p class="quiet">{escape(also)}</p>{command_block(upper.narrower.command)}'
     none = "" if above or below else '<p class="quiet">Nothing is known from either side.</p>'
     return (
@@ -165,9 +168,7 @@ def _network(name: str, sections: Results) -> str:
     rows = plain_rows([[size[key] for key in keys] for size in sizes if size["certified"]])
     largest = entry["sizes"][-1] if entry["sizes"] else None
     origin = (
-        origin_line(
-            Origin("proved", "all inputs of each length", largest["command"], "fixed point, Appendix B.2").plain()
-        )
+        origin_line(Origin("proved", "all inputs of each length", largest["command"], entry["arithmetic"]).plain())
         if largest
         else ""
     )

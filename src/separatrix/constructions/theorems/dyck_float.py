@@ -280,6 +280,7 @@ class DyckFloatConstruction(Construction):
     )
     task_name: str = "dyck"
     arithmetic_kind: str = "float32"
+    arithmetic_in_words: str = "float32, sums in the order of the positions"
     deviations: tuple[str, ...] = (
         "not in the papers: Theorem 4 needs sums that are exact before they are rounded, and float32 rounds each one",
         "sums over positions are taken in their order; a program that adds in another order is not covered",
