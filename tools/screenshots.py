@@ -92,12 +92,10 @@ def of_the_site(camera: Camera, site: Path) -> None:
         with camera.opened((site / "index.html").as_uri(), "desktop", scheme) as page:
             # Nothing that stays in place while a page is scrolled may stand in a long picture.
             page.add_style_tag(content=".controls, .separation thead th { position: static !important }")
-            # With the sliders above it, which tell N and the precision.
-            above, box = (page.locator(name).bounding_box() for name in ("#controls", "#separation"))
-            assert above is not None and box is not None
-            height = box["y"] + box["height"] - above["y"]
-            clip: Any = {"x": box["x"] - MARGIN, "y": above["y"] - MARGIN / 2, "width": box["width"] + 2 * MARGIN,
-                         "height": height + 1.5 * MARGIN}  # fmt: skip
+            box = page.locator("#separation").bounding_box()
+            assert box is not None
+            clip: Any = {"x": box["x"] - MARGIN, "y": box["y"] - MARGIN / 2, "width": box["width"] + 2 * MARGIN,
+                         "height": box["height"] + 1.5 * MARGIN}  # fmt: skip
             camera.keep(f"table-{scheme}", page.screenshot(full_page=True, clip=clip))
     with camera.opened((site / "index.html").as_uri(), "desktop", "light") as page:
         page.locator("[data-task=index-lookup][data-model=rnn] a").click()

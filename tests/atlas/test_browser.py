@@ -146,7 +146,7 @@ def test_a_certificate_is_lost_when_the_scale_is_dragged_down_and_found_again(br
         page.get_by_role("button", name="Run this input").click()
         expect(page.locator("#answer .wrong")).to_be_visible()
         expect(page.locator("#text")).to_have_value(page.locator("#broken-input").inner_text())
-        page.get_by_role("button", name="back to the theorem’s own").first.click()
+        page.get_by_role("button", name="back to the theorem default").first.click()
         expect(verdict).to_have_attribute("data-state", "certified")
         expect(page.locator("#answer .right")).to_be_visible()
         expect(page.locator("#counterexample")).to_be_hidden()
@@ -556,6 +556,19 @@ def test_the_front_pages_sliders_change_numbers(browser: Browser, site: Path) ->
             page.keyboard.press("Home")
             assert len({tuple(before), tuple(first), tuple(numbers(kind))}) > 1
             assert page.locator(f"#{slider}-shown").inner_text() != told or before != first
+        # The pictures above follow: at the largest length the line is at the right end, and the sentence says it.
+        page.locator("#length").focus()
+        page.keyboard.press("End")
+        card = page.locator("[data-story=index-lookup]")
+        assert "1,048,576" in card.locator("[data-sentence]").inner_text()
+        at_the_end = float(card.locator("[data-here]").get_attribute("x1") or 0)
+        before = card.locator("[data-needed]").get_attribute("points")
+        page.keyboard.press("Home")
+        assert float(card.locator("[data-here]").get_attribute("x1") or 0) < at_the_end
+        page.locator("#precision").focus()
+        for key in ("Home", "End"):
+            page.keyboard.press(key)
+        assert card.locator("[data-needed]").get_attribute("points") != before
         # A cell opens its evidence by keyboard, and Escape closes it.
         page.locator("#separation a.cell").first.focus()
         page.keyboard.press("Enter")

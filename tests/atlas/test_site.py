@@ -24,8 +24,9 @@ from separatrix.atlas.sections import profiles, training
 from separatrix.atlas.separation import CLASSES, certified_size
 from separatrix.atlas.site.cell_html import UNKNOWN, cell_inside
 from separatrix.atlas.site.cells import ARGUMENT, BITS, CERTIFIED, FORMULA, THEOREM, Grid
-from separatrix.atlas.site.components import command_block, length_text, origin_line, task_address, with_code
+from separatrix.atlas.site.components import command_block, length_text, number, origin_line, task_address, with_code
 from separatrix.atlas.site.site import ASSETS, rendered
+from separatrix.atlas.site.stories import STORIES
 from separatrix.cli.app import run
 from separatrix.communication.bounds import ProtocolBound, bounds_for
 from separatrix.constructions import constructions
@@ -294,23 +295,36 @@ def test_a_narrower_network_is_told_beside_the_theorems_own(site, sections):
     for each in (upper, upper.narrower):
         assert each.command in front, "in the grid"
         assert command_block(each.command) in page
-    assert "Narrower, but not small: width 10" in page
-    assert "or 10, not small" in page and "or 10, not small" in front
+    assert "Narrower, with a large lookup table: width 10" in page
+    assert all("or 10 with a large lookup table" in each for each in (page, front))
     assert "“Logarithmic” is said of width and precision" in front
 
 
 def test_a_card_compares_both_sides_at_one_length(site, sections):
     front = (site / "index.html").read_text(encoding="utf-8")
     grid = Grid(sections)
-    far = f"{grid.lengths[-1]:,}"
     cards = re.findall(r'<a class="story".*?</a>', front, flags=re.DOTALL)
     assert len(cards) == 3
-    for card in cards:
-        told = re.findall(r"N\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}([\d,]+)", card)
-        assert told[0] == far
-        assert told[1:] == [] or f"up to N\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{told[1]}" in card
-    lower = grid.cell("index-lookup", "rnn").at(len(grid.lengths) - 1, grid.precision)[1]
-    assert f"the other needs {lower} bits of state" in cards[0]
+    for card, story in zip(cards, STORIES, strict=True):
+        upper = grid.cell(story.task, story.able).upper[grid.length]
+        lower = grid.cell(story.task, story.unable).at(grid.length, grid.precision)[1]
+        sentence = re.search(r"<p data-sentence>(.*?)</p>", card)[1]
+        assert re.findall(r"\d[\d,]*", sentence)[:3] == [upper.text, f"{grid.lengths[grid.length]:,}", lower]
+
+
+def test_a_picture_has_the_sizes_that_the_sentence_says(sections, embedded_grid):
+    grid = Grid(sections)
+    for story in STORIES:
+        drawn, able = embedded_grid["stories"][story.task], grid.cell(story.task, story.able)
+        assert [number(size) for size in drawn["enough"]] == [upper.text for upper in able.upper]
+        unable = grid.cell(story.task, story.unable)
+        for precision, row in zip(grid.precisions, zip(drawn["needed"], unable.lower, strict=True), strict=True):
+            widths, texts = row
+            if unable.unit == BITS:
+                # The numbers of p bits that the bits of a state fill.
+                texts = tuple(number(-(-bits // precision)) for bits in unable.bits)
+            assert [number(width) for width in widths] == list(texts)
+        assert 2 ** drawn["highest"] >= max([*drawn["enough"], *drawn["needed"][0]])
 
 
 def test_a_place_without_a_size_is_marked(sections, embedded_grid):
@@ -330,7 +344,7 @@ def test_a_place_without_a_size_is_marked(sections, embedded_grid):
 
 def test_precisions_are_told_apart_on_the_pages_of_tasks(site):
     page = (site / "tasks" / "index-lookup.html").read_text(encoding="utf-8")
-    assert "Numbers at N = 1,024: lower bounds at p = 16, each network at its own p." in page
+    assert "Numbers at N = 1,024: lower bounds at p = 16, those of attention and FNNs in fixed point;" in page
     strip = page.split('class="verdicts"')[1].split("</ul>")[0]
     assert '<span class="own">p = 42</span>' in strip
 
@@ -513,11 +527,11 @@ def test_text_has_enough_contrast(scheme):
         assert contrast(found["--soft"], ground) >= 4.5, (tone, "quiet text on it", scheme)
     strongest = {LIGHT: 0.5, DARK: 0.4}[scheme]
     assert f"--heat: {strongest:.1f}".replace("0.", ".") in asset("site.css")
-    for number in (1, 2, 3):
-        ground = mixed(found[f"--series-{number}"], found["--card"], strongest)
-        assert contrast(found["--ink"], ground) >= 4.5, (number, "heat maps", scheme)
-    for number in range(1, 7):
-        assert contrast(found[f"--series-{number}"], found["--card"]) >= 3, (number, scheme)
+    for series in (1, 2, 3):
+        ground = mixed(found[f"--series-{series}"], found["--card"], strongest)
+        assert contrast(found["--ink"], ground) >= 4.5, (series, "heat maps", scheme)
+    for series in range(1, 7):
+        assert contrast(found[f"--series-{series}"], found["--card"]) >= 3, (series, scheme)
 
 
 def test_verdicts_differ_by_more_than_colour(site):

@@ -46,6 +46,8 @@ class Upper:
     precision: int | None = None
     size_bits: int | None = None
     narrower: Narrower | None = None
+    size: int | None = None
+    """Width × heads as a number, for plots."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +158,7 @@ def _headline(certified: Sequence[Named], built: Sequence[Named]) -> Upper:
         note, kind, command = f"{name}, {best['how']}{_cost(best)}{theorem}", CERTIFIED, best["command"]
     else:
         note, kind, command = f"{name}, the theorem's size, not certified here{_cost(best)}", FORMULA, ""
-    return Upper(_size(best), kind, note, command, best["precision"], best["size_bits"], narrower)
+    return Upper(_size(best), kind, note, command, best["precision"], best["size_bits"], narrower, _product(best))
 
 
 def _narrowness(named: Named) -> tuple[int, bool, int]:

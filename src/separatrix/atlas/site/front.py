@@ -24,12 +24,12 @@ from separatrix.atlas.site.cell_html import (
 from separatrix.atlas.site.cells import TITLES, CellNumbers, Grid, Upper
 from separatrix.atlas.site.components import command_block, length_text, task_address
 from separatrix.atlas.site.shell import Page
-from separatrix.atlas.site.stories import stories
+from separatrix.atlas.site.stories import stories, story_data
 
 TITLE = "Who can, who cannot, and why"
 LEAD = (
-    "Which sequence models can solve which task at all, and how large must they be? Each cell puts a network that is "
-    "certified on every input beside a lower bound that holds for all weights."
+    "Which sequence models can solve which task at all, and how large must they be? Networks that are certified on "
+    "every input, and lower bounds that hold for all weights. Move the length."
 )
 PROBLEMS: Mapping[str, str] = {
     "INDEX": "Alice holds bits, Bob a position: she cannot know which bit he will ask for",
@@ -41,7 +41,7 @@ PROBLEMS: Mapping[str, str] = {
 QUESTIONS: tuple[tuple[str, str, str], ...] = (
     (
         "Can it, how small?",
-        "Build the theorem’s own network and prove it on every input; --family circle makes it narrower.",
+        "Build the theorem’s network and prove it on every input; --family circle makes it narrower.",
         "separatrix certify index-lookup --length 1024",
     ),
     (
@@ -60,8 +60,8 @@ QUESTIONS: tuple[tuple[str, str, str], ...] = (
 def front_page(sections: Results, grid: Grid) -> Page:
     """The page from the results of all sections."""
     main = (
-        f"{stories(sections, grid)}<section aria-labelledby='table-heading'><h2 id='table-heading'>The table</h2>"
-        f"{reading_line('#reading-heading')}{_controls(grid)}{_table(sections, grid)}</section>"
+        f"{_controls(grid)}{stories(sections, grid)}<section aria-labelledby='table-heading'>"
+        f"<h2 id='table-heading'>The table</h2>{reading_line('#reading-heading')}{_table(sections, grid)}</section>"
         f"{_reading()}{_start()}{_data(sections, grid)}{_dialog()}"
     )
     return Page("index.html", TITLE, LEAD, main)
@@ -70,7 +70,7 @@ def front_page(sections: Results, grid: Grid) -> Page:
 def _controls(grid: Grid) -> str:
     lengths, precisions = len(grid.lengths) - 1, len(grid.precisions) - 1
     return (
-        '<form class="controls" id="controls" aria-label="Numbers of the table" onsubmit="return false">'
+        '<form class="controls" id="controls" aria-label="Length and precision" onsubmit="return false">'
         f'<div><label for="length">Length N</label> <output id="length-shown" for="length">'
         f"{length_text(grid.lengths[grid.length])}</output>"
         f'<input type="range" id="length" min="0" max="{lengths}" step="1" value="{grid.length}" disabled></div>'
@@ -78,7 +78,7 @@ def _controls(grid: Grid) -> str:
         f"{grid.precisions[grid.precision]} bits</output>"
         f'<input type="range" id="precision" min="0" max="{precisions}" step="1" value="{grid.precision}" disabled>'
         "</div>"
-        '<noscript><p class="quiet">The sliders need scripts; the table stands at '
+        '<noscript><p class="quiet">The sliders need scripts; all numbers are at '
         f"N = {grid.lengths[grid.length]:,}, p = {grid.precisions[grid.precision]}.</p></noscript></form>"
     )
 
@@ -146,8 +146,9 @@ def _reading() -> str:
         '<section class="reading" aria-labelledby="reading-heading"><h2 id="reading-heading">How to read it</h2>'
         f'<div class="columns"><dl class="legend" id="legend">{verdicts}</dl><dl class="legend">'
         '<dt>≤ m <span class="kind">✓</span></dt><dd>a network that is certified on every input of this length, at '
-        "its own precision p: the theorem’s own, or a narrower one with a description no larger</dd>"
-        "<dt>or m, not small</dt><dd>certified too, and narrower: points on circles as addresses. Its numbers are more "
+        "its own precision p: the theorem’s, or a narrower one with a description no larger</dd>"
+        "<dt>or m with a large lookup table</dt><dd>certified too, and narrower: points on circles as addresses. Its "
+        "numbers are more "
         "precise and its table of addresses is written out for all N positions, so the whole description, the bits in "
         "all, is larger and grows like N. “Logarithmic” is said of width and precision, not of the description</dd>"
         '<dt>≤ m <span class="kind">ƒ</span></dt><dd>the size that the theorem claims; not certified at this '
@@ -203,7 +204,7 @@ def _data(sections: Results, grid: Grid) -> str:
             }
     data = {
         "lengths": grid.lengths, "precisions": grid.precisions, "classes": dict(TITLES), "titles": titles,
-        "marks": MARK_OF, "words": WORD_OF, "unknown": UNKNOWN, "cells": cells,
+        "marks": MARK_OF, "words": WORD_OF, "unknown": UNKNOWN, "cells": cells, **story_data(sections, grid),
     }  # fmt: skip
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     return f'<script type="application/json" id="grid">{text}</script>'

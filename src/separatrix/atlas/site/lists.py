@@ -39,7 +39,7 @@ def _task_card(task: Results, row: Results) -> str:
     return (
         f'<li class="card" id="task-{escape(task["name"])}"><h2><a href="{escape(task_address(task["name"]))}">'
         f"{escape(task['title'])}</a></h2><p>{escape(task['question'])}</p><ul class='chips'>{verdicts}</ul>"
-        f'<p class="quiet">{escape(task["source"])}; a constant answer scores {percent(task["commonest_answer_share"])}'
+        f'<p class="quiet">{escape(task["source"])}; majority baseline {percent(task["commonest_answer_share"])}'
         "</p></li>"
     )
 

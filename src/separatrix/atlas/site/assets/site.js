@@ -1,5 +1,5 @@
 "use strict";
-// What scripts add to the atlas: the sliders of the table, evidence in a dialog, buttons that copy commands, and
+// What scripts add to the atlas: the sliders of the table and of the pictures above it, evidence in a dialog, buttons that copy commands, and
 // folded parts that open for printing. Everything is on the pages without it. Numbers are looked up in the grid that
 // the page carries (#grid), never computed here.
 (() => {
@@ -90,13 +90,45 @@
         element("span", text ? grid.marks[kind] : "", "kind"),
         element("span", own, "own"),
       );
-      narrower.textContent = other ? `or ${other[0]}, not small` : "";
+      narrower.textContent = other ? `or ${other[0]} with a large lookup table` : "";
       narrower.title = other ? other[1] : "";
       upper.dataset.kind = kind;
       upper.title = note;
       lower.textContent = data.lower.length ? `≥ ${data.lower[p][n]}` : "";
     }
+    for (const draw of drawn) draw();
   };
+  // The pictures of the stories: log axes over the frame that the grid carries; sizes and words are the grid's.
+  const [left, right, ceiling, floor] = grid.frame;
+  const drawn = [...document.querySelectorAll("[data-story]")].map((card) => {
+    const story = grid.stories[card.dataset.story];
+    const part = (name) => card.querySelector(`[data-${name}]`);
+    const x = (n) => left + ((right - left) * n) / (grid.lengths.length - 1);
+    const y = (size) => floor - ((floor - ceiling) * Math.log2(Math.max(size, 1))) / story.highest;
+    return () => {
+      const n = Number(length.value);
+      const p = Number(precision.value);
+      const needed = story.needed[p];
+      const points = needed.map((size, place) => `${x(place)},${y(size)}`).join(" ");
+      part("needed").setAttribute("points", points);
+      part("area").setAttribute("points", `${points} ${right},${floor} ${left},${floor}`);
+      part("name").setAttribute("y", y(needed[Math.round(grid.named * (needed.length - 1))]) - 8);
+      for (const end of ["x1", "x2"]) part("here").setAttribute(end, x(n));
+      for (const [name, size] of [["at-needed", needed[n]], ["at-enough", story.enough[n]]]) {
+        part(name).setAttribute("cx", x(n));
+        part(name).setAttribute("cy", y(size ?? 1));
+        part(name).style.visibility = size === null ? "hidden" : "";
+      }
+      const [text, kind] = grid.cells[story.able].upper[n];
+      const other = grid.cells[story.unable];
+      const bound = other.unit === "width"
+        ? `width ${other.lower[p][n]} (in fixed point of ${grid.precisions[p]} bits)` : `${other.lower[p][n]} ${other.unit}`;
+      const words = { width: text || grid.unknown, length: commas(grid.lengths[n]), needed: bound };
+      part("sentence").textContent = story.sentence.replace(/\{(\w+)\}/g, (_, name) => words[name]);
+      part("sure").textContent = grid.sure[kind];
+    };
+  });
+
   // The place of the sliders is kept in the address, so that a view can be shared.
   const keep = () => {
     const place = `#N=${grid.lengths[length.value]}&p=${grid.precisions[precision.value]}`;
@@ -142,7 +174,7 @@
     };
     if (command) run("this network", command);
     if (other) {
-      add("narrower, but not small", `${data.unit} ${other[0]}, certified ${at} (${other[1]})`);
+      add("narrower, with a large lookup table", `${data.unit} ${other[0]}, certified ${at} (${other[1]})`);
       run("that network", other[2]);
     }
     const list = element("ul", undefined, "evidence");
