@@ -19,15 +19,15 @@ def test_every_view_is_pictured_at_every_size_and_small():
     views = {
         f"{view}-{size}-{scheme}" for view in ("front", "task", "explorer") for size in SIZES for scheme in SCHEMES
     }
-    assert views | {f"table-{scheme}" for scheme in SCHEMES} <= set(found)
+    assert views | {f"{view}-{scheme}" for view in ("table", "stories") for scheme in SCHEMES} <= set(found)
     for path in found.values():
         assert path.stat().st_size < LARGEST, path.name
         with Image.open(path) as picture:
             assert picture.format == "PNG" and min(picture.size) > 300, path.name
 
 
-def test_the_readme_shows_the_table_and_the_explorers_page_the_explorer():
-    for page, name in (("README.md", "docs/screenshots/table-"), ("docs/explorer.md", "screenshots/explorer-")):
+def test_the_readme_shows_the_stories_and_the_explorers_page_the_explorer():
+    for page, name in (("README.md", "docs/screenshots/stories-"), ("docs/explorer.md", "screenshots/explorer-")):
         text = (ROOT / page).read_text(encoding="utf-8")
         shown = re.findall(r"!\[(.+?)\]\((.+?\.png)\)", text)
         assert any(target.startswith(name) for _, target in shown), page

@@ -2,7 +2,8 @@
 
 Needs a built atlas (``make atlas``; another folder with ``--site``) and a Chromium (``tools/get_chromium.py``). The
 front page, a task's page and the explorer are taken at desktop and phone width, in light and dark; the separation table
-by itself, in light and dark; and the explorer's views. Files are reduced to a palette so that each stays small.
+and the stories by themselves, in light and dark; and the explorer's views. Files are reduced to a palette so that each
+stays small.
 """
 
 import argparse
@@ -97,6 +98,12 @@ def of_the_site(camera: Camera, site: Path) -> None:
             clip: Any = {"x": box["x"] - MARGIN, "y": box["y"] - MARGIN / 2, "width": box["width"] + 2 * MARGIN,
                          "height": box["height"] + 1.5 * MARGIN}  # fmt: skip
             camera.keep(f"table-{scheme}", page.screenshot(full_page=True, clip=clip))
+            cards = page.locator(".story")
+            first, last = (cards.nth(place).bounding_box() for place in (0, 2))
+            assert first is not None and last is not None
+            clip = {"x": first["x"] - MARGIN / 2, "y": first["y"] - MARGIN / 2, "height": first["height"] + MARGIN,
+                    "width": last["x"] + last["width"] - first["x"] + MARGIN}  # fmt: skip
+            camera.keep(f"stories-{scheme}", page.screenshot(full_page=True, clip=clip))
     with camera.opened((site / "index.html").as_uri(), "desktop", "light") as page:
         page.locator("[data-task=index-lookup][data-model=rnn] a").click()
         camera.keep("evidence", page.screenshot())

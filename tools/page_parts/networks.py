@@ -141,7 +141,6 @@ PARTS = (
     Sentence("docs/kernel.md", "Each of at most 2^{} inputs is run", lambda: [MOST_INPUTS.bit_length() - 1]),
     Sentence("docs/constructions.md", "below {} lines of code for every one", lambda: [trusted_code.LARGEST]),
     Sentence("docs/explanation/certificates.md", "below {} lines each", lambda: [trusted_code.LARGEST]),
-    inputs("README.md", "proved right on all {} · {} inputs of its length", "index-lookup", 1024),
     inputs("docs/explanation/certificates.md", "There are {} · {} inputs of index lookup", "index-lookup", 1024),
     inputs("docs/export.md", "it is right on all {} · {} inputs", "index-lookup", 16, alphabet=4),
     inputs("docs/tutorial.md", "It covers {} · {} inputs", "index-lookup", 256),
