@@ -10,7 +10,7 @@ import pytest
 from separatrix.bit_counts import bits_for
 from separatrix.cli.app import run
 from separatrix.cli.state_bits import _needed
-from separatrix.communication.bounds import bounds, protocol_bounds
+from separatrix.communication.bounds import ModelSize, bounds, protocol_bounds
 from separatrix.communication.bounds.claims._scope import parted_pairs
 from separatrix.communication.bounds.known_from_above import special_facts
 from separatrix.communication.bounds.own_bound import check_own_bound
@@ -143,8 +143,17 @@ def test_nearest_neighbour_is_bounded_where_the_corners_keep_the_margin(points, 
     assert bool(task.admissible(cells, 2 * count).all())
 
 
-def test_default_parameters_of_nearest_neighbour_stand_for_a_growing_dimension():
-    assert bounds()["nearest-neighbour-rnn"].required_bits(10**6, tasks()["nearest-neighbour"]) == 500_000
+def test_no_bound_on_nearest_neighbour_where_there_may_be_no_input():
+    """Of a later half's N/2 points half have products of at most 9/10 with each other, and caps of half that angle do
+    not overlap: in 16 dimensions there are fewer than 10^11, so that at N = 10^12 no input keeps the margin."""
+    bound, task = bounds()["nearest-neighbour-rnn"], tasks()["nearest-neighbour"]
+    assert bound.required_bits(1 << 17, task) == 1 << 16
+    for length in ((1 << 17) + 2, 10**6, 10**12):
+        assert bound.required_bits(length, task) == 0
+        assert "choose a larger dimension" in bound.silence(length, task)
+    assert bound.longest_length(ModelSize(width=1, precision=32), task) is None
+    wide = task.with_parameters(points="hypercube", dimension=40, margin="1/20")
+    assert bound.required_bits(10**12, wide) == 10**12 // 2
 
 
 # -- the formula with its numbers -------------------------------------------------------------------------

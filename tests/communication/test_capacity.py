@@ -23,6 +23,7 @@ from separatrix.communication.capacity import (
     recurrent,
     which_bounds,
 )
+from separatrix.communication.capacity.report import BOUNDED
 from separatrix.errors import SeparatrixError
 from separatrix.tasks import tasks
 
@@ -237,7 +238,7 @@ def test_limits_are_tight_and_inflation_shows():
     size = ModelSize(width=model.state_numbers, precision=16)
     for bound in protocol_bounds(model="rnn"):
         for name in bound.task_names:
-            task = tasks()[name]
+            task = tasks()[name].with_parameters(**BOUNDED.get(name, {}))
             longest = bound.longest_length(size, task)
             if longest is None:
                 # Stacks, counts and residues: few bits at every length that can be.
@@ -247,6 +248,68 @@ def test_limits_are_tight_and_inflation_shows():
             assert bound.possible(longest, size, task)
             assert not bound.possible(longest + task.length_step, size, task)
             assert bound.inflated(2).longest_length(size, task) < longest
+
+
+def test_every_limit_is_about_the_task_with_the_parameters_that_it_names():
+    """A bound for a class, or for a space with room for all points, is never said of one drawn function or space."""
+    found = capacity(describe("rnn-1-128"), length=10**18)
+    for limit in found.limits:
+        usual = {name: str(value) for name, value in tasks()[limit.task].parameters().items()}
+        changed = {name for name, value in limit.parameters.items() if usual[name] != value}
+        assert bool(changed) == (limit.task in BOUNDED)
+        task = tasks()[limit.task].with_parameters(**BOUNDED.get(limit.task, {}))
+        (bound,) = [each for each in protocol_bounds(model="rnn") if each.name == limit.bound]
+        assert not bound.of_a_class(task)
+        assert not bound.silence(limit.at_length, task)
+    assert {limit.task for limit in found.limits if limit.impossible_at_length} >= set(BOUNDED)
+
+
+USUAL = {"hidden_size": 64, "num_attention_heads": 4}
+WINDOWS = {**USUAL, "num_hidden_layers": 4, "sliding_window": 8}
+ONE = {**USUAL, "num_hidden_layers": 1}
+BART = {"d_model": 64, "encoder_layers": 12, "decoder_layers": 1, "decoder_attention_heads": 4}
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"model_type": "bart", **BART},
+        {"model_type": "whisper", "is_encoder_decoder": True, **BART},
+        {"model_type": "prophetnet", "hidden_size": 64, "num_decoder_layers": 1, "num_decoder_attention_heads": 4},
+        {"model_type": "bert", "is_decoder": True, "add_cross_attention": True, **ONE},
+        {"model_type": "gpt2", "add_cross_attention": True, **ONE},
+        {"model_type": "mistral", "is_causal": False, **WINDOWS},
+        {"model_type": "mistral", "use_bidirectional_attention": True, **WINDOWS},
+        {"model_type": "cohere2", "is_causal": False, "layer_types": ["sliding_attention"] * 4, **WINDOWS},
+        {"model_type": "mamba", "bidirectional": True, "hidden_size": 8, "num_hidden_layers": 1},
+        {"model_type": "doge", "keep_window_size": 8, **ONE},
+        {"model_type": "hrm_text", **ONE},
+        {"model_type": "somebody's", **ONE},
+        {"model_type": "somebody's", "is_encoder_decoder": True, **ONE},
+    ],
+    ids=lambda config: " ".join(map(str, list(config.values())[:2])),
+)
+def test_nothing_is_impossible_for_what_the_simulations_do_not_cover(config):
+    """An encoder, positions that look ahead, positions chosen by what they hold, a layer that is run several times."""
+    found = capacity(describe(config), length=10**9)
+    assert found.applies == ()
+    assert not [limit.task for limit in found.limits if limit.scope == "model"]
+    assert found.model.reach is None
+
+
+def test_a_single_window_that_looks_ahead_is_covered_by_one_layer_alone():
+    found = which_bounds(describe({"model_type": "mistral", "is_causal": False, **WINDOWS, "num_hidden_layers": 1}))
+    assert found[0] == ("transformer-1layer",)
+
+
+def test_layers_share_a_cache_only_where_one_is_left_to_read():
+    windows = {**WINDOWS, "layer_types": ["sliding_attention"] * 4}
+    for kind in ("gemma3n_text", "gemma4_text"):
+        alone, most, all_of_them, more = (
+            describe({"model_type": kind, "num_kv_shared_layers": shared, **windows}).state_numbers
+            for shared in (0, 3, 4, 9)
+        )
+        assert alone == all_of_them == more == 4 * most
 
 
 def test_more_bits_never_make_a_task_impossible_sooner():

@@ -325,5 +325,5 @@ def test_a_condition_on_the_points_is_told_where_nothing_else_tells_it(capsys, m
     monkeypatch.setenv("COLUMNS", "160")
     assert run(["capacity", "lstm-3-256", "--task", "nearest-neighbour", "--task", "mqar"]) == 0
     rows = {line.split("│")[1].strip(): line for line in capsys.readouterr().out.splitlines() if line.startswith("│")}
-    assert "γ ≤ 2/d" in rows["nearest-neighbour"]
+    assert "γ ≤ 2/d" in rows["nearest-neighbour (256 dimensions)"]
     assert "γ" not in rows["mqar"]

@@ -12,6 +12,7 @@ import pytest
 from separatrix.communication.bounds import FIXED, numbers_named
 from separatrix.communication.capacity import capacity, describe
 from separatrix.communication.profile import Profile, ProfileOptions, as_record, profile
+from separatrix.communication.profile.alphabet import Alphabet
 from separatrix.communication.profile.excluded import exclusion
 from separatrix.communication.profile.partitions import MOST_VALUES
 
@@ -119,6 +120,28 @@ def test_a_stack_of_windows_is_held_against_its_reach_at_the_lengths_that_were_r
     assert exclusion(profile("second", lambda x: x[1:2] == x[-1:], 8), windows(1)).first == 7
     assert exclusion(profile("last", lambda x: x[-1], 8), windows(1)).first is None
     assert exclusion(profile("none", lambda x: 0, 8), windows(1)).first is None
+
+
+@pytest.mark.parametrize(
+    ("function", "symbols", "needs"),
+    [
+        (lambda x: x[-1], 8, 0),  # a layer that adds its input to its output needs no state for this
+        (lambda x: (sum(x[:-1]) % 2) * 4 + x[-1], 4, 1),
+        (lambda x: x[0] * 5 + x[-1], 5, 3),
+        (lambda x: sum(x), 2, 2),
+    ],
+    ids=["last", "parity and last", "ends", "sum"],
+)
+def test_the_last_symbol_need_not_be_handed_on(function, symbols, needs):
+    found = profile("f", function, 4, Alphabet(symbols))
+    layers = [{"kind": "recurrent", "state_numbers": max(needs, 1)}]
+    enough = capacity(describe({"model_type": "layers", "layers": layers}), precision=1, only=())
+    assert found.lengths[-1].handed_on == needs < found.lengths[-1].state_bits
+    assert exclusion(found, enough).first is None
+    if needs > 1:
+        fewer = [{"kind": "recurrent", "state_numbers": needs - 1}]
+        told = exclusion(found, capacity(describe({"model_type": "layers", "layers": fewer}), precision=1, only=()))
+        assert (told.needs, told.quantity) == (needs, "state bits")
 
 
 def test_of_two_bounds_the_one_that_excludes_at_the_shorter_length_speaks():

@@ -116,6 +116,11 @@ def test_a_file_that_leaves_a_field_out_means_what_transformers_means(kind):
             found = describe(left)
         except SeparatrixError:
             continue
+        if (kind, name) == ("hrm_text", "num_layers_per_stack"):
+            # A file without it counts one stack, and its class makes the passes of it.
+            again = CONFIG_MAPPING[kind](**{key: each for key, each in left.items() if key != "model_type"})
+            assert (found.depth, whole.depth) == (again.num_hidden_layers, plain.num_hidden_layers)
+            continue
         assert memory(found) == memory(whole), name
 
 

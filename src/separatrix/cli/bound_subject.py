@@ -72,7 +72,10 @@ def verdict_on(
     task: "Task",
     length: int,
 ) -> dict[str, Any]:
-    """What the bounds say about a model of this size, in its arithmetic: whether it is possible here, and how long."""
+    """What the bounds say about a model of this size, in its arithmetic: whether it is possible here, and how long.
+
+    ``functions``: the class all of which is impossible, where a bound is about a class and not about one function.
+    """
     from separatrix.communication.bounds.covered import most_partial_sums
 
     bounds = [each.bound for each in gated]
@@ -88,6 +91,7 @@ def verdict_on(
         "state_bits": size.memory_bits if kind == "rnn" else None,
         "possible": not excluding,
         "excluded_by": [each.bound.claim for each in excluding],
+        "functions": next((words for each in excluding if (words := each.bound.of_a_class(task))), ""),
         "partial_sums": min(handed_on, default=None),
         "arithmetic": list(dict.fromkeys(each.arithmetic for each in excluding or gated)),
         "longest_possible": min(limits, default=None),

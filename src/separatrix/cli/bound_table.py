@@ -89,6 +89,7 @@ def _verdict_text(result: dict[str, Any]) -> str:
     within = escape(", ".join(own["arithmetic"]))
     if own["partial_sums"] is not None:
         within += f"; or in any fixed order that hands on at most {counted(own['partial_sums'], 'partial sum')}"
-    return (
-        f"[red]{result['model']} ({own['class']}, {size}): impossible with any weights[/red] in {within} ({by}){beyond}"
-    )
+    verdict = "impossible with any weights"
+    if own["functions"]:
+        verdict = f"no choice of weights computes {escape(own['functions'])}"
+    return f"[red]{result['model']} ({own['class']}, {size}): {verdict}[/red] in {within} ({by}){beyond}"

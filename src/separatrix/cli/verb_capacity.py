@@ -366,8 +366,14 @@ def _mark(limit: "Limit") -> str:
 
 
 def _task(limit: "Limit") -> str:
-    symbols = limit.parameters.get("alphabet")
-    return f"{limit.task} ({symbols} symbols)" if limit.task == "index-lookup" and symbols else limit.task
+    """The task, with the parameter that the verdict is about where it is not the task's own."""
+    what = {
+        "index-lookup": ("alphabet", "{} symbols"),
+        "nearest-neighbour": ("dimension", "{} dimensions"),
+        "sparse-threshold": ("instance", "{}"),
+    }.get(limit.task)
+    given = None if what is None else limit.parameters.get(what[0])
+    return limit.task if what is None or given is None else f"{limit.task} ({what[1].format(given)})"
 
 
 def _verdict(limit: "Limit", length: int) -> str:

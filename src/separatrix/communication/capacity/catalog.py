@@ -175,8 +175,9 @@ def _known_or_usual(raw: Mapping[str, Any], kind: str, where: str, source: str) 
     """By the family of a type, or as a decoder with the usual fields.
 
     What is guessed errs to the side of more memory, so that nothing is called impossible for it: a window counts only
-    where the file says which layers have it, and next to layers of bounded memory, layers of an unknown kind and fields
-    that speak of states there is always something of which it is not known what it keeps.
+    where the file says which layers have it, and next to layers of bounded memory, a single layer (which may be run
+    several times), layers of an unknown kind and fields that speak of states there is always something of which it is
+    not known what it keeps.
     """
     if kind in model_types():
         return model_types()[kind].describe(raw, where, source, kind)
@@ -190,7 +191,7 @@ def _known_or_usual(raw: Mapping[str, Any], kind: str, where: str, source: str) 
     note = f"model_type {kind!r} is not known; it is read by the usual fields of a decoder, a guess"
     unknown = sum(str(each)[:40] in strange for each in names)
     kept = _without(found.layers, unknown)
-    if strange or states or all(layer.bounded for layer in kept):
+    if strange or states or found.depth == 1 or all(layer.bounded for layer in kept):
         why = f"layers of type {', '.join(strange)}" if strange else f"the fields {', '.join(states[:3])}"
         why = why if strange or states else f"a model of type {kind[:40]}"
         open_layer = LayerDescription(kind="unstated", name=why, count=max(unknown, 1))

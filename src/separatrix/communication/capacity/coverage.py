@@ -6,7 +6,8 @@
 - One layer of attention and nothing else that mixes positions: Theorem 4's protocol applies, and with it Theorems 5
   and 12 and SHT23's bounds for one layer.
 - Nothing but graph self-attention: SHT23's bound for graph Transformers of any depth applies.
-- A module that does not say what it keeps: nothing is known.
+- A module that does not say what it keeps: nothing is known. Layers of bounded memory whose positions read later ones:
+  nothing but Theorem 4 where there is a single layer.
 - Anything else (several layers of full attention; attention and recurrence mixed): no bound is known. BHBK24 Corollary
   13.1 shows that a protocol like Theorem 4's cannot exist for two layers.
 """
@@ -36,7 +37,12 @@ def which_bounds(model: ModelDescription) -> tuple[tuple[Model, ...], str]:
             "to the next. Give the class a static method state_numbers(width, length) that returns how many numbers "
             "that is; see docs/how-to/own-architecture.md."
         )
-    if attending == 0:
+    if attending == 0 and model.ahead and not single:
+        return (), (
+            "No bound applies: positions read later ones, so that what its layers keep of a prefix depends on what "
+            "follows as well (no Theorem 2)."
+        )
+    if attending == 0 and not model.ahead:
         which = "its one layer keeps" if depth == 1 else f"all its {depth} layers keep"
         so = "so it is a recurrent model" if depth == 1 else "so together they are one recurrent model"
         part = "" if depth == 1 else f"{local} of them "

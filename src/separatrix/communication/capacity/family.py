@@ -25,6 +25,8 @@ LAYER_FIELD = "per_layer_config"
 """Where files of transformers give a layer a field of its own."""
 BOTH_WAYS = ("use_bidirectional_attention", "is_encoder_decoder", "prefix_lm", "bidirectional")
 """Where a file says that positions read later ones."""
+ENCODED = ("is_encoder_decoder", "add_cross_attention")
+"""Where a file says that each layer also reads what an encoder made of a text."""
 LARGEST = 10**9
 DEEPEST = 10**5
 
@@ -156,7 +158,10 @@ class Family:
         layers = _grouped(self._layers(reader, kinds))
         if not layers:
             raise SeparatrixError("the pattern of layers has none that mixes positions; correct it")
+        if any(reader.raw.get(each) for each in ENCODED):
+            layers = tuple(replace(layer, softmax=False) for layer in layers)
         notes = tuple(reader.filled(note.say) for note in self.notes if reader.value(note.that))
+        ahead = any(reader.raw.get(each) for each in BOTH_WAYS) or reader.raw.get("is_causal") is False
         return ModelDescription(
             name=name,
             family=self.name,
@@ -166,9 +171,8 @@ class Family:
             number_format=format_name(stated_format(reader.raw)),
             state_format=format_name(reader.value(self.state_format)),
             source=source,
-            causal=bool(reader.value(self.causal))
-            and not any(reader.raw.get(each) for each in BOTH_WAYS)
-            and reader.raw.get("is_causal") is not False,
+            causal=bool(reader.value(self.causal)) and not ahead,
+            ahead=ahead,
             notes=(*notes, *_not_followed(reader.raw, layers)),
         )
 
@@ -186,7 +190,9 @@ class Family:
         return found
 
     def _layers(self, reader: "Reader", kinds: Sequence[tuple[str, ...]]) -> Iterable[LayerDescription]:
+        # Where none would be left to read from, transformers shares nothing.
         kept = len(kinds) - int(reader.value(self.shared))
+        kept = kept if kept > 0 else len(kinds)
         known: dict[object, LayerDescription] = {}
         for number, kind in enumerate(kinds):
             own = reader.of_layer(number)

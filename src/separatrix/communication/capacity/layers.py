@@ -130,7 +130,7 @@ class ModelDescription:
     ``number_format`` is the format of its numbers, such as float32, and ``number_format_from`` who says so; it is empty
     where nobody does. ``state_format`` is that of its running states, where its config says it and its code follows.
     ``causal``: no position depends on a later one, so that what it keeps is all that goes on from a prefix; False where
-    that is not known.
+    that is not known. ``ahead``: some position is known to depend on a later one.
     """
 
     name: str
@@ -144,6 +144,7 @@ class ModelDescription:
     source: str = ""
     notes: tuple[str, ...] = field(default=())
     causal: bool = False
+    ahead: bool = False
 
     def __post_init__(self) -> None:
         if not self.layers:
@@ -169,8 +170,10 @@ class ModelDescription:
         """How many earlier positions the last output can depend on; ``None`` where there is no limit.
 
         A stack of local attention sees ``window`` positions further back with each layer and nothing beyond: L·(w − 1)
-        for L layers whose window is w positions, itself included.
+        for L layers whose window is w positions, itself included. Windows that also reach ahead are not counted.
         """
+        if self.ahead:
+            return None
         windows = [layer.window for layer in self.layers]
         if any(window is None for window in windows):
             return None

@@ -14,7 +14,7 @@ for; each limit names the arithmetic that it holds for.
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from separatrix.communication.bounds import (
     Model,
@@ -242,10 +242,18 @@ def _strongest(limits: list[Limit]) -> list[Limit]:
     return list(best.values())
 
 
+BOUNDED: Mapping[str, Mapping[str, Any]] = {
+    "nearest-neighbour": {"points": "hypercube", "dimension": 256, "margin": "1/128"},
+    "sparse-threshold": {"instance": "disjointness"},
+}
+"""Parameters with which a bound speaks at every length: a space with room for as many points as any length has, and the
+member of a class that the bound is about."""
+
+
 def _tasks(alphabet: int, only: Collection[str] | None) -> dict[str, Task]:
     """The tasks to speak about, index lookup over the given number of symbols."""
-    lookup = tasks()["index-lookup"].with_parameters(alphabet=alphabet)
-    chosen = {**tasks(), lookup.name: lookup}
+    changes = {**BOUNDED, "index-lookup": {"alphabet": alphabet}}
+    chosen = {**tasks(), **{name: tasks()[name].with_parameters(**each) for name, each in changes.items()}}
     # Through the catalog, which explains an unknown name.
     return chosen if only is None else {tasks()[name].name: chosen[name] for name in only}
 

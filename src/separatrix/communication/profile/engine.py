@@ -49,7 +49,8 @@ class LengthProfile:
     that the answer depends on (None: on none; or labels, which are not looked at for this). ``limited``: the rectangles
     are those of a part of the matrix or of groups of values, so that their number is the profile's limit and not the
     function's. ``prefix_bits``: the most bits of a partition that gives one party the first positions (None: none was
-    examined).
+    examined). ``handed_on``: the state bits needed before the last symbol, since layers that add their input to
+    their output answer from these and from the last symbol.
     """
 
     length: int
@@ -62,6 +63,7 @@ class LengthProfile:
     first_read: int | None
     limited: bool
     prefix_bits: int | None
+    handed_on: int
 
     @property
     def reads_back(self) -> int | None:
@@ -235,6 +237,7 @@ def _length_profile(
         next((t for t, count in enumerate(residuals.classes) if count > 1), None) if table.kind == "decision" else None,
         best is not None and (best.merged or not best.whole),
         max((each.bits for each in partitions if _is_prefix(each.partition)), default=None),
+        residuals.bits_before_the_last,
     )
 
 

@@ -1,12 +1,13 @@
 """At which of the lengths that were run a model of known size cannot compute a function.
 
-Recurrent models need the state bits of the residual classes (BHBK24 Theorem 2), one attention layer a protocol as long
-as the best partition forces (Theorem 4, repaired, E13). A stack of windows sees no further back than their sum, and a
-decision that depends on an earlier symbol is out of its reach (elementary). One attention
+Recurrent models need the state bits of the residual classes (BHBK24 Theorem 2) before the last symbol; after it BHBK24
+§2 reads the state alone, but a real layer adds its input to its output, so that cut is left out. One attention layer
+needs a protocol as long as the best partition forces (Theorem 4, repaired, E13). A stack of windows sees no further
+back than their sum, and a decision that depends on an earlier symbol is out of its reach (elementary). One attention
 layer that rounds after every addition is bounded by partitions that give one party the first positions, and by no
 others (:func:`separatrix.communication.bounds.simulation_in`). Every number is counted on all inputs of its length;
-about a length that was not run nothing is said. Which of these covers a model, and how large it is, is that
-of ``separatrix capacity`` (:mod:`separatrix.communication.capacity`).
+about a length that was not run nothing is said. Which of these covers a model, and how large it is, is that of
+``separatrix capacity`` (:mod:`separatrix.communication.capacity`).
 """
 
 from collections.abc import Callable
@@ -90,7 +91,7 @@ def _checks(found: Profile, model: Capacity) -> list[_Check]:
     checks: list[_Check] = []
     recurrent = simulation_in(RECURRENT, model.arithmetic, prefix=True)
     if "rnn" in model.applies and (state := model.state_bits) is not None and recurrent.simulation is not None:
-        checks.append(_Check("state bits", recurrent.arithmetic, lambda each: (each.state_bits, state)))
+        checks.append(_Check("state bits", recurrent.arithmetic, lambda each: (each.handed_on, state)))
     if "transformer-1layer" in model.applies and (check := _one_layer(found, model)) is not None:
         checks.append(check)
     if (reach := model.model.reach) is not None:

@@ -53,6 +53,11 @@ class Residuals:
         return bits_for(self.most)
 
     @property
+    def bits_before_the_last(self) -> int:
+        """What must be known of all symbols but the last, of which the answer may be a function as well."""
+        return bits_for(max(self.classes[:-1]))
+
+    @property
     def hardest_cut(self) -> int:
         """The first cut with the most classes."""
         return self.classes.index(self.most)

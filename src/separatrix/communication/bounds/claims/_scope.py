@@ -86,12 +86,13 @@ def small_modulus(task: Task, length: int) -> str:
 
 
 def crowded_points(task: Task, length: int) -> str:
-    """Nearest neighbour in a space of chosen size that has no room for N/2 corners at the margin.
+    """Nearest neighbour in a space that has no room for N/2 corners at the margin.
 
-    The default parameters stand for a dimension that grows with N, as the theorem has it.
+    The theorem lets the dimension grow with N. A task has one dimension, in which few points keep a margin: for d = 16
+    and γ = 1/10 no input of 10^12 points does, and every model is right on all that there are.
     """
     chosen = task.parameters()
-    if task.name != "nearest-neighbour" or _same_points(task, tasks()["nearest-neighbour"]):
+    if task.name != "nearest-neighbour":
         return ""
     dimension, margin = int(chosen["dimension"]), parse_fraction("margin", str(chosen["margin"]))
     # Corners whose coordinates come in blocks of δ equal ones differ in at least δ of them. On the grid of the sphere
@@ -104,7 +105,7 @@ def crowded_points(task: Task, length: int) -> str:
         return ""
     return (
         f"dimension={dimension} and margin={margin} have room for 2^{room} of the corners that the reduction uses, not "
-        f"for {length // 2}"
+        f"for {length // 2}; choose a larger dimension and a margin of at most 2/d"
     )
 
 
@@ -128,10 +129,6 @@ def parted_in_words(task: Task, length: int) -> str:
     """The same in words."""
     del length
     return "N/2" if task.parameters().get("alice") is None else "the most pairs that one cut of the sequence parts"
-
-
-def _same_points(one: Task, other: Task) -> bool:
-    return all(one.parameters()[name] == other.parameters()[name] for name in ("points", "dimension", "margin"))
 
 
 def _refusal(task: Task, length: int) -> str:
