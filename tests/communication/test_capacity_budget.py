@@ -8,7 +8,7 @@ from separatrix.cli.app import run
 from separatrix.communication.bounds import floating, protocol_bounds
 from separatrix.communication.bounds.simulations import RECURRENT
 from separatrix.communication.capacity import Budget, bytes_at, cache_needs, capacity, cheaper_from, describe, presets
-from separatrix.communication.capacity.budget import GROUP, PLACE_AND_SCORE, SCALES, kept
+from separatrix.communication.capacity.budget import GROUP, PLACE_AND_SCORE, RECENT, SCALES, kept
 from separatrix.errors import SeparatrixError
 from separatrix.tasks import tasks
 
@@ -28,6 +28,19 @@ def test_what_is_counted_with_a_token():
     assert kept(model, Budget(tokens=9)).per_token == ENTRY * 16 + 2 * 2 * PLACE_AND_SCORE
     assert kept(model, Budget(bits=4)).per_token == ENTRY * 4 + 2 * SCALES
     assert GROUP >= 2 * 4, "each layer has one group"
+
+
+@pytest.mark.parametrize("tokens", [1, RECENT - 1, RECENT, RECENT + 1, 5000])
+def test_the_last_tokens_are_not_quantised_yet(tokens):
+    """transformers' QuantizedCache keeps up to ``residual_length`` tokens as they were computed: bit by bit."""
+    model, quantised = describe(TINY), ENTRY * 1 + 2 * SCALES
+    late = [ENTRY * 16 if place < RECENT else quantised for place in range(tokens)]
+    assert max(ENTRY * 16, quantised) == ENTRY * 16
+    assert kept(model, Budget(window=tokens + 1, bits=1)).at(tokens) == sum(late)
+    whole = kept(model, Budget(window=tokens + 1, bits=16))
+    assert (whole.recent, whole.at(tokens)) == (0, tokens * (ENTRY * 16 + 2 * SCALES))
+    few = kept(model, Budget(bits=1))
+    assert [few.tokens_for(sum(late) + more) for more in (0, 1)] == [tokens, tokens + 1]
 
 
 @pytest.mark.parametrize(

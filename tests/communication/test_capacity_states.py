@@ -7,6 +7,7 @@ import warnings
 import pytest
 
 from separatrix.communication.capacity import capacity, describe, which_bounds
+from separatrix.communication.capacity.number_formats import part_bits
 from separatrix.errors import SeparatrixError
 
 
@@ -469,3 +470,20 @@ def test_projected_lstm():
         _, state = torch.nn.LSTM(3, 7, num_layers=2, proj_size=2)(torch.zeros(4, 3))
     described = describe({"model_type": "lstm", "hidden_size": 7, "num_layers": 2, "proj_size": 2})
     assert cache_numbers([state]) == described.state_numbers
+
+
+@pytest.mark.parametrize(
+    ("stated", "bits"),
+    [
+        ("complex64", 64), ("torch.complex128", 128), ("float128", 128), ("longdouble", 128), ("jnp.float64", 64),
+        (" float64", 64), ("float32, float64", 64), ("cdouble", 128), ("float8_e4m3fn", 32), ("nf4", 32), ("auto", 32),
+        ("tfloat32", 32), ("", 32), ("bfloat16 ", 32),
+    ],
+)  # fmt: skip
+def test_a_running_state_never_has_fewer_bits_than_its_format_may_have(stated, bits):
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1}
+    for kind in ("mamba", "gru"):
+        model = describe({"model_type": kind, "torch_dtype": stated, **sizes})
+        assert part_bits(model, model.layers[0].state[0]).bits == bits
+    asked = describe({"model_type": "mamba", "dtype": "bfloat16", "mamba_ssm_dtype": stated, **sizes})
+    assert part_bits(asked, asked.layers[0].state[0]).bits == bits

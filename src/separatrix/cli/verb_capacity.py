@@ -202,10 +202,14 @@ def _print_needs(found: "Capacity") -> None:
     from rich.markup import escape
     from rich.table import Table
 
+    from separatrix.communication.capacity.budget import RECENT
+
     if not found.needs:
         return
     out, budget, first = console(), found.budget, found.needs[0]
     under = f" with {budget.in_words}" if budget.in_words else ""
+    if first.bits_of_a_recent_token > first.bits_per_token:
+        under += f", {first.bits_of_a_recent_token:,} of each of the last {RECENT}, which are not quantised yet"
     out.print(
         f"Whatever its layers, it goes on from what it kept: {first.state_bits:,} bits of states and at most "
         f"{first.bits_per_token:,} bits a token of its caches{under} (Theorem 2 with the caches as the state)."

@@ -14,13 +14,15 @@ follows; without one, the smallest number of tokens that a cache must keep at a 
 Too few bits would call impossible what is not, so a budget is counted generously: with each token that is kept in a
 cache, for each of its heads, 128 bits more, for its place in the text and for a score by which it was chosen; with each
 group of 32 numbers that are quantised two numbers of 16 bits, for scale and offset, and never fewer bits than are asked
-for. What is evicted is gone at the cut: a program that evicts after it has read the question as well is not covered.
+for; the last 128 tokens as they were computed, which ``transformers`` quantises later. What is evicted is gone at the
+cut: a program that evicts after it has read the question as well is not covered.
 """
 
 from collections.abc import Collection
 from dataclasses import dataclass
 
 from separatrix.communication.bounds import ModelSize, Numbers, ProtocolBound, covered, protocol_bounds
+from separatrix.communication.bounds.bound import smallest_number
 from separatrix.communication.bounds.own_bound import origin
 from separatrix.communication.bounds.simulations import RECURRENT
 from separatrix.communication.capacity.layers import LayerDescription, ModelDescription, StatePart
@@ -32,6 +34,8 @@ PLACE_AND_SCORE = 128
 """Bits that are counted with each token kept of a cache, for each head: where it was, and why it was kept."""
 GROUP, SCALES = 32, 32
 """So many quantised numbers share so many bits of scale and offset."""
+RECENT = 128
+"""So many of the last tokens are not quantised yet (``residual_length`` of transformers' QuantizedCache)."""
 LARGEST_BUDGET = 10**12
 
 
@@ -72,14 +76,26 @@ class Budget:
 
 @dataclass(frozen=True)
 class Kept:
-    """Bits that a model keeps at most: of its states, and with each token of its caches under a budget."""
+    """Bits that a model keeps at most: of its states, and with each token of its caches under a budget.
+
+    ``recent``: how many more each of the last 128 tokens has, which are not quantised yet.
+    """
 
     fixed: int
     per_token: int
+    recent: int = 0
 
     def at(self, tokens: int) -> int:
-        """The bits with so many tokens in each cache."""
-        return self.fixed + self.per_token * tokens
+        """The bits with so many tokens in each cache.
+
+        >>> Kept(fixed=5, per_token=2, recent=10).at(1), Kept(fixed=5, per_token=2, recent=10).at(1000)
+        (17, 3285)
+        """
+        return self.fixed + self.per_token * tokens + self.recent * min(tokens, RECENT)
+
+    def tokens_for(self, bits: int) -> int:
+        """The fewest tokens in each cache with which there are so many bits."""
+        return 0 if bits <= self.fixed else smallest_number(lambda tokens: self.at(tokens) >= bits)
 
 
 @dataclass(frozen=True)
@@ -101,6 +117,7 @@ class CacheNeed:
     needed_bits: int
     state_bits: int
     bits_per_token: int
+    bits_of_a_recent_token: int
     tokens: int
     first_impossible: int | None = None
     available_bits: int | None = None
@@ -120,25 +137,31 @@ def kept(model: ModelDescription, budget: Budget, given: int | None = None) -> K
     """
     if not model.causal or model.passes > 1 or any(layer.kind == "unstated" for layer in model.layers):
         return None
-    fixed = growing = 0
+    fixed = growing = recent = 0
     for layer in model.layers:
         for part in layer.state:
             fixed += layer.count * part.numbers * part_bits(model, part, given).bits
         for part in layer.cache:
             # Of an array with an entry for every so many tokens no more entries than tokens are kept.
-            growing += layer.count * _entry_bits(model, layer, part, budget, given)
-    return Kept(fixed, growing)
+            whole, quantised = _entry_bits(model, part, given), _quantised_bits(model, part, budget, given)
+            growing += layer.count * (quantised + _places(layer, budget))
+            recent += layer.count * max(0, whole - quantised)
+    return Kept(fixed, growing, recent)
 
 
-def _entry_bits(
-    model: ModelDescription, layer: LayerDescription, part: StatePart, budget: Budget, given: int | None
-) -> int:
-    bits = part.numbers * part_bits(model, part, given).bits
-    if budget.bits is not None:
-        # Quantised, and yet never counted below what is asked for; a cache may also stay as it was.
-        bits = part.numbers * budget.bits + -(-part.numbers // GROUP) * SCALES
-    places = 0 if budget.tokens is None else PLACE_AND_SCORE * max(layer.key_value_heads, layer.heads, 1)
-    return bits + places
+def _entry_bits(model: ModelDescription, part: StatePart, given: int | None) -> int:
+    return part.numbers * part_bits(model, part, given).bits
+
+
+def _quantised_bits(model: ModelDescription, part: StatePart, budget: Budget, given: int | None) -> int:
+    if budget.bits is None:
+        return _entry_bits(model, part, given)
+    # Never counted below what is asked for; a cache may also stay as it was.
+    return part.numbers * budget.bits + -(-part.numbers // GROUP) * SCALES
+
+
+def _places(layer: LayerDescription, budget: Budget) -> int:
+    return 0 if budget.tokens is None else PLACE_AND_SCORE * max(layer.key_value_heads, layer.heads, 1)
 
 
 def cache_needs(
@@ -201,7 +224,8 @@ def _need(
         needed_bits=needed,
         state_bits=held.fixed,
         bits_per_token=held.per_token,
-        tokens=max(0, -(-(needed - evicting.fixed) // evicting.per_token)),
+        bits_of_a_recent_token=held.per_token + held.recent,
+        tokens=evicting.tokens_for(needed),
         first_impossible=first,
         available_bits=available,
     )

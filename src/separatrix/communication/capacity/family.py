@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from separatrix.communication.capacity.formula import Value, names, value, whole, words
 from separatrix.communication.capacity.layers import Kind, LayerDescription, ModelDescription, Per, StatePart
+from separatrix.communication.capacity.number_formats import FORMATS, WIDEST, guessed_bits
 from separatrix.errors import SeparatrixError
 from separatrix.wording import counted
 
@@ -169,7 +170,7 @@ class Family:
             passes=int(reader.value(self.passes)),
             trained_length=trained_length(reader.raw),
             number_format=format_name(stated_format(reader.raw)),
-            state_format=format_name(reader.value(self.state_format)),
+            state_format=format_name(reader.value(self.state_format)) or _wider(reader.raw),
             source=source,
             causal=bool(reader.value(self.causal)) and not ahead,
             ahead=ahead,
@@ -446,7 +447,7 @@ def format_name(given: object) -> str:
     >>> format_name("torch.bfloat16"), format_name(16)
     ('bfloat16', '')
     """
-    return given.removeprefix("torch.")[:40] if isinstance(given, str) else ""
+    return given.strip().removeprefix("torch.")[:40] if isinstance(given, str) else ""
 
 
 def decoder_fields(raw: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -462,11 +463,19 @@ def decoder_fields(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**found, FORMAT_FIELDS[0]: stated_format(found) or stated_format(raw)}
 
 
+def _wider(raw: Mapping[str, Any]) -> str:
+    """The format of running states that a file asks for, where it has more bits than the one that code keeps."""
+    asked = next((found for each in STATE_FIELDS if (found := format_name(raw.get(each)))), "")
+    return asked if FORMATS.get(asked.lower(), guessed_bits(asked)) > FORMATS[WIDEST] else ""
+
+
 def _not_followed(raw: Mapping[str, Any], layers: Sequence[LayerDescription]) -> tuple[str, ...]:
     """That a file asks for a format of running states that is not the one that is counted."""
     asked = next((found for each in STATE_FIELDS if (found := format_name(raw.get(each)))), "")
     if asked in ("", "auto", "float32") or not any(part.running for layer in layers for part in layer.state):
         return ()
+    if _wider(raw):
+        return (f"its config asks for states in {asked}, which is counted; transformers 5.22 keeps float32.",)
     return (
         f"its config asks for states in {asked} ({' or '.join(STATE_FIELDS)}); transformers 5.22 keeps float32 all the "
         "same, which is counted. Where a program follows the config, give --precision.",

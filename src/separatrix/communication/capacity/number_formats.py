@@ -5,13 +5,14 @@ convolution are kept in it. A *running* state, to which every step adds, mostly 
 names a format, the code keeps it in that one whatever the weights are in (the tests run small models and look at their
 caches). Of others, such as torch's LSTMs, whose fused kernels may keep more than they return, float32 is a guess. Files
 may ask for another format (``mamba_ssm_cache_dtype``, ``mamba_ssm_dtype``), which ``transformers`` does not follow and
-other programs do: float32 counts. xLSTM's ``inference_state_dtype`` is followed.
+other programs do: the wider of that and float32 counts. xLSTM's ``inference_state_dtype`` is followed.
 
-Too few bits would call impossible what is not. So a running state has at least the bits of the weights, and where a
-file says nothing, or what is not known here, float32 is taken, the widest format that models are released in; a guess
-is named one.
+Too few bits would call impossible what is not. So a running state has at least the bits of the weights and of what the
+file asks for, and where a file says nothing, or what is not known here, float32 is taken, the widest format that models
+are released in, or as many bits as the name says if they are more (complex64); a guess is named one.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -22,11 +23,24 @@ Source: TypeAlias = Literal["given", "config", "code", "guess"]
 """Who says how many bits a number has: the user, the config file, the code that runs the model, or nobody."""
 FORMATS = {
     "float64": 64, "double": 64, "fp64": 64, "float32": 32, "float": 32, "fp32": 32,
-    "bfloat16": 16, "bf16": 16, "float16": 16, "half": 16, "fp16": 16, "int64": 64,
+    "bfloat16": 16, "bf16": 16, "float16": 16, "half": 16, "fp16": 16, "int64": 64, "long": 64, "longdouble": 128,
+    "cfloat": 64, "cdouble": 128,
 }  # fmt: skip
 """Bits of the formats that config files name."""
 WIDEST = "float32"
 """What running states are kept in, and what is taken where nothing is known."""
+
+
+def guessed_bits(name: str) -> int:
+    """The bits that are counted for a format that is not known: those of float32, or more where its name says more.
+
+    >>> guessed_bits(""), guessed_bits("float8_e4m3fn"), guessed_bits("complex64"), guessed_bits("jnp.float64")
+    (32, 32, 64, 64)
+    """
+    return max(FORMATS[WIDEST], *map(int, _DIGITS.findall(name)), 0)
+
+
+_DIGITS = re.compile(r"\d{1,3}")
 
 
 @dataclass(frozen=True)
@@ -59,7 +73,9 @@ def number_bits(model: ModelDescription, given: int | None = None) -> Bits:
     if bits := FORMATS.get(stated.lower()):
         return Bits(bits, "config", f"{stated}, from {model.number_format_from}")
     why = f"{model.number_format_from} says {stated!r}" if stated else "its config does not say"
-    return Bits(FORMATS[WIDEST], "guess", f"a guess, {why}: {WIDEST}, the widest that models are released in")
+    bits = guessed_bits(stated)
+    taken = f"{WIDEST}, the widest that models are released in" if bits == FORMATS[WIDEST] else "the bits in that name"
+    return Bits(bits, "guess", f"a guess, {why}: {taken}")
 
 
 def part_bits(model: ModelDescription, part: StatePart, given: int | None = None) -> Bits:
@@ -73,8 +89,9 @@ def part_bits(model: ModelDescription, part: StatePart, given: int | None = None
     own = number_bits(model, given)
     if given is not None or not (part.running or part.number_format):
         return own
-    stated = FORMATS.get(model.state_format.lower())
-    kept = FORMATS[part.number_format or WIDEST] if stated is None else stated
+    asked = model.state_format.lower()
+    stated = FORMATS.get(asked)
+    kept = max(FORMATS[part.number_format or WIDEST], guessed_bits(asked)) if stated is None else stated
     if kept < own.bits or (kept == own.bits and own.source != "guess"):
         return own
     if stated is not None:
