@@ -7,13 +7,15 @@ import json
 from dataclasses import replace
 from fractions import Fraction
 
+import ml_dtypes
+import numpy
 import pytest
 from rich.console import Console
 
 from separatrix.atlas import separation
 from separatrix.atlas.sections.separation import SECTION
 from separatrix.atlas.separation import CLASSES, Certified, cell, known_from_above, size_of_model, table
-from separatrix.communication.bounds import MODELS, ContradictionError, ModelSize, protocol_bounds
+from separatrix.communication.bounds import MODELS, NUMBERS, ContradictionError, ModelSize, protocol_bounds
 from separatrix.constructions import constructions
 from separatrix.tasks import tasks
 
@@ -133,6 +135,37 @@ def test_what_is_known_from_above_names_constructions_without_certifying():
     assert names[:2] == ["equality", "equality-partition"]
     assert known_from_above("dyck", "rnn")[0].growth == "constant"
     assert known_from_above("dyck", "graph-transformer") == ()
+
+
+@pytest.mark.parametrize("name", ["float64", "float32", "bfloat16", "float16", "float8_e4m3fn"])
+@pytest.mark.parametrize("model", ["transformer-1layer", "transformer-2layer", "third-order", "fnn", "rnn"])
+def test_what_needs_growing_precision_is_not_enough_in_a_format_of_fixed_bits(model, name):
+    """Sums that are rounded after every addition stop counting, and no construction is certified in them but one."""
+    for task in tasks():
+        for side in known_from_above(task, model, NUMBERS[name]):
+            if side.kind == "construction":
+                assert side.arithmetic == ("" if side.short == "dyck-float" else "fixed")
+            else:
+                holds = side.short in ROUNDED[model == "rnn"] and not (side.short == "copies the input" and "8" in name)
+                assert side.arithmetic == ("" if holds else "fixed")
+        assert not any(side.arithmetic for side in known_from_above(task, model))
+
+
+ROUNDED = (
+    {"copies the input", "passes the input on"},
+    {"stores the input", "counts", "keeps the stack", "adds up", "keeps T numbers"},
+)
+
+
+def test_an_average_in_float32_stops_counting():
+    """At 2^24 equal weights the sum stays where it is, so that one more of 2^26 bits does not change the average."""
+    ones = numpy.float32(2.0**24)
+    assert ones + numpy.float32(1) == ones, "the sum of exponentials stops there as well"
+    weight = numpy.float32(1) / ones
+    assert sum([weight] * 1000, numpy.float32(0)) == 1000 * weight
+    assert ones * weight + weight == ones * weight
+    assert numpy.float16(weight) > 0
+    assert weight.astype(ml_dtypes.float8_e4m3fn) == 0
 
 
 # -- the section ------------------------------------------------------------------------------------------

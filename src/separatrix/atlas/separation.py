@@ -12,7 +12,7 @@ fact, that is smaller than a bound allows raises :class:`ContradictionError`: on
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from separatrix.certificates import Claim, check
 from separatrix.communication.bounds import (
@@ -126,7 +126,7 @@ class Side:
     text: str
     source: str
     arithmetic: str = ""
-    """What a bound holds for; empty on the other side."""
+    """What a bound holds for; from above, what it is known in where that is not the arithmetic that was asked about."""
 
 
 @dataclass(frozen=True)
@@ -278,7 +278,10 @@ def upper_sides(task: str, model: Model, certified: Iterable[Certified], length:
 
 
 def known_from_above(task: str, model: Model, numbers: Numbers = FIXED) -> tuple[Side, ...]:
-    """What is known from above without certifying: constructions by name, and facts; smallest growth first.
+    """What is known from above without certifying: constructions by name, and facts.
+
+    What holds in the arithmetic comes first, smallest growth first; then what is known in fixed point alone, whose bits
+    grow with N: each names its ``arithmetic``.
 
     >>> from separatrix.communication.bounds import NUMBERS
     >>> known_from_above("dyck", "transformer-1layer", NUMBERS["float32"])[0].short
@@ -292,6 +295,7 @@ def known_from_above(task: str, model: Model, numbers: Numbers = FIXED) -> tuple
             each.name,
             f"{each.name}: {each.statement}{'; ' + why if why else ''}",
             each.theorem,
+            "" if numbers.exact_sums and numbers.fixed_bits else FIXED.name,
         )
         for source, why in ((task, ""), *SERVED_BY.get(task, ()))
         for each in constructions().values()
@@ -299,14 +303,18 @@ def known_from_above(task: str, model: Model, numbers: Numbers = FIXED) -> tuple
         and each.arithmetic_kind == FIXED.name
         and model_of_construction(each) in (model, *CONTAINS.get(model, ()))
     ]
-    sides += [_fact_side(fact) for fact in facts_about(task, model)]
+    sides += [
+        replace(_fact_side(fact), arithmetic="" if holds else FIXED.name)
+        for fact in facts_about(task, model)
+        for holds in [numbers.exact_sums or fact.rounded(numbers.bits or 0)]
+    ]
     if (task, model) == ("dyck", "transformer-1layer") and numbers.name in SIGNIFICANT:
         text = (
             f"dyck-float: one head of uniform attention with 1 + 2n values decides Dyck-(n,2) in {numbers.name}, sums "
             f"in the order of the positions, at N = 2, 4, 8, … to {1 << SIGNIFICANT[numbers.name]:,}"
         )
         sides.append(Side("constant", "construction", "", "dyck-float", text, "not in the papers, E26"))
-    return tuple(sorted(sides, key=lambda side: ORDER.index(side.growth)))
+    return tuple(sorted(sides, key=lambda side: (bool(side.arithmetic), ORDER.index(side.growth))))
 
 
 def model_of_construction(construction: Construction) -> Model | None:

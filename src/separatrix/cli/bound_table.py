@@ -62,9 +62,13 @@ def print_bound(result: dict[str, Any]) -> None:
     for remark in result["remarks"]:
         table.add_row(remark["kind"], escape(f"{remark['claim']}: {remark['statement']}"))
     above = result["known_from_above"]
-    # What grows faster than the best from above says nothing more; --json has it all.
-    for side in (each for each in above if each["growth"] == above[0]["growth"]):
-        table.add_row("from above", escape(f"{side['growth']}: {side['text']} ({side['source']})"))
+    # What grows faster than the best from above in the same arithmetic says nothing more; --json has it all.
+    best = {each["arithmetic"]: each["growth"] for each in reversed(above)}
+    asked = above[0]["arithmetic"] if above else ""
+    for side in above:
+        within = "" if side["arithmetic"] == asked else f", in {side['arithmetic']} point of growing precision alone"
+        if side["growth"] == best[side["arithmetic"]] and (not within or side["growth"] != best[asked]):
+            table.add_row("from above", escape(f"{side['growth']}: {side['text']} ({side['source']}{within})"))
     console().print(table)
 
 

@@ -258,10 +258,17 @@ def _short(bound: dict[str, Any]) -> dict[str, Any]:
 
 
 def _above(task: str, model: "Model", numbers: "Numbers") -> list[dict[str, str]]:
-    """What is known from above: constructions by name, which ``certify`` proves, and simple reasons."""
+    """What is known from above, each with what it is known in: constructions by name, which ``certify`` proves, and
+    simple reasons."""
     from separatrix.atlas.separation import known_from_above
 
     return [
-        {"growth": side.growth, "kind": side.kind, "text": side.text, "source": side.source}
+        {
+            "growth": side.growth,
+            "kind": side.kind,
+            "text": side.text,
+            "source": side.source,
+            "arithmetic": side.arithmetic or numbers.name,
+        }
         for side in known_from_above(task, model, numbers)
     ]

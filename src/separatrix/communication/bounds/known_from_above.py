@@ -27,12 +27,24 @@ LISTED = 1 << 22
 @dataclass(frozen=True)
 class Fact:
     """An upper bound with its reason, in few words and in full; ``size`` at a length, for comparison with the
-    bounds."""
+    bounds.
+
+    ``exact_sums``: it adds up numbers whose bits grow with N and needs the sums exact before they are rounded. A format
+    of floating point stops counting, float32 at 2^24 ones. Others need a state, or tell 0 from more, and hold in
+    formats of at least ``least_bits``: of 8 bits 1/N is rounded to 0, of 16 it is not, because a running sum of ones
+    stops at 2^24.
+    """
 
     growth: Growth
     short: str
     reason: str
     size: Callable[[Task, int], ModelSize]
+    exact_sums: bool = True
+    least_bits: int = 0
+
+    def rounded(self, bits: int) -> bool:
+        """Whether it also holds in a floating point of so many bits, which rounds after every addition."""
+        return not self.exact_sums and bits >= self.least_bits
 
 
 def takes(model: Model, task: str) -> bool:
@@ -137,13 +149,19 @@ _COPY = (
 )
 _PASS = "the first layer can pass on every number of the input, and what follows is arbitrary"
 _GENERAL: dict[tuple[str, bool], tuple[Fact, ...]] = {
-    ("rnn", False): (Fact("linear", "stores the input", _STORE, _stored),),
-    ("rnn", True): (Fact("quadratic", "stores the input", f"{_STORE}; a graph has about N² bits", _stored),),
-    ("attention", False): (Fact("linear", "copies the input", _COPY, _copied),),
-    ("attention", True): (Fact("quadratic", "copies the input", f"{_COPY}; a row has N bits", _copied),),
-    ("graph-transformer", True): (Fact("quadratic", "copies the input", f"{_COPY}; a row has N bits", _copied),),
-    ("fnn", False): (Fact("linear", "passes the input on", _PASS, _passed_on),),
-    ("fnn", True): (Fact("quadratic", "passes the input on", f"{_PASS}; a graph has N² numbers", _passed_on),),
+    ("rnn", False): (Fact("linear", "stores the input", _STORE, _stored, exact_sums=False),),
+    ("rnn", True): (
+        Fact("quadratic", "stores the input", f"{_STORE}; a graph has about N² bits", _stored, exact_sums=False),
+    ),
+    ("attention", False): (Fact("linear", "copies the input", _COPY, _copied, False, 16),),
+    ("attention", True): (Fact("quadratic", "copies the input", f"{_COPY}; a row has N bits", _copied, False, 16),),
+    ("graph-transformer", True): (
+        Fact("quadratic", "copies the input", f"{_COPY}; a row has N bits", _copied, False, 16),
+    ),
+    ("fnn", False): (Fact("linear", "passes the input on", _PASS, _passed_on, exact_sums=False),),
+    ("fnn", True): (
+        Fact("quadratic", "passes the input on", f"{_PASS}; a graph has N² numbers", _passed_on, exact_sums=False),
+    ),
 }
 
 
@@ -219,19 +237,27 @@ def _pair_addresses(task: Task, length: int) -> ModelSize:
 
 
 _SPECIAL: dict[tuple[str, str], Fact] = {
-    ("majority", "rnn"): Fact("logarithmic", "counts", "a counter of ones", _counter),
+    ("majority", "rnn"): Fact("logarithmic", "counts", "a counter of ones", _counter, exact_sums=False),
     ("majority", "attention"): Fact(
-        "logarithmic", "averages", "uniform attention averages the bits; the map compares with 1/2", _average
+        "logarithmic",
+        "averages",
+        "uniform attention averages the bits; the map compares with what N/2 ones give",
+        _average,
     ),
     ("majority", "fnn"): Fact("logarithmic", "adds up", "one unit adds up the bits", _average),
     ("dyck", "rnn"): Fact(
-        "constant", "keeps the stack", "a state for each stack of at most k types, and one for what broke (E8)", _stack
+        "constant",
+        "keeps the stack",
+        "a state for each stack of at most k types, and one for what broke (E8)",
+        _stack,
+        exact_sums=False,
     ),
     ("eq-one", "rnn"): Fact(
         "constant",
         "adds up",
         "the difference of the halves' sums of symbols modulo |Σ'| is 0 if they are equal",
         _residue,
+        exact_sums=False,
     ),
     ("eq-one", "attention"): Fact("logarithmic", "averages", _DIFFERENCE, _difference),
     ("eq-one", "fnn"): Fact("logarithmic", "adds up", _DIFFERENCE, _difference),
@@ -240,6 +266,7 @@ _SPECIAL: dict[tuple[str, str], Fact] = {
         "keeps T numbers",
         "the T numbers before the last one decide its answer with it; T is fixed",
         _window,
+        exact_sums=False,
     ),
     ("eq-ncp", "attention"): Fact(
         "logarithmic",
