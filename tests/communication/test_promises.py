@@ -1,24 +1,19 @@
 """A bound is applied only to inputs that a task promises: the reductions land there, and so does what is drawn."""
 
+from itertools import combinations
+
 import numpy
 import pytest
 
+from separatrix.bit_counts import bits_for
 from separatrix.communication.bounds import ProtocolBound, bounds, protocol_bounds
 from separatrix.communication.bounds.claims import first_layer_fnn
 from separatrix.communication.reductions import Reduction, reductions
 from separatrix.tasks import draws_from, tasks
+from separatrix.tasks.task import Answers
 
 LIMIT = 4
 """Bits of the instances that are all encoded."""
-WITHOUT_REDUCTION = {
-    "dyck-transformer-1layer",
-    "dyck-rnn",
-    "eq-ncp-rnn",
-    "eq-one-rnn",
-    "inequality-dfa",
-    "majority-rnn",
-}
-"""Bounds whose inputs their own checks write down."""
 EVERY_TASK = pytest.mark.parametrize("name", list(tasks()))
 
 
@@ -29,20 +24,41 @@ def _used(bound: ProtocolBound, task: str) -> list[Reduction]:
     return [each for each in found if each.name == bound.reduction] or found
 
 
-@pytest.mark.parametrize(
-    ("bound", "task"),
-    [(bound, task) for bound in protocol_bounds() for task in bound.task_names],
-    ids=lambda each: each if isinstance(each, str) else each.name,
-)
+def _sources(bound: ProtocolBound, task: str) -> list[ProtocolBound]:
+    listed = first_layer_fnn._SOURCES if bound.name == "first-layer-fnn" else ()
+    return [each for each in listed if task in each.task_names] or [bound]
+
+
+PAIRS = [(bound, task) for bound in protocol_bounds() for task in bound.task_names]
+REDUCED = [(bound, task) for bound, task in PAIRS if any(_used(each, task) for each in _sources(bound, task))]
+"""By a reduction, which says what its instances are."""
+WRITTEN = [pair for pair in PAIRS if pair not in REDUCED and tasks()[pair[1]].promise]
+"""By inputs that the bound writes down itself."""
+
+
+def _name(each: ProtocolBound | str) -> str:
+    return each if isinstance(each, str) else each.name
+
+
+def test_every_bound_says_which_inputs_of_a_promise_it_is_about() -> None:
+    assert all(bound.instances is not None for bound, _ in WRITTEN)
+    assert {(bound.name, task) for bound, task in WRITTEN} == {
+        ("eq-ncp-rnn", "eq-ncp"),
+        ("eq-one-rnn", "eq-one"),
+        ("first-layer-fnn", "eq-ncp"),
+    }
+    # Where nothing is promised there is no input that a bound could not be about.
+    assert {task for bound, task in PAIRS if (bound, task) not in (*REDUCED, *WRITTEN)} == {
+        "dyck",
+        "inequality",
+        "majority",
+        "match3-local",
+    }
+
+
+@pytest.mark.parametrize(("bound", "task"), REDUCED, ids=_name)
 def test_the_instances_of_a_bound_lie_in_the_promise(bound: ProtocolBound, task: str) -> None:
-    sources = [bound] if bound.name != "first-layer-fnn" else [
-        each for each in first_layer_fnn._SOURCES if task in each.task_names
-    ]  # fmt: skip
-    found = [each for source in sources for each in _used(source, task)]
-    if bound.name in WITHOUT_REDUCTION or (bound.name == "first-layer-fnn" and not sources):
-        return
-    assert found
-    for reduction in found:
+    for reduction in [each for source in _sources(bound, task) for each in _used(source, task)]:
         for size in range(reduction.smallest, reduction.smallest + 3):
             if reduction.bits(size) > LIMIT:
                 break
@@ -50,6 +66,38 @@ def test_the_instances_of_a_bound_lie_in_the_promise(bound: ProtocolBound, task:
             rows, columns = (each.ravel() for each in numpy.indices((problem.rows, problem.columns)))
             inputs = reduction.encode(size, rows, columns)
             assert reduction.task(size).admissible(inputs, reduction.length(size)).all()
+
+
+@pytest.mark.parametrize(("bound", "name"), WRITTEN, ids=_name)
+@pytest.mark.parametrize("length", [2, 4, 6])
+@pytest.mark.parametrize("symbols", [2, 3, 4, 5])
+def test_the_inputs_that_a_bound_writes_down_are_promised_and_need_its_bits(
+    bound: ProtocolBound, name: str, length: int, symbols: int
+) -> None:
+    """Two prefixes need two states if, fed with symbols that may follow both, they are answered differently."""
+    task = tasks()[name].with_parameters(vocabulary_size=symbols + 1)
+    assert bound.instances is not None
+    inputs = bound.instances(task, length)
+    assert task.admissible(inputs, length).all()
+    half = length // 2
+    after: dict[tuple[int, ...], list[tuple[tuple[int, ...], Answers]]] = {}
+    for row in inputs.tolist():
+        after.setdefault(tuple(row[:half]), []).append((tuple(row[half:]), task.solve(row, length)[half:]))
+    assert all(
+        any(_told_apart(one, other) for one in after[first] for other in after[second])
+        for first, second in combinations(after, 2)
+    )
+    assert bits_for(len(after)) >= bound.required_bits(length, task)
+
+
+def _told_apart(one: tuple[tuple[int, ...], Answers], other: tuple[tuple[int, ...], Answers]) -> bool:
+    """Whether the answers differ at a position up to which the symbols do not."""
+    for mine, its, answer, another in zip(one[0], other[0], one[1], other[1], strict=True):
+        if mine != its:
+            return False
+        if answer != another:
+            return True
+    return False
 
 
 @EVERY_TASK

@@ -26,6 +26,7 @@ from separatrix.communication.bounds.evidence import Evidence
 from separatrix.communication.bounds.simulations import Model, ModelSize, Setting, Simulation
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.tasks import Task, tasks
+from separatrix.tasks.arrays import Array
 
 Growth: TypeAlias = Literal["constant", "logarithmic", "linear", "quadratic", "open"]
 """How a size grows with N, up to factors that are powers of log N and of the precision."""
@@ -79,7 +80,9 @@ class ProtocolBound(Bound):
     one for these parameters of the task. ``outside``: why the bound says nothing about a task with these parameters at
     a length, empty where it speaks; ``words`` replaces ``in_words`` where parameters change the formula.
     ``stands_for``: the class of functions that a task with these parameters stands for, where the bound is about all of
-    them. ``prefix``: whether Alice holds the first positions of a task with these parameters, or the argument needs no
+    them. ``instances``: inputs of a length on which the argument rests, where it names no reduction and the task makes
+    a promise: they keep it and need the bits by themselves, which the tests check. ``prefix``: whether Alice holds the
+    first positions of a task with these parameters, or the argument needs no
     parts at all; then the bound has a version for running sums.
     """
 
@@ -96,6 +99,7 @@ class ProtocolBound(Bound):
     outside: Callable[[Task, int], str] | None = None
     words: Callable[[Task, int], str] | None = None
     stands_for: Callable[[Task], str] | None = None
+    instances: Callable[[Task, int], Array] | None = None
     prefix: Callable[[Task], bool] = lambda task: False
 
     @property

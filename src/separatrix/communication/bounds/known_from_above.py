@@ -241,7 +241,7 @@ _SPECIAL: dict[tuple[str, str], Fact] = {
     ("majority", "attention"): Fact(
         "logarithmic",
         "averages",
-        "uniform attention averages the bits; the map compares with what N/2 ones give",
+        "uniform attention averages the bits; the map knows what N/2 ones give",
         _average,
     ),
     ("majority", "fnn"): Fact("logarithmic", "adds up", "one unit adds up the bits", _average),

@@ -5,18 +5,29 @@ the state. Bob reads the next symbol off the answer, feeds it back, and so on: h
 are |Σ'|^(N/2), Σ' being the symbols without [SEP]. Two first halves with the same state would be repeated alike.
 """
 
+from itertools import product
+
 import numpy
 
 from separatrix.communication.bounds.bound import ProtocolBound
 from separatrix.communication.bounds.claims._settings import RECURRENT_ASSUMPTIONS, plain_setting
 from separatrix.communication.bounds.evidence import Evidence
 from separatrix.communication.bounds.simulations import RECURRENT
+from separatrix.communication.problem import Integers
 from separatrix.tasks import Task, tasks
 
 
 def _hidden_bits(task: Task, length: int) -> int:
     symbols = int(task.parameters()["vocabulary_size"]) - 1
     return length // 2 * (symbols.bit_length() - 1)
+
+
+def repeated(task: Task, length: int) -> Integers:
+    """The words that repeat a first half, over as many symbols as a power of two of them is."""
+    half, bits = length // 2, (int(task.parameters()["vocabulary_size"]) - 1).bit_length() - 1
+    halves = numpy.array(list(product(range(1 << bits), repeat=half)), dtype=numpy.int64)
+    separator = numpy.full((len(halves), 1), int(task.parameters()["vocabulary_size"]) - 1)
+    return numpy.concatenate([halves, separator, halves], axis=1)
 
 
 def _checks(limit: int) -> tuple[Evidence, ...]:
@@ -51,5 +62,6 @@ BOUND = ProtocolBound(
     hidden_bits=_hidden_bits,
     setting=plain_setting,
     in_words="(N/2)·⌊log2 |Σ'|⌋",
+    instances=repeated,
     checks=_checks,
 )

@@ -14,6 +14,7 @@ from separatrix.communication.bounds.bound import ProtocolBound
 from separatrix.communication.bounds.claims._settings import RECURRENT_ASSUMPTIONS, plain_setting
 from separatrix.communication.bounds.evidence import Evidence
 from separatrix.communication.bounds.simulations import RECURRENT
+from separatrix.communication.problem import Integers
 from separatrix.tasks import Task, tasks
 
 SIZES = (3, 4, 5)
@@ -45,15 +46,20 @@ def _checks(limit: int) -> tuple[Evidence, ...]:
     )
 
 
-def _told_apart(task: Task, length: int) -> bool:
+def _crossings(task: Task, length: int) -> Integers:
+    """First halves that differ in their first symbol alone, each before each."""
     many, half = symbols(task), length // 2
     halves = numpy.zeros((many, half), dtype=numpy.int64)
     halves[:, 0] = numpy.arange(many)
     rows, columns = (each.ravel() for each in numpy.indices((many, many)))
     separator = numpy.full((many * many, 1), many)
-    inputs = numpy.concatenate([halves[rows], separator, halves[columns]], axis=1)
-    answers = task.label(inputs, length)[0][:, -1]
-    return bool(task.admissible(inputs, length).all() and ((answers == 1) == (rows == columns)).all())
+    return numpy.concatenate([halves[rows], separator, halves[columns]], axis=1)
+
+
+def _told_apart(task: Task, length: int) -> bool:
+    inputs = _crossings(task, length)
+    answers, equal = task.label(inputs, length)[0][:, -1], inputs[:, 0] == inputs[:, length // 2 + 1]
+    return bool(task.admissible(inputs, length).all() and ((answers == 1) == equal).all())
 
 
 def _sums_decide(task: Task, length: int) -> bool:
@@ -84,5 +90,6 @@ BOUND = ProtocolBound(
     hidden_bits=lambda task, length: bits_for(symbols(task)),
     setting=plain_setting,
     in_words="⌈log2 |Σ'|⌉",
+    instances=_crossings,
     checks=_checks,
 )
