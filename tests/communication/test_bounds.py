@@ -20,6 +20,7 @@ from separatrix.communication.bounds import (
     protocol_bounds,
 )
 from separatrix.communication.bounds.claims._settings import width_by_claim
+from separatrix.communication.capacity.report import BOUNDED
 from separatrix.constructions import constructions
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.tasks import tasks
@@ -69,7 +70,8 @@ def test_numbers_are_exact_at_every_length(bound):
 @settings(max_examples=60, deadline=None)
 def test_the_longest_length_is_the_inverse_of_the_smallest_width(data):
     bound = data.draw(st.sampled_from(NUMBERED))
-    task = tasks()[data.draw(st.sampled_from(bound.task_names))]
+    name = data.draw(st.sampled_from(bound.task_names))
+    task = tasks()[name].with_parameters(**BOUNDED.get(name, {}))
     size = ModelSize(*data.draw(st.tuples(*(st.integers(1, most) for most in (6, 9, 3, 2)))))
     longest = bound.longest_length(size, task)
     lengths = [length for length in range(task.minimum_length, 1500) if length % task.length_step == 0]

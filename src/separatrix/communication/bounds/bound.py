@@ -184,7 +184,8 @@ class ProtocolBound(Bound):
     def longest_length(self, size: ModelSize, task: Task | None = None) -> int | None:
         """The largest N that a model of this size could still handle; every larger N is impossible for any weights.
 
-        0 when no length is possible; None when the bound never bites (lengths up to 2^200 stay possible).
+        0 when no length is possible; None when there is no such N, because lengths of 2^200 stay possible: the bound
+        never bites, or it says nothing of long inputs of a task with these parameters.
 
         >>> from separatrix.communication.bounds import ModelSize, bounds
         >>> bounds()["index-lookup-rnn"].longest_length(ModelSize(width=32, precision=32))
