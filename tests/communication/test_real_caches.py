@@ -24,7 +24,7 @@ from tools.real_caches import (
     types,
 )
 
-from separatrix.communication.capacity import Budget, describe, model_types
+from separatrix.communication.capacity import Budget, describe, model_types, which_bounds
 from separatrix.communication.capacity.budget import kept as kept_under
 from separatrix.communication.capacity.catalog import config_families, inside
 from separatrix.communication.capacity.held_bytes import bytes_at, memory
@@ -156,6 +156,31 @@ def test_what_a_hybrid_keeps_is_a_message_that_suffices(kind):
     assert counted is not None
     unread = sum(part.unread * layer.count * 4 for layer in card.layers for part in layer.state)
     assert counted.at(12) >= 8 * (size(held) - unread)
+
+
+@pytest.mark.parametrize(
+    "kind", ["mistral", "doge", "moshi", "gemma2", "gpt_oss", "cwm", "dots1", "mimo_v2_flash", "cohere2", "llama4_text"]
+)
+def test_nothing_beyond_the_reach_of_windows_changes_an_output(kind):
+    """All layers with a window: tokens further back than the card says are exchanged, and the last output stays."""
+    import torch
+
+    config = config_of(kind)
+    config.num_hidden_layers = 2
+    name = "chunked_attention" if kind == "llama4_text" else "sliding_attention"
+    if getattr(config, "layer_types", None) is not None:
+        config.layer_types = [name] * 2
+    card, model = describe(fields_of(config)), made_model(kind, config).float()
+    far = 9 if card.reach is None else card.reach
+    tokens = (torch.arange(far + 8) * 7 % 29 + 3).reshape(1, -1)
+    other = tokens.clone()
+    other[0, :7] = (tokens[0, :7] - 3 + 11) % 29 + 3
+    with torch.no_grad():
+        same = torch.equal(*(model(input_ids=each).logits[0, -1] for each in (tokens, other)))
+    assert same == (card.reach is not None)
+    # Moshi keeps a window and reads all that it is given at once.
+    assert (card.reach is None) == (kind == "moshi")
+    assert "rnn" in which_bounds(card)[0] or kind == "moshi"
 
 
 def test_a_cache_of_few_tokens_is_below_the_bits_that_are_counted():
