@@ -26,6 +26,15 @@ def call(capsys, monkeypatch):
     return runner
 
 
+@pytest.mark.parametrize("length", [1001, 1_000_001])
+def test_a_member_of_a_class_is_refused_at_a_length_that_it_does_not_have(length, capsys):
+    arguments = ["bound", "sparse-threshold", "--model", "rnn", "--limit", "1", "--length"]
+    assert run([*arguments, str(length), "--set", "instance=disjointness"]) == 2
+    assert "even length" in capsys.readouterr().err
+    assert run([*arguments, str(length + 1), "--set", "instance=disjointness"]) == 0
+    assert run([*arguments, str(length)]) == 0
+
+
 def test_the_command_gives_width_formula_and_evidence(call):
     arguments = ("dyck", "--model", "transformer-1layer", "--length", "400", "--precision", "32")
     code, out, _ = call(*arguments, "--json")

@@ -25,7 +25,7 @@ from separatrix.communication.capacity import (
 )
 from separatrix.communication.capacity.report import BOUNDED
 from separatrix.errors import SeparatrixError
-from separatrix.tasks import tasks
+from separatrix.tasks import draws_from, tasks
 
 # Sizes worked out by hand from the papers' equations, not from the code.
 BY_HAND = {
@@ -262,6 +262,17 @@ def test_every_limit_is_about_the_task_with_the_parameters_that_it_names():
         assert not bound.of_a_class(task)
         assert not bound.silence(limit.at_length, task)
     assert {limit.task for limit in found.limits if limit.impossible_at_length} >= set(BOUNDED)
+
+
+@pytest.mark.parametrize("length", [1, 3001])
+def test_every_limit_is_about_a_length_that_the_task_has(length):
+    for limit in capacity(describe("rnn-1-128"), length=length).limits:
+        task = tasks()[limit.task].with_parameters(**BOUNDED.get(limit.task, {}))
+        for spoken in (limit.at_length, limit.first_impossible):
+            if spoken is not None:
+                # A draw refuses lengths of which there is no input; long ones would take long.
+                task.sample(draws_from(0), 1, min(spoken, 40 + spoken % 2))
+                assert spoken % task.length_step == 0
 
 
 USUAL = {"hidden_size": 64, "num_attention_heads": 4}

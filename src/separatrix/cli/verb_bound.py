@@ -78,8 +78,12 @@ def command(
     chosen = with_text_parameters(tasks()[task], settings or [])
     _check(chosen, length, precision, heads, layers, limit)
     longest = min(LONGEST_TRIED, chosen.maximum_length)
-    # Bounds are asked for at lengths of which nobody draws an input.
-    try_own_task(chosen, max(chosen.minimum_length, min(length, longest - longest % chosen.length_step)))
+    # Bounds are asked for at lengths of which nobody draws an input; a shorter one with as many halves is tried.
+    shorter = longest - (longest - length) % (2 * chosen.length_step)
+    tried = max(chosen.minimum_length, min(length, shorter))
+    try_own_task(chosen, tried)
+    if "instance" in chosen.parameters():
+        _check_member(chosen, length, tried)
     own = own_model(model, length, precision, heads, layers) if "(" in model else None
     kind = class_named(model, task) if own is None else own[0]
     if own is None:
@@ -175,6 +179,14 @@ def _check(task: "Task", length: int, precision: int, heads: int, layers: int, l
             raise SeparatrixError(f"{name} {value} is out of range; choose 1 to 2^20")
     if not 1 <= limit <= LARGEST_LIMIT:
         raise SeparatrixError(f"--limit {limit} is out of range; choose 1 to {LARGEST_LIMIT} bits")
+
+
+def _check_member(task: "Task", length: int, tried: int) -> None:
+    """A member of a class may have fewer lengths than the class; beyond those that are drawn a shorter one is tried."""
+    try:
+        task.check_length(tried)
+    except SeparatrixError as error:
+        raise error if tried == length else SeparatrixError(f"no inputs of length {length} either: {error}") from None
 
 
 def _described(

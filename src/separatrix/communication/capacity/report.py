@@ -13,7 +13,7 @@ for; each limit names the arithmetic that it holds for.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from separatrix.communication.bounds import (
@@ -254,6 +254,8 @@ def _tasks(alphabet: int, only: Collection[str] | None) -> dict[str, Task]:
     """The tasks to speak about, index lookup over the given number of symbols."""
     changes = {**BOUNDED, "index-lookup": {"alphabet": alphabet}}
     chosen = {**tasks(), **{name: tasks()[name].with_parameters(**each) for name, each in changes.items()}}
+    # The member has two halves, which not every length of the class has.
+    chosen["sparse-threshold"] = replace(chosen["sparse-threshold"], minimum_length=4, length_step=2)
     # Through the catalog, which explains an unknown name.
     return chosen if only is None else {tasks()[name].name: chosen[name] for name in only}
 
