@@ -390,6 +390,12 @@ def test_a_running_state_has_more_bits_than_the_weights():
     assert sum(layer["state_bits"] * layer["count"] for layer in plain(found)["layers"]) == found.state_bits
 
 
+def asked(name):
+    """The task as capacity asks about it, at the lengths that it has."""
+    task = tasks()[name].with_parameters(**BOUNDED.get(name, {}))
+    return replace(task, length_step=2) if name == "sparse-threshold" else task
+
+
 def test_one_layer_of_the_slides_models():
     """What SHT23's table invites to compare: one layer by itself, never the whole model."""
     for name in SLIDES:
@@ -401,7 +407,7 @@ def test_one_layer_of_the_slides_models():
         size = ModelSize(width=layer.head_width, precision=16, heads=layer.heads)
         for task, limit in alone.items():
             bounds = protocol_bounds(task, "transformer-1layer")
-            known = [bound.longest_length(size, tasks()[task]) for bound in bounds]
+            known = [bound.longest_length(size, asked(task)) for bound in bounds]
             assert limit.longest == min((n for n in known if n is not None), default=None)
 
 
