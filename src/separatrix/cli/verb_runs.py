@@ -97,8 +97,11 @@ def command(
         return
     with opened_source(store, records) as source:
         if action in ("list", "export"):
-            chosen = _filtered(source, task, architecture, length, experiment)
-            chosen = chosen[-limit:] if limit else chosen
+            if limit and not any(each is not None for each in (task, architecture, length, experiment)):
+                chosen = source.newest(limit)
+            else:
+                chosen = _filtered(source, task, architecture, length, experiment)
+                chosen = chosen[-limit:] if limit else chosen
             _tell_what_is_left_out(source)
         else:
             chosen = [source.get(name) for name in given]
