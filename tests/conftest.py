@@ -30,10 +30,14 @@ tests, of which an idle process takes some."""
 
 FOR_TESTS = ("SEPARATRIX_SITE", "SEPARATRIX_SCREENSHOTS")
 """Variables of ours that are about the tests; all others would change what they test."""
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+"""One each, also for the processes that tests start: small products gain nothing from a second thread, sums are added
+up in one order, and threads that wait for a core that another test has take ten times the processor time."""
 COLOURS = ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
 
 for name in (*COLOURS, *(each for each in os.environ if each.startswith("SEPARATRIX_") and each not in FOR_TESTS)):
     os.environ.pop(name, None)
+os.environ.update(dict.fromkeys(THREADS, "1"))
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # A shell ignores Ctrl-C for what it starts in the background, and so would every process that a test interrupts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -51,10 +55,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_setup() -> None:
-    """Each test draws the same numbers, whatever was drawn before it."""
+    """Each test draws the same numbers and has one thread, whatever was done before it."""
     random.seed(0)
     if torch := sys.modules.get("torch"):
         torch.manual_seed(0)
+        torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")

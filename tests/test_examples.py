@@ -9,7 +9,6 @@ import shlex
 from pathlib import Path
 
 import pytest
-import torch
 
 import separatrix
 from separatrix.cli.app import run
@@ -59,15 +58,6 @@ def nearly(shown: str, printed: str) -> bool:
         )
         for one, other in pairs
     )
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Small models train fastest with one thread, above all beside other tests."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def enter(folder: Path, page: Path, monkeypatch: pytest.MonkeyPatch) -> None:

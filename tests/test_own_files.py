@@ -71,6 +71,7 @@ def test_an_own_bound_is_told_with_its_evidence_and_an_inflated_one_is_refuted(t
         ("lemma.py", LEMMA.replace(BITS, "length ** 0.5"), "gives 31.6"),
         ("lemma.py", LEMMA.replace(BITS, "length / 0"), "lemma.py, line 36: ZeroDivisionError"),
         ("lemma.py", "import nothing_of_that_name", "could not be loaded: ModuleNotFoundError"),
+        ("lemma.py", "raise ModuleNotFoundError('gone', name='torch.nn')", "pip install 'separatrix[train]'"),
         ("lemma.py", "raise SystemExit(3)", "could not be loaded: SystemExit: 3"),
         ("lemma.py", "x = (", "could not be loaded: SyntaxError"),
         ("lemma.py", "BOUND = 3", "BOUND is 3; a catalog entry must be a Bound"),

@@ -1,7 +1,7 @@
 """What the entries of a catalog are called, read from their files without running them.
 
-Loading the catalog of architectures or of experiments loads torch, which takes seconds and may not be installed; their
-names and titles are plain texts in their files. An entry is ``CONSTANT = Class(field="…")``, or ``CONSTANT = Class()``
+Loading the catalog of architectures or of experiments takes longer than a completion may; their names and titles are
+plain texts in their files. An entry is ``CONSTANT = Class(field="…")``, or ``CONSTANT = Class()``
 with ``field: str = "…"`` in that class of the same file. The contract test compares what is read here with the catalog.
 Entries of other packages are named by their entry points and not loaded.
 """

@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any, cast
 
 from separatrix.errors import SeparatrixError
+from separatrix.extras import missing_package
 from separatrix.reading import read_file
 
 LARGEST_SOURCE = 16 << 20
@@ -167,6 +168,8 @@ def raised(error: BaseException) -> str:
         text = ""
     if isinstance(error, FloatingPointError):
         text += " (numpy.errstate in the function allows it)"
+    if isinstance(error, ModuleNotFoundError) and (remedy := missing_package(error)):
+        text += f" ({remedy})"
     return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import socket
+import sys
 import threading
 import time
 from base64 import b64decode
@@ -24,6 +25,7 @@ from separatrix.atlas import trace as trace_module
 from separatrix.atlas.explorer import crew as crew_module
 from separatrix.atlas.explorer import guard, jobs, listings, replies, serving
 from separatrix.atlas.explorer.building import built, cells_of, chosen_here, command_of, own_gain
+from separatrix.atlas.explorer.comparing import compare
 from separatrix.atlas.explorer.conversing import converse
 from separatrix.atlas.explorer.crew import Crew, Work
 from separatrix.atlas.explorer.deciding import decide as decided
@@ -34,6 +36,7 @@ from separatrix.atlas.explorer.maps import picture
 from separatrix.atlas.explorer.problems import in_words
 from separatrix.atlas.explorer.requests import Compare, Converse, Decide, Input, Look, Setting, Train
 from separatrix.atlas.explorer.runs import comparable_runs, list_runs, opened, snapshot_file
+from separatrix.atlas.explorer.training import Training
 from separatrix.atlas.explorer.words import SHOWN, words
 from separatrix.atlas.trace import trace
 from separatrix.cli.app import run
@@ -648,3 +651,13 @@ def test_others_than_this_machine_are_let_in_with_a_warning(
     assert "not loopback" in capsys.readouterr().err
     assert run(["serve", "--port", "0"]) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_what_needs_torch_names_the_extra_before_anything_starts(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    training = Training(tmp_path / "runs.sqlite", Limits())
+    with pytest.raises(SeparatrixError, match=r"'separatrix\[train\]'"):
+        asyncio.run(training.start(Train(task="equality", length=8, architecture="TF")))
+    assert training.all() == []
+    with pytest.raises(SeparatrixError, match=r"'separatrix\[train\]'"):
+        compare(Compare(run="0a1b", input=Input()), tmp_path / "runs.sqlite", Limits())

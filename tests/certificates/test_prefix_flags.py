@@ -120,7 +120,7 @@ def test_a_lookup_of_the_earliest_bracket_is_refuted():
     assert_refuted(with_layer(network, 2, heads=(backwards,)), claim)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_no_single_change_is_judged_wrongly(data):
     variant = data.draw(st.sampled_from(["repaired", "lookup"]))

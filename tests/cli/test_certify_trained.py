@@ -65,6 +65,7 @@ def test_what_is_not_covered_is_refused_in_one_line(store, call, tmp_path):
         assert more[0] in ended.err and more[1] in ended.err
     assert call("certify", "index-lookup", "--length", "8", "--store", "runs.sqlite").code == 2
     assert call("certify", "index-lookup").code == 2
+    assert "no-such-folder" in call("certify", "no-such-folder").err
     assert not (tmp_path / "none").exists()
 
 

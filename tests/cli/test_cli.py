@@ -408,3 +408,10 @@ def test_a_folder_with_brackets_is_named_as_it_is(call, tmp_path):
     ended = call("certify", "index-lookup", "--length", "4", "--out", str(tmp_path / "my[bold]one"))
     assert ended.code == 0
     assert "[bold]" in ended.out.replace("\n", "").replace("│", "").replace(" ", "")
+
+
+@pytest.mark.parametrize("columns", ["0", ""])
+def test_a_terminal_that_does_not_know_its_width_is_printed_to(call, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    assert "index-lookup" in call("list", "tasks").out
+    assert "certify" in call("--help").out

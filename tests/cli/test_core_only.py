@@ -14,13 +14,14 @@ import pytest
 
 from separatrix.cli.app import VERBS
 from separatrix.extras import EXTRAS
+from separatrix_kernel.trained import TRAINED_FILE
 
 CASES: dict[str, list[tuple[str, str | None]]] = {
     "atlas": [("atlas --out site", "atlas")],
     "bound": [("bound dyck --model Mamba-(2,64) --length 400", None), ("bound equality --model rnn --length 32", None)],
     "capacity": [("capacity TF-(1,64)", None), ("capacity mamba-130m", None)],
     "certify": [("certify index-lookup --length 16 --out lookup", None), ("certify 0b5d1c2e", "train")],
-    "check": [("check lookup", None)],
+    "check": [("check lookup", None), ("check trained --replay", "train")],
     "code": [("code --count 16", None)],
     "export": [
         ("export index-lookup --length 8 --to safetensors --out exact.safetensors", None),
@@ -44,6 +45,7 @@ CASES: dict[str, list[tuple[str, str | None]]] = {
     "runs": [
         ("runs list --limit 3 --records shipped", None),
         ("runs export runs.csv --limit 3", None),
+        ("runs export runs.json --limit 3", None),
         ("runs export runs.parquet --limit 3", "records"),
         ("runs bits 0", "train"),
     ],
@@ -99,9 +101,11 @@ def blocked() -> list[str]:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory, blocked) -> Path:
-    """A folder with a user's function and a certified network."""
+    """A folder with a user's function, a certified network, and what is taken for a certificate of trained weights."""
     folder = tmp_path_factory.mktemp("core")
     (folder / "mine.py").write_text("def parity(bits):\n    return sum(bits) % 2\n")
+    (folder / "trained").mkdir()
+    (folder / "trained" / TRAINED_FILE).write_text("{}")
     made = ended("certify index-lookup --length 16 --out lookup", folder, blocked)
     assert made.returncode == 0, made.stderr
     return folder

@@ -35,14 +35,9 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of transformers and of what
 
 @pytest.fixture(autouse=True, scope="module")
 def without_warnings():
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # the models are too small for several
     with warnings.catch_warnings():
         quiet()
         yield
-    torch.set_num_threads(threads)
     gc.collect()
 
 

@@ -46,7 +46,6 @@ def interrupted(store: Path, groups: Sequence[Group], kind: type[Any], count: in
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    torch.set_num_threads(1)
     store = tmp_path_factory.mktemp("undisturbed") / "runs.sqlite"
     drive(store, [COMPETING])
     return contents(store)

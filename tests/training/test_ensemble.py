@@ -391,3 +391,9 @@ def test_every_task_trains(name: str) -> None:
     assert all(0 <= each <= 1 for each in [*accuracy, *ensemble.accuracy(20, "probe", 3)])
     assert after.isfinite().all()
     assert (before[0] != after[0]).any()
+
+
+@pytest.mark.parametrize("left_by_an_earlier_one", [3, 2])
+def test_every_test_has_one_thread(left_by_an_earlier_one):
+    assert torch.get_num_threads() == 1
+    torch.set_num_threads(left_by_an_earlier_one)

@@ -5,10 +5,12 @@ import json
 import shutil
 import sqlite3
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from separatrix import shipped
 from separatrix.errors import SeparatrixError
 from separatrix.training.checkpoints import weights_of
 from separatrix.training.events import Result
@@ -219,6 +221,60 @@ def test_a_store_is_read_without_a_single_write(records, store, tmp_path):
         assert copied.read_bytes() == store.read_bytes()
     finally:
         copied.parent.chmod(0o755)
+
+
+def test_what_is_read_when_it_is_asked_for_is_what_a_store_gives(tmp_path):
+    """The shipped runs, read in parts, against all of a store at once."""
+    shutil.copy(shipped.FOLDER / "strong.sqlite", tmp_path / "some.sqlite")
+    with Records(tmp_path / "some.sqlite", create=False) as store:
+        every = store.all()
+        assert len(every) > 100
+        for limit in (0, 1, 3, len(every), len(every) + 1):
+            expected = every[-limit:] if limit else []
+            assert store.newest(limit) == ExportedRecords([tmp_path]).newest(limit) == expected
+        found = ExportedRecords([tmp_path])
+        for record in every[::25]:
+            name = record.spec.name
+            assert found.get(name[:12]) == found.find([name, "0a1b"])[name] == record
+            assert found.curve(name) == store.curve(name) != []
+            assert found.snapshots(name) == store.snapshots(name)
+        assert found.all() == every
+
+
+def test_damage_is_noticed_when_a_run_is_asked_for_and_not_before(records, store, tmp_path):
+    records._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    path = tmp_path / "other.sqlite"
+    path.write_bytes(store.read_bytes())
+    first, *_, last = (record.spec.name for record in records.all())
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE runs SET accuracy = 2 WHERE name = ?", (first,))
+    connection.execute("UPDATE points SET accuracy = 2 WHERE run = ?", (first,))
+    connection.commit()
+    connection.close()
+    with Records(path, create=False) as opened:
+        for source in (opened, ExportedRecords([path])):
+            assert [record.spec.name for record in source.newest(1)] == [last]
+            assert source.curve(last) == records.curve(last)
+            assert source.not_here() == {}
+            for ask in (partial(source.newest, 99), partial(source.find, [first]), partial(source.get, first)):
+                with pytest.raises(SeparatrixError, match="is damaged: its accuracy"):
+                    ask()
+            with pytest.raises(SeparatrixError, match="is damaged: a point of its curve"):
+                source.curve(first)
+
+
+def test_of_a_run_in_several_files_the_last_one_counts_with_its_curve(records, store, tmp_path):
+    records._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    kept, exported = tmp_path / "b.sqlite", tmp_path / "a.json"
+    kept.write_bytes(store.read_bytes())
+    shutil.copytree(records.files, tmp_path / "b.files")
+    export(records, records.all(), exported)
+    name = records.all()[0].spec.name
+    exact = [point.loss for point in records.curve(name)]
+    for order, losses in (((exported, kept), exact), ((kept, exported), [round(each, 6) for each in exact])):
+        found = ExportedRecords(order)
+        assert len(found.all()) == len(records.all())
+        assert [point.loss for point in found.curve(name)] == losses
 
 
 def test_files_that_are_no_stores_are_refused(tmp_path):

@@ -342,3 +342,22 @@ def test_real_weights_and_biases_holds_the_runs_offline(tmp_path):
     assert set(kept) == names
     for name, folder in kept.items():
         assert b"training_accuracy" in (folder / f"run-{name}.wandb").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("list", "0a1b"), "list takes no names"),
+        (("show",), "show takes one run"),
+        (("compare", "0a1b"), "compare takes at least two runs"),
+        (("bits", "0a1b", "0a1c"), "bits takes one run"),
+        (("export",), "export takes one file"),
+        (("export", "runs.xls"), "cannot export to runs.xls"),
+        (("export", "runs.json", "--curves"), "leave --curves out"),
+    ],
+)
+def test_what_an_action_cannot_take_is_refused_before_records_are_read(call, tmp_path, given, said):  # noqa: F811
+    """The store is not there: whoever looked for it first would say so."""
+    ended = call("runs", *given, "--store", str(tmp_path / "none.sqlite"))
+    assert (ended.code, ended.out, len(ended.err.splitlines())) == (2, "", 1)
+    assert said in ended.err

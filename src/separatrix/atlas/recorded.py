@@ -45,6 +45,10 @@ class SeveralRuns:
         found = {record.spec.name: record for source in reversed(self._sources) for record in source.all()}
         return sorted(found.values(), key=lambda record: (record.finished_at, record.spec.name))
 
+    def newest(self, limit: int) -> "list[Record]":
+        """The last so many of :meth:`all`."""
+        return self.all()[-limit:] if limit else []
+
     def curve(self, name: str) -> "list[Point]":
         """The points of a run, in order of steps."""
         found = [points for source in self._sources if (points := source.curve(name))]

@@ -88,6 +88,8 @@ def application() -> typer.Typer:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code."""
+    if not os.environ.get("COLUMNS", "1").strip("0"):
+        del os.environ["COLUMNS"]  # a terminal that does not know its width, for which Rich would print nothing
     with remembered() as pressed:
         try:
             return _run(arguments)

@@ -162,6 +162,8 @@ def _print(result: dict[str, Any]) -> None:
 
 def check_trained_weights(context: typer.Context, folder: Path, replay: bool, as_json: bool, started: float) -> int:
     """Check the certificate of trained weights in a folder; 0 where what it claims is shown."""
+    if replay:
+        require("--replay of a trained model", "torch")
     from rich.markup import escape
 
     from separatrix.cli.progress import progress_bar
@@ -194,7 +196,6 @@ def check_trained_weights(context: typer.Context, folder: Path, replay: bool, as
             "counterexamples": [list(row) for row in accepted.counterexamples],
         }
         if replay:
-            require("running counterexamples", "torch")
             from separatrix.models.certify_lookup import fails
             from separatrix.models.trained_files import model_from
 

@@ -24,7 +24,7 @@ def complete_construction(incomplete: str) -> list[tuple[str, str]]:
 
 
 def complete_experiment(incomplete: str) -> list[tuple[str, str]]:
-    """Names of experiments, with their titles; from their files, because the catalog loads torch.
+    """Names of experiments, with their titles; from their files, because the catalog takes longer.
 
     >>> complete_experiment("figure2-l")
     [('figure2-left', 'Index lookup: accuracy against length')]

@@ -103,10 +103,10 @@ def command(
     from separatrix.tasks.own_task import try_own_task
 
     refuse_given(context, ("store", "nodes"), "is for a trained run, not for a construction; leave it out")
+    chosen = constructions()[construction]
     if length is None:
         raise SeparatrixError("no length given; write such as --length 64")
     limit = memory_limit(max_memory)
-    chosen = constructions()[construction]
     options = options_from(
         chosen, length, precision=precision, exponent=exponent, rounding=rounding, variant=variant, gain=gain,
         attention=attention, family=family, max_inner=max_inner, settings=settings,

@@ -169,7 +169,7 @@ CATALOGS = {
     "experiments": _experiments,
 }
 IN_SHORT = {"architectures": _architectures_in_short, "experiments": _experiments_in_short}
-"""What stands in the list of everything, read from the files; the whole entries load torch."""
+"""What is in the list of everything, read from the files: state sizes and numbers of runs take longer."""
 COLUMNS_IN_SHORT = {
     "architectures": ("name", "short", "title", "reference"),
     "experiments": ("name", "title", "source", "task"),
@@ -198,7 +198,7 @@ def command(
     catalog: Annotated[
         str | None,
         typer.Argument(
-            help="One catalog; if left out all, architectures and experiments in short because they load torch.",
+            help="One catalog; if left out all, architectures and experiments in short.",
             autocompletion=_complete,
         ),
     ] = None,
@@ -206,7 +206,7 @@ def command(
 ) -> None:
     """List what is in the catalogs: tasks, theorems, bounds, codes, arithmetics, architectures, experiments.
 
-    State sizes and numbers of runs, which load torch:  separatrix list architectures,  separatrix list experiments.
+    State sizes and numbers of runs:  separatrix list architectures,  separatrix list experiments.
     """
     from rich.markup import escape
     from rich.table import Table
@@ -232,4 +232,4 @@ def command(
             console().print(REMARKS[catalog])
     if catalog is None:
         asked = ",  ".join(f"separatrix list {name}" for name in IN_SHORT)
-        console().print(f"state sizes and numbers of runs, which load torch:  {asked}", soft_wrap=True)
+        console().print(f"state sizes and numbers of runs:  {asked}", soft_wrap=True)

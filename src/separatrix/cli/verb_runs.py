@@ -85,30 +85,28 @@ def command(
     if limit < 0:
         raise SeparatrixError(f"--limit {limit} is negative; give 0 for all or a number of runs")
     given = names or []
-    if action == "export" and given and given[0].endswith(".parquet"):
-        require("Parquet", "pyarrow")
+    _check_names(action, given, curves)
     if action == "bits":
         require("rounding a trained state", "torch")
         from separatrix.cli.state_bits import show_state_bits
 
-        if len(given) != 1 or records:
-            raise SeparatrixError(f"bits takes one run of a --store, {len(given)} given; see  separatrix runs list")
+        if records:
+            raise SeparatrixError(f"bits takes a run of a --store, not of --records {records[0]}; leave it out")
         made = provenance(command_line(context), arithmetic="float32", seed=None, started=started)
         show_state_bits(store, given[0], bits, as_json, made)
         return
     with opened_source(store, records) as source:
         if action in ("list", "export"):
-            chosen = _filtered(source, task, architecture, length, experiment)
-            chosen = chosen[-limit:] if limit else chosen
+            if limit and not any(each is not None for each in (task, architecture, length, experiment)):
+                chosen = source.newest(limit)
+            else:
+                chosen = _filtered(source, task, architecture, length, experiment)
+                chosen = chosen[-limit:] if limit else chosen
             _tell_what_is_left_out(source)
         else:
             chosen = [source.get(name) for name in given]
         made = provenance(command_line(context), arithmetic="float32", seed=None, started=started)
         if action == "list":
-            if given:
-                raise SeparatrixError(
-                    f"list takes no names, given {given[0]!r}; write  separatrix runs show {given[0]}"
-                )
             if as_json:
                 print_json({"runs": [record.as_dict() for record in chosen], "provenance": made})
             else:
@@ -120,13 +118,28 @@ def command(
                     saved = f"saved besides: {counted(unfinished, 'unfinished group')}"
                     console().print(f"{saved}; the command that was training goes on from there", soft_wrap=True)
         elif action == "export":
-            _export(source, chosen, given, curves, as_json, made)
+            _export(source, chosen, Path(given[0]), curves, as_json, made)
         else:
-            fewest = 1 if action == "show" else 2
-            if len(chosen) < fewest or (action == "show" and len(chosen) > 1):
-                wanted = "one run" if action == "show" else "at least two runs"
-                raise SeparatrixError(f"{action} takes {wanted}, {len(chosen)} given; see  separatrix runs list")
             _show(source, chosen, plot, as_json, made)
+
+
+def _check_names(action: str, given: list[str], curves: bool) -> None:
+    """Refuse names that the action cannot take, and a file that it cannot write, before any record is read."""
+    see = f"{len(given)} given; see  separatrix runs list"
+    if action == "list" and given:
+        raise SeparatrixError(f"list takes no names, given {given[0]!r}; write  separatrix runs show {given[0]}")
+    if action in ("show", "bits") and len(given) != 1:
+        raise SeparatrixError(f"{action} takes one run, {see}")
+    if action == "compare" and len(given) < 2:
+        raise SeparatrixError(f"compare takes at least two runs, {see}")
+    if action == "export":
+        if len(given) != 1:
+            raise SeparatrixError(f"export takes one file, {len(given)} given; write  separatrix runs export runs.csv")
+        if given[0].endswith(".parquet"):
+            require("Parquet", "pyarrow")
+        from separatrix.training.export_records import check_target
+
+        check_target(Path(given[0]), curves)
 
 
 def _as_recorded(architecture: str) -> str:
@@ -233,14 +246,9 @@ def _print_list(records: "list[Record]") -> None:
     console().print(table)
 
 
-def _export(
-    source: "RunSource", records: "list[Record]", given: list[str], curves: bool, as_json: bool, made: Any
-) -> None:
+def _export(source: "RunSource", records: "list[Record]", path: Path, curves: bool, as_json: bool, made: Any) -> None:
     from separatrix.training.export_records import export
 
-    if len(given) != 1:
-        raise SeparatrixError(f"export takes one file, {len(given)} given; write  separatrix runs export runs.csv")
-    path = Path(given[0])
     rows = export(source, records, path, curves=curves)
     if as_json:
         print_json({"file": str(path), "rows": rows, "provenance": made})

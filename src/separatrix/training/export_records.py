@@ -54,16 +54,29 @@ def curve_rows(source: RunSource, records: Sequence[Record]) -> list[dict[str, A
     ]
 
 
+def check_target(path: Path, curves: bool = False) -> None:
+    """Raise a one-line error unless runs can be written to a file of this name.
+
+    >>> check_target(Path("runs.xls"))
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: cannot export to runs.xls; it must end in .json, .csv, .parquet, with a name \
+before that
+    """
+    if path.suffix not in SUFFIXES:
+        raise SeparatrixError(f"cannot export to {path}; it must end in {', '.join(SUFFIXES)}, with a name before that")
+    if path.suffix == ".json" and curves:
+        raise SeparatrixError(f"{path}: a .json file always holds the curves; leave --curves out")
+
+
 def export(source: RunSource, records: Sequence[Record], path: Path, *, curves: bool = False) -> int:
     """Write runs (or, with ``curves``, all points of their curves) to a file of the kind its suffix says.
 
     Returns how many rows were written.
     """
-    if path.suffix not in SUFFIXES:
-        raise SeparatrixError(f"cannot export to {path}; it must end in {', '.join(SUFFIXES)}, with a name before that")
+    check_target(path, curves)
     if path.suffix == ".json":
-        if curves:
-            raise SeparatrixError(f"{path}: a .json file always holds the curves; leave --curves out")
+        if any(source.snapshots(record.spec.name) for record in records):
+            require("exporting kept weights to .json", "torch")
         _write_json(source, records, path)
         return len(records)
     rows = curve_rows(source, records) if curves else [flat_row(record) for record in records]
@@ -121,9 +134,11 @@ def _write_json(source: RunSource, records: Sequence[Record], path: Path) -> Non
 
 def _copied_snapshots(source: RunSource, run: str, files: Path) -> list[int]:
     """Write the weights of one run, without those of the others it trained with; returns the steps."""
+    snapshots = source.snapshots(run)
+    if not snapshots:
+        return []
     from separatrix.training.checkpoints import read_weights, with_checksum
 
-    snapshots = source.snapshots(run)
     for step, path in snapshots.items():
         tensors = {f"{run}/{key}": value for key, value in read_weights(path, run).items()}
         write_atomically(files / snapshot_name(run, step), with_checksum(tensors))

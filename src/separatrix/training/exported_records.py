@@ -15,13 +15,24 @@ from typing import Any
 from separatrix.errors import SeparatrixError
 from separatrix.reading import parse_json, read_file
 from separatrix.training.events import Point
-from separatrix.training.records import Record, Records, kept_weights
+from separatrix.training.records import (
+    FINISHED_AT,
+    NAME,
+    SPEC,
+    Record,
+    Records,
+    Row,
+    kept_folder,
+    kept_weights,
+    record_from_row,
+)
 from separatrix.training.row_checks import (
     TaskNotHereError,
     checked_environment,
     checked_point,
     checked_run,
     checked_text,
+    task_not_here,
 )
 
 FORMAT = "separatrix-runs-1"
@@ -40,13 +51,17 @@ def snapshot_name(run: str, step: int) -> str:
 class ExportedRecords:
     """Runs read from JSON files that ``export_records`` wrote, or from stores that are only looked at.
 
-    Of a run that stands in several files, the last one counts.
+    Of a run that is in several files, the last one counts. What a store holds of a run is checked when the run is asked
+    for, and curves are read when the first one is, so that listing a few runs does not wait for all.
     """
 
     def __init__(self, paths: Iterable[Path]) -> None:
         self._records: dict[str, Record] = {}
+        self._unchecked: dict[str, tuple[Path, Row]] = {}
         self._curves: dict[str, list[Point]] = {}
         self._snapshots: dict[str, dict[int, Path]] = {}
+        self._stores: dict[str, Path] = {}
+        self._rows_of: dict[Path, tuple[dict[str, list[Row]], dict[str, list[Row]]]] = {}
         self._not_here: dict[str, int] = {}
         self.paths = tuple(file for path in paths for file in run_files(path))
         if not self.paths:
@@ -59,13 +74,17 @@ class ExportedRecords:
 
     def _read_store(self, path: Path) -> None:
         with Records(path, create=False) as store:
-            found, others = store.all_and_not_here()
-            for task, count in others.items():
-                self._not_here[task] = self._not_here.get(task, 0) + count
-            for record in found:
-                name = record.spec.name
-                self._records[name] = record
-                self._curves[name], self._snapshots[name] = store.curve(name), store.snapshots(name)
+            rows = store.rows()
+        for row in rows:
+            if (task := task_not_here(row[SPEC])) is not None:
+                self._not_here[task] = self._not_here.get(task, 0) + 1
+                continue
+            name = row[NAME]
+            if not isinstance(name, str) or not isinstance(row[FINISHED_AT], str):
+                record_from_row(row, path)  # raises: such a run can be neither named nor put in order
+            for earlier in (self._records, self._curves, self._snapshots):
+                earlier.pop(name, None)
+            self._unchecked[name], self._stores[name] = (path, row), path
 
     def _read(self, path: Path) -> None:
         content = _loaded(path)
@@ -81,11 +100,13 @@ class ExportedRecords:
                 own = {key: plain[key] for key in ("group", "members") if key in plain}
                 where = checked_environment(path, name, {**content["environments"][plain["environment"]], **own})
                 finished_at = checked_text(path, name, plain["finished_at"])
+                self._unchecked.pop(name, None)
+                self._stores.pop(name, None)
                 self._records[name] = Record(spec, result, where, finished_at, None)
                 curve = plain["curve"]
                 columns = zip(curve["step"], curve["loss"], curve["training_accuracy"], curve["accuracy"], strict=True)
                 self._curves[name] = [checked_point(path, name, *values) for values in columns]
-                folder, kept = path.with_name(f"{path.stem}.files"), plain.get("snapshots", [])
+                folder, kept = kept_folder(path), plain.get("snapshots", [])
                 self._snapshots[name] = dict(
                     kept_weights(path, folder, name, step, snapshot_name(name, step)) for step in kept
                 )
@@ -96,28 +117,55 @@ class ExportedRecords:
 
     def find(self, names: Iterable[str]) -> dict[str, Record]:
         """Those of the named runs that are there."""
-        return {name: self._records[name] for name in names if name in self._records}
+        return {name: self._record(name) for name in names if name in self._records or name in self._unchecked}
 
     def get(self, name: str) -> Record:
         """The run of a name or of the beginning of one."""
-        found = [record for each, record in self._records.items() if each.startswith(name)] if name else []
+        found = [each for each in (*self._records, *self._unchecked) if each.startswith(name)] if name else []
         if not found:
             raise SeparatrixError(f"no run in {', '.join(map(str, self.paths))} is named {name!r}; see  runs list")
         if len(found) > 1:
             raise SeparatrixError(f"{name!r} begins the names of several runs; give more of its digits")
-        return found[0]
+        return self._record(found[0])
 
     def all(self) -> list[Record]:
         """Every run, by the time it finished."""
-        return sorted(self._records.values(), key=lambda record: (record.finished_at, record.spec.name))
+        return self.newest(len(self._records) + len(self._unchecked))
+
+    def newest(self, limit: int) -> list[Record]:
+        """The last ``limit`` runs of :meth:`all`; no others are checked."""
+        times = [(record.finished_at, name) for name, record in self._records.items()]
+        times += [(row[FINISHED_AT], name) for name, (_, row) in self._unchecked.items()]
+        return [self._record(name) for _, name in sorted(times)[-limit:]] if limit else []
 
     def curve(self, name: str) -> list[Point]:
         """The points of a run, in order of steps."""
+        if name not in self._curves and name in self._stores:
+            path = self._stores[name]
+            self._curves[name] = [checked_point(path, *row) for row in self._rows(path)[0].get(name, [])]
         return self._curves.get(name, [])
 
     def snapshots(self, name: str) -> dict[int, Path]:
         """Files with weights that a run kept, by step."""
+        if name not in self._snapshots and name in self._stores:
+            path = self._stores[name]
+            folder, rows = kept_folder(path), self._rows(path)[1].get(name, [])
+            self._snapshots[name] = dict(kept_weights(path, folder, *row) for row in rows)
         return self._snapshots.get(name, {})
+
+    def _record(self, name: str) -> Record:
+        if name in self._unchecked:
+            path, row = self._unchecked[name]
+            self._records[name] = record_from_row(row, path)
+            del self._unchecked[name]
+        return self._records[name]
+
+    def _rows(self, path: Path) -> tuple[dict[str, list[Row]], dict[str, list[Row]]]:
+        """The rows of all curves of a store and of all weights that its runs kept, read once."""
+        if path not in self._rows_of:
+            with Records(path, create=False) as store:
+                self._rows_of[path] = store.rows_of_curves(), store.rows_of_snapshots()
+        return self._rows_of[path]
 
     def not_here(self) -> dict[str, int]:
         """How many runs there are of each task that is not here; :meth:`all` leaves them out."""

@@ -14,11 +14,14 @@ import math
 import os
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from separatrix.errors import SeparatrixError
 from separatrix.extras import require
@@ -32,6 +35,7 @@ from separatrix.training.row_checks import (
     checked_text,
     damaged,
     is_count,
+    task_not_here,
 )
 from separatrix.training.spec import RunSpec
 from separatrix.training.store_format import (
@@ -48,6 +52,10 @@ if TYPE_CHECKING:
 
 DEFAULT_STORE = "runs.sqlite"
 ENVIRONMENT_VARIABLE = "SEPARATRIX_STORE"
+Row: TypeAlias = Sequence[Any]
+"""What a table holds, before it is checked."""
+NAME, SPEC, FINISHED_AT = 0, 1, 9
+"""Where these are in a row of the table ``runs``."""
 OPEN_ENDED: tuple[Ending, ...] = ("pruned", "beaten")
 """Endings of runs that were stopped for the sake of others; a full grid trains them again."""
 
@@ -125,7 +133,7 @@ class Records:
         if not path.name:
             raise SeparatrixError(f"{path} is a folder; name the file of a store, such as {path / DEFAULT_STORE}")
         self.path = path
-        self.files = path.with_name(f"{path.stem}.files")
+        self.files = kept_folder(path)
         if not create:
             if not path.exists():
                 raise SeparatrixError(f"there is no store {path}; train something first or name another with --store")
@@ -226,7 +234,7 @@ class Records:
             raise SeparatrixError(f"no run in {self.path} is named {name!r}; see  separatrix runs list")
         if len(rows) > 1:
             raise SeparatrixError(f"{name!r} begins the names of several runs; give more of its digits")
-        return _record_from_row(rows[0], self.path)
+        return record_from_row(rows[0], self.path)
 
     def find(self, names: Iterable[str]) -> dict[str, Record]:
         """Those of the named runs that are finished."""
@@ -235,29 +243,40 @@ class Records:
             for name in names:
                 row = self._connection.execute("SELECT * FROM runs WHERE name=?", (name,)).fetchone()
                 if row is not None:
-                    found[name] = _record_from_row(row, self.path)
+                    found[name] = record_from_row(row, self.path)
         return found
 
     def all(self) -> list[Record]:
         """Every finished run of a task that is here, by the time it finished."""
-        return self.all_and_not_here()[0]
+        return self.newest(None)
+
+    def newest(self, limit: int | None) -> list[Record]:
+        """The last ``limit`` runs of :meth:`all`; no others are checked."""
+        found: list[Record] = []
+        for row in reversed(self.rows()):
+            if len(found) == limit:
+                break
+            with suppress(TaskNotHereError):
+                found.append(record_from_row(row, self.path))
+        return found[::-1]
 
     def not_here(self) -> dict[str, int]:
         """How many runs there are of each task that is not here; :meth:`all` leaves them out."""
-        return self.all_and_not_here()[1]
+        return Counter(task for row in self.rows() if (task := task_not_here(row[SPEC])) is not None)
 
-    def all_and_not_here(self) -> tuple[list[Record], dict[str, int]]:
-        """What :meth:`all` and :meth:`not_here` give, from one pass over the store."""
+    def rows(self) -> list[Row]:
+        """The finished runs as they are in the store, by the time they finished; nothing is checked."""
         with self._explained():
-            rows = self._connection.execute("SELECT * FROM runs ORDER BY finished_at, name").fetchall()
-        found: list[Record] = []
-        others: dict[str, int] = {}
-        for row in rows:
-            try:
-                found.append(_record_from_row(row, self.path))
-            except TaskNotHereError as error:
-                others[error.task] = others.get(error.task, 0) + 1
-        return found, others
+            return self._connection.execute("SELECT * FROM runs ORDER BY finished_at, name").fetchall()
+
+    def rows_of_curves(self) -> dict[str, list[Row]]:
+        """The points of all runs as they are in the store, in order of steps; nothing is checked."""
+        query = "SELECT run, step, loss, training_accuracy, accuracy FROM points ORDER BY run, step"
+        return self._by_run(query)
+
+    def rows_of_snapshots(self) -> dict[str, list[Row]]:
+        """The files with weights of all runs as they are in the store, in order of steps; nothing is checked."""
+        return self._by_run("SELECT run, step, file FROM snapshots ORDER BY run, step")
 
     def curve(self, name: str) -> list[Point]:
         """The points of a run, in order of steps."""
@@ -287,6 +306,11 @@ class Records:
         return pandas.DataFrame([flat_row(record) for record in self.all()])
 
     # -- inside ------------------------------------------------------------------------------------------
+
+    def _by_run(self, query: str) -> dict[str, list[Row]]:
+        with self._explained():
+            rows = self._connection.execute(query).fetchall()
+        return {run: list(own) for run, own in groupby(rows, key=itemgetter(0))}
 
     def _prepare(self) -> None:
         self._write_ahead()
@@ -336,6 +360,15 @@ def _number(value: float) -> float | None:
     return value if value == value and abs(value) != float("inf") else None
 
 
+def kept_folder(path: Path) -> Path:
+    """Where the weights of the runs of a store or an exported file are.
+
+    >>> kept_folder(Path("runs.sqlite")).name
+    'runs.files'
+    """
+    return path.with_name(f"{path.stem}.files")
+
+
 def kept_file(files: Path, name: Any) -> Path:
     """A file of weights that a store names; it must lie in the folder beside the store.
 
@@ -370,7 +403,7 @@ def _names(text: Any, path: Path) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _record_from_row(row: Sequence[Any], where: object) -> Record:
+def record_from_row(row: Row, where: object) -> Record:
     """A run from its row in the table ``runs``; raises a one-line error, which names ``where``, unless it is one."""
     name, spec, ending, step, accuracy, loss, seconds, parameters, environment, finished_at, weights = row
     described, result = checked_run(where, name, spec, ending, step, accuracy, loss, seconds, parameters)

@@ -27,6 +27,20 @@ class TaskNotHereError(SeparatrixError):
         self.task = task
 
 
+def task_not_here(spec: Any) -> str | None:
+    """The task of a description that nothing here defines; None for others, and for what is no description.
+
+    >>> task_not_here('{"task": "theirs"}'), task_not_here('{"task": "dyck"}'), task_not_here("{")
+    ('theirs', None, None)
+    """
+    try:
+        plain = parse_json(spec)
+    except (ValueError, TypeError):
+        return None
+    task = plain.get("task") if isinstance(plain, Mapping) else None
+    return task if isinstance(task, str) and task not in tasks() else None
+
+
 def checked_run(
     where: object, name: Any, spec: Any, ending: Any, step: Any, accuracy: Any, loss: Any, seconds: Any, parameters: Any
 ) -> tuple[RunSpec, Result]:

@@ -20,7 +20,11 @@ class RunSource(Protocol):
         ...
 
     def all(self) -> list[Record]:
-        """Every run of a task that is here."""
+        """Every run of a task that is here, by the time it finished."""
+        ...
+
+    def newest(self, limit: int) -> list[Record]:
+        """The last so many of :meth:`all`, which is by the time they finished."""
         ...
 
     def not_here(self) -> dict[str, int]:

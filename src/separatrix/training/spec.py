@@ -12,7 +12,8 @@ the goal is confirmed by a full evaluation before a run stops.
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, fields, replace
+from copy import deepcopy
+from dataclasses import MISSING, dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -158,8 +159,9 @@ class RunSpec:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data; :func:`spec_from` reads it back."""
-        plain = asdict(self)
-        plain["task_parameters"] = dict(self.task_parameters)
+        # Not by ``asdict``, which copies every number: a store of a thousand runs is read by their names.
+        plain = {name: getattr(self, name) for name in FIELDS}
+        plain["task_parameters"] = dict(deepcopy(self.task_parameters))
         plain["snapshots"] = list(self.snapshots)
         if not self.leak_margin:
             # Descriptions from before the field, and their names, stay as they are.

@@ -63,7 +63,7 @@ def catalog(limits: Limits) -> dict[str, Any]:
 
 
 def architecture_list() -> dict[str, Any]:
-    """The architectures that a page may train; imports torch."""
+    """The architectures that a page may train."""
     from separatrix.models.architecture import architectures
 
     listed = [

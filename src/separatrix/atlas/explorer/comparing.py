@@ -16,6 +16,7 @@ from separatrix.atlas.explorer.requests import Compare, Setting
 from separatrix.atlas.explorer.runs import LARGEST_MAP, opened, run_named, snapshot_file, snapshot_steps
 from separatrix.atlas.trace import Reals
 from separatrix.constructions import constructions
+from separatrix.extras import require
 from separatrix.networks import Integers
 from separatrix.progress import report
 from separatrix.tasks import Task, tasks
@@ -25,6 +26,7 @@ from separatrix.training.records import Record, Records
 
 def compare(request: Compare, store: Path, limits: Limits) -> dict[str, Any]:
     """Both maps, and how much of its weight the trained model gives to the keys that the construction looks at."""
+    require("a trained model's attention", "torch")
     with opened(store) as records:
         record = run_named(records, request.run)
         steps = snapshot_steps(records, record)

@@ -33,7 +33,7 @@ REQUESTS: dict[Computation, type[Request]] = {
 }  # fmt: skip
 QUICK: tuple[Computation, ...] = ("look", "protocol")
 """What answers to a moving slider; the others never take the last process."""
-WITH_TORCH: tuple[Computation, ...] = ("comparison", "architectures")
+WITH_TORCH: tuple[Computation, ...] = ("comparison",)
 """What imports torch, which takes seconds the first time."""
 SECONDS_BETWEEN_REPORTS = 0.1
 WARM_UP = '{"setting": {"construction": "index-lookup", "length": 16}}'

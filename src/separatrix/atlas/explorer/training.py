@@ -22,6 +22,7 @@ from separatrix.atlas.explorer.limits import ExplorerError, Limits
 from separatrix.atlas.explorer.requests import Train
 from separatrix.atlas.explorer.streams import event
 from separatrix.atlas.explorer.training_process import train
+from separatrix.extras import require
 from separatrix.tasks import tasks
 from separatrix.training.spec import RunSpec
 
@@ -78,6 +79,7 @@ class Training:
 
     async def start(self, request: Train) -> Run:
         """Start a run, unless one is on its way."""
+        require("training", "torch")
         spec = self.spec_of(request)
         if any(each.state not in OVER for each in self._runs.values()):
             raise ExplorerError("a run is in training already; stop it or wait for its end", "busy")
