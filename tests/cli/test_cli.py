@@ -8,10 +8,14 @@ from pathlib import Path
 
 import pytest
 
+import separatrix
 from separatrix import __version__
+from separatrix.atlas.errata import errata
 from separatrix.cli.app import VERBS
 from separatrix.cli.completion import complete_task
 from separatrix.cli.verb_sample import _in_chunks
+from separatrix.communication.bounds import bounds
+from separatrix.constructions import constructions
 from separatrix.errors import UnknownNameError
 from separatrix.tasks import tasks
 
@@ -36,6 +40,20 @@ def test_list_names_every_task_of_the_claims(call):
     ended = call("list", "tasks", "--json")
     assert ended.code == 0
     assert {entry["name"] for entry in json.loads(ended.out)["tasks"]} == NAMED_IN_THE_CLAIMS
+
+
+def test_a_theorem_leads_to_its_files_and_commands(call):
+    rows = json.loads(call("list", "theorems", "--json").out)["theorems"]
+    source = Path(separatrix.__file__).parent.parent
+    assert all((source / row["file"]).is_file() for row in rows)
+    seventh = {row["name"]: row for row in rows if row["claim"].startswith("BHBK24 Theorem 7")}
+    assert seventh["nearest-neighbour"]["file"].endswith("theorems/nearest_neighbour.py")
+    assert {row["as"] for row in seventh.values()} >= {"construction", "erratum"}
+    named = {row["name"] for row in rows}
+    assert named >= {*constructions(), *bounds(), *errata()}
+    # Numbers sort as numbers.
+    order = [row["claim"] for row in rows]
+    assert order.index("BHBK24 Theorem 3") < order.index("BHBK24 Theorem 12")
 
 
 def test_list_shows_a_table(call):
