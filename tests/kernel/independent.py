@@ -89,45 +89,49 @@ class Slow:
 
     def network(self) -> Callable[[tuple[int, ...]], int | None]:
         """The function from an input to the answer at the last position, None where there is no answer."""
+        answers = self.everywhere()
+        return lambda tokens: answers(tokens)[-1]
+
+    def everywhere(self) -> Callable[[tuple[int, ...]], list[int | None]]:
+        """The function from an input to the answers at all positions; a recurrent network has a last one alone."""
         read = self._recurrent() if self.about["format"] == "separatrix-recurrent-1" else self._transformer()
         readout = self.about["readout"]
         weights, bias = self.matrix(readout["matrix"]), self.vector(readout["bias"])
 
-        def answer(tokens: tuple[int, ...]) -> int | None:
-            found = self.plus(self.times(weights, read(tokens)), bias)
+        def answer(vector: Vector) -> int | None:
+            found = self.plus(self.times(weights, vector), bias)
             if readout["decoding"] == "argmax":
                 return max(range(len(found)), key=lambda place: (found[place], -place))
             if readout["decoding"] == "exact" and not set(found) <= {0, self.one}:
                 return None
             return int("".join("1" if 2 * each > self.one else "0" for each in found), 2)
 
-        return answer
+        return lambda tokens: [answer(vector) for vector in read(tokens)]
 
-    def _recurrent(self) -> Callable[[tuple[int, ...]], Vector]:
+    def _recurrent(self) -> Callable[[tuple[int, ...]], Vectors]:
         embedding, initial = self.matrix(self.about["embedding"]), self.vector(self.about["initial"])
         cell = [(self.matrix(each["weights"]), self.vector(each["bias"])) for each in self.about["cell"]]
 
-        def read(tokens: tuple[int, ...]) -> Vector:
+        def read(tokens: tuple[int, ...]) -> Vectors:
             state = initial
             for token in tokens:
                 state = state + embedding[token]
                 for weights, bias in cell:
                     state = [max(0, each) for each in self.plus(self.times(weights, state), bias)]
-            return state
+            return [state]
 
         return read
 
-    def _transformer(self) -> Callable[[tuple[int, ...]], Vector]:
+    def _transformer(self) -> Callable[[tuple[int, ...]], Vectors]:
         embed = self._embedding()
-        layers = [
-            self._feed(each) if each["kind"] == "feed-forward" else self._heads(each) for each in self.about["layers"]
-        ]
+        kinds = {"feed-forward": self._feed, "attention": self._heads, "third-order-attention": self._pair_heads}
+        layers = [kinds[each["kind"]](each) for each in self.about["layers"]]
 
-        def read(tokens: tuple[int, ...]) -> Vector:
+        def read(tokens: tuple[int, ...]) -> Vectors:
             stream = [embed(token, position) for position, token in enumerate(tokens)]
             for layer in layers:
                 stream = layer(stream)
-            return stream[-1]
+            return stream
 
         return read
 
@@ -190,6 +194,28 @@ class Slow:
 
         return run
 
+    def _pair_heads(self, layer: dict[str, Any]) -> Callable[[Vectors], Vectors]:
+        names = ("query", "first_key", "second_key", "first_value", "second_value", "output")
+        heads = [(head, *(self.matrix(head[name]) for name in names)) for head in layer["heads"]]
+
+        def joined(first: Vectors, second: Vectors, stream: Vectors) -> Vectors:
+            """One vector for each pair of positions, the products of both of its parts."""
+            left, right = ([self.times(matrix, vector) for vector in stream] for matrix in (first, second))
+            return [[self.rounded(a * b, self.one) for a, b in zip(x, y, strict=True)] for x in left for y in right]
+
+        def run(stream: Vectors) -> Vectors:
+            total = [vector if layer["residual"] else [0] * len(vector) for vector in stream]
+            for head, query, first_key, second_key, first_value, second_value, output in heads:
+                keys, values = joined(first_key, second_key, stream), joined(first_value, second_value, stream)
+                for position, vector in enumerate(stream):
+                    asked = self.times(query, vector)
+                    weights = self.weights(head["scoring"], [self.dot(asked, each) for each in keys])
+                    average = [self.dot(weights, [each[row] for each in values]) for row in range(len(first_value))]
+                    total[position] = self.plus(total[position], self.times(output, average))
+            return total
+
+        return run
+
     def weights(self, scoring: str, scores: Vector) -> Vector:
         """The weights of the keys that a query sees."""
         if scoring == "linear" or not scores:
@@ -210,12 +236,38 @@ class Slow:
 
 
 def inputs_of(specification: dict[str, Any]) -> Iterator[tuple[int, ...]]:
-    """Every input of a specification."""
-    return product(*[range(*run["tokens"]) for run in specification["inputs"] for _ in range(run["count"])])
+    """Every input of a specification that keeps its promise."""
+    every = product(*[range(*run["tokens"]) for run in specification["inputs"] for _ in range(run["count"])])
+    if specification.get("answer", {}).get("kind") != "recall":
+        return every
+    end = 2 * specification["answer"]["pairs"]
+
+    def kept(tokens: tuple[int, ...]) -> bool:
+        keys, queries = tokens[:end:2], tokens[end:]
+        return len({*keys}) == len(keys) and len({*queries}) == len(queries) and all(each in keys for each in queries)
+
+    return filter(kept, every)
+
+
+def right_answers(specification: dict[str, Any], tokens: tuple[int, ...]) -> list[int]:
+    """The right answers at some last positions, straight from the same table."""
+    answer = specification["answer"]
+    if answer["kind"] == "recall":
+        end = 2 * answer["pairs"]
+        first = [run["tokens"][0] for run in specification["inputs"] for _ in range(run["count"])][1]
+        return [tokens[tokens[:end:2].index(query) * 2 + 1] - first for query in tokens[end:]]
+    if answer["kind"] != "sums":
+        return [right_answer(specification, tokens)]
+    held = tokens[slice(*answer["window"])]
+    found = [
+        any((each + sum(rest)) % answer["modulus"] == 0 for rest in product(held, repeat=answer["terms"] - 1))
+        for each in held
+    ]
+    return [int(each) for each in found] if answer["asked"] == "each" else [int(any(found))]
 
 
 def right_answer(specification: dict[str, Any], tokens: tuple[int, ...]) -> int:
-    """The right answer, straight from the table of forms in docs/kernel.md."""
+    """The right answer at the last position, straight from the table of forms in docs/kernel.md."""
     answer = specification["answer"]
     ranges = [run["tokens"] for run in specification["inputs"] for _ in range(run["count"])]
 
@@ -241,6 +293,10 @@ def right_answer(specification: dict[str, Any], tokens: tuple[int, ...]) -> int:
 
 def wrong_input(content: dict[str, Any], data: bytes) -> tuple[int, ...] | None:
     """The first input that a network answers wrongly, None where it answers every one rightly."""
-    answer = Slow(data, content["arithmetic"]).network()
+    answers = Slow(data, content["arithmetic"]).everywhere()
     specification = content["specification"]
-    return next((each for each in inputs_of(specification) if answer(each) != right_answer(specification, each)), None)
+    for each in inputs_of(specification):
+        right = right_answers(specification, each)
+        if answers(each)[-len(right) :] != right:
+            return each
+    return None
