@@ -49,7 +49,7 @@ MOST_VECTORS = 1 << 24
 def packed(vector: list[int]) -> Packed | None:
     """The vector as signs, if it is of that form."""
     size = abs(vector[0]) if vector else 0
-    if not size or any(each != size and each != -size for each in vector):
+    if not size or not {size, -size}.issuperset(vector):
         return None
     return size, int("".join(["1" if each < 0 else "0" for each in vector]), 2)
 
@@ -212,7 +212,8 @@ class FixedWeights:
                 return sign_score(signs[0], found[0], apart, len(query), self.numbers)
             digits = format(found[1], f"0{len(query)}b")
             found = [-found[0] if digit == "1" else found[0] for digit in digits]
-        return score(query, found, self.numbers)
+        # A key without entries has the score 0; the dummy's is often such a key, and every query sees it.
+        return score(query, found, self.numbers) if any(found) else 0
 
     def seen(self, position: int, query: list[int], signs: Packed | None) -> Seen:
         """What a query at a position sees, computed once for all queries that see the same."""
@@ -255,6 +256,7 @@ class FixedWeights:
         for (each, _), number in counts.items():
             scores[each] += number
         weights = self.numbers.weights(self.head.scoring, scores)
+        self.numbers.work.spend(len(counts) * (1 + len(self.head.value.rows)))
         low, high = [0] * len(self.head.value.rows), [0] * len(self.head.value.rows)
         for (each, kind), number in counts.items():
             for place, (least, greatest) in enumerate(self.ranges[kind]):
@@ -282,6 +284,7 @@ class FixedWeights:
 
     def average(self, seen: Seen, fixed: tuple[Fixed, ...], held: tuple[int, ...]) -> Box:
         """The bounds of the average when these tokens are at the case's places."""
+        self.numbers.work.spend((1 + len(fixed)) * (1 + len(seen.low)))
         low, high = list(seen.low), list(seen.high)
         for number, weight, kind, own in fixed:
             value = self.value[kind][self.values.token(held[number]) if own is None else own]

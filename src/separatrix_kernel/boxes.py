@@ -50,6 +50,7 @@ def row_range(row: Row, box: Box, numbers: Numbers) -> tuple[int, int, bool]:
     Each product is monotone in its coordinate and coordinates vary freely. The third value says that no product, nor
     the sum, can be saturated anywhere in the box.
     """
+    numbers.work.spend(1 + len(row))
     low = high = 0
     free = True
     for place, weight in row:
@@ -131,6 +132,7 @@ class BoxLayer:
         """The second bound: S² times the coordinate as one affine form of the box, and what is added to it."""
         scale, row = self.numbers.scale, self.outer[number]
         slopes: dict[int, int] = {}
+        self.numbers.work.spend(sum(len(self.inner[unit]) for unit, _ in row))
         low = high = scale * scale * self.outer_bias[number]
         for unit, weight in row:
             if not units[unit].affine:

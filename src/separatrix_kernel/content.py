@@ -39,7 +39,7 @@ from separatrix_kernel.embedding import Projection, Sign, View
 from separatrix_kernel.evaluation import score
 from separatrix_kernel.network import Attention, Head, Matrix, PairAttention, PairHead, Row, Transformer
 from separatrix_kernel.numbers import Numbers
-from separatrix_kernel.reading import require
+from separatrix_kernel.reading import Budget, require
 from separatrix_kernel.specification import Inputs
 
 Values: TypeAlias = tuple[tuple[int, int, bool], ...]
@@ -47,6 +47,7 @@ Values: TypeAlias = tuple[tuple[int, int, bool], ...]
 Group: TypeAlias = tuple[int, int | None, int, int]
 """n, b (None where nothing is known), h, and whose values it has: the number of a role, or -1, -2, … of a known key."""
 NONE: Collection[int] = frozenset()
+MOST_NUMBERS = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ def weight_sums(groups: Sequence[Group], scoring: str, numbers: Numbers) -> list
     def power(behind: int) -> int:
         return numbers.power(max(behind, -numbers.limit)) if scoring == "softmax" else one * (behind >= 0)
 
+    numbers.work.spend(len(groups) * (32 + len(groups)))
     known = [b for _, b, _, _ in groups if b is not None]
     require(bool(known), "nothing is known of the largest score that a query sees")
     lowest, highest = max(known), max(h for _, _, h, _ in groups)
@@ -106,6 +108,7 @@ def weighted_sum(values: Iterable[Values], sums: Iterable[tuple[int, int, int]],
     """The bounds of each coordinate of the average, from the values and the sums of weights of all groups."""
     low, high = list[int](), list[int]()
     for group, (light, heavy, count) in zip(values, sums, strict=True):
+        numbers.work.spend(4 * (1 + len(group)))
         low, high = low or [0] * len(group), high or [0] * len(group)
         for place, (least, greatest, whole) in enumerate(group):
             ends = min(least * light, least * heavy), max(greatest * light, greatest * heavy)
@@ -170,6 +173,7 @@ class Choices:
 
     def _scored(self, asked: list[int], left: set[int]) -> list[int]:
         numbers, keys = self.numbers, [key for number, key in enumerate(self.keys) if number not in left]
+        numbers.work.spend(len(self.keys) * (1 + len(asked)))
         scale, reach = numbers.scale, numbers.limit * numbers.scale
         if numbers.rounding != "down" or any(abs(a) * top > reach for a, top in zip(asked, self.tops, strict=True)):
             return [score(asked, key, numbers) for key in keys]
@@ -183,6 +187,7 @@ class Choices:
         for number, block in enumerate(self.blocks):
             name = number, block.name(asked[1])
             if name not in self._apart:
+                self.numbers.work.spend(len(block.words))
                 self._apart[name] = block.distances(asked[1])
             apart.update(self._apart[name])
         apart.subtract((self.words[number] ^ asked[1]).bit_count() for number in left)
@@ -199,6 +204,7 @@ class Grouped:
         self.counts: list[int] = []
         self.choices: list[Choices] = []
         self.values: list[Values] = []
+        self._room = Budget(MOST_NUMBERS, "numbers in all keys of a head")
         self._known: dict[object, Box] = {}
 
     def add(self, count: int, keys: list[list[int]], first: int, values: list[list[int]]) -> None:
@@ -211,6 +217,10 @@ class Grouped:
         """The range of some values."""
         whole, columns = self.numbers.scale, zip(*rows, strict=True)
         return tuple((min(each), max(each), not any(value % whole for value in each)) for each in columns)
+
+    def room(self, count: int, matrix: Matrix) -> None:
+        """Refuse more keys than memory has room for, before they are made."""
+        self._room.spend(count * (1 + len(matrix.rows)))
 
     def query(self, position: int, token: int) -> list[int]:
         """The query of a token at a position."""
@@ -250,6 +260,8 @@ class ContentHead(Grouped):
         for role in roles:
             at, tokens = one_look(keys, role, inputs)
             kinds = {(self.view.position(place), tokens) for place in role}
+            self.room(len(tokens), head.key)
+            self.room(len(tokens) * len(kinds), head.value)
             values = [self.view.project(place, sign) for place, held in kinds for sign in self.view.signs(held)]
             self.add(len(role), [keys.project(at, keys.token(each)) for each in tokens], tokens.start, values)
 
@@ -289,6 +301,9 @@ class ContentPairs(Grouped):
         self, head: PairHead, network: Transformer, inputs: Inputs, roles: list[range], numbers: Numbers
     ) -> None:
         super().__init__(network, head.query, head.scoring, False, numbers)
+        sizes = [len(inputs.tokens[role.start]) for role in roles]
+        self.room(sum(sizes) ** 2, head.keys[0])
+        self.room(sum(sizes) ** 2, head.values[0])
         for roles_of_pair in product(roles, repeat=2):
             held: list[list[list[list[int]]]] = []
             for role, matrices in zip(roles_of_pair, zip(head.keys, head.values, strict=True), strict=True):

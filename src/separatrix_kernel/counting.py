@@ -135,6 +135,9 @@ class CountLayer:
         known_scores = {each: score(list(own), list(each), numbers) for each in set(keys)}
         scores = [known_scores[each] for each in keys[:visible]]
         weights = numbers.weights(head.scoring, Counter(scores))
+        # A box is looked up by all of its numbers.
+        each = 1 + max((len(boxes[0]) for _, boxes in local if boxes), default=0)
+        numbers.work.spend(len(value.rows) * sum(len(boxes) for _, boxes in local) * each)
         lines: list[Line] = []
         for place in range(len(value.rows)):
             total = Polynomial(self.spec.inputs)

@@ -25,14 +25,18 @@ class View:
             written = [(n, self.place[part.start + n]) for n in range(part.width) if part.start + n in self.place]
             if written:
                 self.parts.append((part, written))
+        # What a vector takes: the coordinates, and the rows that are made on the way.
+        self.steps = 1 + len(self.columns) + sum(part.width for part, _ in self.parts)
         self._signs: dict[range, list[Sign]] = {}
 
     def token(self, token: int) -> Sign:
         """The sign of a token."""
+        self.numbers.work.spend(4 + len(self.parts))
         return tuple([part.at_token(token) for part, _ in self.parts])
 
     def position(self, position: int) -> Sign:
         """The sign of a position."""
+        self.numbers.work.spend(4 + len(self.parts))
         return tuple([part.at_position(position) for part, _ in self.parts])
 
     def signs(self, tokens: range) -> list[Sign]:
@@ -43,6 +47,7 @@ class View:
 
     def vector(self, position: Sign, token: Sign) -> list[int]:
         """The coordinates: the sum of all parts that apply, added and saturated in their order."""
+        self.numbers.work.spend(self.steps)
         found = [0] * len(self.columns)
         for (part, written), at_position, at_token in zip(self.parts, position, token, strict=True):
             if at_position is not None and at_token is not None:

@@ -42,6 +42,7 @@ def evaluate(network: Network, tokens: Sequence[int], numbers: Numbers, asked: i
 
 def embed(network: Transformer, token: int, position: int, numbers: Numbers) -> Vector:
     """The sum of all parts that apply, added in their order."""
+    numbers.work.spend(network.width + sum(part.width for part in network.parts))
     stream = [0] * network.width
     for part in network.parts:
         at_token, at_position = part.at_token(token), part.at_position(position)
@@ -76,6 +77,7 @@ def attend(layer: Attention | PairAttention, stream: list[Vector], numbers: Numb
         for position, own in enumerate(stream):
             seen = len(keys) if isinstance(head, PairHead) else head.visible(position, len(stream))
             query = head.query.apply(own, numbers)
+            numbers.work.spend(seen * (1 + len(values[0])))
             weights = weigh(head, [score(query, key, numbers) for key in keys[:seen]], numbers)
             average = [
                 numbers.saturate(sum(numbers.product(w, v[place]) for w, v in zip(weights, values, strict=False)))
@@ -87,12 +89,14 @@ def attend(layer: Attention | PairAttention, stream: list[Vector], numbers: Numb
 
 def pairs(stream: list[Vector], matrices: tuple[Matrix, Matrix], numbers: Numbers) -> list[Vector]:
     """For all pairs (j, k), k fastest, the products of the first matrix at j and the second one at k."""
+    numbers.work.spend(len(stream) ** 2 * (1 + len(matrices[0].rows)))
     first, second = ([matrix.apply(each, numbers) for each in stream] for matrix in matrices)
     return [[numbers.product(a, b) for a, b in zip(x, y, strict=True)] for x in first for y in second]
 
 
 def score(query: Vector, key: Vector, numbers: Numbers) -> int:
     """The inner product, every product rounded and saturated, the sum saturated once."""
+    numbers.work.spend(1 + len(query))
     return numbers.saturate(sum(numbers.product(a, b) for a, b in zip(query, key, strict=True)))
 
 

@@ -78,7 +78,9 @@ class Matching:
 
     def _partners(self, token: int) -> frozenset[int]:
         """What adds up with a token to 0: tokens, or pairs of them as numbers."""
-        tokens = self.tokens[self.spec.window.start]
+        tokens, modulus = self.tokens[self.spec.window.start], self.spec.modulus
+        rows = 1 if self.spec.terms == 2 else len(tokens)
+        self.layers.numbers.work.spend(rows * (1 + len(tokens) // modulus))
         if self.spec.terms == 2:
             return frozenset(self.spec.partners(token, tokens))
         pairs = ((first, second) for first in tokens for second in self.spec.partners(token + first, tokens))

@@ -7,6 +7,7 @@ A matrix is kept as sparse rows of (column, raw weight): a weight that rounds to
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
 from separatrix_kernel.numbers import Numbers
@@ -34,18 +35,24 @@ class Matrix:
         """The columns that matter."""
         return {column for row in self.rows for column, _ in row}
 
+    @cached_property
+    def size(self) -> int:
+        """How many weights and rows it has: the steps that applying it takes."""
+        return len(self.rows) + sum(map(len, self.rows))
+
     def column(self) -> list[int]:
         """The entries of a matrix of one column."""
         return [row[0][1] if row else 0 for row in self.rows]
 
     def apply(self, vector: list[int], numbers: Numbers) -> list[int]:
         """W x: every product rounded and saturated, the sum exact and saturated once."""
-        product, found = numbers.product, list[int]()
+        numbers.work.spend(self.size)
+        product, found, one = numbers.product, list[int](), numbers.scale
         for row in self.rows:
             if len(row) == 1:
-                # A single product is in the range already.
+                # A single product is in the range already, and one with the weight 1 is exact.
                 ((place, weight),) = row
-                found.append(product(weight, vector[place]))
+                found.append(vector[place] if weight == one else product(weight, vector[place]))
             else:
                 found.append(numbers.saturate(sum([product(weight, vector[place]) for place, weight in row])))
         return found

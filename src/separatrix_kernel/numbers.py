@@ -10,15 +10,16 @@ import re
 from collections.abc import Mapping
 from fractions import Fraction
 
-from separatrix_kernel.reading import RefusedError, require
+from separatrix_kernel.reading import Budget, RefusedError, require
 
 NAME = re.compile(r"fixed:N=([1-9][0-9]{0,17}),Kc=([1-9][0-9]{0,2}),(down|nearest)")
 MOST_BITS = 4096
 SPARE_BITS = 32
+MOST_WORK = 1 << 30
 
 
 class Numbers:
-    """One fixed point: ``scale`` is S, ``limit`` S²."""
+    """One fixed point: ``scale`` is S, ``limit`` S². ``work`` counts what is computed for one claim."""
 
     def __init__(self, name: str) -> None:
         match = NAME.fullmatch(name)
@@ -30,6 +31,7 @@ class Numbers:
         self.scale: int = base**exponent
         self.limit = self.scale * self.scale
         self._powers: dict[int, int] = {0: self.scale}
+        self.work = Budget(MOST_WORK, "steps of arithmetic")
 
     def saturate(self, value: int) -> int:
         """Cut a number off at the ends of the range."""

@@ -37,7 +37,8 @@ class Budget:
     def spend(self, steps: int) -> None:
         """Refuse when all is spent."""
         self.left -= steps
-        require(self.left >= 0, self.refusal)
+        if self.left < 0:
+            raise RefusedError(self.refusal)
 
 
 def read_bytes(path: Path) -> bytes:

@@ -120,6 +120,13 @@ def test_an_axis_without_numbers_is_not_walked():
         ("specification.MOST_TOKENS", 1, ("majority", 33)),
         ("specification.MOST_ENTRIES", 65, ("majority", 33)),
         ("reading.LARGEST_TEXT", 1000, ("majority", 33)),
+        ("numbers.MOST_WORK", 1000, ("majority", 33)),
+        ("numbers.MOST_WORK", 1000, ("dyck-dfa", 8)),
+        ("numbers.MOST_WORK", 1000, ("mqar", 6)),
+        ("numbers.MOST_WORK", 1000, ("match2", 3)),
+        ("numbers.MOST_WORK", 1000, ("match2-code", 4)),
+        ("content.MOST_NUMBERS", 30, ("associative-recall", 3)),
+        ("content.MOST_NUMBERS", 200, ("match3", 3)),
     ],
 )
 def test_every_kind_of_work_has_an_end(name, limit, base, monkeypatch):
