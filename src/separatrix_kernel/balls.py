@@ -13,12 +13,11 @@ Weights are at most 256 in size and models at most 1024 wide, so that nothing ov
 unit of 2^-40, and every radius has one unit more than its terms.
 """
 
-import sys
-from array import array
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import isqrt
 from operator import mul
+from struct import unpack
 from typing import NamedTuple
 
 from separatrix_kernel.numbers import exponential
@@ -82,9 +81,7 @@ class Packed:
         if self.largest * sum(map(abs, vector)) >= 1 << 103:
             return [dot(column, vector) >> BITS for column in self.columns]
         total = dot(vector, self.rows) + self.offset
-        words = array("Q", (total << (64 - BITS)).to_bytes(16 * self.count, "little"))
-        if sys.byteorder != "little":
-            words.byteswap()
+        words = unpack(f"<{2 * self.count}Q", (total << (64 - BITS)).to_bytes(16 * self.count, "little"))
         return [word - (1 << 63) for word in words[1::2]]
 
 

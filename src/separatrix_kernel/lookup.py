@@ -39,13 +39,15 @@ from separatrix_kernel.balls import (
     power_range,
     slack,
 )
-from separatrix_kernel.reading import Tensors, fields, integer, integers, require, text
+from separatrix_kernel.reading import Budget, Tensors, fields, integer, integers, require, text
 
 STRUCTURE = ("kind", "width", "heads", "hidden", "epsilon", "vocabulary", "classes", "positions")
 MOST_WIDTH = 1024
 KEYS_IN_A_BLOCK = 256
 STATED_BITS = 20
 DEEPEST = 200
+MOST_NUMBERS = 1 << 26
+MOST_STEPS = 1 << 34
 Sets = Sequence[Sequence[int]]
 """The symbols that are possible at each place of the text."""
 
@@ -162,6 +164,13 @@ class Lookup:
         self.width, self.heads = weights.width, weights.heads
         self.inner = weights.width // weights.heads
         width = self.width
+        # What is kept of each place and symbol, and of each pair of classes.
+        looks = width + self.heads * (2 * width + weights.hidden)
+        room = alphabet * (length * looks + alphabet * 2 * width)
+        Budget(MOST_NUMBERS, "numbers about all places, symbols and classes").spend(room)
+        # One box: what all keys add, and the way through the feed-forward; one form takes as much again.
+        self.steps = self.heads * length * (alphabet + width + weights.hidden) + 4 * width * (weights.hidden + alphabet)
+        self.work = Budget(MOST_STEPS, "steps in all leaves")
         columns = weights.project[0]
         parts = [[row[start : start + width] for row in columns] for start in (0, width, 2 * width)]
         biases = [weights.project[1][start : start + width] for start in (0, width, 2 * width)]
@@ -277,14 +286,14 @@ class Lookup:
     @cached_property
     def value_sizes(self) -> list[int]:
         """At least Σ|x||W_V| + |b| of each coordinate between value and output, on all keys."""
-        assert self.rows
+        _ = self.rows
         pairs = zip(self.value.sizes, self.value.bias_sizes, strict=True)
         return [(dot(sizes, self.sizes) >> BITS) + bias + 1 for sizes, bias in pairs]
 
     @cached_property
     def key_sizes(self) -> list[int]:
         """The same between key and score."""
-        assert self.rows
+        _ = self.rows
         pairs = zip(self.key.sizes, self.key.bias_sizes, strict=True)
         return [(dot(sizes, self.sizes) >> BITS) + bias + 1 for sizes, bias in pairs]
 
@@ -298,7 +307,7 @@ class Lookup:
         """
         output, bias = self.weights.output
         value = self.value_sizes
-        assert self.through
+        _ = self.through
         lost = [slack(2 * self.length + 2 * self.width + 32, each) for each in value]
         away = self.heads * ((self.through_error * sum(self.sizes) >> BITS) + 2)
         noise, sizes = list[int](), list[int]()
@@ -324,7 +333,7 @@ class Lookup:
         keys in which the softmax is put together; its subtraction of the largest score is one of them, of a number
         below twice the size of a score. Its exp is right within 8u, once for each block and once more.
         """
-        assert self.rows
+        _ = self.rows
         width, inner = self.width, self.inner
         x = self._embedded(self.alphabet + p, self.length)
         normed = norm(x, self.weights.epsilon).balls
@@ -690,11 +699,13 @@ def _walk(model: Lookup, p: int, c: int, sets: list[list[int]], proof: Any, dept
         numbers = integers(each, "a class's bounds")
         require(len(numbers) == 1 + model.heads, "a class has other than one bound for each head")
         stated[numbers[0]] = [number << (BITS - STATED_BITS) for number in numbers[1:]]
+    model.work.spend(model.steps)
     passed = model.passed(model.leak(p, sets))
     for k, margin in enumerate(model.margins(passed, c)):
         if k == c or margin > 0:
             continue
         require(k in stated, f"question {p}, symbol {c}: class {k} may win")
+        model.work.spend(model.steps)
         form, rest = model.form(p, passed, c, k)
         for head, least in enumerate(stated[k]):
             model.verify(p, head, sets, form, least)

@@ -120,6 +120,7 @@ class Layers:
         assert isinstance(claim.network, Transformer)
         self.claim, self.numbers, self.inputs = claim, claim.numbers, claim.inputs
         self.work = Budget(MOST_CASES, "cases")
+        Budget(MOST_QUERIES, "positions").spend(claim.network.positions)
         self.network = network = self._without_idle(claim.network, statements)
         layers = network.layers
         pairs = [number for number, layer in enumerate(layers) if isinstance(layer, PairAttention)]

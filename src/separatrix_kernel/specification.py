@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 from separatrix_kernel.reading import Budget, fields, integer, integers, interval, items, require, text
 
 LARGEST_TABLE = 1 << 20
-MOST_POSITIONS = MOST_TOKENS = 1 << 22
+MOST_POSITIONS, MOST_TOKENS = 1 << 24, 1 << 22
 MOST_ENTRIES = 1 << 24
 SHOWN = 16
 

@@ -14,10 +14,11 @@ from torch.nn import functional
 
 from separatrix.models.trained_files import weights_file
 from separatrix.provers.trained_lookup import LookupProver, Outcome
-from separatrix_kernel.balls import BITS, ONE, Balls, Linear, exponentials, gelu, norm, power_range
+from separatrix_kernel.__main__ import main
+from separatrix_kernel.balls import BITS, ONE, Balls, Linear, Packed, exponentials, gelu, norm, power_range
 from separatrix_kernel.lookup import Weights, proved
 from separatrix_kernel.reading import RefusedError
-from separatrix_kernel.trained import TRAINED_FORMAT, check_trained
+from separatrix_kernel.trained import TRAINED_FILE, TRAINED_FORMAT, WEIGHTS_FILE, TrainedAccepted, check_trained
 from tests.kernel.trained_models import every_input, failing, pair_of, trained
 
 MIXED = (3, 4, 50, "TF-(1,8)", 2)
@@ -289,6 +290,8 @@ def test_a_claim_that_was_changed_is_refused():
         {"certified": [*certified, [p, c, ["leaf", []]]], "counterexamples": []},
         {"counterexamples": [*fails, [some[1]] * length + [alphabet + some[0]]]},
         {"counterexamples": [[0] * length]},
+        {"counterexamples": [[0] * length + [0]]},
+        {"open": [[0]]},
         {"certified": [[*some[:2], ["leaf", None]]]},
         {"certified": [[*some[:2], ["split", 0, [0], ["leaf", []]]]]},
         {"certified": [[*some[:2], "leaf"]]},
@@ -331,3 +334,43 @@ def test_weights_that_are_not_numbers_are_refused():
     model.readout.bias.data[0, 0] = 1e6
     with pytest.raises(RefusedError):
         Weights(weights_file(model))
+
+
+def test_the_command_states_what_was_shown_of_trained_weights(tmp_path, capsys):
+    model = trained(*MIXED)
+    claim, data = content(model, *MIXED[:2], decided_case(MIXED)[1])
+    (tmp_path / WEIGHTS_FILE).write_bytes(data)
+    (tmp_path / TRAINED_FILE).write_text(json.dumps(claim))
+    assert main([str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    shown = len(claim["certified"])
+    assert f"{Fraction(shown, 12)} of all inputs" in said
+    assert f"{shown} of 12 pairs" in said
+    assert claim["sha256"] in said
+    (tmp_path / TRAINED_FILE).write_text(json.dumps({**claim, "length": 3}))
+    assert main([str(tmp_path)]) == 1
+    assert capsys.readouterr().out.startswith("refused: ")
+    every = TrainedAccepted(2, 1, "0" * 64, ((0, 0), (0, 1)), (), 0)
+    assert every.share_in_words() == "all inputs"
+    heard = []
+    check_trained(claim, data, lambda number, whole: heard.append((number, whole)))
+    assert heard == [(number, shown) for number in range(shown)]
+
+
+@pytest.mark.parametrize(("limit", "most"), [("MOST_NUMBERS", 500), ("MOST_STEPS", 10000)])
+def test_what_trained_weights_ask_for_has_an_end(limit, most, monkeypatch):
+    claim, data = content(trained(*MIXED), *MIXED[:2], decided_case(MIXED)[1])
+    check_trained(claim, data)
+    monkeypatch.setattr(f"separatrix_kernel.lookup.{limit}", most)
+    with pytest.raises(RefusedError):
+        check_trained(claim, data)
+
+
+def test_products_of_packed_rows_are_exact_however_large_they_are():
+    generator = numpy.random.default_rng(4)
+    for bits in (3, 40, 52, 60):
+        columns = [[int(each) << bits for each in generator.integers(-9, 10, 5)] for _ in range(7)]
+        for size in (1, 1 << 40, 1 << 62):
+            vector = [int(each) * size + 1 for each in generator.integers(-9, 10, 5)]
+            right = [sum(a * b for a, b in zip(column, vector, strict=True)) >> BITS for column in columns]
+            assert Packed(columns).floors(vector) == right
