@@ -31,7 +31,8 @@ class Numbers:
         self.scale: int = base**exponent
         self.limit = self.scale * self.scale
         self._powers: dict[int, int] = {0: self.scale}
-        self.work = Budget(MOST_WORK, "steps of arithmetic")
+        # Products of numbers of several machine words take longer.
+        self.work = Budget(MOST_WORK // (1 + self.scale.bit_length() // 64), "steps of arithmetic")
 
     def saturate(self, value: int) -> int:
         """Cut a number off at the ends of the range."""
