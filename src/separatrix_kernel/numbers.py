@@ -15,7 +15,7 @@ from separatrix_kernel.reading import Budget, RefusedError, require
 NAME = re.compile(r"fixed:N=([1-9][0-9]{0,17}),Kc=([1-9][0-9]{0,2}),(down|nearest)")
 MOST_BITS = 4096
 SPARE_BITS = 32
-MOST_WORK = 1 << 30
+MOST_WORK = 1 << 31
 
 
 class Numbers:

@@ -2,6 +2,7 @@
 
 import copy
 from collections import Counter
+from contextlib import suppress
 from itertools import product
 from random import Random
 
@@ -10,7 +11,7 @@ import pytest
 from separatrix.constructions import Options, constructions
 from separatrix.networks.store import to_bytes
 from separatrix.provers import prove
-from separatrix_kernel import RefusedError, check
+from separatrix_kernel import RefusedError, check, matching
 from separatrix_kernel.content import Case, Choices, ContentHead, ContentLayer, rounded_sum, together, weight_sums
 from separatrix_kernel.embedding import Projection
 from separatrix_kernel.evaluation import embed, score, weigh
@@ -19,7 +20,7 @@ from separatrix_kernel.numbers import Numbers
 from separatrix_kernel.specification import read_specification
 from tests.kernel.files import File, claimed, proved
 from tests.kernel.independent import wrong_input
-from tests.kernel.mutants import campaign
+from tests.kernel.mutants import campaign, rules_accept
 
 NAMES = ("associative-recall", "mqar", "match2", "match2-code", "match3-last", "match3")
 ARITHMETICS = ("fixed:N=2,Kc=1,down", "fixed:N=3,Kc=1,nearest", "fixed:N=2,Kc=2,nearest", "fixed:N=3,Kc=2,down")
@@ -117,6 +118,11 @@ def test_scores_are_right_up_to_the_ends_of_the_range(rounding):
     for _ in range(200):
         keys = [[random.choice(ends) for _ in range(3)] for _ in range(random.randint(1, 4))]
         query = [random.choice(ends) for _ in range(3)]
+        if random.random() < 0.5:
+            # Signs of one size, or of one size for each key, which must not be taken for the former.
+            sizes = random.choice(((5,), (5, numbers.scale), (5, 7, 0)))
+            keys = [[random.choice((-1, 1)) * size for _ in range(3)] for size in random.choices(sizes, k=len(keys))]
+            query = [random.choice((-1, 1)) * 7 for _ in range(3)]
         scores = [score(query, key, numbers) for key in keys]
         assert Choices(keys, 5, numbers).bounds(query, range(0)) == (min(scores), max(scores))
         assert [Choices(keys, 5, numbers).score(query, 5 + each) for each in range(len(keys))] == scores
@@ -225,6 +231,26 @@ def test_other_attention_is_judged_as_it_is(name, attention):
     assert found is None or right
     assert found is not None or not right or attention in ("linear", "relu")
     assert found is not None or attention != "hard"
+
+
+def test_a_fetching_layer_without_residual_starts_from_zero(monkeypatch):
+    content, data = proved("associative-recall", 2, {"keys": 3})
+    file, starts = File(data), []
+    second = [layer for layer in file.structure["layers"] if layer["kind"] == "attention"][1]
+    second["residual"] = False
+    real = matching.written
+
+    def recorded(box, heads, numbers):
+        starts.append(box)
+        return real(box, heads, numbers)
+
+    monkeypatch.setattr(matching, "written", recorded)
+    changed = file.to_bytes()
+    with suppress(RefusedError):
+        rules_accept(claimed(content, changed), changed)
+    assert starts
+    assert any(starts)
+    assert all(ends == (0, 0) for box in starts for ends in box)
 
 
 @pytest.mark.parametrize("name", NAMES)
