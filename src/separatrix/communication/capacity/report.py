@@ -165,15 +165,15 @@ def capacity(
     precision: int | None = None,
     length: int | None = None,
     alphabet: int = 64,
-    only: Collection[str] | None = None,
+    only: Collection[str | Task] | None = None,
     arithmetic: Numbers | None = None,
     budget: Budget | None = None,
 ) -> Capacity:
     """What a model cannot do at any weights; ``alphabet`` is the number of symbols of index lookup.
 
     ``precision`` is the bits of each number, and then of every one; left out, each part of the state has those that its
-    config and its code give it (:mod:`separatrix.communication.capacity.number_formats`). ``only`` names the tasks to
-    speak about; without it all are. ``arithmetic`` is what the model computes in; left out, the floating point of its
+    config and its code give it (:mod:`separatrix.communication.capacity.number_formats`). ``only`` are the tasks to
+    speak about, or their names; without it all are. ``arithmetic`` is what the model computes in; left out, the floating point of its
     numbers. ``budget`` is what its caches may keep; left out, everything.
 
     >>> from separatrix.communication.capacity import describe
@@ -250,14 +250,17 @@ BOUNDED: Mapping[str, Mapping[str, Any]] = {
 member of a class that the bound is about."""
 
 
-def _tasks(alphabet: int, only: Collection[str] | None) -> dict[str, Task]:
-    """The tasks to speak about, index lookup over the given number of symbols."""
+def _tasks(alphabet: int, only: Collection[str | Task] | None) -> dict[str, Task]:
+    """The tasks to speak about, index lookup over the given number of symbols where it is named."""
     changes = {**BOUNDED, "index-lookup": {"alphabet": alphabet}}
     chosen = {**tasks(), **{name: tasks()[name].with_parameters(**each) for name, each in changes.items()}}
     # The member has two halves, which not every length of the class has.
     chosen["sparse-threshold"] = replace(chosen["sparse-threshold"], minimum_length=4, length_step=2)
     # Through the catalog, which explains an unknown name.
-    return chosen if only is None else {tasks()[name].name: chosen[name] for name in only}
+    if only is None:
+        return chosen
+    named = [each if isinstance(each, Task) else chosen[tasks()[each].name] for each in only]
+    return {each.name: each for each in named}
 
 
 @dataclass
