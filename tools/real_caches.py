@@ -13,8 +13,9 @@ import json
 import logging
 import sys
 import warnings
-from collections.abc import Iterator
 from typing import Any
+
+from separatrix.models.measured import kept, size
 
 SMALL: dict[str, Any] = {
     "vocab_size": 64, "hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 6, "num_attention_heads": 4,
@@ -120,8 +121,6 @@ EXCEPTIONS: dict[str, str] = {
     "(q ≤ k + window), so the reference is counted",
 }
 """Types whose card differs from what is held, and why."""
-COUNTERS = ("_sliding_window_tensor", "seqlen_offset", "cumulative_length")
-KEPT_IN = ("past_key_values", "cache_params", "state", "mems")
 
 
 def types() -> list[str]:
@@ -165,59 +164,9 @@ def made_model(kind: str, config: Any) -> Any:
     return AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16).eval()
 
 
-def arrays(held: object, path: str = "", seen: set[int] | None = None) -> Iterator[tuple[str, Any]]:
-    """Every array in what a model keeps, with the way to it; one that is there twice counts once."""
-    import torch
-
-    seen = set() if seen is None else seen
-    if id(held) in seen or path.endswith(COUNTERS):
-        return
-    seen.add(id(held))
-    if isinstance(held, torch.Tensor):
-        yield path, held
-    elif isinstance(held, dict):
-        for key, each in held.items():
-            yield from arrays(each, f"{path}.{key}", seen)
-    elif isinstance(held, list | tuple):
-        for key, each in enumerate(held):
-            yield from arrays(each, f"{path}.{key}", seen)
-    elif type(held).__module__.startswith("transformers") and not isinstance(held, torch.nn.Module):
-        for key, each in vars(held).items():
-            if key != "config":
-                yield from arrays(each, f"{path}.{key}", seen)
-
-
 def measured(model: Any, lengths: tuple[int, ...]) -> dict[int, int]:
     """The bytes that a model holds after each of these numbers of tokens, each of them read at once."""
     return {length: size(kept(model, length)) for length in lengths}
-
-
-def kept(model: Any, length: int) -> Any:
-    """What a model keeps of a text of a length."""
-    import torch
-
-    ids = (torch.arange(length) % 29 + 3).reshape(1, length)
-    given = {}
-    if model.config.model_type == "recurrent_gemma":  # it does not hand out the cache that it makes
-        from transformers import DynamicCache
-
-        given = {"past_key_values": DynamicCache(config=model.config)}
-        model.model._setup_cache(model.config, 1, ids.device, torch.bfloat16)
-    with torch.no_grad(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = model(input_ids=ids, use_cache=True, **given)
-    if given:
-        blocks = [layer.temporal_block for layer in model.model.layers if hasattr(layer.temporal_block, "rg_lru")]
-        return [given, [(each.rg_lru.recurrent_states, each.conv1d_state) for each in blocks]]
-    name = next((each for each in KEPT_IN if found.get(each) is not None), None)
-    if name is None:
-        raise ValueError(f"{model.config.model_type} keeps nothing that it hands out")
-    return found[name]
-
-
-def size(held: object) -> int:
-    """The bytes of all arrays."""
-    return sum(each.numel() * each.element_size() for _, each in arrays(held))
 
 
 def compare(kind: str, lengths: tuple[int, ...] = (3, 12, 17)) -> tuple[str, dict[int, tuple[int, int]]]:

@@ -119,6 +119,16 @@ def test_a_file_that_leaves_a_field_out_means_what_transformers_means(kind):
         assert memory(found) == memory(whole), name
 
 
+@pytest.mark.parametrize("kind", ["llama", "qwen3_next", "mamba", "mistral"])
+def test_a_model_at_hand_is_measured_and_agrees_with_its_card(kind):
+    import separatrix
+
+    found = separatrix.capacity(made_model(kind, config_of(kind)))
+    assert found.by_config
+    assert found.agrees
+    assert any(each.growth == "token" for each in found.arrays) == (kind in ("llama", "qwen3_next"))
+
+
 # -- what is kept is a message ----------------------------------------------------------------------------------
 
 

@@ -173,8 +173,8 @@ def capacity(
 
     ``precision`` is the bits of each number, and then of every one; left out, each part of the state has those that its
     config and its code give it (:mod:`separatrix.communication.capacity.number_formats`). ``only`` are the tasks to
-    speak about, or their names; without it all are. ``arithmetic`` is what the model computes in; left out, the floating point of its
-    numbers. ``budget`` is what its caches may keep; left out, everything.
+    speak about, or their names; without it all are. ``arithmetic`` is what the model computes in; left out, the
+    floating point of its numbers. ``budget`` is what its caches may keep; left out, everything.
 
     >>> from separatrix.communication.capacity import describe
     >>> found = capacity(describe("rnn-1-128"), precision=64, alphabet=2)
