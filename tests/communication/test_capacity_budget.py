@@ -7,7 +7,16 @@ import pytest
 from separatrix.cli.app import run
 from separatrix.communication.bounds import floating, protocol_bounds
 from separatrix.communication.bounds.simulations import RECURRENT
-from separatrix.communication.capacity import Budget, bytes_at, cache_needs, capacity, cheaper_from, describe, presets
+from separatrix.communication.capacity import (
+    Budget,
+    bytes_at,
+    cache_needs,
+    capacity,
+    cheaper_from,
+    crossover,
+    describe,
+    presets,
+)
 from separatrix.communication.capacity.budget import GROUP, PLACE_AND_SCORE, RECENT, SCALES, kept
 from separatrix.errors import SeparatrixError
 from separatrix.tasks import tasks
@@ -142,3 +151,68 @@ def test_every_preset_has_a_card(capsys):
         assert found.memory.fixed + found.memory.per_token > 0
         assert list(found.bytes_at.values()) == sorted(found.bytes_at.values())
         assert bool(found.needs) == (found.memory.grows and found.model.causal)
+
+
+# -- several models, and states against caches ----------------------------------------------------------------------
+
+
+def _last_dearer(first, second, most):
+    """The slow way: every length from the longest down."""
+    dearer = [length for length in range(1, most) if bytes_at(first, length) >= bytes_at(second, length)]
+    return max(dearer, default=0) + 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("mistral-7b-v0.1", "jamba-v0.1"), ("mamba-2.8b", "llama-3-8b"), ("mistral-7b-v0.1", "llama-3-8b"),
+     ("jamba-v0.1", "qwen3-next-80b-a3b")],
+)  # fmt: skip
+def test_the_last_crossing_counts(first, second):
+    first, second = describe(first), describe(second)
+    assert cheaper_from(first, second) == _last_dearer(first, second, 40_000)
+    assert cheaper_from(second, first) is None
+
+
+def test_states_against_caches_in_their_place():
+    """By hand: an LSTM keeps 2d numbers, attention of its width 2d a token."""
+    lstm = describe({"model_type": "lstm", "hidden_size": 64, "num_layers": 3})
+    assert crossover(lstm).length == 2
+    hybrid = describe("jamba-v0.1")
+    own = sum(part.numbers for layer in hybrid.layers if layer.cache for part in layer.cache)
+    states = sum(layer.count for layer in hybrid.layers if layer.kind == "recurrent")
+    attending = hybrid.depth - states
+    found = crossover(hybrid).length
+    for length, cheaper in ((found - 1, False), (found, True)):
+        everywhere = 2 * own * length * (states + attending)
+        assert (bytes_at(hybrid, length) < everywhere) is cheaper
+    assert crossover(describe("gpt2")) is None
+    assert (
+        crossover(describe({"model_type": "layers", "layers": [{"kind": "attention", "heads": 1, "head_width": 2}]}))
+        is None
+    )
+
+
+def test_several_models_side_by_side(capsys, tmp_path):
+    names = ["mamba-2.8b", "llama-3-8b", "jamba-v0.1"]
+    assert run(["capacity", *names, "--length", "777", "--json", "--plot", str(tmp_path / "m.svg")]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [row["model"] for row in told["models"]] == names
+    for row in told["models"]:
+        assert row["bytes_at"] == {str(length): bytes_at(describe(row["model"]), length) for length in told["lengths"]}
+    assert 777 in told["lengths"]
+    assert (tmp_path / "m.svg").stat().st_size > 1000
+    assert run(["capacity", *names]) == 0
+    assert all(name in capsys.readouterr().out for name in names[:1])
+
+
+@pytest.mark.parametrize(
+    "option", [["--task", "mqar"], ["--memory", "80GB"], ["--against", "gpt2"], ["--cache-bits", "4"]]
+)
+def test_what_asks_about_one_model_is_refused_for_several(capsys, option):
+    assert run(["capacity", "gpt2", "llama-3-8b", *option]) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_a_picture_of_one_model(tmp_path):
+    assert run(["capacity", "gpt2", "--task", "mqar", "--plot", str(tmp_path / "m.png")]) == 0
+    assert (tmp_path / "m.png").read_bytes().startswith(b"\x89PNG")

@@ -2,32 +2,37 @@
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from separatrix.cli.capacity_memory import crossing_of, fits_of, print_memory, shown_bytes
 from separatrix.cli.completion import complete_preset
 from separatrix.cli.given_options import refuse_given
 from separatrix.cli.model_argument import PRECISION_HELP, ArithmeticOption, check_task, described
 from separatrix.cli.output import JsonOption, command_line, console, print_json
-from separatrix.errors import SeparatrixError
+from separatrix.cli.pictures import check_picture, write_picture
 
 if TYPE_CHECKING:
-    from separatrix.communication.capacity import Capacity, Limit
+    from separatrix.communication.capacity import Capacity, Limit, ModelDescription
     from separatrix.communication.capacity.number_formats import Bits
 
 NAME = "capacity"
 ORDER = 73
 EXAMPLE = "separatrix capacity mamba-2.8b --precision 16 --length 100000"
+OF_ONE_MODEL = (
+    "alphabet", "task", "arithmetic", "memory", "weights", "cache_tokens", "cache_bits", "cache_window", "against",
+)  # fmt: skip
+"""Options that need exactly one model."""
 
 
 def command(
     context: typer.Context,
     config: Annotated[
-        str | None,
+        list[str] | None,
         typer.Argument(
             help="A preset, the path of a config.json or its folder, or one of this package's models such as "
-            "'LSTM-(3,256)'; left out: list what is known.",
+            "'LSTM-(3,256)'; several: their memory side by side; left out: list what is known.",
             autocompletion=complete_preset,
         ),
     ] = None,
@@ -57,6 +62,9 @@ def command(
         str | None,
         typer.Option("--against", help="Another model: from which length on a text of this one takes fewer bytes."),
     ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Also draw memory against length, to this .svg or .png file.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> int:
     """What a real model keeps in memory, and what it cannot do at any weights: its bits against the lower bounds."""
@@ -65,21 +73,25 @@ def command(
     from separatrix.provenance import provenance
 
     started = time.perf_counter()
-    if config is None:
-        given = (
-            "precision", "length", "alphabet", "task", "arithmetic", "memory", "weights", "cache_tokens", "cache_bits",
-            "cache_window", "against",
-        )  # fmt: skip
-        refuse_given(context, given, "asks about a model; name one, such as gpt2")
+    if not config:
+        refuse_given(
+            context, ("precision", "length", "plot", *OF_ONE_MODEL), "asks about a model; name one, such as gpt2"
+        )
         _list(as_json)
         return 0
+    check_picture("--plot", plot)
+    if len(config) > 1:
+        refuse_given(context, OF_ONE_MODEL, f"asks about one model, and {len(config)} are named; name one")
+        return _compare(context, config, precision, length, plot, as_json, started)
     for name in task or ():
         check_task(name)
     computed = None if arithmetic is None else numbers_named(arithmetic)
     budget = Budget(cache_tokens, cache_bits, cache_window)
-    found = capacity(described(config, precision), precision, length, alphabet, task or None, computed, budget)
-    fits = _fits(found, memory, weights, config)
-    crossing = _crossing(found, against, precision)
+    found = capacity(described(config[0], precision), precision, length, alphabet, task or None, computed, budget)
+    fits = fits_of(found, memory, weights, config[0])
+    crossing = crossing_of(found, against, precision)
+    if plot is not None:
+        _draw(plot, [found.model], found.given)
     if as_json:
         record = provenance(command_line(context), arithmetic="integers", seed=None, started=started)
         more = {"fits": fits, "against": crossing}
@@ -90,43 +102,32 @@ def command(
     return int(any(name in (task or ()) for name, _ in found.refuted))
 
 
-def _fits(found: "Capacity", memory: str | None, weights: str | None, config: str) -> dict[str, object]:
-    """How many texts fit next to the weights at each length."""
-    from separatrix.cli.limits import parse_bytes
-    from separatrix.communication.capacity import texts_that_fit
+def _compare(
+    context: typer.Context, configs: list[str], precision: int | None, length: int | None, plot: Path | None,
+    as_json: bool, started: float,
+) -> int:  # fmt: skip
+    """Several models side by side."""
+    from separatrix.cli.capacity_memory import compared, print_compared
+    from separatrix.communication.capacity.report import check_sizes
+    from separatrix.provenance import provenance
 
-    if memory is None:
-        if weights is not None:
-            raise SeparatrixError(f"--weights {weights} says what is next to the texts; give --memory as well")
-        return {}
-    room, taken = parse_bytes(memory), _weights(config) if weights is None else parse_bytes(weights)
-    left = room - (taken or 0)
-    counts = {str(each): texts_that_fit(found.model, left, each, found.given) for each in found.bytes_at}
-    return {"memory_bytes": room, "weights_bytes": taken, "texts": counts}
-
-
-def _weights(config: str) -> int | None:
-    """The bytes of the weights in the folder of a model."""
-    folder = Path(config)
-    if folder.name == "config.json":
-        folder = folder.parent
-    found = [each.stat().st_size for each in folder.glob("*.safetensors")] if folder.is_dir() else []
-    return sum(found) or None
+    check_sizes(precision, length)
+    models = [described(each, precision) for each in dict.fromkeys(configs)]
+    found = compared(models, precision, length)
+    if plot is not None:
+        _draw(plot, models, precision)
+    if as_json:
+        record = provenance(command_line(context), arithmetic="integers", seed=None, started=started)
+        print_json({**found, "provenance": record})
+    else:
+        print_compared(found)
+    return 0
 
 
-def _crossing(found: "Capacity", against: str | None, precision: int | None) -> dict[str, object]:
-    """The length from which on a text takes fewer bytes than one of another model."""
-    from separatrix.communication.capacity import bytes_at, cheaper_from
+def _draw(path: Path, models: "list[ModelDescription]", given: int | None) -> None:
+    from separatrix.atlas.memory_figure import memory_figure, memory_series
 
-    if against is None:
-        return {}
-    other = described(against, precision)
-    return {
-        "model": other.name,
-        "cheaper_from": cheaper_from(found.model, other),
-        "dearer_from": cheaper_from(other, found.model),
-        "bytes_at": {str(each): bytes_at(other, each) for each in found.bytes_at},
-    }
+    write_picture(path, memory_figure("memory", memory_series(models, given)))
 
 
 def _list(as_json: bool) -> None:
@@ -149,52 +150,6 @@ def _list(as_json: bool) -> None:
         shown.add_row(str(family["name"]), ", ".join(family["model_types"]), str(family["state"]))
     console().print(shown)
     console().print(f"[bold]{len(presets())} presets:[/bold] {', '.join(presets())}")
-
-
-def _print_memory(found: "Capacity", fits: dict[str, object], crossing: dict[str, object]) -> None:
-    """What people ask first: bytes of a text, fixed and for each token, and how many texts fit."""
-    from rich.table import Table
-
-    out, size = console(), found.memory
-    each = "nothing" if not size.per_token else f"{_number(size.per_token, size.per_tokens)} bytes"
-    known = "" if size.complete else ", and what is not known"
-    out.print(
-        f"One text keeps [bold]{size.fixed:,} bytes[/bold] that are fixed and [bold]{each}[/bold] a token{known}."
-    )
-    shown = Table()
-    counts = cast("dict[str, int | None]", fits.get("texts", {}))
-    others = cast("dict[str, int]", crossing.get("bytes_at", {}))
-    shown.add_column("tokens", justify="right")
-    shown.add_column("bytes of a text", justify="right")
-    if others:
-        shown.add_column(f"of {crossing['model']}", justify="right")
-    if counts:
-        shown.add_column("texts that fit", justify="right")
-    for length, held in found.bytes_at.items():
-        cells = [f"{length:,}", f"{held:,} ({_bytes(8 * held)})"]
-        cells += [f"{others[str(length)]:,}"] if others else []
-        cells += ["any number" if (count := counts[str(length)]) is None else f"{count:,}"] if counts else []
-        shown.add_row(*cells)
-    out.print(shown)
-    if counts:
-        taken = cast("int | None", fits["weights_bytes"])
-        beside = "the weights are not known; give --weights" if taken is None else f"weights of {_bytes(8 * taken)}"
-        out.print(f"Into {_bytes(8 * cast('int', fits['memory_bytes']))}: {beside}.")
-    if crossing:
-        first, last = crossing["cheaper_from"], crossing["dearer_from"]
-        words = f"fewer from {first:,} tokens on" if first else f"more from {last:,} tokens on" if last else "as many"
-        out.print(f"Against {crossing['model']}, a text takes {words}.")
-    for layer in found.model.layers:
-        heads = f"{layer.heads} heads" if layer.heads else ""
-        groups = f"{layer.key_value_heads} of keys and values" if layer.key_value_heads else ""
-        window = f"{layer.window:,} earlier positions" if layer.window is not None else ""
-        facts = ", ".join(fact for fact in (heads, groups, window) if fact)
-        if facts:
-            out.print(f"- {layer.count} × {layer.name}: {facts}")
-
-
-def _number(total: int, parts: int) -> str:
-    return f"{total // parts:,}" if total % parts == 0 else f"{total / parts:,.2f}"
 
 
 def _print_needs(found: "Capacity") -> None:
@@ -250,7 +205,7 @@ def _print(
 
     out, model = console(), found.model
     out.print(f"[bold]{escape(model.name)}[/bold] ({escape(model.source)})")
-    _print_memory(found, fits or {}, crossing or {})
+    print_memory(found, fits or {}, crossing or {})
     shown = Table()
     # The sizes as BHBK24 §2 names them: d numbers at each position, H heads of width m.
     for heading in ("layers", "kind", "d", "H", "head m", "kept by each layer", "bits"):
@@ -266,7 +221,7 @@ def _print(
     for note in model.notes:
         out.print(f"Note: {escape(note)}")
     if found.state_bits is not None:
-        bits = f"[bold]{_counted(found.state_bits, 'bit')}[/bold] ({_bytes(found.state_bits)})"
+        bits = f"[bold]{_counted(found.state_bits, 'bit')}[/bold] ({shown_bytes(found.state_bits)})"
         out.print(f"State: {_counted(model.state_numbers or 0, 'number')}, {bits}.")
     elif found.bounded_state_bits:
         others = "do not say" if any(layer.kind == "unstated" for layer in model.layers) else "grow with the input"
@@ -320,13 +275,6 @@ def _formats(found: "Capacity") -> list[str]:
         f"{_counted(sum(names.values()), 'number')} of {bits.in_words}: {', '.join(names)}"
         for bits, names in kept.items()
     ]
-
-
-def _bytes(bits: int) -> str:
-    amount, units = bits / 8, ["bytes", "KiB", "MiB", "GiB"]
-    while amount >= 1024 and len(units) > 1:
-        amount, units = amount / 1024, units[1:]
-    return f"{amount:.3g} {units[0]}" if amount < 1000 else f"{amount:,.0f} {units[0]}"
 
 
 def _limits(title: str, limits: "list[Limit]", found: "Capacity") -> "object":

@@ -8,6 +8,7 @@ from rich.table import Table
 
 from separatrix.atlas.figure import draw, look
 from separatrix.atlas.html import table as html_table
+from separatrix.atlas.memory_figure import memory_figure, memory_series
 from separatrix.atlas.origin import Origin
 from separatrix.atlas.section import Advance, Figure, Results, Section
 from separatrix.communication.capacity import Preset, capacity, plain, presets
@@ -17,6 +18,11 @@ TASKS = ("index-lookup", "associative-recall", "mqar", "inequality", "sparse-ave
 """Tasks of the table: one for each bound of the papers on recurrent models."""
 ONE_LAYER = ("dyck", "match3")
 """Further tasks of the folds, for one attention layer by itself."""
+SIDE_BY_SIDE = (
+    "llama-3-8b", "mistral-7b-v0.1", "deepseek-v4-flash", "qwen3-next-80b-a3b", "olmo-hybrid-7b", "jamba-v0.1",
+    "recurrentgemma-9b", "mamba-2.8b",
+)  # fmt: skip
+"""Presets whose memory is drawn: caches, windows, hybrids, states."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,10 +50,11 @@ class CapacitySection(Section):
         for preset in presets().values():
             rows.append(_row(preset))
             advance(f"capacity of {preset.name}")
-        return {"alphabet": ALPHABET, "tasks_shown": list(TASKS), "rows": rows}
+        shown = memory_series([presets()[name].describe() for name in SIDE_BY_SIDE])
+        return {"alphabet": ALPHABET, "tasks_shown": list(TASKS), "rows": rows, "memory_against_length": shown}
 
     def figures(self, results: Results) -> list[Figure]:
-        """State bits and the first impossible length of index lookup."""
+        """Memory against length, and the first impossible length of index lookup."""
         bounded = [row for row in results["rows"] if row["state_bits"] is not None]
         bounded.sort(key=lambda row: row["first_impossible"]["index-lookup"])
 
@@ -68,7 +75,12 @@ class CapacitySection(Section):
             f"over {ALPHABET} symbols."
         )
         origin = Origin("proved", "for any weights, by the bounds", bounded[-1]["command"]).plain()
-        return [draw("capacity-lengths", caption, paint, height=7.0).with_origin(origin)]
+        series = results["memory_against_length"]
+        counted = Origin("measured", "bytes of the arrays that the code of each keeps", _command(series)).plain()
+        return [
+            memory_figure("capacity-memory", series).with_origin(counted),
+            draw("capacity-lengths", caption, paint, height=7.0).with_origin(origin),
+        ]
 
     def body(self, results: Results) -> str:
         """A table of all presets, then a fold for each."""
@@ -113,6 +125,10 @@ def _row(preset: Preset) -> dict[str, Any]:
     row["layers_text"] = ", ".join(f"{layer.count} × {layer.name}" for layer in found.model.layers)
     row["command"] = f"separatrix capacity {preset.name} --alphabet {ALPHABET}"
     return row
+
+
+def _command(series: Results) -> str:
+    return f"separatrix capacity {' '.join(series)} --plot memory.svg"
 
 
 def _kind(row: Results) -> str:

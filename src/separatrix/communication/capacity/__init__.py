@@ -10,7 +10,16 @@ from separatrix.communication.capacity.budget import Budget, CacheNeed, cache_ne
 from separatrix.communication.capacity.catalog import Preset, config_families, model_types, presets
 from separatrix.communication.capacity.coverage import which_bounds
 from separatrix.communication.capacity.family import Family
-from separatrix.communication.capacity.held_bytes import Memory, bytes_at, cheaper_from, memory, texts_that_fit
+from separatrix.communication.capacity.held_bytes import (
+    LENGTHS,
+    Crossover,
+    Memory,
+    bytes_at,
+    cheaper_from,
+    crossover,
+    memory,
+    texts_that_fit,
+)
 from separatrix.communication.capacity.layers import (
     LayerDescription,
     ModelDescription,
@@ -24,9 +33,11 @@ from separatrix.communication.capacity.record import plain
 from separatrix.communication.capacity.report import Capacity, Limit, capacity
 
 __all__ = [
+    "LENGTHS",
     "Budget",
     "CacheNeed",
     "Capacity",
+    "Crossover",
     "Family",
     "LayerDescription",
     "Limit",
@@ -40,6 +51,7 @@ __all__ = [
     "capacity",
     "cheaper_from",
     "config_families",
+    "crossover",
     "describe",
     "local_attention",
     "memory",

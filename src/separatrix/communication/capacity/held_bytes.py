@@ -6,15 +6,16 @@ that are never read again (one input of each convolution). Tests run small model
 serving program allocates ahead (blocks of a paged cache).
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from separatrix.communication.capacity.layers import LayerDescription, ModelDescription, StatePart
+from separatrix.communication.capacity.layers import LayerDescription, ModelDescription, StatePart, attention
 from separatrix.communication.capacity.number_formats import kept_bits
 from separatrix.errors import SeparatrixError
 
 LENGTHS = (8_192, 131_072, 1_048_576)
 """The lengths that are always shown: 8k, 128k, 1M tokens."""
+LONGEST_POWER = 40
+"""Two models are compared up to 2^40 tokens."""
 
 
 @dataclass(frozen=True)
@@ -89,41 +90,64 @@ def texts_that_fit(model: ModelDescription, room: int, length: int, given: int |
     return max(room, 0) // each if each else None
 
 
-def cheaper_from(state: ModelDescription, cache: ModelDescription) -> int | None:
+def cheaper_from(state: ModelDescription, cache: ModelDescription, given: int | None = None) -> int | None:
     """The length from which a text of the first model takes fewer bytes than one of the second; None where none does.
 
-    The bytes of the first must not grow faster; of two lengths between which they cross several times the last counts.
+    Where they cross several times, such as with a window that fills up, the last time counts, as far as lengths that
+    are powers of two show it; lengths are looked at up to 2^40.
 
     >>> from separatrix.communication.capacity import describe
     >>> cheaper_from(describe("mamba-2.8b"), describe("llama-3-8b"))
     201
     """
-    low, high = 1, 1
-    largest = 1 << 40
-    while high < largest and bytes_at(state, high) >= bytes_at(cache, high):
-        low, high = high, 2 * high
-    if bytes_at(state, high) >= bytes_at(cache, high) or bytes_at(state, largest) >= bytes_at(cache, largest):
+
+    def cheaper(length: int) -> bool:
+        return bytes_at(state, length, given) < bytes_at(cache, length, given)
+
+    if not cheaper(1 << LONGEST_POWER):
         return None
+    # From above, so that of several crossings the last counts.
+    power = next((each for each in reversed(range(LONGEST_POWER)) if not cheaper(1 << each)), None)
+    if power is None:
+        return 1
+    low, high = (1 << power) + 1, 1 << (power + 1)
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if bytes_at(state, middle) < bytes_at(cache, middle) else (middle + 1, high)
+        low, high = (low, middle) if cheaper(middle) else (middle + 1, high)
     return low
 
 
-def all_attention(model: ModelDescription) -> ModelDescription | None:
-    """The same model with an attention over all positions in place of each of its states; None where it has none.
+@dataclass(frozen=True)
+class Crossover:
+    """From which length on the states of a model take fewer bytes than caches would; ``instead``: which caches."""
 
-    Of its own attention where it has one, so the length is that from which its states pay. A model of states alone has
-    none to compare with.
+    length: int | None
+    instead: str
+
+
+def crossover(model: ModelDescription, given: int | None = None) -> Crossover | None:
+    """Compare a model with the same one that has attention over all positions in the place of each of its states.
+
+    Of its own attention where it has one; else of an attention whose heads have together the width d of the layer,
+    without groups, so that it keeps 2d numbers of each token. None where the model has no state, or of unknown width.
+
+    >>> from separatrix.communication.capacity import describe
+    >>> crossover(describe("mamba-2.8b"))
+    Crossover(length=21, instead='ungrouped attention, 2 × 2,560 numbers a token')
     """
-    from dataclasses import replace
-
-    growing = [layer for layer in model.layers if layer.cache]
     states = [layer for layer in model.layers if layer.kind == "recurrent"]
-    if not growing or not states:
+    if not states or any(layer.kind == "unstated" for layer in model.layers):
         return None
-    largest = max(growing, key=lambda layer: sum(part.numbers for part in layer.cache))
-    put: Sequence[LayerDescription] = [
-        replace(largest, count=layer.count) if layer.kind == "recurrent" else layer for layer in model.layers
-    ]
-    return replace(model, layers=tuple(put))
+    own = [layer for layer in model.layers if layer.kind == "attention" and layer.cache]
+    if own:
+        largest = max(own, key=lambda layer: sum(part.numbers for part in layer.cache))
+        instead = [replace(largest, count=layer.count) for layer in states]
+        words = f"its own attention, {sum(part.numbers for part in largest.cache):,} numbers a token"
+    elif all(layer.width for layer in states):
+        instead = [attention(layer.width, 1, layer.width, count=layer.count) for layer in states]
+        widths = " or ".join(f"2 × {width:,}" for width in dict.fromkeys(layer.width for layer in states))
+        words = f"ungrouped attention, {widths} numbers a token"
+    else:
+        return None
+    others = [layer for layer in model.layers if layer.kind != "recurrent"]
+    return Crossover(cheaper_from(model, replace(model, layers=(*instead, *others)), given), words)

@@ -50,6 +50,7 @@ def plain(found: Capacity) -> dict[str, Any]:
             "bytes_per_token": found.memory.per_token / found.memory.per_tokens,
             "complete": found.memory.complete,
             "bytes_at": {str(length): size for length, size in found.bytes_at.items()},
+            "states_cheaper": None if (crossing := found.crossover) is None else asdict(crossing),
         },
         "causal": model.causal,
         "budget": {"tokens": found.budget.tokens, "bits": found.budget.bits, "window": found.budget.window},

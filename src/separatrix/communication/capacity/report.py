@@ -29,7 +29,7 @@ from separatrix.communication.bounds import (
 from separatrix.communication.bounds.own_bound import Judgement, origin, standing
 from separatrix.communication.capacity.budget import Budget, CacheNeed, cache_needs
 from separatrix.communication.capacity.coverage import is_softmax, which_bounds
-from separatrix.communication.capacity.held_bytes import LENGTHS, Memory, bytes_at, memory
+from separatrix.communication.capacity.held_bytes import LENGTHS, Crossover, Memory, bytes_at, crossover, memory
 from separatrix.communication.capacity.layers import LayerDescription, ModelDescription, StatePart
 from separatrix.communication.capacity.number_formats import Bits, bounded_state_bits, number_bits, part_bits
 from separatrix.communication.capacity.receptive_field import DISTANCES, longest_within
@@ -125,6 +125,11 @@ class Capacity:
         return {length: bytes_at(self.model, length, self.given) for length in sorted({*LENGTHS, *asked})}
 
     @property
+    def crossover(self) -> Crossover | None:
+        """From which length on its states take fewer bytes than caches in their place."""
+        return crossover(self.model, self.given)
+
+    @property
     def precision(self) -> int:
         """Bits of a number in the model's own format."""
         return self.numbers.bits
@@ -190,10 +195,7 @@ def capacity(
             precision = max([named, *parts])
     own = number_bits(model, precision)
     bits = own.bits
-    if not 1 <= bits <= LARGEST_PRECISION:
-        raise SeparatrixError(f"precision {bits} is out of range; choose 1 to {LARGEST_PRECISION} bits a number")
-    if length is not None and not 1 <= length <= LARGEST_LENGTH:
-        raise SeparatrixError(f"length {length} is out of range; choose 1 to {LARGEST_LENGTH:.0e}")
+    check_sizes(bits, length)
     applies, reason = which_bounds(model)
     computed = floating(bits) if arithmetic is None else arithmetic
     gate = _Gate(_tasks(alphabet, only), length, computed)
@@ -229,6 +231,14 @@ def capacity(
     return Capacity(
         model, own, length, applies, reason, strongest, computed, refuted=false, silent=silent, budget=kept, needs=needs
     )  # fmt: skip
+
+
+def check_sizes(precision: int | None, length: int | None) -> None:
+    """Raise a one-line error for bits of a number or a length out of range."""
+    if precision is not None and not 1 <= precision <= LARGEST_PRECISION:
+        raise SeparatrixError(f"precision {precision} is out of range; choose 1 to {LARGEST_PRECISION} bits a number")
+    if length is not None and not 1 <= length <= LARGEST_LENGTH:
+        raise SeparatrixError(f"length {length} is out of range; choose 1 to {LARGEST_LENGTH:.0e}")
 
 
 def _strongest(limits: list[Limit]) -> list[Limit]:

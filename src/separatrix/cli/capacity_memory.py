@@ -1,0 +1,171 @@
+"""What a text takes in memory, as ``separatrix capacity`` shows it: of one model, and of several side by side."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from separatrix.cli.model_argument import described
+from separatrix.cli.output import console
+from separatrix.errors import SeparatrixError
+
+if TYPE_CHECKING:
+    from separatrix.communication.capacity import Capacity, ModelDescription
+
+
+def compared(models: "Sequence[ModelDescription]", precision: int | None, length: int | None) -> dict[str, Any]:
+    """For each model its bytes, fixed, for each token and at the lengths; and which is cheaper than which, from where.
+
+    The bits of every number are ``precision`` where that is given.
+    """
+    from separatrix.communication.capacity import LENGTHS, bytes_at, cheaper_from, memory
+
+    lengths = sorted({*LENGTHS, *(() if length is None else (length,))})
+    rows: list[dict[str, Any]] = []
+    for model in models:
+        held = memory(model, precision)
+        rows.append(
+            {
+                "model": model.name,
+                "fixed_bytes": held.fixed,
+                "bytes_per_token": held.per_token / held.per_tokens,
+                "complete": held.complete,
+                "bytes_at": {str(each): bytes_at(model, each, precision) for each in lengths},
+                "cheaper_from": {
+                    other.name: found
+                    for other in models
+                    if other is not model and (found := cheaper_from(model, other, precision)) is not None
+                },
+                "notes": list(model.notes),
+            }
+        )
+    return {"lengths": lengths, "models": rows}
+
+
+def print_compared(found: dict[str, Any]) -> None:
+    """One table: a row for each model, the fewest bytes at each length in bold."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    out, rows = console(), found["models"]
+    shown = Table(title="Bytes that one text takes", title_justify="left")
+    shown.add_column("model", style="bold", no_wrap=True)
+    for heading in ("fixed", "a token", *(f"at {each:,}" for each in found["lengths"])):
+        shown.add_column(heading, justify="right")
+    for row in rows:
+        cells = [f"{row['fixed_bytes']:,}", _number(row["bytes_per_token"])]
+        for length in map(str, found["lengths"]):
+            least = row["bytes_at"][length] == min(other["bytes_at"][length] for other in rows)
+            text = f"{row['bytes_at'][length]:,}"
+            cells.append(f"[bold green]{text}[/bold green]" if least else text)
+        shown.add_row(escape(row["model"]) + ("" if row["complete"] else " ?"), *cells)
+    out.print(shown)
+    for row in rows:
+        if row["cheaper_from"]:
+            others = ", ".join(f"{name} from {first:,}" for name, first in row["cheaper_from"].items())
+            out.print(f"{escape(row['model'])} takes fewer bytes than {escape(others)} tokens on.")
+    if not all(row["complete"] for row in rows):
+        out.print("? keeps something of unknown size as well, which is not counted.")
+    for row in rows:
+        for note in row["notes"]:
+            out.print(f"Note on {escape(row['model'])}: {escape(note)}")
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.2f}"
+
+
+def fits_of(found: "Capacity", memory: str | None, weights: str | None, config: str) -> dict[str, object]:
+    """How many texts fit next to the weights at each length."""
+    from separatrix.cli.limits import parse_bytes
+    from separatrix.communication.capacity import texts_that_fit
+
+    if memory is None:
+        if weights is not None:
+            raise SeparatrixError(f"--weights {weights} says what is next to the texts; give --memory as well")
+        return {}
+    room, taken = parse_bytes(memory), _weights(config) if weights is None else parse_bytes(weights)
+    left = room - (taken or 0)
+    counts = {str(each): texts_that_fit(found.model, left, each, found.given) for each in found.bytes_at}
+    return {"memory_bytes": room, "weights_bytes": taken, "texts": counts}
+
+
+def _weights(config: str) -> int | None:
+    """The bytes of the weights in the folder of a model."""
+    folder = Path(config)
+    if folder.name == "config.json":
+        folder = folder.parent
+    found = [each.stat().st_size for each in folder.glob("*.safetensors")] if folder.is_dir() else []
+    return sum(found) or None
+
+
+def crossing_of(found: "Capacity", against: str | None, precision: int | None) -> dict[str, object]:
+    """The length from which on a text takes fewer bytes than one of another model."""
+    from separatrix.communication.capacity import bytes_at, cheaper_from
+
+    if against is None:
+        return {}
+    other = described(against, precision)
+    return {
+        "model": other.name,
+        "cheaper_from": cheaper_from(found.model, other),
+        "dearer_from": cheaper_from(other, found.model),
+        "bytes_at": {str(each): bytes_at(other, each) for each in found.bytes_at},
+    }
+
+
+def print_memory(found: "Capacity", fits: dict[str, object], crossing: dict[str, object]) -> None:
+    """What people ask first: bytes of a text, fixed and for each token, and how many texts fit."""
+    from rich.table import Table
+
+    out, size = console(), found.memory
+    each = "nothing" if not size.per_token else f"{_number(size.per_token / size.per_tokens)} bytes"
+    known = "" if size.complete else ", and what is not known"
+    out.print(
+        f"One text keeps [bold]{size.fixed:,} bytes[/bold] that are fixed and [bold]{each}[/bold] a token{known}."
+    )
+    shown = Table()
+    counts = cast("dict[str, int | None]", fits.get("texts", {}))
+    others = cast("dict[str, int]", crossing.get("bytes_at", {}))
+    shown.add_column("tokens", justify="right")
+    shown.add_column("bytes of a text", justify="right")
+    if others:
+        shown.add_column(f"of {crossing['model']}", justify="right")
+    if counts:
+        shown.add_column("texts that fit", justify="right")
+    for length, held in found.bytes_at.items():
+        cells = [f"{length:,}", f"{held:,} ({shown_bytes(8 * held)})"]
+        cells += [f"{others[str(length)]:,}"] if others else []
+        cells += ["any number" if (count := counts[str(length)]) is None else f"{count:,}"] if counts else []
+        shown.add_row(*cells)
+    out.print(shown)
+    if counts:
+        taken = cast("int | None", fits["weights_bytes"])
+        beside = (
+            "the weights are not known; give --weights" if taken is None else f"weights of {shown_bytes(8 * taken)}"
+        )
+        out.print(f"Into {shown_bytes(8 * cast('int', fits['memory_bytes']))}: {beside}.")
+    if crossing:
+        first, last = crossing["cheaper_from"], crossing["dearer_from"]
+        words = f"fewer from {first:,} tokens on" if first else f"more from {last:,} tokens on" if last else "as many"
+        out.print(f"Against {crossing['model']}, a text takes {words}.")
+    states = found.crossover
+    if states is not None and states.length is not None:
+        out.print(
+            f"Its states take fewer bytes than caches from {states.length:,} tokens on (compared: {states.instead}, in "
+            "place of each layer with a state)."
+        )
+    for layer in found.model.layers:
+        heads = f"{layer.heads} heads" if layer.heads else ""
+        groups = f"{layer.key_value_heads} of keys and values" if layer.key_value_heads else ""
+        window = f"{layer.window:,} earlier positions" if layer.window is not None else ""
+        facts = ", ".join(fact for fact in (heads, groups, window) if fact)
+        if facts:
+            out.print(f"- {layer.count} × {layer.name}: {facts}")
+
+
+def shown_bytes(bits: int) -> str:
+    """An amount of bits in bytes, with a unit."""
+    amount, units = bits / 8, ["bytes", "KiB", "MiB", "GiB"]
+    while amount >= 1024 and len(units) > 1:
+        amount, units = amount / 1024, units[1:]
+    return f"{amount:.3g} {units[0]}" if amount < 1000 else f"{amount:,.0f} {units[0]}"
