@@ -28,6 +28,7 @@ from separatrix.communication.capacity import Budget, describe, model_types, whi
 from separatrix.communication.capacity.budget import kept as kept_under
 from separatrix.communication.capacity.catalog import config_families, inside
 from separatrix.communication.capacity.held_bytes import bytes_at, memory
+from separatrix.models.measured import arrays
 
 LENGTHS = (3, 17)
 pytestmark = pytest.mark.filterwarnings("ignore")  # of transformers and of what it imports
@@ -132,35 +133,64 @@ def test_a_model_at_hand_is_measured_and_agrees_with_its_card(kind):
 # -- what is kept is a message ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["qwen3_next", "jamba", "kimi_linear", "gemma3_text", "deepseek_v3"])
+def _message(held) -> bytes:
+    """The arrays and nothing else, byte after byte."""
+    import torch
+
+    return b"".join(each.contiguous().flatten().view(torch.uint8).numpy().tobytes() for _, each in arrays(held))
+
+
+def _received(held, message: bytes) -> None:
+    """Put what was sent into the arrays of another cache of the same shape."""
+    import torch
+
+    place = 0
+    for _, each in arrays(held):
+        taken = each.numel() * each.element_size()
+        chunk = bytearray(message[place : place + taken])
+        each.copy_(torch.frombuffer(chunk, dtype=each.dtype).reshape(each.shape))
+        place += taken
+    assert place == len(message)
+
+
+@pytest.mark.parametrize("kind", ["qwen3_next", "jamba", "kimi_linear", "gemma3_text", "deepseek_v3", "falcon_h1"])
 def test_what_a_hybrid_keeps_is_a_message_that_suffices(kind):
-    """Alice reads the prefix and sends what she kept; Bob, a copy with nothing else, answers as the whole model does.
+    """The protocol behind the bound, run: Alice reads the prefix and sends the bytes of her caches and states.
 
-    The message has the bits of the card, and no more than those that verdicts count, which leave out what is unread.
+    Bob is a copy that has read another text of that length; he puts her bytes in the place of his and reads the rest.
+    His answers are those of Alice reading on, bit for bit. The message has the bits of the card, and no more than those
+    that verdicts count, which leave out what is unread. Without her bytes he answers otherwise.
     """
-    import io
-
     import torch
 
     config = config_of(kind)
     card = describe(fields_of(config))
-    alice, bob = made_model(kind, config).float(), made_model(kind, config).float()
+    alice, bob = made_model(kind, config), made_model(kind, config)
     tokens = (torch.arange(17) % 29 + 3).reshape(1, 17)
-    with torch.no_grad():
-        kept_by_alice = alice(input_ids=tokens[:, :12], use_cache=True).past_key_values
-        message = io.BytesIO()
-        torch.save(kept_by_alice, message)
-        sent = torch.load(io.BytesIO(message.getvalue()), weights_only=False)
+    other = (torch.arange(12) % 7 + 20).reshape(1, 12)
+
+    def read_on(model, held):
+        answers = []
         for number in range(12, 17):
-            answer = bob(input_ids=tokens[:, number : number + 1], past_key_values=sent, use_cache=True).logits[0, -1]
-        whole = alice(input_ids=tokens).logits[0, -1]
-    assert torch.allclose(answer, whole, atol=1e-4)
-    held = kept(made_model(kind, config), 12)
-    assert size(held) == bytes_at(card, 12)
+            found = model(input_ids=tokens[:, number : number + 1], past_key_values=held, use_cache=True)
+            answers.append(found.logits[0, -1])
+        return torch.stack(answers)
+
+    with torch.no_grad():
+        hers = alice(input_ids=tokens[:, :12], use_cache=True).past_key_values
+        message = _message(hers)
+        his, untouched = (bob(input_ids=other, use_cache=True).past_key_values for _ in range(2))
+        _received(his, message)
+        expected, answered, without = read_on(alice, hers), read_on(bob, his), read_on(bob, untouched)
+        whole = alice.float()(input_ids=tokens).logits[0, -1]
+    assert torch.equal(answered, expected)
+    assert not torch.equal(without, expected)
+    assert torch.allclose(answered[-1].float(), whole, atol=0.1)
+    assert 8 * len(message) == 8 * bytes_at(card, 12)
     counted = kept_under(card, Budget())
     assert counted is not None
     unread = sum(part.unread * layer.count * 4 for layer in card.layers for part in layer.state)
-    assert counted.at(12) >= 8 * (size(held) - unread)
+    assert counted.at(12) >= 8 * (len(message) - unread)
 
 
 @pytest.mark.parametrize(

@@ -201,6 +201,7 @@ def _print(
     from rich.markup import escape
     from rich.table import Table
 
+    from separatrix.communication.capacity.coverage import cited
     from separatrix.communication.capacity.number_formats import layer_bits
 
     out, model = console(), found.model
@@ -231,6 +232,8 @@ def _print(
     if model.trained_length is not None:
         out.print(f"Context length in its config: {model.trained_length:,}.")
     out.print(escape(found.reason))
+    for each in cited(model):
+        out.print(f"Cited, not executed: {escape(each.statement)} ({escape(each.paper)}; {escape(each.conditions)}).")
     for scope, title in (
         ("model", "Impossible for any weights"),
         ("one layer alone", "One such layer by itself, not the model"),

@@ -11,16 +11,10 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from separatrix.communication.capacity.family import (
-    DEEPEST,
-    LARGEST,
-    Family,
-    format_name,
-    stated_format,
-    trained_length,
-)
+from separatrix.communication.capacity.family import Family
+from separatrix.communication.capacity.fields import DEEPEST, LARGEST, format_name, stated_format, trained_length
 from separatrix.communication.capacity.layers import (
     LayerDescription,
     ModelDescription,
@@ -48,30 +42,23 @@ class RecurrentEntry(BaseModel):
 
 
 class AttentionEntry(BaseModel):
-    """A layer of full attention."""
+    """A layer of attention, over all positions or over a window."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    kind: Literal["attention"]
+    kind: Literal["attention", "local-attention"]
     heads: Size
     head_width: Size
+    window: Size | None = None
     key_value_heads: Size | None = None
     width: Size | None = None
     count: Depth = 1
 
-
-class LocalAttentionEntry(BaseModel):
-    """A layer of local attention."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    kind: Literal["local-attention"]
-    heads: Size
-    head_width: Size
-    window: Size
-    key_value_heads: Size | None = None
-    width: Size | None = None
-    count: Depth = 1
+    @model_validator(mode="after")
+    def _has_its_window(self) -> "AttentionEntry":
+        if (self.kind == "local-attention") != (self.window is not None):
+            raise ValueError("local-attention needs a window, and attention has none")
+        return self
 
 
 class DescribedConfig(BaseModel):
@@ -80,17 +67,17 @@ class DescribedConfig(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     layers: Annotated[
-        list[Annotated[RecurrentEntry | AttentionEntry | LocalAttentionEntry, Field(discriminator="kind")]],
+        list[Annotated[RecurrentEntry | AttentionEntry, Field(discriminator="kind")]],
         Field(min_length=1, max_length=10_000),
     ]
 
 
-def _layer(entry: RecurrentEntry | AttentionEntry | LocalAttentionEntry) -> LayerDescription:
+def _layer(entry: RecurrentEntry | AttentionEntry) -> LayerDescription:
     if isinstance(entry, RecurrentEntry):
         part = StatePart("state", entry.state_numbers, str(entry.state_numbers))
         return recurrent(entry.name, entry.width, part, count=entry.count)
     width, groups = entry.width or entry.heads * entry.head_width, entry.key_value_heads
-    if isinstance(entry, AttentionEntry):
+    if entry.window is None:
         return attention(width, entry.heads, entry.head_width, key_value_heads=groups, count=entry.count)
     return local_attention(
         width, entry.heads, entry.head_width, entry.window, key_value_heads=groups, count=entry.count

@@ -11,7 +11,8 @@ from typing import Any, cast
 
 from separatrix.catalog import Catalog
 from separatrix.communication.capacity.by_hand import BY_HAND
-from separatrix.communication.capacity.family import Check, Family, Field, LayerRule, PartRule, decoder_fields
+from separatrix.communication.capacity.family import Check, Family, LayerRule, PartRule
+from separatrix.communication.capacity.fields import Field, decoder_fields
 from separatrix.communication.capacity.layers import LayerDescription, ModelDescription
 from separatrix.errors import SeparatrixError, UnknownNameError
 

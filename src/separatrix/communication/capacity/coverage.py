@@ -10,11 +10,60 @@
   nothing but Theorem 4 where there is a single layer.
 - Anything else (several layers of full attention; attention and recurrence mixed): no bound is known. BHBK24 Corollary
   13.1 shows that a protocol like Theorem 4's cannot exist for two layers.
+
+Published bounds for several layers are about a task that is not in the catalog, the composition of functions.
+:func:`cited` names those whose conditions a model meets; they were not executed, and no verdict rests on them.
 """
+
+from dataclasses import dataclass
 
 from separatrix.communication.bounds import Model
 from separatrix.communication.capacity.layers import LayerDescription, ModelDescription
 from separatrix.wording import counted
+
+
+@dataclass(frozen=True)
+class Cited:
+    """A published bound that was read and not executed: where, what it says, and for which models."""
+
+    paper: str
+    statement: str
+    conditions: str
+
+
+DECODERS = Cited(
+    "Chen, Peng and Wu, arXiv 2412.02975",
+    "an L-layer decoder needs a width polynomial in n to compose L functions over n tokens",
+    "decoder-only, L constant",
+)
+HYBRIDS = Cited(
+    "Ye, He, Liao, Wu and Lu, arXiv 2602.01763",
+    "L - 1 layers of full attention with 2^(3L²) of linear attention cannot compose functions as L + 1 of full "
+    "attention can",
+    "linear attention that is a recurrence, within one forward pass",
+)
+STATE_SPACES = Cited(
+    "Zubić, Li, Wang and Scaramuzza, arXiv 2604.14501",
+    "state-space models of several layers are limited in composing functions, where streaming algorithms are not",
+    "finite precision, no chain of thought while they read",
+)
+
+
+def cited(model: ModelDescription) -> tuple[Cited, ...]:
+    """The published bounds whose conditions a model meets, as far as their abstracts name them.
+
+    >>> from separatrix.communication.capacity import describe
+    >>> [each.paper[-10:] for each in (*cited(describe("llama-3-8b")), *cited(describe("jamba-v0.1")))]
+    ['2412.02975', '2602.01763']
+    """
+    kinds = {layer.kind for layer in model.layers}
+    if model.depth < 2 or not model.causal or model.passes > 1:
+        return ()
+    if kinds == {"attention"} and all(is_softmax(layer) for layer in model.layers):
+        return (DECODERS,)
+    if kinds == {"attention", "recurrent"}:
+        return (HYBRIDS,)
+    return (STATE_SPACES,) if kinds == {"recurrent"} and model.family.startswith("mamba") else ()
 
 
 def which_bounds(model: ModelDescription) -> tuple[tuple[Model, ...], str]:

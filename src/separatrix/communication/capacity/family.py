@@ -11,44 +11,33 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, cast
 
+from separatrix.communication.capacity.fields import (
+    Field,
+    at,
+    format_name,
+    inside_of,
+    shown,
+    stated_format,
+    trained_length,
+    wrong,
+)
 from separatrix.communication.capacity.formula import Value, names, value, whole, words
 from separatrix.communication.capacity.layers import Kind, LayerDescription, ModelDescription, Per, StatePart
 from separatrix.communication.capacity.number_formats import FORMATS, WIDEST, guessed_bits
 from separatrix.errors import SeparatrixError
 from separatrix.wording import counted
 
-FORMAT_FIELDS = ("dtype", "torch_dtype")
-"""Where a file names the format of its numbers; ``transformers`` takes the first where both are there."""
 STATE_FIELDS = ("mamba_ssm_cache_dtype", "mamba_ssm_dtype")
 """Where a file asks for a format of its running states; ``transformers`` 5.22 follows neither, other programs do."""
-LENGTH_FIELDS = ("max_position_embeddings", "n_positions", "n_ctx", "context_length", "max_seq_len", "model_max_length")
 LAYER_FIELD = "per_layer_config"
 """Where files of transformers give a layer a field of its own."""
 BOTH_WAYS = ("use_bidirectional_attention", "is_encoder_decoder", "prefix_lm", "bidirectional")
 """Where a file says that positions read later ones."""
 ENCODED = ("is_encoder_decoder", "add_cross_attention")
 """Where a file says that each layer also reads what an encoder made of a text."""
-LARGEST = 10**9
-DEEPEST = 10**5
 
-FieldKind: TypeAlias = Literal["size", "depth", "count", "factor", "flag", "sizes", "texts", "text", "any", "made"]
-"""What a field may hold; ``made``: nothing in a file, its formula alone."""
 Evidence: TypeAlias = Literal["executed", "published"]
 """How the numbers of a family were checked: against the caches of running models, or by published formulas alone."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Field:
-    """One field: its spellings, the usual one first, what it may hold, and a formula for files that lack it.
-
-    ``null``: a file that says null means None, not the default (a window that is switched off).
-    """
-
-    name: str
-    kind: FieldKind = "size"
-    spelled: tuple[str, ...] = ()
-    default: str | None = None
-    null: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,8 +135,8 @@ class Family:
 
     def _described(self, reader: "Reader", name: str, source: str) -> ModelDescription:
         for refused, why in self.refused.items():
-            if (found := _inside(reader.raw, refused)) is not None and found is not False:
-                raise SeparatrixError(f"{refused} is {_shown(found)}: {why}")
+            if (found := inside_of(reader.raw, refused)) is not None and found is not False:
+                raise SeparatrixError(f"{refused} is {shown(found)}: {why}")
         needed = (self.layers, self.depth, self.shared, self.passes)
         reader.require(needed, (each for rule in self.rules.values() for each in rule.formulas))
         kinds = self._kinds(reader)
@@ -183,7 +172,7 @@ class Family:
         for place in cast("list[object]", reader.value(self.layers)):
             if not isinstance(place, str) or place not in self.places:
                 known = ", ".join(self.places)
-                raise SeparatrixError(f"a layer is {_shown(place)}; the layers of {self.name} are: {known}")
+                raise SeparatrixError(f"a layer is {shown(place)}; the layers of {self.name} are: {known}")
             found.append(self.places[place])
         if len(found) != (depth := int(reader.value(self.depth))):
             listed = reader.listing(names(self.layers)[0])
@@ -285,8 +274,8 @@ class Reader:
             rule = self._rule(name)
             found, spelled = self._given(rule)
             if found is not None:
-                if text := _wrong(rule, found):
-                    problems[spelled] = f"{spelled} is {_shown(found)}: {text}"
+                if text := wrong(rule, found):
+                    problems[spelled] = f"{spelled} is {shown(found)}: {text}"
             elif rule.default is None:
                 problems[rule.spelled[0] if rule.spelled else name] = ""
             elif not (rule.null and spelled):
@@ -304,7 +293,7 @@ class Reader:
         """What a file says, and how it spells it; a field that is null or missing is None."""
         null = ""
         for spelled in () if rule.kind == "made" else rule.spelled or (rule.name,):
-            found, there = _at(self.raw, spelled)
+            found, there = at(self.raw, spelled)
             if found is not None:
                 return found, spelled
             null = null or (spelled if there else "")
@@ -323,8 +312,8 @@ class Reader:
             self._open.append(name)
             result = self.value(rule.default)
             self._open.remove(name)
-        elif text := _wrong(rule, found):
-            raise _Incomplete(f"{spelled} is {_shown(found)}: {text}")
+        elif text := wrong(rule, found):
+            raise _Incomplete(f"{spelled} is {shown(found)}: {text}")
         else:
             result = found
         self._known[name] = result
@@ -364,103 +353,6 @@ def _grouped(layers: Iterable[LayerDescription]) -> tuple[LayerDescription, ...]
         counts[layer] = counts.get(layer, 0) + 1
     found = (replace(layer, count=count) for layer, count in counts.items())
     return tuple(sorted(found, key=lambda layer: not layer.bounded))
-
-
-def _at(raw: Mapping[str, Any], spelled: str) -> tuple[object, bool]:
-    """A field, further in where its name has dots, and whether it is there at all."""
-    found: object = raw
-    for step in spelled.split("."):
-        if not isinstance(found, Mapping) or step not in found:
-            return None, False
-        found = cast("Mapping[str, object]", found)[step]
-    return found, True
-
-
-def _inside(raw: Mapping[str, Any], spelled: str) -> object:
-    return _at(raw, spelled)[0]
-
-
-def _wrong(rule: Field, given: object) -> str:
-    """What is wrong with a value, empty where nothing is."""
-    most = DEEPEST if rule.kind == "depth" else LARGEST
-    match rule.kind:
-        case "size" | "depth" | "count":
-            return _wrong_number(given, 0 if rule.kind == "count" else 1, most)
-        case "factor":
-            if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= LARGEST:
-                return f"a number above 0 and up to {LARGEST} is needed"
-        case "flag":
-            return "" if isinstance(given, bool) else "true or false is needed"
-        case "text":
-            return "" if isinstance(given, str) else "a text is needed"
-        case "texts" | "sizes":
-            if not isinstance(given, list) or len(cast("list[object]", given)) > DEEPEST:
-                return f"a list of at most {DEEPEST} is needed"
-            entries = cast("list[object]", given)
-            if rule.kind == "texts":
-                return "" if all(isinstance(each, str) for each in entries) else "a list of texts is needed"
-            return next((text for each in entries if (text := _wrong_number(each, 0, LARGEST))), "")
-        case "any" | "made":
-            return ""
-    return ""
-
-
-def _wrong_number(given: object, least: int, most: int) -> str:
-    if isinstance(given, bool) or not isinstance(given, int):
-        return "an integer is needed"
-    if given < least:
-        return f"it must be greater than {least - 1}"
-    return "" if given <= most else f"it must be less than or equal to {most}"
-
-
-def _shown(given: object) -> str:
-    text = repr(given)
-    return text if len(text) <= 40 else f"{text[:37]}..."
-
-
-def _size_or_none(given: object) -> int | None:
-    # Only shown, so a file is not refused for it: some write -1 or 1e30 for "no limit".
-    return given if isinstance(given, int) and not isinstance(given, bool) and 0 < given <= LARGEST else None
-
-
-def trained_length(raw: Mapping[str, Any]) -> int | None:
-    """The context length that a file names.
-
-    >>> trained_length({"n_positions": 1024}), trained_length({"max_position_embeddings": -1})
-    (1024, None)
-    """
-    return next((found for each in LENGTH_FIELDS if (found := _size_or_none(raw.get(each)))), None)
-
-
-def stated_format(raw: Mapping[str, Any]) -> str:
-    """The format of the numbers as a file names it: ``dtype``, or ``torch_dtype`` where that is missing or null.
-
-    >>> stated_format({"torch_dtype": None, "dtype": "float32"}), stated_format({"torch_dtype": "bfloat16"})
-    ('float32', 'bfloat16')
-    """
-    return next((raw[name] for name in FORMAT_FIELDS if isinstance(raw.get(name), str) and raw[name]), "")
-
-
-def format_name(given: object) -> str:
-    """The name of a format of numbers; what is not a name gives none.
-
-    >>> format_name("torch.bfloat16"), format_name(16)
-    ('bfloat16', '')
-    """
-    return given.strip().removeprefix("torch.")[:40] if isinstance(given, str) else ""
-
-
-def decoder_fields(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The fields of the decoder of a file that holds them in ``text_config``; the format often stands outside.
-
-    >>> decoder_fields({"dtype": "float32", "text_config": {"hidden_size": 8, "dtype": None}})
-    {'hidden_size': 8, 'dtype': 'float32'}
-    """
-    inner: object = raw.get("text_config")
-    if not isinstance(inner, Mapping):
-        return raw
-    found = cast("Mapping[str, Any]", inner)
-    return {**found, FORMAT_FIELDS[0]: stated_format(found) or stated_format(raw)}
 
 
 def _wider(raw: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
+from separatrix.communication.capacity.coverage import cited
 from separatrix.communication.capacity.layers import StatePart
 from separatrix.communication.capacity.number_formats import Bits, layer_bits, part_bits
 from separatrix.communication.capacity.report import Capacity
@@ -61,6 +62,7 @@ def plain(found: Capacity) -> dict[str, Any]:
         "reach": model.reach,
         "bounds_apply": list(found.applies),
         "reason": found.reason,
+        "cited": [asdict(each) for each in cited(model)],
         "limits": [
             {
                 "task": limit.task,
