@@ -327,3 +327,70 @@ def test_a_condition_on_the_points_is_told_where_nothing_else_tells_it(capsys, m
     rows = {line.split("│")[1].strip(): line for line in capsys.readouterr().out.splitlines() if line.startswith("│")}
     assert "γ ≤ 2/d" in rows["nearest-neighbour (256 dimensions)"]
     assert "γ" not in rows["mqar"]
+
+
+# -- files as strangers write them --------------------------------------------------------------------------------
+
+BASE = {"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+ODD = [
+    {}, {"model_type": None}, {"model_type": ["llama"]}, {"model_type": 3}, {"model_type": "foo"},
+    *({**BASE, "num_attention_heads": given} for given in (0, -1, 4.0, "4", True, 10**30, [4], {})),
+    {**BASE, "hidden_size": 65}, {**BASE, "num_hidden_layers": 10**6}, {**BASE, "num_key_value_heads": [1, 2]},
+    {**BASE, "layer_types": ["full_attention"]}, {**BASE, "layer_types": ["full_attention", "wobble"]},
+    {**BASE, "layer_types": "full_attention"}, {**BASE, "layer_types": [None, 3]},
+    {**BASE, "model_type": "foo", "layer_types": ["sliding_attention"] * 2},
+    {"model_type": "llava", "text_config": [1]}, {"model_type": "x", "text_config": {"text_config": BASE}},
+    {"model_type": "gemma3", "text_config": {"hidden_size": 8}}, {"model_type": "mamba"},
+    {"model_type": "mamba", "hidden_size": 8, "num_hidden_layers": 1, "state_size": 0},
+    {**BASE, "model_type": "jamba", "attn_layer_period": 0}, {**BASE, "per_layer_config": {"0": {"hidden_size": -3}}},
+    {**BASE, "model_type": "mistral", "sliding_window": True}, {"n_embd": 64, "n_layer": 2, "n_head": 4},
+    {"model_type": "layers", "layers": []}, {"model_type": "layers", "layers": [{"kind": "wat"}]},
+    {"model_type": "layers", "layers": [{"kind": "local-attention", "heads": 1, "head_width": 2}]},
+    {"model_type": "layers", "layers": [{"kind": "attention", "heads": 1, "head_width": 2, "window": 3}]},
+]  # fmt: skip
+GUESSED = [
+    {**BASE, "model_type": "foo"}, {**BASE, "model_type": "a\nb"}, {**BASE, "model_type": "[red]x[/blue]"},
+    {**BASE, "model_type": "foo", "ssm_state_size": 16}, {**BASE, "dtype": "int4"}, {**BASE, "dtype": ["a"]},
+    {**BASE, "model_type": "foo", "layer_types": ["linear_attention", "full_attention"]},
+    {**BASE, "model_type": "foo", "layer_types": ["sliding_attention"] * 2, "sliding_window": 8},
+    {**BASE, "torch_dtype": "float8_e4m3fn"}, {**BASE, "quantization_config": {"bits": 4}},
+    {**BASE, "use_bidirectional_attention": True}, {**BASE, "is_encoder_decoder": True},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fields", ODD, ids=range(len(ODD)))
+def test_an_odd_file_is_refused_in_one_line(tmp_path, capsys, fields):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(fields), encoding="utf-8")
+    assert run(["capacity", str(path)]) == 2
+    told = capsys.readouterr()
+    assert len(told.err.strip().splitlines()) == 1
+    assert not told.out
+
+
+@pytest.mark.parametrize("fields", GUESSED, ids=range(len(GUESSED)))
+def test_a_guess_is_named_and_makes_nothing_impossible(tmp_path, capsys, fields):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(fields), encoding="utf-8")
+    assert run(["capacity", str(path), "--length", "1000000000", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["guessed"]
+    assert not [limit for limit in told["limits"] if limit["scope"] == "model"]
+    assert run(["capacity", str(path)]) == 0
+
+
+IDS = {
+    "state-spaces/mamba-130m": "mamba-130m", "state-spaces/mamba2-2.7b": "mamba2-2.7b",
+    "mistralai/Mistral-7B-v0.1": "mistral-7b-v0.1", "meta-llama/Meta-Llama-3-8B": "llama-3-8b",
+    "meta-llama/Llama-3.1-8B": "llama-3.1-8b", "meta-llama/Llama-2-7b-hf": "llama-2-7b", "Qwen/Qwen3-8B": "qwen3-8b",
+    "Qwen/Qwen3-Next-80B-A3B-Instruct": "qwen3-next-80b-a3b", "ai21labs/Jamba-v0.1": "jamba-v0.1",
+    "google/recurrentgemma-2b": "recurrentgemma-2b", "NX-AI/xLSTM-7b": "xlstm-7b", "openai-community/gpt2": "gpt2",
+    "tiiuae/falcon-mamba-7b": "falcon-mamba-7b", "allenai/Olmo-Hybrid-7B": "olmo-hybrid-7b",
+    "mistralai/Mamba-Codestral-7B-v0.1": "codestral-mamba-7b",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "preset"), IDS.items())
+def test_ids_of_popular_models_resolve_without_a_network(name, preset, monkeypatch, tmp_path):
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    assert describe(name).name == preset

@@ -256,7 +256,8 @@ class Reader:
         problems = self._problems(formulas)
         if not problems:
             return
-        problems.update(self._problems(others))
+        # A field inside another one is of a variant that most files are not.
+        problems.update({name: text for name, text in self._problems(others).items() if text or "." not in name})
         missing = [name for name, text in problems.items() if not text]
         parts = [f"missing {', '.join(missing)}"] if missing else []
         raise _Incomplete("; ".join(parts + [text for text in problems.values() if text]))
