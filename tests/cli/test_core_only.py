@@ -19,7 +19,11 @@ from separatrix_kernel.trained import TRAINED_FILE
 CASES: dict[str, list[tuple[str, str | None]]] = {
     "atlas": [("atlas --out site", "atlas")],
     "bound": [("bound dyck --model Mamba-(2,64) --length 400", None), ("bound equality --model rnn --length 32", None)],
-    "capacity": [("capacity TF-(1,64)", None), ("capacity mamba-130m", None)],
+    "capacity": [
+        ("capacity TF-(1,64)", None),
+        ("capacity mamba-130m gpt2", None),
+        ("capacity mamba-130m gpt2 --plot memory.png", "atlas"),
+    ],
     "certify": [("certify index-lookup --length 16 --out lookup", None), ("certify 0b5d1c2e", "train")],
     "check": [("check lookup", None), ("check trained --replay", "train")],
     "code": [("code --count 16", None)],
@@ -28,6 +32,10 @@ CASES: dict[str, list[tuple[str, str | None]]] = {
         ("export index-lookup --length 8 --to torch --out folder", "train"),
         ("export index-lookup --length 8 --to onnx --out model.onnx", "export"),
         ("export index-lookup --length 8 --to transformer-lens --out folder", "lens"),
+    ],
+    "design": [
+        ("design mqar --length 16", None),
+        ("design mqar --length 16 --plot sizes.png", "atlas"),
     ],
     "figure": [("figure figure2-left --out figures", "atlas")],
     "frontier": [

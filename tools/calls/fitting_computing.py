@@ -251,6 +251,10 @@ def _bound(draw: DrawFn, place: Place) -> Given:
 def _capacity(draw: DrawFn, place: Place) -> Given:
     if not likely(draw, 5, 6):
         return {}
+    if likely(draw, 1):
+        several: Given = {"config": ("gpt2", chosen(draw, presets()))}
+        add(draw, several, precision=("8", "32"), length=("5", "100000"), plot=PICTURES)
+        return several
     config = draw(strategies.sampled_from((chosen(draw, presets()), small_model(draw), "config.json")))
     given: Given = {"config": (config,)}
     add(draw, given, precision=("8", "16", "32"), length=("5", "100", "100000"), alphabet=("2", "64", "50000"))
@@ -263,6 +267,14 @@ def _capacity(draw: DrawFn, place: Place) -> Given:
         given["memory"] = ("80GB",)
         add(draw, given, weights=("1G", "16GB"))
     _arithmetic(draw, given)
+    return given
+
+
+def _design(draw: DrawFn, place: Place) -> Given:
+    given, _, _ = task_with_length(draw, place.own)
+    add(draw, given, precision=("1", "16", "32"), heads=("1", "4"), accuracy=("exact",), plot=PICTURES)
+    if likely(draw, 1):
+        given["certify"] = ("--certify",)
     return given
 
 
@@ -282,4 +294,5 @@ def _profile(draw: DrawFn, place: Place) -> Given:
 COMPUTING: dict[str, Drawing] = {
     "list": _list, "sample": _sample, "code": _code, "precision": _precision, "certify": _certify, "export": _export,
     "check": _check, "protocol": _protocol, "bound": _bound, "capacity": _capacity, "profile": _profile,
+    "design": _design,
 }  # fmt: skip

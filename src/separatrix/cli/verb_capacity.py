@@ -68,6 +68,7 @@ def command(
     as_json: JsonOption = False,
 ) -> int:
     """What a real model keeps in memory, and what it cannot do at any weights: its bits against the lower bounds."""
+    check_picture("--plot", plot)
     from separatrix.communication.bounds import numbers_named
     from separatrix.communication.capacity import Budget, capacity, plain
     from separatrix.provenance import provenance
@@ -79,7 +80,6 @@ def command(
         )
         _list(as_json)
         return 0
-    check_picture("--plot", plot)
     if len(config) > 1:
         refuse_given(context, OF_ONE_MODEL, f"asks about one model, and {len(config)} are named; name one")
         return _compare(context, config, precision, length, plot, as_json, started)
