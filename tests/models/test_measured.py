@@ -40,7 +40,8 @@ def test_formats_count():
     assert set(capacity(nn.LSTM(4, 8).double()).bytes_at.values()) == {8 * 16}
     half = capacity(nn.GRU(4, 8).bfloat16())
     assert set(half.bytes_at.values()) == {2 * 8}
-    assert half.card.state_bits == 16 * 8
+    # A verdict counts a narrower state in 32 bits, as cards do: other code may keep more.
+    assert half.card.state_bits == 32 * 8
     assert half.agrees
 
 

@@ -12,7 +12,8 @@ the theory gives every model the number of tokens read.
 Verdicts need more than bytes: what each array is. Where the config of a model is known to
 :mod:`separatrix.communication.capacity` its card speaks, and ``agrees`` says whether it has the measured bytes at every
 length. Otherwise an array of equal size at all lengths is taken for a state, one that grows with each token for a
-cache, and anything else makes the model one of which nothing is known.
+cache, and anything else makes the model one of which nothing is known. A state in fewer than 32 bits is measured as it
+is, and verdicts count 32, as they do for every card.
 """
 
 import json
