@@ -125,7 +125,7 @@ def _file(entry: Any, part: Any = None) -> str:
     import inspect
     from pathlib import Path
 
-    home = Path(inspect.getfile(part or type(entry)))
+    home = Path(inspect.getfile(part or entry.__class__))
     own = entry.name.replace("-", "_").lower()
     near = [home.with_name(f"{own}.py"), *home.parent.glob(f"*/{own}.py"), home]
     path = next(each for each in near if each.is_file())

@@ -43,7 +43,7 @@ LARGEST_LENGTH = 10**18
 
 CAVEATS = (
     "Impossible means: whatever the weights, some input of that length is answered wrongly. It says nothing about most "
-    "inputs, and nothing about shorter ones: room left by a bound makes a model neither able nor a task learnable.",
+    "inputs, and nothing about shorter ones: satisfying a bound implies neither ability nor learnability.",
     "The model is deterministic, every number it hands on has the bits listed, and its state is all that it hands on. "
     "Where an implementation keeps part of its state in more bits, give them with --precision.",
     "The input is read once, the question last. Reading the input again lifts the bound; tokens that the model writes "
