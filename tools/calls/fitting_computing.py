@@ -147,6 +147,12 @@ def _certify_trained(draw: DrawFn) -> Given:
     return given
 
 
+def _attack(draw: DrawFn, place: Place) -> Given:
+    given: Given = {"run": (LOOKUP.name,), "store": ("trained.sqlite",), "seconds": (chosen(draw, ("0.01", "0.1")),)}
+    add(draw, given, length=("1", "2"), most=("1", "8"), seed=("0", "7"))
+    return given
+
+
 def _export(draw: DrawFn, place: Place) -> Given:
     given, _ = _built(draw, place, tuple(constructions()), BUILDING)
     to = chosen(draw, [each for each in TARGETS if each != "transformer-lens" or "attention" not in given])
@@ -280,6 +286,7 @@ def _profile(draw: DrawFn, place: Place) -> Given:
 
 
 COMPUTING: dict[str, Drawing] = {
-    "list": _list, "sample": _sample, "code": _code, "precision": _precision, "certify": _certify, "export": _export,
-    "check": _check, "protocol": _protocol, "bound": _bound, "capacity": _capacity, "profile": _profile,
+    "list": _list, "sample": _sample, "code": _code, "precision": _precision, "certify": _certify, "attack": _attack,
+    "export": _export, "check": _check, "protocol": _protocol, "bound": _bound, "capacity": _capacity,
+    "profile": _profile,
 }  # fmt: skip

@@ -89,9 +89,9 @@ def tables_of(task: Task, device: torch.device | None = None) -> Tables:
 def mixed_words(inputs: Tensor, tables: Tables) -> Tensor:
     """Words for training from inputs (members, batch, length): one in four as it is, the others walks of the automaton.
 
-    A walk avoids states of no return but takes one token in twelve at random; where that ends in such a state it goes
-    on as if the token had not been, so that words with one error and many look alike. Its draws are a hash of the
-    inputs.
+    A third of the walks take every token at random, a third one in four and a third one in twelve; their other tokens
+    avoid states of no return. Where a token ends in such a state a walk goes on as if it had not been, so that words
+    with one error and with many look alike. Draws are a hash of the inputs.
 
     >>> from separatrix.tasks import tasks
     >>> mixed_words(torch.ones(1, 8, 4, dtype=torch.int64), tables_of(tasks()["dyck"])).shape
@@ -102,11 +102,12 @@ def mixed_words(inputs: Tensor, tables: Tables) -> Tensor:
     places = torch.arange(1, length + 1, device=inputs.device)
     rows = torch.arange(batch, device=inputs.device)
     value = ((inputs + 1) * places * places * MIX).sum(dim=2) + rows * MIX
+    often = torch.where(rows % 4 == 1, 12, torch.where(rows % 4 == 2, 3, 1))
     state, found = torch.full((members, batch), tables.start, device=inputs.device), list[Tensor]()
     for _ in range(length):
         value = value * MIX + 1442695040888963407
         draw = (value >> 33) & 0x3FFFFFFF
-        wild, choice = draw % 12 == 0, (draw >> 5) % (12 * count)
+        wild, choice = draw % 12 < often, (draw >> 5) % (12 * count)
         token = torch.where(wild, choice % count, tables.living[state, choice])
         after = tables.steps[state, token]
         state = torch.where(tables.final[after], state, after)
