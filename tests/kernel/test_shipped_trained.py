@@ -1,0 +1,50 @@
+"""The trained lookup in the package: what its certificate claims, and some of it proved again."""
+
+import json
+from pathlib import Path
+
+import numpy
+import pytest
+
+from separatrix.models.attack import Attack
+from separatrix.models.trained_files import model_from
+from separatrix.shipped import FOLDER
+from separatrix.tasks import tasks
+from separatrix_kernel.lookup import Lookup, Weights, proved
+from separatrix_kernel.trained import TRAINED_FILE, WEIGHTS_FILE, check_trained, read_claim
+
+PLACE: Path = FOLDER / "trained" / "index-lookup-100"
+ALPHABET, LENGTH = 64, 100
+
+
+@pytest.fixture(scope="module")
+def weights():
+    return (PLACE / WEIGHTS_FILE).read_bytes()
+
+
+def test_every_pair_is_claimed_of_these_very_weights(weights):
+    claim = read_claim(json.loads((PLACE / TRAINED_FILE).read_text()))
+    pairs = {(p, c) for p, c, _ in claim["certified"]}
+    assert pairs == {(p, c) for p in range(LENGTH) for c in range(ALPHABET)}
+    assert (claim["alphabet"], claim["length"], claim["open"], claim["counterexamples"]) == (ALPHABET, LENGTH, [], [])
+    # The hash is checked before any proof is.
+    nothing = check_trained({**claim, "certified": []}, weights)
+    assert nothing.sha256 == claim["sha256"]
+
+
+def test_some_pairs_are_proved_again(weights):
+    rows = json.loads((PLACE / TRAINED_FILE).read_text())["certified"]
+    model = Lookup(Weights(weights), ALPHABET, LENGTH)
+    for p, c, proof in rows[0:64:21] + rows[-64::21]:
+        proved(model, p, c, proof)
+
+
+def test_torch_agrees_on_texts_of_repeated_symbols(weights):
+    task = tasks()["index-lookup"]
+    search = Attack(model_from(weights), task, LENGTH)
+    generator = numpy.random.default_rng(0)
+    texts = numpy.repeat(generator.integers(0, ALPHABET, (48, 1)), LENGTH, axis=1)
+    asked = generator.integers(0, LENGTH, 48)
+    texts[numpy.arange(48), asked] = generator.integers(0, ALPHABET, 48)
+    inputs = numpy.concatenate([texts, ALPHABET + asked[:, None]], axis=1)
+    assert (search.margins(inputs) > 0).all()
