@@ -1,4 +1,4 @@
-"""The trained lookup in the package: what its certificate claims, and some of it proved again."""
+"""Trained models in the package: what their certificates claim, and some of it proved again."""
 
 import json
 from pathlib import Path
@@ -7,11 +7,15 @@ import numpy
 import pytest
 
 from separatrix.models.attack import Attack
+from separatrix.models.certify_words import first_failing, words_to_try
+from separatrix.models.recurrent_files import recurrent_from
 from separatrix.models.trained_files import model_from
 from separatrix.shipped import FOLDER
 from separatrix.tasks import tasks
+from separatrix.tasks.automata import automaton_of
 from separatrix_kernel.lookup import Lookup, Weights, proved
-from separatrix_kernel.trained import TRAINED_FILE, WEIGHTS_FILE, check_trained, read_claim
+from separatrix_kernel.trained import TRAINED_FILE, WEIGHTS_FILE, check_trained, check_trained_folder, read_claim
+from separatrix_kernel.words import WordsAccepted, read_automaton
 
 PLACE: Path = FOLDER / "trained" / "index-lookup-100"
 ALPHABET, LENGTH = 64, 100
@@ -48,3 +52,13 @@ def test_torch_agrees_on_texts_of_repeated_symbols(weights):
     texts[numpy.arange(48), asked] = generator.integers(0, ALPHABET, 48)
     inputs = numpy.concatenate([texts, ALPHABET + asked[:, None]], axis=1)
     assert (search.margins(inputs) > 0).all()
+
+
+def test_the_recurrent_network_is_right_after_every_word():
+    place = FOLDER / "trained" / "dyck-gru-3-bits"
+    accepted = check_trained_folder(place)
+    assert isinstance(accepted, WordsAccepted)
+    assert (accepted.cell, accepted.width, accepted.bits) == ("gru", 16, 3)
+    assert accepted.automaton == read_automaton(automaton_of(tasks()["dyck"]))
+    model = recurrent_from((place / WEIGHTS_FILE).read_bytes())
+    assert first_failing(model, accepted.automaton, words_to_try(accepted.automaton, seed=1), 3) is None

@@ -3,7 +3,7 @@
 import re
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import typer
 
@@ -152,7 +152,7 @@ def _in_folder(folder: Path) -> _Given:
     claim: dict[str, Any] = {}
     if (folder / TRAINED_FILE).is_file():
         found = parse_json(read_file(folder / TRAINED_FILE, LARGEST_CLAIM, "give a folder that certify wrote"))
-        claim = found if isinstance(found, dict) else claim
+        claim = cast("dict[str, Any]", found) if isinstance(found, dict) else claim
     if claim.get("format") == WORDS_FORMAT:
         return _Given(recurrent_from(data), 1, folder.name, labelled_task(str(claim.get("task"))))
     model = model_from(data)

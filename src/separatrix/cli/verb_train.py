@@ -38,7 +38,7 @@ NAME = "train"
 ORDER = 82
 LEAK_MARGIN = 6.0
 """The gap that --certifiable asks a lookup for: other keys then leak at most e^-6 of the weight."""
-STATE_RADIUS = 0.05
+STATE_RADIUS = 0.04
 """The tube's radius that it asks a recurrent model for."""
 EXAMPLE = 'separatrix train index-lookup "TF-(1,64)" --length 20 --lr 1e-3,5e-4 --steps 1000'
 

@@ -1,11 +1,12 @@
 """Training a recurrent network so that it can be certified for words of every length.
 
 What a certificate needs (``separatrix_kernel.words``) is a network that forgets what its automaton does not ask for. On
-words of the run's length, with every prefix read, the loss adds two things for a radius R that grows from 0 to
+words of the run's length, with every prefix read, the loss adds three things for a radius R that grows from 0 to
 ``state_radius`` over the middle of training:
 
 - the cross-entropy of the answer after each prefix, the empty one too, at the worst logits that states within R (in
   each coordinate) of the network's own have;
+- what an LSTM's cells have beyond ±0.9;
 - how much of a tube of radius R around the states leaves the tube of the same radius at the next token, by interval
   arithmetic. Where nothing leaves, the tube around all words is an invariant.
 
@@ -34,6 +35,7 @@ QUIET, GROWING = 0.4, 0.3
 KEPT = 0.9
 """The tube's share within which the next states are asked to be."""
 WEIGHT = 0.3
+LARGEST_CELL = 0.9
 MIX = 6364136223846793005
 """Knuth's multiplier of a linear congruence modulo 2^64, whose upper bits look random."""
 Ends = tuple[Tensor, Tensor]
@@ -137,6 +139,9 @@ def tube_losses(model: SequenceModel, tables: Tables, words: Tensor, radius: Ten
     )
     excess = (away / radius.clamp(min=1e-4) - KEPT).clamp(min=0) * (radius > 0)
     outside = excess.mean(dim=(0, 2, 3, 4)) + 0.1 * excess.amax(dim=(0, 4)).mean(dim=(1, 2))
+    for cell in states[1:]:
+        # Rounding keeps an LSTM's cell in ±1.
+        outside = outside + (cell.abs() - LARGEST_CELL).clamp(min=0).mean(dim=(1, 2, 3))
     right = _answers(tables, words)
     return _worst_entropy(model, torch.cat([start, hidden], dim=2), right, radius) + WEIGHT * outside
 
