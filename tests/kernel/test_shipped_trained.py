@@ -5,13 +5,14 @@ from pathlib import Path
 
 import numpy
 import pytest
+import torch
 
 from separatrix.models.attack import Attack
 from separatrix.models.certify_words import first_failing, words_to_try
 from separatrix.models.recurrent_files import recurrent_from
 from separatrix.models.trained_files import model_from
 from separatrix.shipped import FOLDER
-from separatrix.tasks import tasks
+from separatrix.tasks import draws_from, tasks
 from separatrix.tasks.automata import automaton_of
 from separatrix_kernel.lookup import Lookup, Weights, proved
 from separatrix_kernel.trained import TRAINED_FILE, WEIGHTS_FILE, check_trained, check_trained_folder, read_claim
@@ -54,11 +55,23 @@ def test_torch_agrees_on_texts_of_repeated_symbols(weights):
     assert (search.margins(inputs) > 0).all()
 
 
-def test_the_recurrent_network_is_right_after_every_word():
-    place = FOLDER / "trained" / "dyck-gru-3-bits"
-    accepted = check_trained_folder(place)
+@pytest.mark.parametrize(("name", "cell", "bits"), [("dyck-rnn", "rnn", 0), ("dyck-gru-3-bits", "gru", 3)])
+def test_recurrent_networks_are_right_after_every_word(name, cell, bits):
+    accepted = check_trained_folder(FOLDER / "trained" / name)
     assert isinstance(accepted, WordsAccepted)
-    assert (accepted.cell, accepted.width, accepted.bits) == ("gru", 16, 3)
+    assert (accepted.cell, accepted.width, accepted.bits) == (cell, 16, bits)
     assert accepted.automaton == read_automaton(automaton_of(tasks()["dyck"]))
-    model = recurrent_from((place / WEIGHTS_FILE).read_bytes())
-    assert first_failing(model, accepted.automaton, words_to_try(accepted.automaton, seed=1), 3) is None
+    model = recurrent_from((FOLDER / "trained" / name / WEIGHTS_FILE).read_bytes())
+    assert first_failing(model, accepted.automaton, words_to_try(accepted.automaton, seed=1), bits) is None
+
+
+def test_torchs_own_layer_is_right_on_long_words():
+    """Words far longer than the ten brackets of training: balanced ones, and the same with one bracket changed."""
+    task, length = tasks()["dyck"], 400
+    model = recurrent_from((FOLDER / "trained" / "dyck-rnn" / WEIGHTS_FILE).read_bytes())
+    examples = task.sample(draws_from(0), 64, length)
+    inputs = torch.from_numpy(numpy.asarray(examples.inputs))
+    answers = model(inputs[None])[0, :, -1].argmax(dim=-1)
+    right = [task.solve(row, length)[-1] for row in inputs.tolist()]
+    assert answers.tolist() == right
+    assert set(right) == {0, 1}

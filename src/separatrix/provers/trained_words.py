@@ -1,9 +1,10 @@
 """Invariants of trained recurrent networks: boxes of states that no token leaves, for ``separatrix_kernel.words``.
 
-Two searches, both float64 and untrusted. For a network as it is: one box for each state of the automaton and last k
-tokens, grown from the start until nothing leaves it, for k = 0, 1, …; this ends where the network forgets what the
-automaton does not ask for. For a network with rounded states: all pairs (rounded state, state of the automaton) that
-words reach, breadth first; where rounding is not certain, a box of the neighbouring states.
+Two searches, both float64 and untrusted. For a network with rounded states: all pairs (rounded state, state of the
+automaton) that words reach, breadth first; where rounding is not certain, a box of the neighbouring states. For a
+network as it is: words are divided by a graph, and each of its nodes has a box, grown from the start until nothing
+leaves it. Graphs are the state of the automaton with the last k tokens, for k = 0, 1, …, and then the reachable states
+of the same network with rounded states, which sees what the network itself tells apart.
 """
 
 from collections.abc import Sequence
@@ -24,6 +25,7 @@ UNIT = 16
 """Boxes of a network as it is have ends that are multiples of 2^-16."""
 LONGEST_MEMORY = 8
 MOST_ROUNDS = 400
+TRIED_BITS = (3, 4, 5, 6)
 ROUNDOFF = 2.0**-24
 ACTIVATION_ERROR = 36 * ROUNDOFF
 TINY = 1e-9
@@ -131,6 +133,14 @@ class WordsProver:
             if len(keys) > self.most:
                 break
             boxes = self._grown(numpy.array([key[0] for key in keys]), followers)
+            if boxes is not None:
+                return Found(boxes)
+        for bits in TRIED_BITS:
+            graph = self.rounded(bits).boxes
+            if graph is None:
+                continue
+            followers = numpy.array([each[1] for each in graph], dtype=numpy.int64)
+            boxes = self._grown(numpy.array([each[0] for each in graph]), followers)
             if boxes is not None:
                 return Found(boxes)
         return Found()
