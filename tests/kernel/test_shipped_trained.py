@@ -55,7 +55,9 @@ def test_torch_agrees_on_texts_of_repeated_symbols(weights):
     assert (search.margins(inputs) > 0).all()
 
 
-@pytest.mark.parametrize(("name", "cell", "bits"), [("dyck-rnn", "rnn", 0), ("dyck-gru-3-bits", "gru", 3)])
+@pytest.mark.parametrize(
+    ("name", "cell", "bits"), [("dyck-rnn", "rnn", 0), ("dyck-gru-3-bits", "gru", 3), ("dyck-lstm-3-bits", "lstm", 3)]
+)
 def test_recurrent_networks_are_right_after_every_word(name, cell, bits):
     accepted = check_trained_folder(FOLDER / "trained" / name)
     assert isinstance(accepted, WordsAccepted)
