@@ -14,6 +14,7 @@ from tools.calls.fitting_parts import (
     LOOKUP,
     PICTURES,
     SIZES,
+    WORDS,
     Drawing,
     Given,
     Place,
@@ -140,9 +141,13 @@ def _certify(draw: DrawFn, place: Place) -> Given:
 
 
 def _certify_trained(draw: DrawFn) -> Given:
-    given: Given = {"construction": (chosen(draw, ("trained", LOOKUP.name)),)}
+    given: Given = {"construction": (chosen(draw, ("trained", LOOKUP.name, WORDS.name)),)}
     if given["construction"] != ("trained",):
         given["store"] = ("trained.sqlite",)
+    if given["construction"] == (WORDS.name,):
+        given["bits"] = (chosen(draw, ("1", "3")),)
+        add(draw, given, out=("new", "new/deeper"))
+        return given
     add(draw, given, length=("1", "2"), nodes=("1", "64"), out=("new", "new/deeper", "trained"))
     return given
 
