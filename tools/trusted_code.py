@@ -39,6 +39,7 @@ KERNEL_FILES = {
     "checker.py": "from a folder to a verdict",
     "balls.py": "trained weights: balls around exact numbers and float32",
     "lookup.py": "trained weights: bounds of a one-layer lookup over all texts",
+    "words.py": "trained weights: recurrent networks on words of every length",
     "trained.py": "trained weights: from a folder to a verdict",
     "__main__.py": "the command",
     "__init__.py": "the names that others import",

@@ -11,10 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from separatrix_kernel.lookup import Lookup, Weights, proved
 from separatrix_kernel.reading import fields, integer, integers, items, parse, read_bytes, require, text
+from separatrix_kernel.words import WORDS_FORMAT, WordsAccepted, check_words
 
 TRAINED_FORMAT = "separatrix-trained-1"
 TRAINED_FILE = "trained.json"
@@ -101,7 +102,9 @@ def check_trained(content: Any, data: bytes, listen: Listener | None = None) -> 
     return TrainedAccepted(alphabet, length, digest, pairs, failing, len(found["open"]))
 
 
-def check_trained_folder(folder: Path, listen: Listener | None = None) -> TrainedAccepted:
+def check_trained_folder(folder: Path, listen: Listener | None = None) -> TrainedAccepted | WordsAccepted:
     """Check the claim about trained weights in a folder."""
-    content = parse(read_bytes(folder / TRAINED_FILE), TRAINED_FILE)
-    return check_trained(content, read_bytes(folder / WEIGHTS_FILE), listen)
+    content, data = parse(read_bytes(folder / TRAINED_FILE), TRAINED_FILE), read_bytes(folder / WEIGHTS_FILE)
+    if isinstance(content, dict) and cast("dict[str, Any]", content).get("format") == WORDS_FORMAT:
+        return check_words(content, data, listen)
+    return check_trained(content, data, listen)

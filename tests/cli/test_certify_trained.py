@@ -1,6 +1,7 @@
 """Trained runs on the command line: certified, checked, refused, and taken up where they stopped."""
 
 import json
+from unittest.mock import ANY
 
 import pytest
 
@@ -108,3 +109,78 @@ def test_work_that_was_stopped_goes_on(tmp_path, monkeypatch):
     written = [(tmp_path / name / TRAINED_FILE).read_text() for name in ("whole", "stopped")]
     assert written[0] == written[1]
     assert not progress.exists()
+
+
+@pytest.fixture(scope="module")
+def words_store(tmp_path_factory):
+    """A store with recurrent runs on Dyck words of one type and depth 1: one to certify, one hardly trained."""
+    import torch
+
+    from separatrix.training.spec import RunSpec
+    from separatrix.training.train_runs import train_runs
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    common = {
+        "task": "dyck", "task_parameters": (("types", 1), ("depth", 1)), "length": 8, "batch": 32, "seed": 2,
+        "learning_rate": 0.02, "clip": 1.0, "warmup": 20, "final_rate": 0.1, "goal": 0, "evaluation_examples": 64,
+        "probe_examples": 64, "state_radius": 0.05,
+    }  # fmt: skip
+    runs = {
+        "good": RunSpec(**common, architecture="RNN-(1,8)", steps=400),
+        "bad": RunSpec(**common, architecture="GRU-(1,8)", steps=21),
+        "wide": RunSpec(**{**common, "state_radius": 0.0, "precision": "float64"}, architecture="RNN-(1,8)", steps=21),
+    }
+    path = tmp_path_factory.mktemp("words") / "runs.sqlite"
+    for each in runs.values():
+        train_runs([each], path)
+    torch.set_num_threads(before)
+    return path, {name: each.name for name, each in runs.items()}
+
+
+def test_a_recurrent_run_is_certified_for_every_length(words_store, call, tmp_path):
+    path, names = words_store
+    for bits in (0, 2):
+        folder = tmp_path / f"bits-{bits}"
+        more = ("--bits", str(bits)) if bits else ()
+        ended = call("certify", names["good"], "--store", str(path), "--out", str(folder), "--json", *more)
+        found = json.loads(ended.out)
+        assert (ended.code, found["outcome"], found["state_bits"]) == (0, "certified", bits or None)
+        checked = json.loads(call("check", str(folder), "--json").out)
+        assert (checked["valid"], checked["boxes"], checked["task"]) == (True, found["boxes"], "dyck:depth=1,types=1")
+        assert json.loads(call("certify", str(folder), "--out", str(folder), "--json", *more).out) == {
+            **found, "run": f"bits-{bits}", "seconds": ANY, "provenance": ANY,
+        }  # fmt: skip
+    # Another task's automaton does not pass under this task's name.
+    claim = json.loads((folder / TRAINED_FILE).read_text())
+    (folder / TRAINED_FILE).write_text(json.dumps({**claim, "task": "dyck:depth=2,types=1"}))
+    refused = call("check", str(folder), "--json")
+    assert (refused.code, json.loads(refused.out)["valid"]) == (1, False)
+
+
+def test_a_word_that_fails_is_reported(words_store, call, tmp_path):
+    path, names = words_store
+    ended = call("certify", names["bad"], "--store", str(path), "--out", str(tmp_path / "none"), "--json")
+    found = json.loads(ended.out)
+    assert (ended.code, found["outcome"], found["certificate"]) == (1, "counterexample", None)
+    assert not (tmp_path / "none").exists()
+    assert "word" in call("certify", names["bad"], "--store", str(path), "--out", str(tmp_path / "none")).out
+    for name, more in (("bad", ("--length", "4")), ("bad", ("--bits", "17")), ("bad", ("--bits", "0")), ("wide", ())):
+        refused = call("certify", names[name], "--store", str(path), *more)
+        assert (refused.code, len(refused.err.splitlines())) == (2, 1)
+
+
+def test_attacks_report_inputs_that_fail(words_store, store, call):
+    path, names = words_store
+    ended = call("attack", names["bad"], "--store", str(path), "--seconds", "20", "--most", "2", "--json")
+    found = json.loads(ended.out)
+    assert (ended.code, len(found["failing"]), found["length"]) == (1, 2, 8)
+    path, names = store
+    ended = call("attack", names["good"], "--store", str(path), "--seconds", "0.2", "--json")
+    assert (ended.code, json.loads(ended.out)["failing"]) == (0, [])
+    assert "proves nothing" in call("attack", names["good"], "--store", str(path), "--seconds", "0.1").out
+    for more in (("--seconds", "0"), ("--most", "0"), ("--seed", "-1"), ("--length", "99")):
+        refused = call("attack", names["good"], "--store", str(path), *more)
+        assert (refused.code, len(refused.err.splitlines())) == (2, 1)
+        assert more[0] in refused.err
+    assert call("attack", "0b5d1c2e", "--store", str(path)).code == 2

@@ -18,6 +18,7 @@ from separatrix_kernel.trained import TRAINED_FILE
 
 CASES: dict[str, list[tuple[str, str | None]]] = {
     "atlas": [("atlas --out site", "atlas")],
+    "attack": [("attack 0b5d1c2e", "train")],
     "bound": [("bound dyck --model Mamba-(2,64) --length 400", None), ("bound equality --model rnn --length 32", None)],
     "capacity": [
         ("capacity TF-(1,64)", None),

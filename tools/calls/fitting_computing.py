@@ -14,6 +14,7 @@ from tools.calls.fitting_parts import (
     LOOKUP,
     PICTURES,
     SIZES,
+    WORDS,
     Drawing,
     Given,
     Place,
@@ -140,10 +141,20 @@ def _certify(draw: DrawFn, place: Place) -> Given:
 
 
 def _certify_trained(draw: DrawFn) -> Given:
-    given: Given = {"construction": (chosen(draw, ("trained", LOOKUP.name)),)}
+    given: Given = {"construction": (chosen(draw, ("trained", LOOKUP.name, WORDS.name)),)}
     if given["construction"] != ("trained",):
         given["store"] = ("trained.sqlite",)
+    if given["construction"] == (WORDS.name,):
+        given["bits"] = (chosen(draw, ("1", "3")),)
+        add(draw, given, out=("new", "new/deeper"))
+        return given
     add(draw, given, length=("1", "2"), nodes=("1", "64"), out=("new", "new/deeper", "trained"))
+    return given
+
+
+def _attack(draw: DrawFn, place: Place) -> Given:
+    given: Given = {"run": (LOOKUP.name,), "store": ("trained.sqlite",), "seconds": (chosen(draw, ("0.01", "0.1")),)}
+    add(draw, given, length=("1", "2"), most=("1", "8"), seed=("0", "7"))
     return given
 
 
@@ -292,7 +303,7 @@ def _profile(draw: DrawFn, place: Place) -> Given:
 
 
 COMPUTING: dict[str, Drawing] = {
-    "list": _list, "sample": _sample, "code": _code, "precision": _precision, "certify": _certify, "export": _export,
-    "check": _check, "protocol": _protocol, "bound": _bound, "capacity": _capacity, "profile": _profile,
-    "design": _design,
+    "list": _list, "sample": _sample, "code": _code, "precision": _precision, "certify": _certify, "attack": _attack,
+    "export": _export, "check": _check, "protocol": _protocol, "bound": _bound, "capacity": _capacity,
+    "profile": _profile, "design": _design,
 }  # fmt: skip

@@ -29,6 +29,11 @@ LOOKUP = RunSpec(
     steps=1, batch=2, evaluate_every=250, evaluation_examples=8, probe_examples=8,
 )  # fmt: skip
 """The run in ``trained.sqlite``, which the folder ``trained`` certifies as far as it is right."""
+WORDS = RunSpec(
+    task="dyck", architecture="RNN-(1,4)", length=4, learning_rate=0.001, steps=1, batch=2, evaluate_every=250,
+    evaluation_examples=8, probe_examples=8,
+)  # fmt: skip
+"""A recurrent run in the same store."""
 STEPS = 6
 """Lengths lie within so many steps above the smallest."""
 

@@ -12,7 +12,7 @@ import shutil
 import sqlite3
 from pathlib import Path
 
-from tools.calls.fitting_parts import LOOKUP, Place
+from tools.calls.fitting_parts import LOOKUP, WORDS, Place
 from tools.calls.sandbox import call, hand_over
 from tools.pages import ROOT
 
@@ -29,6 +29,9 @@ COMMANDS = (
     ("train", LOOKUP.task, LOOKUP.architecture, "--length", str(LOOKUP.length), "--set", "alphabet=3", "--lr",
      str(LOOKUP.learning_rate), "--steps", str(LOOKUP.steps), "--examples", str(LOOKUP.evaluation_examples), "--batch",
      str(LOOKUP.batch), "--store", "trained.sqlite", "--json"),
+    ("train", WORDS.task, WORDS.architecture, "--length", str(WORDS.length), "--lr", str(WORDS.learning_rate),
+     "--steps", str(WORDS.steps), "--examples", str(WORDS.evaluation_examples), "--batch", str(WORDS.batch), "--store",
+     "trained.sqlite", "--json"),
     ("certify", LOOKUP.name, "--store", "trained.sqlite", "--out", "trained"),
     ("sweep", "small.toml", "--store", "good.sqlite", "--no-estimate", "--json"),
     ("runs", "export", "exported.json", "--store", "good.sqlite"),

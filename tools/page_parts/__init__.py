@@ -10,7 +10,7 @@ from importlib import import_module
 
 from tools.pages import Part
 
-MODULES = ("campaigns", "speed", "codes", "networks", "communication", "learning", "program")
+MODULES = ("campaigns", "speed", "codes", "networks", "trained", "communication", "learning", "program")
 CHECKED = {
     "docs/bounds.md": ("| bound | claim |", "| reduction | source |"),
     "docs/protocols.md": ("| network | N | p |",),

@@ -3,10 +3,11 @@
 import re
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import typer
 
+from separatrix.cli.given_options import refuse_given
 from separatrix.cli.output import command_line, console, print_json
 from separatrix.errors import SeparatrixError
 from separatrix.extras import require
@@ -14,11 +15,14 @@ from separatrix.files import check_writable
 
 if TYPE_CHECKING:
     from separatrix.models.certify_lookup import Certified
+    from separatrix.models.certify_words import WordsVerdict
     from separatrix.models.sequence_model import SequenceModel
-    from separatrix_kernel.trained import TrainedAccepted
+    from separatrix.tasks import Task
+    from separatrix_kernel.words import WordsAccepted
 
 RUN_NAME = re.compile(r"[0-9a-f]{4,16}")
-COVERED_TASKS = "covered is index-lookup"
+COVERED_TASKS = "covered are TF of one layer on index-lookup, and RNN, GRU and LSTM of one layer on dyck"
+LARGEST_CLAIM = 1 << 26
 ARITHMETIC = "exact over the stored float32 weights, and float32 in any order of summation"
 
 
@@ -45,6 +49,7 @@ def certify_trained(
     length: int | None,
     store: Path | None,
     nodes: int,
+    bits: int | None,
     out: Path | None,
     as_json: bool,
     started: float,
@@ -53,59 +58,158 @@ def certify_trained(
     require("certifying a trained run", "torch")
     from separatrix.cli.progress import progress_bar
     from separatrix.models.certify_lookup import certify_lookup
+    from separatrix.models.certify_words import certify_words
     from separatrix.progress import listening
     from separatrix.provenance import provenance
     from separatrix_kernel.trained import TRAINED_FILE
 
     if not 1 <= nodes <= 1 << 20:
         raise SeparatrixError(f"--nodes {nodes} is out of range; choose 1 to 2^20")
-    model, task_length, label = _model(name, store)
-    chosen = task_length if length is None else length
-    folder = out or Path("certificates") / f"{label}-{chosen}"
+    if bits == 0:
+        raise SeparatrixError("--bits 0 leaves no state; choose 1 to 16, or leave it out")
+    given = _given(name, store)
+    words = given.task is not None
+    if words:
+        refuse_given(context, ("length", "nodes"), "is for a lookup; words are certified at every length; leave it out")
+    else:
+        refuse_given(context, ("bits",), "is for a recurrent model on dyck, not for a lookup; leave it out")
+    chosen = given.length if length is None else length
+    folder = out or Path("certificates") / (f"{given.label}-words" if words else f"{given.label}-{chosen}")
     if folder.exists() and not folder.is_dir():
         raise SeparatrixError(f"--out {folder} is a file; give a folder")
     check_writable(folder / TRAINED_FILE)
-    with progress_bar(f"certifying {label}", as_json) as show, listening(show):
-        found = certify_lookup(model, chosen, folder, nodes)
+    with progress_bar(f"certifying {given.label}", as_json) as show, listening(show):
+        if given.task is not None:
+            summary = _words_summary(certify_words(given.model, given.task, folder, bits or 0), given.task)
+        else:
+            summary = _summary(certify_lookup(given.model, chosen, folder, nodes))
     result = {
-        "run": label,
-        "model": str(model.spec),
-        **_summary(found),
+        "run": given.label,
+        "model": str(given.model.spec),
+        **summary,
         "arithmetic": ARITHMETIC,
-        "certificate": str(folder),
+        "certificate": str(folder) if summary["certified"] or not words else None,
         "seconds": round(time.perf_counter() - started, 3),
     }
     if as_json:
         record = provenance(command_line(context), arithmetic=ARITHMETIC, seed=None, started=started)
         print_json({**result, "provenance": record})
     else:
-        _print(result)
+        (_print_words if words else _print)(result)
     return 0 if result["certified"] else 1
 
 
-def _model(name: str, store: Path | None) -> "tuple[SequenceModel, int, str]":
-    """The model, the length that it was trained for, and what to call it."""
+class _Given(NamedTuple):
+    model: "SequenceModel"
+    length: int
+    """That it was trained for."""
+    label: str
+    """What to call it."""
+    task: "Task | None"
+    """Of a recurrent model; None for a lookup."""
+
+
+def _given(name: str, store: Path | None) -> _Given:
+    """The model that is meant; what is not covered is refused."""
     from separatrix_kernel.trained import WEIGHTS_FILE
 
     if (Path(name) / WEIGHTS_FILE).is_file():
-        from separatrix.models.trained_files import model_from
-
         if store is not None:
             raise SeparatrixError(f"--store {store} is for the name of a run, and {name} is a folder; leave it out")
-        model = model_from((Path(name) / WEIGHTS_FILE).read_bytes())
-        return model, model.length - 1, Path(name).name
+        return _in_folder(Path(name))
+    from separatrix.models.naming import parse_spec
+    from separatrix.models.recurrent_files import CELLS, check_recurrent
+    from separatrix.models.trained_files import check_described
+    from separatrix.tasks.automata import automaton_of
     from separatrix.training.records import Records, store_path
     from separatrix.training.trained import trained_model
 
     with Records(store_path(store), create=False) as records:
         record = records.get(name)
-        if record.spec.task != "index-lookup":
-            raise SeparatrixError(f"run {name} is of {record.spec.task}, which cannot be certified; {COVERED_TASKS}")
-        from separatrix.models.naming import parse_spec
-        from separatrix.models.trained_files import check_described
+        spec, model, task = record.spec, parse_spec(record.spec.architecture), record.spec.the_task()
+        words = automaton_of(task) is not None
+        if not words and spec.task != "index-lookup":
+            raise SeparatrixError(f"run {name} is of {spec.task}, which cannot be certified; {COVERED_TASKS}")
+        if words:
+            check_recurrent(model, spec.precision)
+        elif model.entries[0].name in CELLS:
+            raise SeparatrixError(f"{model} on {spec.task} cannot be certified; {COVERED_TASKS}")
+        else:
+            check_described(model, spec.precision)
+        return _Given(trained_model(record, records.files), spec.length, spec.name, task if words else None)
 
-        check_described(parse_spec(record.spec.architecture), record.spec.precision)
-        return trained_model(record, records.files), record.spec.length, record.spec.name
+
+def _in_folder(folder: Path) -> _Given:
+    """The model of a folder; of a recurrent one the task is in the certificate there."""
+    from separatrix.models.recurrent_files import recurrent_from
+    from separatrix.models.trained_files import model_from
+    from separatrix.reading import parse_json, read_file
+    from separatrix.tasks.automata import labelled_task
+    from separatrix_kernel.trained import TRAINED_FILE, WEIGHTS_FILE
+    from separatrix_kernel.words import WORDS_FORMAT
+
+    data = (folder / WEIGHTS_FILE).read_bytes()
+    claim: dict[str, Any] = {}
+    if (folder / TRAINED_FILE).is_file():
+        found = parse_json(read_file(folder / TRAINED_FILE, LARGEST_CLAIM, "give a folder that certify wrote"))
+        claim = cast("dict[str, Any]", found) if isinstance(found, dict) else claim
+    if claim.get("format") == WORDS_FORMAT:
+        return _Given(recurrent_from(data), 1, folder.name, labelled_task(str(claim.get("task"))))
+    model = model_from(data)
+    return _Given(model, model.length - 1, folder.name, None)
+
+
+def _words_summary(found: "WordsVerdict", task: "Task") -> dict[str, Any]:
+    from separatrix.provers.trained_lookup import Outcome
+    from separatrix.tasks.automata import task_label
+
+    return {
+        "task": task_label(task),
+        "words": "every length",
+        "state_bits": found.bits or None,
+        "outcome": str(found.outcome),
+        "certified": found.outcome == Outcome.CERTIFIED,
+        "automaton_states": found.states,
+        "boxes": found.boxes,
+        "counterexample": None if found.failing is None else list(found.failing),
+        "counterexample_shown": None if found.failing is None else shown_word(task, found.failing),
+    }
+
+
+def shown_word(task: "Task", word: "tuple[int, ...]") -> str:
+    """A word for people."""
+    texts = task.vocabulary(max(len(word), 1)).texts(list(word))
+    return task.joiner.join(texts) or "the empty word"
+
+
+def _print_words(result: dict[str, Any]) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    bits = result["state_bits"]
+    verdict = {
+        "certified": "[green]certified[/green]: right after every word, of every length",
+        "counterexample": "[red]counterexample[/red]: a word after which torch errs",
+        "open": "[yellow]open[/yellow]: no boxes were found that no token leaves, and no word that fails",
+    }[result["outcome"]]
+    rows = [
+        ("model", escape(f"{result['model']}, run {result['run']}, trained")),
+        ("network", f"with its state rounded to {bits} bits after every token" if bits else "as it is"),
+        ("task", result["task"]),
+        ("verdict", verdict),
+        ("arithmetic", result["arithmetic"]),
+    ]
+    if result["counterexample"] is not None:
+        rows.append(("the word", escape(result["counterexample_shown"])))
+    if result["certified"]:
+        rows.append(("boxes", f"{result['boxes']} for {result['automaton_states']} states of the automaton"))
+        rows.append(("certificate", escape(result["certificate"])))
+    table = Table(show_header=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    for name, value in rows:
+        table.add_row(name, value)
+    console().print(table)
 
 
 def _summary(found: "Certified") -> dict[str, Any]:
@@ -169,15 +273,18 @@ def check_trained_weights(context: typer.Context, folder: Path, replay: bool, as
     from separatrix.cli.progress import progress_bar
     from separatrix.provenance import provenance
     from separatrix_kernel.reading import RefusedError
-    from separatrix_kernel.trained import WEIGHTS_FILE, check_trained_folder
+    from separatrix_kernel.trained import WEIGHTS_FILE, TrainedAccepted, check_trained_folder
+    from separatrix_kernel.words import WordsAccepted
 
-    accepted: TrainedAccepted | None = None
-    reason = "every claimed pair is shown"
+    accepted: TrainedAccepted | WordsAccepted | None = None
+    reason = "what it claims is shown"
     with progress_bar(f"checking {folder}", as_json) as show:
         try:
             accepted = check_trained_folder(folder, lambda done, total: show(f"checking {folder}", done, total))
+            if isinstance(accepted, WordsAccepted):
+                check_automaton(accepted)
         except RefusedError as refusal:
-            reason = str(refusal)
+            accepted, reason = None, str(refusal)
     result: dict[str, Any] = {
         "task": "index-lookup",
         "valid": accepted is not None,
@@ -186,7 +293,15 @@ def check_trained_weights(context: typer.Context, folder: Path, replay: bool, as
         "arithmetic": ARITHMETIC,
         "seconds": round(time.perf_counter() - started, 3),
     }
-    if accepted is not None:
+    if isinstance(accepted, WordsAccepted):
+        result |= {
+            "task": accepted.task,
+            "words": "every length",
+            "state_bits": accepted.bits or None,
+            "sha256": accepted.sha256,
+            "boxes": accepted.boxes,
+        }
+    elif accepted is not None:
         result |= {
             "length": accepted.length,
             "alphabet": accepted.alphabet,
@@ -209,7 +324,18 @@ def check_trained_weights(context: typer.Context, folder: Path, replay: bool, as
     else:
         console().print(accepted.words(), soft_wrap=True, markup=False)
         console().print(f"[green]valid[/green]: right on {accepted.share_in_words()}")
-        if replay:
+        if "replayed" in result:
             told = f"{sum(result['replayed'])} of {len(result['replayed'])} counterexamples fail in torch"
             console().print(f"replayed: {told}", soft_wrap=True)
     return 0 if accepted is not None and all(result.get("replayed", [])) else 1
+
+
+def check_automaton(accepted: "WordsAccepted") -> None:
+    """Refuse a certificate whose automaton is not the one of the task that it names."""
+    from separatrix.tasks.automata import automaton_of, labelled_task
+    from separatrix_kernel.reading import RefusedError
+    from separatrix_kernel.words import read_automaton
+
+    plain = automaton_of(labelled_task(accepted.task))
+    if plain is None or read_automaton(plain) != accepted.automaton:
+        raise RefusedError(f"the certificate's automaton is not that of {accepted.task}")

@@ -79,15 +79,19 @@ def command(
         Path | None, typer.Option("--store", help="A trained run: its store; SEPARATRIX_STORE or runs.sqlite.")
     ] = None,
     nodes: Annotated[
-        int, typer.Option("--nodes", help="A trained run: most cases that the proof of one pair may have.")
+        int, typer.Option("--nodes", help="A trained lookup: most cases that the proof of one pair may have.")
     ] = 64,
+    bits: Annotated[
+        int | None,
+        typer.Option("--bits", help="A trained recurrent run: certify it with its state rounded to so many bits."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> int:
     """Certify that a network from a theorem, or one that was trained, is right on every input of a length."""
     started = time.perf_counter()
     if names_a_run(construction):
         refuse_given(context, OF_CONSTRUCTIONS, "is for a construction, not for a trained run; leave it out")
-        return certify_trained(context, construction, length, store, nodes, out, as_json, started)
+        return certify_trained(context, construction, length, store, nodes, bits, out, as_json, started)
     from separatrix.certificates import Claim, check
     from separatrix.certificates.certificate import size_of, state_of, write_certificate, write_refutation
     from separatrix.certificates.memory import check_memory
@@ -102,7 +106,7 @@ def command(
     from separatrix.sources import is_outside
     from separatrix.tasks.own_task import try_own_task
 
-    refuse_given(context, ("store", "nodes"), "is for a trained run, not for a construction; leave it out")
+    refuse_given(context, ("store", "nodes", "bits"), "is for a trained run, not for a construction; leave it out")
     chosen = constructions()[construction]
     if length is None:
         raise SeparatrixError("no length given; write such as --length 64")

@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 NAME = "train"
 ORDER = 82
 LEAK_MARGIN = 6.0
-"""The gap that --certifiable asks for: other keys then leak at most e^-6 of the weight."""
+"""The gap that --certifiable asks a lookup for: other keys then leak at most e^-6 of the weight."""
+STATE_RADIUS = 0.04
+"""The tube's radius that it asks a recurrent model for."""
 EXAMPLE = 'separatrix train index-lookup "TF-(1,64)" --length 20 --lr 1e-3,5e-4 --steps 1000'
 
 
@@ -74,7 +76,8 @@ def command(
     certifiable: Annotated[
         bool,
         typer.Option(
-            "--certifiable", help="index-lookup: train all steps for little leaking attention, for separatrix certify."
+            "--certifiable",
+            help="index-lookup with TF, dyck with RNN, GRU, LSTM: train all steps for what separatrix certify needs.",
         ),
     ] = False,
     every: Annotated[int, typer.Option("--evaluate-every", help="Steps between two points of the curve.")] = 250,
@@ -101,12 +104,14 @@ def command(
     from separatrix.models.naming import parse_spec
     from separatrix.provenance import provenance
     from separatrix.tasks import tasks
+    from separatrix.tasks.automata import automaton_of
     from separatrix.tasks.constant_answer import constant_score
     from separatrix.tasks.parameters import with_text_parameters
     from separatrix.training.grouping import Group, halving_rungs
     from separatrix.training.leaks import check_leaks
     from separatrix.training.recipes import recipe_fields
     from separatrix.training.spec import RunSpec
+    from separatrix.training.tubes import check_tubes
 
     started = time.perf_counter()
     check_picture("--plot", plot)
@@ -119,7 +124,9 @@ def command(
     }
     if certifiable:
         refuse_given(context, ("goal",), "is not asked with --certifiable, which trains all steps; leave it out")
-        trained["leak_margin"], goal = LEAK_MARGIN, 0.0
+        words = automaton_of(chosen) is not None
+        trained |= {"state_radius": STATE_RADIUS} if words else {"leak_margin": LEAK_MARGIN}
+        goal = 0.0
     own = {name: value for name, value in chosen.parameters().items() if value != tasks()[task].parameters()[name]}
     specs = tuple(
         RunSpec(
@@ -133,6 +140,7 @@ def command(
     )  # fmt: skip
     if certifiable:
         check_leaks(specs[0])
+        check_tubes(specs[0])
     rungs = () if full_grid else halving_rungs(steps, len(specs), every)
     group = Group(specs, rungs, first_goal_ends=False)
     place = Place(device, executor, workers, address, threads, save_every)

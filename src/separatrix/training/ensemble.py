@@ -33,6 +33,7 @@ from separatrix.training.leaks import check_leaks, leak_losses
 from separatrix.training.objective import losses, scores
 from separatrix.training.own_code import own_code
 from separatrix.training.spec import START, RunSpec
+from separatrix.training.tubes import check_tubes, mixed_words, radius_at, tables_of, tube_losses
 
 EVALUATION_ROWS = 256
 EVALUATION_POSITIONS = 1 << 22
@@ -76,6 +77,8 @@ class Ensemble:
             device=self.device,
         )
         check_leaks(first)
+        check_tubes(first)
+        self.automaton = tables_of(self.task, self.device) if first.state_radius else None
         if self.device.type == "cuda":
             compile_blocks(self.model)
         # What a user's own module keeps beside its parameters, such as running statistics.
@@ -115,6 +118,10 @@ class Ensemble:
             loss = losses(self.task, self.length, outputs, batch)
             if margin := self.specs[0].leak_margin:
                 loss = loss + leak_losses(self.model, self.length, margin)
+            if self.automaton is not None:
+                words = mixed_words(batch.inputs, self.automaton)
+                radius = radius_at(self.specs[0], self.adam.step)
+                loss = loss + tube_losses(self.model, self.automaton, words, radius)
         torch.autograd.backward(loss.sum(), inputs=self.flat.parameters)
         self.adam.update()
         with torch.no_grad():

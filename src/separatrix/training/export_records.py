@@ -26,7 +26,11 @@ DIGITS = 6
 def flat_row(record: Record) -> dict[str, Any]:
     """A run as one row of a table: the fields of its description beside those of its result; nested ones as JSON."""
     plain = record.as_dict()
-    spec = {**plain.pop("spec"), "leak_margin": record.spec.leak_margin}
+    spec = {
+        **plain.pop("spec"),
+        "leak_margin": record.spec.leak_margin,
+        "state_radius": record.spec.state_radius,
+    }
     row = {"name": plain.pop("name"), **spec, **plain}
     return {
         key: json.dumps(value, sort_keys=True) if isinstance(value, dict | list) else value

@@ -47,7 +47,8 @@ class RunSpec:
     bfloat16. ``clip`` bounds the norm of a gradient (0: no bound). ``warmup`` steps raise the learning rate linearly;
     behind them it falls along a cosine to ``final_rate`` of itself (1: it stays). ``questions`` are asked of each text
     in training, in evaluation one. ``leak_margin`` asks a lookup's attention for a gap, so that it can be certified
-    (see ``leaks``; 0: none). ``start`` is the version of the initial weights: 2 are those of the published code,
+    (see ``leaks``; 0: none), ``state_radius`` a recurrent network for tubes around its states (see ``tubes``).
+    ``start`` is the version of the initial weights: 2 are those of the published code,
     1 those of records made before, which can be read and not trained.
     ``goal`` is the accuracy at which a run stops; 0 trains all steps. ``snapshots`` are the steps after which the
     weights are kept, 0 for the weights before the first.
@@ -80,6 +81,7 @@ class RunSpec:
     final_rate: float = 1.0
     start: int = START
     leak_margin: float = 0.0
+    state_radius: float = 0.0
 
     def __post_init__(self) -> None:
         if isinstance(self.task_parameters, Mapping):
@@ -88,7 +90,7 @@ class RunSpec:
             object.__setattr__(self, "task_parameters", tuple((str(a), b) for a, b in self.task_parameters))
         if isinstance(self.snapshots, Sequence) and not isinstance(self.snapshots, str):
             object.__setattr__(self, "snapshots", tuple(self.snapshots))
-        for name in ("learning_rate", "weight_decay", "clip", "goal", "final_rate", "leak_margin"):
+        for name in ("learning_rate", "weight_decay", "clip", "goal", "final_rate", "leak_margin", "state_radius"):
             # 1 and 1.0 are the same run and must have the same name.
             value = getattr(self, name)
             if type(value) is int and abs(value) < 1 << 53:
@@ -108,6 +110,7 @@ class RunSpec:
             found.append(f"seed={self.seed!r} must be a whole number from 0 to 2^63 - 1")
         for name, positive in (
             ("learning_rate", True), ("weight_decay", False), ("clip", False), ("leak_margin", False),
+            ("state_radius", False),
         ):  # fmt: skip
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not -LARGEST < value < LARGEST:
@@ -163,9 +166,10 @@ class RunSpec:
         plain = {name: getattr(self, name) for name in FIELDS}
         plain["task_parameters"] = dict(deepcopy(self.task_parameters))
         plain["snapshots"] = list(self.snapshots)
-        if not self.leak_margin:
-            # Descriptions from before the field, and their names, stay as they are.
-            del plain["leak_margin"]
+        for name in ("leak_margin", "state_radius"):
+            # Descriptions from before the fields, and their names, stay as they are.
+            if not plain[name]:
+                del plain[name]
         return plain
 
     def with_changes(self, **changes: Any) -> "RunSpec":
@@ -183,7 +187,7 @@ class RunSpec:
     def recipe(self) -> Recipe:
         """How it is trained: as the paper says, with all that makes training stable, or otherwise."""
         steady = self.warmup == 0, self.clip == 0, self.final_rate == 1, self.questions == 1
-        if self.leak_margin:
+        if self.leak_margin or self.state_radius:
             return "own"
         if all(steady):
             return "paper"

@@ -1,0 +1,183 @@
+"""The strongest search for inputs on which a trained model fails: any architecture, any task with a list of inputs.
+
+An input is a choice in each block of the task's input space (``Task.space``). The search lowers the margin, which is
+what the right answer's logit has more than the best other one, the least over all positions that are asked. It starts
+at texts that repeat one symbol with a few others among them, at the task's own samples and at uniform inputs, and
+changes one block, or many at once to the same choice, keeping what lowers the margin; all starts go on side by side in
+one batch, and new ones follow until the time is over. What it reports was run again, alone, and failed. That it finds
+nothing proves nothing.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy
+import torch
+from numpy.typing import NDArray
+
+from separatrix.errors import SeparatrixError
+from separatrix.models.sequence_model import SequenceModel
+from separatrix.progress import report
+from separatrix.tasks import draws_from
+from separatrix.tasks.task import Task
+
+Choices: TypeAlias = NDArray[numpy.int64]
+Floats: TypeAlias = NDArray[numpy.float64]
+STARTS, CHANGES = 12, 32
+PATIENCE = 8
+MOST_CELLS = 1 << 17
+"""Positions of a batch: longer inputs come in smaller batches."""
+
+
+@dataclass(frozen=True)
+class Attacked:
+    """What a search came to."""
+
+    tried: int
+    failing: tuple[tuple[int, ...], ...]
+    """Inputs, flat, that the model answers wrongly in torch; the first found first."""
+    least_margin: float
+    """The least margin seen, of an input that fails or not."""
+
+
+class Attack:
+    """A search on one model; rows are choices of the blocks."""
+
+    def __init__(self, model: SequenceModel, task: Task, length: int, seed: int = 0) -> None:
+        if not task.classes(length):
+            raise SeparatrixError(f"answers of {task.name} are vectors, not classes; attack covers tasks with classes")
+        task.check_length(length)
+        self.model, self.task, self.length = model.eval(), task, length
+        self.blocks = task.space(length).blocks
+        self.sizes = numpy.array([len(block) for block in self.blocks])
+        self.generator = numpy.random.default_rng(seed)
+        self.tried = 0
+        self.free = numpy.flatnonzero(self.sizes > 1)
+        if not len(self.free):
+            raise SeparatrixError(f"{task.name} has a single input of length {length}; choose a larger length")
+
+    # -- running the model -----------------------------------------------------------------------------------
+
+    def inputs(self, rows: Choices) -> NDArray[numpy.int64]:
+        """The inputs of choices."""
+        parts = [block[rows[:, number]] for number, block in enumerate(self.blocks)]
+        return self.task.assemble(numpy.concatenate(parts, axis=1), self.length)
+
+    @torch.no_grad()
+    def margins(self, inputs: NDArray[numpy.int64]) -> Floats:
+        """Of each input its margin; infinite where the input is not one of the task's."""
+        self.tried += len(inputs)
+        targets, read = (
+            torch.from_numpy(numpy.ascontiguousarray(each)) for each in self.task.label(inputs, self.length)
+        )
+        cells = torch.from_numpy(numpy.ascontiguousarray(inputs)).unsqueeze(0)
+        if bool((read.sum(dim=1) == 1).all()):
+            place = read.to(torch.int64).argmax(dim=1, keepdim=True)
+            logits = self.model(cells, read=place.unsqueeze(0))[0].double()
+            targets, read = targets.gather(1, place), read.gather(1, place)
+        else:
+            logits = self.model(cells)[0].double()
+        own = logits.gather(2, targets.clamp(min=0).unsqueeze(2)).squeeze(2)
+        other = logits.scatter(2, targets.clamp(min=0).unsqueeze(2), -torch.inf).amax(dim=2)
+        found = torch.where(read, (own - other).nan_to_num(-torch.inf), torch.inf).amin(dim=1).numpy()
+        return numpy.where(self.task.admissible(inputs, self.length), found, numpy.inf)
+
+    def fails(self, row: NDArray[numpy.int64]) -> bool:
+        """Whether the model, given this input alone, answers wrongly anywhere."""
+        return bool(self.margins(row[None])[0] < 0)
+
+    # -- where to begin, and what to change --------------------------------------------------------------------
+
+    def starts(self) -> Choices:
+        """Repeated symbols with a few others, samples of the task, uniform choices."""
+        uniform = self.generator.integers(0, self.sizes, (STARTS, len(self.sizes)))
+        repeated = self.generator.integers(0, 1 << 30, (STARTS, 1)) % self.sizes
+        others = self.generator.random(repeated.shape) < self.generator.integers(0, 3, (STARTS, 1)) / len(self.sizes)
+        # The last block is often a question, which is not part of the text that repeats.
+        others[:, -1] = True
+        mixed = numpy.where(others, uniform, repeated)
+        sampled = self._sampled()
+        third = STARTS // 3
+        return numpy.concatenate([mixed[: STARTS - third], (uniform if sampled is None else sampled)[:third]])
+
+    def _sampled(self) -> Choices | None:
+        """Samples of the task as choices, where each cell is a block of its own."""
+        if any(block.shape[1] != 1 for block in self.blocks):
+            return None
+        seed = int(self.generator.integers(1 << 31))
+        drawn = numpy.asarray(self.task.sample(draws_from(seed), STARTS, self.length, "eval").inputs)
+        cells = drawn.reshape(len(drawn), -1)
+        if cells.shape[1] != len(self.blocks):
+            return None
+        found = numpy.stack(
+            [numpy.argmax(block[:, 0][None] == cells[:, [at]], axis=1) for at, block in enumerate(self.blocks)], axis=1
+        )
+        return found if numpy.array_equal(self.inputs(found), drawn) else None
+
+    def changed(self, rows: Choices, count: int) -> Choices:
+        """``count`` changes of each row: one block to another choice, or about half of all blocks to one choice."""
+        many = numpy.repeat(rows[:, None], count, axis=1)
+        spots = self.generator.choice(self.free, many.shape[:2])
+        values = self.generator.integers(0, 1 << 30, many.shape[:2])
+        one, two = numpy.indices(many.shape[:2])
+        many[one, two, spots] = values % self.sizes[spots]
+        groups = range(0, count, 4)
+        chosen = self.generator.random((len(rows), len(groups), len(self.sizes))) < self.generator.random(
+            (1, len(groups), 1)
+        )
+        chosen[..., -1] = False
+        common = values[:, : len(groups), None] % self.sizes
+        many[:, ::4] = numpy.where(chosen, common, many[:, ::4])
+        return many
+
+    # -- the search --------------------------------------------------------------------------------------------
+
+    def run(self, seconds: float, most: int = 8) -> Attacked:
+        """Search for so long, or until so many failing inputs were found."""
+        started, failing = time.monotonic(), dict[tuple[int, ...], None]()
+        least = numpy.inf
+        positions = self.task.positions(self.length)
+        batch = max(STARTS, min(STARTS * CHANGES, MOST_CELLS // positions))
+        for rows, margins in self._descents(batch // STARTS):
+            report("searching", min(round(time.monotonic() - started), round(seconds)), round(seconds))
+            least = min(least, float(margins.min()))
+            for row in rows[margins < 0]:
+                cells = self.inputs(row[None])[0]
+                if self.fails(cells):
+                    failing.setdefault(tuple(map(int, cells.flatten())))
+            if len(failing) >= most or time.monotonic() - started >= seconds:
+                break
+        return Attacked(self.tried, tuple(failing)[:most], least)
+
+    def _descents(self, changes: int) -> Iterator[tuple[Choices, Floats]]:
+        """Rows and their margins after each round, start after start."""
+        while True:
+            rows = self.starts()
+            margins = self.margins(self.inputs(rows))
+            yield rows, margins
+            idle = 0
+            while idle < PATIENCE and not (margins < 0).any():
+                many = self.changed(rows, changes)
+                found = self.margins(self.inputs(many.reshape(-1, many.shape[2]))).reshape(many.shape[:2])
+                best = found.argmin(axis=1)
+                lower = numpy.take_along_axis(found, best[:, None], axis=1)[:, 0]
+                better = lower < margins
+                rows = numpy.where(better[:, None], many[numpy.arange(len(rows)), best], rows)
+                margins = numpy.where(better, lower, margins)
+                idle = 0 if better.any() else idle + 1
+                yield rows, margins
+
+
+def attack(model: SequenceModel, task: Task, length: int, seconds: float, most: int = 8, seed: int = 0) -> Attacked:
+    """Look for inputs that a model of one member fails on.
+
+    >>> from separatrix.models.naming import parse_spec
+    >>> from separatrix.models.task_model import model_for_task
+    >>> from separatrix.tasks import tasks
+    >>> model = model_for_task(parse_spec("TF-(1,8)"), tasks()["majority"], 8, seeds=[0])
+    >>> len(attack(model, tasks()["majority"], 8, seconds=60, most=1).failing)
+    1
+    """
+    return Attack(model, task, length, seed).run(seconds, most)

@@ -1,0 +1,138 @@
+"""Certify a trained recurrent network for words of every length: boxes that no token leaves, or a word that fails.
+
+A word that fails was run in torch; boxes have been accepted by the kernel (``separatrix_kernel.words``) before they are
+written next to the weights. With ``bits`` the network with rounded states is meant, which is another one.
+"""
+
+import hashlib
+import itertools
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy
+import torch
+from torch import Tensor
+
+from separatrix.errors import SeparatrixError
+from separatrix.files import write_atomically
+from separatrix.models.recurrent_files import answers_to_words, recurrent_file
+from separatrix.models.sequence_model import SequenceModel
+from separatrix.progress import report
+from separatrix.provers.trained_lookup import Outcome
+from separatrix.provers.trained_words import UNIT, WordsProver
+from separatrix.tasks.automata import needed_automaton, task_label
+from separatrix.tasks.task import Task
+from separatrix_kernel.reading import RefusedError
+from separatrix_kernel.specification import Automaton
+from separatrix_kernel.trained import TRAINED_FILE, WEIGHTS_FILE
+from separatrix_kernel.words import MOST_BITS, WORDS_FORMAT, Cell, check_words, read_automaton
+
+WORDS_TRIED = 1 << 12
+WALKS, WALK_LENGTH = 1024, 32
+
+
+@dataclass(frozen=True)
+class WordsVerdict:
+    """What is known about a network and an automaton."""
+
+    outcome: Outcome
+    bits: int
+    states: int
+    """Of the automaton."""
+    boxes: int = 0
+    failing: tuple[int, ...] | None = None
+
+
+def certify_words(model: SequenceModel, task: Task, folder: Path, bits: int = 0, most: int = 1 << 15) -> WordsVerdict:
+    """Decide a recurrent model for all words, and write weights and certificate into a folder if it is right.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from separatrix.models.naming import parse_spec
+    >>> from separatrix.models.task_model import model_for_task
+    >>> from separatrix.tasks import tasks
+    >>> model = model_for_task(parse_spec("GRU-(1,4)"), tasks()["dyck"], 8, seeds=[0])
+    >>> with TemporaryDirectory() as place:
+    ...     str(certify_words(model, tasks()["dyck"], Path(place)).outcome)
+    'counterexample'
+    """
+    plain = needed_automaton(task)
+    if not 0 <= bits <= MOST_BITS:
+        raise SeparatrixError(f"--bits {bits} is out of range; choose 1 to {MOST_BITS}, or leave it out")
+    data, automaton = recurrent_file(model), read_automaton(plain)
+    try:
+        cell = Cell(data)
+    except RefusedError as refusal:
+        raise SeparatrixError(f"these weights cannot be certified: {refusal}") from refusal
+    states = len(automaton.steps)
+    failing = first_failing(model, automaton, words_to_try(automaton), bits)
+    if failing is not None:
+        return WordsVerdict(Outcome.COUNTEREXAMPLE, bits, states, failing=failing)
+    prover = WordsProver(cell, automaton, most)
+    found = prover.rounded(bits) if bits else prover.as_it_is()
+    if found.failing is not None:
+        replayed = first_failing(model, automaton, torch.tensor([found.failing], dtype=torch.int64), bits)
+        if replayed is not None:
+            return WordsVerdict(Outcome.COUNTEREXAMPLE, bits, states, failing=replayed)
+    if found.boxes is None:
+        return WordsVerdict(Outcome.OPEN, bits, states)
+    content = {
+        "format": WORDS_FORMAT,
+        "task": task_label(task),
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "bits": bits,
+        "unit": bits or UNIT,
+        "automaton": plain,
+        "boxes": found.boxes,
+    }
+    try:
+        check_words(content, data, lambda done, total: report("checking boxes", done, total))
+    except RefusedError:
+        return WordsVerdict(Outcome.OPEN, bits, states)
+    write_atomically(folder / WEIGHTS_FILE, data)
+    write_atomically(folder / TRAINED_FILE, json.dumps(content, separators=(",", ":")) + "\n")
+    return WordsVerdict(Outcome.CERTIFIED, bits, states, len(found.boxes))
+
+
+def words_to_try(automaton: Automaton, seed: int = 0) -> Tensor:
+    """All short words, each followed by a walk that avoids states of no return, but for one token in sixteen.
+
+    >>> words_to_try(Automaton(0, [[0, 1], [1, 1]], [1, 0])).shape[1] > 32
+    True
+    """
+    tokens = len(automaton.steps[0])
+    length = 1
+    while tokens ** (length + 1) <= WORDS_TRIED and length < 12:
+        length += 1
+    short = numpy.array(list(itertools.product(range(tokens), repeat=length)), dtype=numpy.int64)
+    generator = numpy.random.default_rng(seed)
+    steps = numpy.array(automaton.steps, dtype=numpy.int64)
+    final = (steps == numpy.arange(len(steps))[:, None]).all(axis=1)
+    living = [[t for t in range(tokens) if not final[row[t]]] or list(range(tokens)) for row in steps]
+    table = numpy.array([[kept[i % len(kept)] for i in range(12 * tokens)] for kept in living])
+    rows = [*range(len(short)), *([0] * WALKS)]
+    words = numpy.zeros((len(rows), length + WALK_LENGTH), dtype=numpy.int64)
+    state = numpy.full(len(rows), automaton.start)
+    for place in range(words.shape[1]):
+        choice = generator.integers(0, table.shape[1], len(rows))
+        token = numpy.where(generator.random(len(rows)) < 1 / 16, choice % tokens, table[state, choice])
+        if place < length:
+            token[: len(short)] = short[:, place]
+        words[:, place] = token
+        state = steps[state, token]
+    return torch.from_numpy(words)
+
+
+def first_failing(model: SequenceModel, automaton: Automaton, words: Tensor, bits: int) -> tuple[int, ...] | None:
+    """The shortest prefix of these words after which the model's answer in torch is wrong."""
+    steps, answers = torch.tensor(automaton.steps), torch.tensor(automaton.answers)
+    state = torch.full((len(words),), automaton.start)
+    right = [answers[state]]
+    for token in words.T:
+        state = steps[state, token]
+        right.append(answers[state])
+    wrong = answers_to_words(model, words, bits) != torch.stack(right, dim=1)
+    if not bool(wrong.any()):
+        return None
+    length = int(wrong.any(dim=0).nonzero()[0, 0])
+    return tuple(words[int(wrong[:, length].nonzero()[0, 0]), :length].tolist())

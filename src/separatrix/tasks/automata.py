@@ -1,0 +1,57 @@
+"""Tasks that one automaton answers at every length, and their names in certificates about words."""
+
+from typing import Any
+
+from separatrix.errors import SeparatrixError
+from separatrix.tasks.catalog import tasks
+from separatrix.tasks.parameters import with_text_parameters
+from separatrix.tasks.task import Task
+
+
+def automaton_of(task: Task) -> dict[str, Any] | None:
+    """``start``, ``steps`` and ``answers`` of the automaton that a task follows at every length; None without one.
+
+    >>> automaton_of(tasks()["dyck"])["answers"]
+    [1, 0, 0, 0, 0, 0, 0, 0]
+    >>> automaton_of(tasks()["majority"]) is None
+    True
+    """
+    first = max(task.minimum_length, task.length_step)
+    found = [task.specification(length) for length in (first, first + task.length_step)]
+    answers = [None if each is None else each["answer"] for each in found]
+    if answers[0] is None or answers[0] != answers[1] or answers[0].get("kind") != "automaton":
+        return None
+    return {name: answers[0][name] for name in ("start", "steps", "answers")}
+
+
+def task_label(task: Task) -> str:
+    """A task with its parameters in one word.
+
+    >>> task_label(tasks()["dyck"])
+    'dyck:depth=2,types=2'
+    """
+    given = ",".join(f"{name}={value}" for name, value in sorted(task.parameters().items()))
+    return f"{task.name}:{given}" if given else task.name
+
+
+def labelled_task(label: str) -> Task:
+    """The task of such a word.
+
+    >>> labelled_task("dyck:depth=3,types=2").depth
+    3
+    """
+    name, _, given = label.partition(":")
+    return with_text_parameters(tasks()[name], [each for each in given.split(",") if each])
+
+
+def needed_automaton(task: Task) -> dict[str, Any]:
+    """The automaton, or one line that says that there is none.
+
+    >>> needed_automaton(tasks()["majority"])
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: no automaton answers majority at every length; covered for words is dyck
+    """
+    found = automaton_of(task)
+    if found is None:
+        raise SeparatrixError(f"no automaton answers {task.name} at every length; covered for words is dyck")
+    return found

@@ -1,0 +1,223 @@
+"""Training a recurrent network so that it can be certified for words of every length.
+
+What a certificate needs (``separatrix_kernel.words``) is a network that forgets what its automaton does not ask for. On
+words of the run's length, with every prefix read, the loss adds three things for a radius R that grows from 0 to
+``state_radius`` over the middle of training:
+
+- the cross-entropy of the answer after each prefix, the empty one too, at the worst logits that states within R (in
+  each coordinate) of the network's own have;
+- what an LSTM's cells have beyond ±0.9;
+- how much of a tube of radius R around the states leaves the tube of the same radius at the next token, by interval
+  arithmetic. Where nothing leaves, the tube around all words is an invariant.
+
+Words are made from the batch's own inputs (``mixed_words``), so that a run stays a function of its seed.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from separatrix.models.block import Block
+from separatrix.models.ensemble import linear
+from separatrix.models.mixers.recurrent import TorchLayerMixer
+from separatrix.models.naming import parse_spec
+from separatrix.models.recurrent_files import check_recurrent
+from separatrix.models.sequence_model import SequenceModel
+from separatrix.tasks import Task
+from separatrix.tasks.automata import needed_automaton
+from separatrix.training.spec import RunSpec
+from separatrix_kernel.words import read_automaton
+
+QUIET, GROWING = 0.4, 0.3
+"""The radius is 0 for the first two fifths of training and whole after 70 %."""
+KEPT = 0.9
+"""The tube's share within which the next states are asked to be."""
+WEIGHT = 0.3
+LARGEST_CELL = 0.9
+MIX = 6364136223846793005
+"""Knuth's multiplier of a linear congruence modulo 2^64, whose upper bits look random."""
+Ends = tuple[Tensor, Tensor]
+
+
+def check_tubes(run: RunSpec) -> None:
+    """Refuse a radius for what cannot be certified.
+
+    >>> check_tubes(RunSpec(task="dyck", architecture="GRU-(1,8)", length=8, learning_rate=0.1, steps=8))
+    >>> check_tubes(
+    ...     RunSpec(task="dyck", architecture="TF-(1,8)", length=8, learning_rate=0.1, steps=8, state_radius=0.1)
+    ... )
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: TF-(1,8) cannot be certified for words: covered are RNN, GRU and LSTM of one \
+layer, in float32
+    """
+    if not run.state_radius:
+        return
+    needed_automaton(run.the_task())
+    check_recurrent(parse_spec(run.architecture), run.precision)
+
+
+class Tables(NamedTuple):
+    """An automaton on a device."""
+
+    start: int
+    steps: Tensor
+    answers: Tensor
+    living: Tensor
+    """Of each state the tokens that do not end in a state of no return, repeated to 12 times the number of tokens."""
+    final: Tensor
+    """Whether a state is one of no return."""
+
+
+def tables_of(task: Task, device: torch.device | None = None) -> Tables:
+    """The tables of a task's automaton as tensors.
+
+    >>> from separatrix.tasks import tasks
+    >>> tables_of(tasks()["dyck"]).living[0, :4]
+    tensor([0, 1, 0, 1])
+    """
+    automaton = read_automaton(needed_automaton(task))
+    count = len(automaton.steps[0])
+    final = [set(row) == {state} for state, row in enumerate(automaton.steps)]
+    living: list[list[int]] = []
+    for row in automaton.steps:
+        kept = [token for token, after in enumerate(row) if not final[after]] or list(range(count))
+        living.append([kept[number % len(kept)] for number in range(12 * count)])
+    tables = (torch.tensor(each, device=device) for each in (automaton.steps, automaton.answers, living, final))
+    return Tables(automaton.start, *tables)
+
+
+def mixed_words(inputs: Tensor, tables: Tables) -> Tensor:
+    """Words for training from inputs (members, batch, length): one in four as it is, the others walks of the automaton.
+
+    A third of the walks take every token at random, a third one in four and a third one in twelve; their other tokens
+    avoid states of no return. Where a token ends in such a state a walk goes on as if it had not been, so that words
+    with one error and with many look alike. Draws are a hash of the inputs.
+
+    >>> from separatrix.tasks import tasks
+    >>> mixed_words(torch.ones(1, 8, 4, dtype=torch.int64), tables_of(tasks()["dyck"])).shape
+    torch.Size([1, 8, 4])
+    """
+    members, batch, length = inputs.shape
+    count = tables.steps.shape[1]
+    places = torch.arange(1, length + 1, device=inputs.device)
+    rows = torch.arange(batch, device=inputs.device)
+    value = ((inputs + 1) * places * places * MIX).sum(dim=2) + rows * MIX
+    often = torch.where(rows % 4 == 1, 12, torch.where(rows % 4 == 2, 3, 1))
+    state, found = torch.full((members, batch), tables.start, device=inputs.device), list[Tensor]()
+    for _ in range(length):
+        value = value * MIX + 1442695040888963407
+        draw = (value >> 33) & 0x3FFFFFFF
+        wild, choice = draw % 12 < often, (draw >> 5) % (12 * count)
+        token = torch.where(wild, choice % count, tables.living[state, choice])
+        after = tables.steps[state, token]
+        state = torch.where(tables.final[after], state, after)
+        found.append(token)
+    return torch.where((rows % 4 == 0)[:, None], inputs, torch.stack(found, dim=2))
+
+
+def tube_losses(model: SequenceModel, tables: Tables, words: Tensor, radius: Tensor) -> Tensor:
+    """What is added to each member's loss: (members,), for words (members, batch, length).
+
+    >>> from separatrix.tasks import tasks
+    >>> from separatrix.training.trained import untrained_model
+    >>> run = RunSpec(task="dyck", architecture="LSTM-(1,8)", length=4, learning_rate=0.1, steps=8)
+    >>> words = torch.tensor([[[0, 1, 3, 2], [2, 0, 0, 0]]])
+    >>> tube_losses(untrained_model(run), tables_of(tasks()["dyck"]), words, torch.tensor(0.1)).shape
+    torch.Size([1])
+    """
+    block = model.blocks[0]
+    assert isinstance(block, Block) and isinstance(block.mixer, TorchLayerMixer)
+    mixer, x = block.mixer, model.embedding(words)
+    hidden = mixer(x)
+    start = torch.zeros_like(hidden[:, :, :1])
+    before, after = torch.cat([start, hidden[:, :, :-1]], dim=2), hidden
+    images, states = _images(mixer, x, before, after, radius)
+    away = torch.stack(
+        [torch.maximum(high - state, state - low) for (low, high), state in zip(images, states, strict=True)]
+    )
+    excess = (away / radius.clamp(min=1e-4) - KEPT).clamp(min=0) * (radius > 0)
+    outside = excess.mean(dim=(0, 2, 3, 4)) + 0.1 * excess.amax(dim=(0, 4)).mean(dim=(1, 2))
+    for cell in states[1:]:
+        # Rounding keeps an LSTM's cell in ±1.
+        outside = outside + (cell.abs() - LARGEST_CELL).clamp(min=0).mean(dim=(1, 2, 3))
+    right = _answers(tables, words)
+    return _worst_entropy(model, torch.cat([start, hidden], dim=2), right, radius) + WEIGHT * outside
+
+
+def _answers(tables: Tables, words: Tensor) -> Tensor:
+    """Right answers after each prefix: (members, batch, length + 1)."""
+    state = torch.full(words.shape[:2], tables.start, device=words.device)
+    found = [state]
+    for place in range(words.shape[2]):
+        state = tables.steps[state, words[:, :, place]]
+        found.append(state)
+    return tables.answers[torch.stack(found, dim=2)]
+
+
+def _worst_entropy(model: SequenceModel, hidden: Tensor, right: Tensor, radius: Tensor) -> Tensor:
+    """Cross-entropy where the right logit is as low and the others are as high as states within the radius make them.
+
+    Answers are weighted so that each class has the same share.
+    """
+    logits = model.readout(hidden)
+    spread = radius * model.readout.weight.abs().sum(dim=1)[:, None, None]
+    own = functional.one_hot(right, logits.shape[-1]).to(logits.dtype)
+    worst = logits + spread * (1 - 2 * own)
+    entropy = functional.cross_entropy(worst.flatten(0, 2), right.flatten(), reduction="none").view(right.shape)
+    share = own.mean(dim=(1, 2))[:, None, None].expand_as(own).gather(3, right[..., None]).squeeze(3)
+    return (entropy / (share * logits.shape[-1]).clamp(min=0.05)).mean(dim=(1, 2))
+
+
+def _images(
+    mixer: TorchLayerMixer, x: Tensor, before: Tensor, after: Tensor, radius: Tensor
+) -> tuple[list[Ends], list[Tensor]]:
+    """Of each vector of the state: where tubes around the states before go, and the states after."""
+    weights = mixer.input_weight.transpose(1, 2), mixer.state_weight.transpose(1, 2)
+    given = linear(x, weights[0], mixer.input_bias)
+    kept = linear(before, weights[1], mixer.state_bias)
+    spread = radius * weights[1].abs().sum(dim=1)[:, None, None]
+    if mixer.layer == "rnn_tanh":
+        total = given + kept
+        return [(torch.tanh(total - spread), torch.tanh(total + spread))], [after]
+    if mixer.layer == "gru":
+        (reset, update, new), (r, z, n), (rs, zs, ns) = (each.chunk(3, dim=-1) for each in (given, kept, spread))
+        scaled = _product(_sigmoid(reset + r, rs), (n - ns, n + ns))
+        low, high = torch.tanh(new + scaled[0]), torch.tanh(new + scaled[1])
+        gate = _sigmoid(update + z, zs)
+        least = [low + each * (before - radius - low) for each in gate]
+        most = [high + each * (before + radius - high) for each in gate]
+        return [(torch.minimum(*least), torch.maximum(*most))], [after]
+    total = (given + kept).chunk(4, dim=-1)
+    i, f, g, o = zip(total, spread.chunk(4, dim=-1), strict=True)
+    cell = _cells(torch.sigmoid(i[0]) * torch.tanh(g[0]), torch.sigmoid(f[0]))
+    earlier = torch.cat([torch.zeros_like(cell[:, :, :1]), cell[:, :, :-1]], dim=2)
+    held = _product(_sigmoid(*f), (earlier - radius, earlier + radius))
+    added = _product(_sigmoid(*i), (torch.tanh(g[0] - g[1]), torch.tanh(g[0] + g[1])))
+    ends = held[0] + added[0], held[1] + added[1]
+    shown = _product(_sigmoid(*o), (torch.tanh(ends[0]), torch.tanh(ends[1])))
+    return [shown, ends], [after, cell]
+
+
+def _cells(added: Tensor, forget: Tensor) -> Tensor:
+    """An LSTM's cells at all positions."""
+    cell, found = torch.zeros_like(added[:, :, 0]), list[Tensor]()
+    for place in range(added.shape[2]):
+        cell = forget[:, :, place] * cell + added[:, :, place]
+        found.append(cell)
+    return torch.stack(found, dim=2)
+
+
+def _sigmoid(centre: Tensor, spread: Tensor) -> Ends:
+    return torch.sigmoid(centre - spread), torch.sigmoid(centre + spread)
+
+
+def _product(left: Ends, right: Ends) -> Ends:
+    ends = torch.stack([a * b for a in left for b in right])
+    return ends.amin(dim=0), ends.amax(dim=0)
+
+
+def radius_at(run: RunSpec, step: Tensor) -> Tensor:
+    """The tube's radius at a step."""
+    return run.state_radius * ((step / run.steps - QUIET) / GROWING).clamp(0, 1).to(torch.float32)

@@ -1,0 +1,79 @@
+"""Trained models in the package: what their certificates claim, and some of it proved again."""
+
+import json
+from pathlib import Path
+
+import numpy
+import pytest
+import torch
+
+from separatrix.models.attack import Attack
+from separatrix.models.certify_words import first_failing, words_to_try
+from separatrix.models.recurrent_files import recurrent_from
+from separatrix.models.trained_files import model_from
+from separatrix.shipped import FOLDER
+from separatrix.tasks import draws_from, tasks
+from separatrix.tasks.automata import automaton_of
+from separatrix_kernel.lookup import Lookup, Weights, proved
+from separatrix_kernel.trained import TRAINED_FILE, WEIGHTS_FILE, check_trained, check_trained_folder, read_claim
+from separatrix_kernel.words import WordsAccepted, read_automaton
+
+PLACE: Path = FOLDER / "trained" / "index-lookup-100"
+ALPHABET, LENGTH = 64, 100
+
+
+@pytest.fixture(scope="module")
+def weights():
+    return (PLACE / WEIGHTS_FILE).read_bytes()
+
+
+def test_every_pair_is_claimed_of_these_very_weights(weights):
+    claim = read_claim(json.loads((PLACE / TRAINED_FILE).read_text()))
+    pairs = {(p, c) for p, c, _ in claim["certified"]}
+    assert pairs == {(p, c) for p in range(LENGTH) for c in range(ALPHABET)}
+    assert (claim["alphabet"], claim["length"], claim["open"], claim["counterexamples"]) == (ALPHABET, LENGTH, [], [])
+    # The hash is checked before any proof is.
+    nothing = check_trained({**claim, "certified": []}, weights)
+    assert nothing.sha256 == claim["sha256"]
+
+
+def test_some_pairs_are_proved_again(weights):
+    rows = json.loads((PLACE / TRAINED_FILE).read_text())["certified"]
+    model = Lookup(Weights(weights), ALPHABET, LENGTH)
+    for p, c, proof in rows[0:64:21] + rows[-64::21]:
+        proved(model, p, c, proof)
+
+
+def test_torch_agrees_on_texts_of_repeated_symbols(weights):
+    task = tasks()["index-lookup"]
+    search = Attack(model_from(weights), task, LENGTH)
+    generator = numpy.random.default_rng(0)
+    texts = numpy.repeat(generator.integers(0, ALPHABET, (48, 1)), LENGTH, axis=1)
+    asked = generator.integers(0, LENGTH, 48)
+    texts[numpy.arange(48), asked] = generator.integers(0, ALPHABET, 48)
+    inputs = numpy.concatenate([texts, ALPHABET + asked[:, None]], axis=1)
+    assert (search.margins(inputs) > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "cell", "bits"), [("dyck-rnn", "rnn", 0), ("dyck-gru-3-bits", "gru", 3), ("dyck-lstm-3-bits", "lstm", 3)]
+)
+def test_recurrent_networks_are_right_after_every_word(name, cell, bits):
+    accepted = check_trained_folder(FOLDER / "trained" / name)
+    assert isinstance(accepted, WordsAccepted)
+    assert (accepted.cell, accepted.width, accepted.bits) == (cell, 16, bits)
+    assert accepted.automaton == read_automaton(automaton_of(tasks()["dyck"]))
+    model = recurrent_from((FOLDER / "trained" / name / WEIGHTS_FILE).read_bytes())
+    assert first_failing(model, accepted.automaton, words_to_try(accepted.automaton, seed=1), bits) is None
+
+
+def test_torchs_own_layer_is_right_on_long_words():
+    """Words far longer than the ten brackets of training: balanced ones, and the same with one bracket changed."""
+    task, length = tasks()["dyck"], 400
+    model = recurrent_from((FOLDER / "trained" / "dyck-rnn" / WEIGHTS_FILE).read_bytes())
+    examples = task.sample(draws_from(0), 64, length)
+    inputs = torch.from_numpy(numpy.asarray(examples.inputs))
+    answers = model(inputs[None])[0, :, -1].argmax(dim=-1)
+    right = [task.solve(row, length)[-1] for row in inputs.tolist()]
+    assert answers.tolist() == right
+    assert set(right) == {0, 1}
