@@ -214,7 +214,7 @@ def test_options_in_front_of_the_verb_are_drawn(tmp_path):
     for kind in KINDS:
 
         @seed(0)
-        @settings(DRAWING, max_examples=60)
+        @settings(DRAWING, max_examples=150)
         @given(calls("list", kind, Place(tmp_path, RUNS)))
         def draw(call):
             words.update(call[: call.index("list")] if "list" in call else call)
