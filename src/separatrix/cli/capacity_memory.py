@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from separatrix.cli.model_argument import described
 from separatrix.cli.output import console
 from separatrix.errors import SeparatrixError
+from separatrix.wording import counted
 
 if TYPE_CHECKING:
     from separatrix.communication.capacity import Capacity, ModelDescription
@@ -118,6 +119,9 @@ def print_memory(found: "Capacity", fits: dict[str, object], crossing: dict[str,
     from rich.table import Table
 
     out, size = console(), found.memory
+    if not (size.complete or size.fixed or size.per_token):
+        out.print("What a text takes in memory is not known: nothing says what is kept between two tokens.")
+        return
     each = "nothing" if not size.per_token else f"{_number(size.per_token / size.per_tokens)} bytes"
     known = "" if size.complete else ", and what is not known"
     out.print(
@@ -150,12 +154,13 @@ def print_memory(found: "Capacity", fits: dict[str, object], crossing: dict[str,
         out.print(f"Against {crossing['model']}, a text takes {words}.")
     states = found.crossover
     if states is not None and states.length is not None:
+        tokens = "the first token" if states.length == 1 else f"{states.length:,} tokens"
         out.print(
-            f"Its states take fewer bytes than caches from {states.length:,} tokens on (compared: {states.instead}, in "
-            "place of each layer with a state)."
+            f"Its states take fewer bytes than caches from {tokens} on (compared: "
+            f"{states.instead}, in place of each layer with a state)."
         )
     for layer in found.model.layers:
-        heads = f"{layer.heads} heads" if layer.heads else ""
+        heads = counted(layer.heads, "head") if layer.heads else ""
         groups = f"{layer.key_value_heads} of keys and values" if layer.key_value_heads else ""
         window = f"{layer.window:,} earlier positions" if layer.window is not None else ""
         facts = ", ".join(fact for fact in (heads, groups, window) if fact)

@@ -116,8 +116,8 @@ def _print(found: "Design") -> None:
         out.print("* derived here, not in the papers")
     _print_presets(found)
     out.print(
-        "A preset passes where every bound that covers it leaves room: no promise that some weights of it do the task, "
-        "and none that training finds them. Lengths count symbols of the task, not tokens of a tokeniser."
+        "Not excluded means that every bound that covers a preset leaves room: no promise that some weights of it do "
+        "the task, and none that training finds them. Lengths count symbols of the task, not tokens of a tokeniser."
     )
 
 
@@ -138,7 +138,11 @@ def _print_presets(found: "Design") -> None:
                 one.preset: f" (context {one.context:,})" for one in each if (one.context or positions) < positions
             }
             names = ", ".join(f"{one.preset}{short.get(one.preset, '')}" for one in each)
-            word = "pass, the smallest memory first" if outcome is Outcome.PASSES else "of which nothing is known"
+            word = (
+                "are not excluded, the smallest memory first"
+                if outcome is Outcome.PASSES
+                else "of which nothing is known"
+            )
             out.print(f"{len(each)} of {len(found.presets)} presets {word}: {escape(names)}.")
     if not found.judged(Outcome.EXCLUDED):
         out.print("No preset is excluded at this length.")

@@ -62,7 +62,8 @@ def memory(model: ModelDescription, given: int | None = None) -> Memory:
             growing += bits * part.numbers * (every // part.size)
         else:
             fixed += bits * (part.numbers + part.unread)
-    stated = all(layer.kind != "unstated" for layer in model.layers)
+    # Layers of attention that this package trains have no cache: it reads whole texts.
+    stated = all(layer.kind != "unstated" and (layer.state or layer.cache) for layer in model.layers)
     return Memory(-(-fixed // 8), -(-growing // 8), every, stated)
 
 
