@@ -4,6 +4,7 @@ import copy
 import json
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from random import Random
 from typing import Any
@@ -12,8 +13,10 @@ import numpy
 import pytest
 
 from separatrix.arithmetic import Floating
-from separatrix.networks import evaluate
-from separatrix.networks.store import from_bytes
+from separatrix.constructions import constructions
+from separatrix.networks import FeedForward, evaluate, zeros
+from separatrix.networks.store import from_bytes, to_bytes
+from separatrix.provers import prove
 from separatrix.provers.running import running_sums
 from separatrix.tasks import tasks
 from separatrix_kernel import RefusedError, check
@@ -143,6 +146,26 @@ def test_the_claim_says_in_which_order_sums_are_taken() -> None:
 def test_the_longest_length_has_as_few_pairs() -> None:
     content, data = proved("dyck-float", 1 << 12)
     assert check(content, data).inputs_covered == "4^4096"
+
+
+def test_a_feed_forward_that_adds_nothing_may_follow() -> None:
+    built = constructions()["dyck-float"].build(8)
+    width = built.network.slots.width
+    idle = FeedForward(zeros(1, width), zeros(1, 1), zeros(width, 1), zeros(width, 1))
+    network = replace(built.network, layers=(*built.network.layers, idle))
+    found = prove(network, built.task, 8, built.arithmetic)
+    assert found is not None and check(found.content, to_bytes(network)).rule == "running-sums"
+
+
+def test_other_networks_and_other_answers_are_refused_in_float32() -> None:
+    content, data = proved("dyck-float", 4)
+    for name, refusal in (("dyck-dfa", "one attention layer"), ("index-lookup", "answers of an automaton")):
+        other, file = proved(name, 4)
+        wanted = content["specification"] if name == "dyck-dfa" else other["specification"]
+        inputs, answers = read_specification(wanted)
+        floats = Floats()
+        with pytest.raises(RefusedError, match=refusal):
+            RunningClaim(Reader(file if name == "dyck-dfa" else data, floats).network(), inputs, answers, floats)
 
 
 # What an adversary changes in the network.
