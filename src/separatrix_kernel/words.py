@@ -35,10 +35,13 @@ WORDS_FIELDS = ("format", "task", "sha256", "bits", "unit", "automaton", "boxes"
 STRUCTURE = ("kind", "cell", "width", "vocabulary", "classes")
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 MOST_WIDTH = 512
+MOST_CLASSES = 1 << 10
+MOST_WEIGHTS = 1 << 22
 MOST_BITS = 16
 FINEST_UNIT = 24
 LARGEST_STATE = 16
-MOST_WORK = 1 << 34
+MOST_WORK = 1 << 32
+"""Products, each some 40 ns: a claim takes minutes at most, whatever its files hold."""
 ABSOLUTE = 32 << (BITS - ROUNDOFF_BITS)
 """32u: how far float32's tanh and σ may be off."""
 Range = tuple[int, int]
@@ -96,8 +99,10 @@ class Cell:
         self.kind = text(about["cell"], "the cell", GATES)
         self.width = width = integer(about["width"], "the width", 1, MOST_WIDTH)
         self.vocabulary = integer(about["vocabulary"], "the vocabulary", 1)
-        self.classes = integer(about["classes"], "the number of classes", 2)
+        self.classes = integer(about["classes"], "the number of classes", 2, MOST_CLASSES)
         outputs = GATES[self.kind] * width
+        weights = self.vocabulary * width + outputs * (2 * width + 2) + (width + 1) * self.classes
+        Budget(MOST_WEIGHTS, "weights").spend(weights)
 
         def take(name: str, *wanted: int) -> list[int]:
             shape, values = tensors.take(name, "F32", len(wanted), name)
@@ -132,8 +137,13 @@ class Cell:
 
     @property
     def work(self) -> int:
-        """Products of one step."""
-        return GATES[self.kind] * self.width * (2 * self.width + 2)
+        """Products of one step; what is done to each sum takes as long as 256 of them."""
+        return GATES[self.kind] * self.width * (2 * self.width + 258)
+
+    @property
+    def answer_work(self) -> int:
+        """What the answer of one box takes, in products of a step."""
+        return self.classes * (8 * self.width + 128)
 
     def after(self, token: int, state: Sequence[Range]) -> list[Range]:
         """Where the state is after one more token, if it was between these ends, in units of 2^-40."""
@@ -278,7 +288,7 @@ def check_words(content: Any, data: bytes, listen: Listener | None = None) -> Wo
     require(tokens <= cell.vocabulary, "the automaton reads more tokens than the model has")
     require(max(automaton.answers) < cell.classes, "the automaton gives an answer that the model has no class for")
     listed = items(found["boxes"], "the boxes")
-    Budget(MOST_WORK, "products").spend(len(listed) * tokens * cell.work)
+    Budget(MOST_WORK, "products").spend(len(listed) * (tokens * cell.work + cell.answer_work))
     boxes = [_read_box(each, cell.numbers, unit, len(automaton.steps), tokens, len(listed)) for each in listed]
     require(len(boxes) > 0, "there are no boxes")
     state, first, _ = boxes[0]

@@ -5,6 +5,7 @@ import hashlib
 import itertools
 import json
 import tempfile
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import flint
 import numpy
 import pytest
 import torch
+from safetensors.numpy import save
 
 from separatrix.models.certify_words import certify_words, first_failing, words_to_try
 from separatrix.models.recurrent_files import answers_to_words, levels, recurrent_file, recurrent_from
@@ -25,7 +27,18 @@ from separatrix.training.trained import trained_model
 from separatrix_kernel.balls import BITS, ONE
 from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.trained import TRAINED_FILE, check_trained_folder
-from separatrix_kernel.words import Cell, check_words, read_automaton, rounded, sigmoids, squashed, tanhs
+from separatrix_kernel.words import (
+    GATES,
+    MOST_CLASSES,
+    WORDS_FORMAT,
+    Cell,
+    check_words,
+    read_automaton,
+    rounded,
+    sigmoids,
+    squashed,
+    tanhs,
+)
 
 TASK = tasks()["dyck"].with_parameters(types=1, depth=1)
 PLAIN = automaton_of(TASK)
@@ -262,3 +275,72 @@ def test_a_network_as_it_is_has_finer_boxes_than_its_rounding():
     content, _ = certificate("RNN-(1,8)", 0)
     assert (content["bits"], content["unit"]) == (0, UNIT)
     assert BITS > UNIT and all(len(box) == 4 for box in content["boxes"])
+
+
+# -- networks made by hand ---------------------------------------------------------------------------------------------
+
+
+def hand_made(cell, width, vocabulary=1, classes=2, **filled):
+    """A file of zeros but for the tensors given by the last part of their name."""
+    outputs, mixer = GATES[cell] * width, "blocks.0.mixer."
+    shapes = {
+        "embedding.weight": (vocabulary, width), f"{mixer}input_weight": (outputs, width),
+        f"{mixer}state_weight": (outputs, width), f"{mixer}input_bias": (outputs,), f"{mixer}state_bias": (outputs,),
+        "readout.weight": (width, classes), "readout.bias": (classes,),
+    }  # fmt: skip
+    tensors = {name: numpy.zeros(shape, dtype=numpy.float32) for name, shape in shapes.items()}
+    for name, tensor in tensors.items():
+        for last, values in filled.items():
+            if name.replace(".", "_").endswith(last):
+                tensor[...] = values
+    about = {"kind": "recurrent", "cell": cell, "width": width, "vocabulary": vocabulary, "classes": classes}
+    return save(tensors, {"separatrix": json.dumps(about)})
+
+
+def claim_of(data, tokens, boxes, bits=0):
+    return {
+        "format": WORDS_FORMAT, "task": "by hand", "sha256": hashlib.sha256(data).hexdigest(), "bits": bits,
+        "unit": bits or UNIT, "automaton": {"start": 0, "steps": [[0] * tokens], "answers": [0]}, "boxes": boxes,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("cell", list(GATES))
+@pytest.mark.parametrize("bits", [1, 3])
+def test_the_least_lead_that_is_certified_is_a_lead(cell, bits):
+    """The readout of one number is moved bit by bit through a tie: what is valid is right exactly."""
+    verdicts = []
+    numbers = 2 if cell == "lstm" else 1
+    bound = [(1 << bits) - 1] * numbers
+    boxes = [[0, [0], [-each for each in bound], bound]]
+    for ulps in range(-64, 65):
+        # Logits 0.5 h + lead and 0.5 at |h| ≤ (2^p - 1)/2^p: the least difference is at the lower end.
+        tie = numpy.float32(0.5 + 0.5 * bound[0] / 2**bits)
+        lead = numpy.float32(tie + ulps * numpy.spacing(tie))
+        data = hand_made(cell, 1, readout_weight=[[0.5, 0]], readout_bias=[lead, 0.5])
+        right = Fraction(float(lead)) - Fraction(1, 2) * Fraction(bound[0], 2**bits) > Fraction(1, 2)
+        try:
+            check_words(claim_of(data, 1, boxes, bits), data)
+        except RefusedError:
+            verdicts.append(False)
+        else:
+            verdicts.append(True)
+            assert right
+    assert verdicts[-1] and not verdicts[0]
+
+
+def test_claims_that_would_take_hours_or_gigabytes_are_refused_at_once():
+    data = hand_made("rnn", 1, vocabulary=1 << 13, readout_bias=[1, 0])
+    tokens, box = 1 << 13, [0, [0] * (1 << 13), [-1], [1]]
+    with pytest.raises(RefusedError, match="too many"):
+        check_words(claim_of(data, tokens, [box] * (1 << 11)), data)
+    check_words(claim_of(data, 2, [[0, [0, 0], [-1], [1]]] * 3), data)
+    # Every box asks all classes.
+    data = hand_made("rnn", 1, classes=MOST_CLASSES, readout_bias=[1] + [0] * (MOST_CLASSES - 1))
+    box = [0, [0], [-1], [1]]
+    check_words(claim_of(data, 1, [box]), data)
+    with pytest.raises(RefusedError, match="too many"):
+        check_words(claim_of(data, 1, [box] * (1 << 15)), data)
+    with pytest.raises(RefusedError, match="classes"):
+        Cell(hand_made("rnn", 1, classes=MOST_CLASSES + 1))
+    with pytest.raises(RefusedError, match="too many"):
+        Cell(hand_made("rnn", 64, vocabulary=1 << 16))
