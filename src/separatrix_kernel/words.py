@@ -159,7 +159,9 @@ class Cell:
             given = _ranges(self.entering, Balls([*x, ONE], [*([1] * self.width), 0]))
             kept = _ranges(self.recurrent, Balls([*centres, ONE], [*radii, 0]))
             resets, updates = sums[: self.width], sums[self.width :]
-            return [_gated(*each) for each in zip(resets, updates, given, kept, hidden, strict=True)]
+            # r·kept may be the first of a sum that all terms of ``given`` are then added to.
+            terms = self.width + 2
+            return [gated(terms, *each) for each in zip(resets, updates, given, kept, hidden, strict=True)]
         w = self.width
         parts = zip(sums[:w], sums[w : 2 * w], sums[2 * w : 3 * w], sums[3 * w :], state[w:], strict=True)
         found = [_remembered(*each) for each in parts]
@@ -191,10 +193,13 @@ def _ranges(linear: Linear, x: Balls) -> list[Range]:
     return [(centre - radius, centre + radius) for centre, radius in zip(balls.centres, balls.radii, strict=True)]
 
 
-def _gated(reset: Range, update: Range, given: Range, kept: Range, hidden: Range) -> Range:
-    """A GRU's new number: n = tanh(given + r·kept), then n + z(h - n), which is (1 - z)n + zh."""
+def gated(terms: int, reset: Range, update: Range, given: Range, kept: Range, hidden: Range) -> Range:
+    """A GRU's new number: n = tanh(given + r·kept), then n + z(h - n), which is (1 - z)n + zh.
+
+    ``terms`` are the roundings that r·kept goes through; those of ``given`` are in its ends.
+    """
     scaled = products(sigmoids(*reset), kept)
-    inner = _wider((given[0] + scaled[0], given[1] + scaled[1]), 2, _size(given) + _size(scaled))
+    inner = _wider((given[0] + scaled[0], given[1] + scaled[1]), terms, _size(given) + _size(scaled))
     low, high = tanhs(*inner)
     # z is a number from 0 to 1 and an error; for those z the value grows with n and with h.
     z_low, z_high = (min(max(each, 0), ONE) for each in sigmoids(*update))

@@ -24,7 +24,7 @@ from separatrix.tasks.automata import automaton_of
 from separatrix.training.spec import RunSpec
 from separatrix.training.train_runs import train_runs
 from separatrix.training.trained import trained_model
-from separatrix_kernel.balls import BITS, ONE
+from separatrix_kernel.balls import BITS, ONE, Balls, Linear, fixed
 from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.trained import TRAINED_FILE, check_trained_folder
 from separatrix_kernel.words import (
@@ -33,6 +33,7 @@ from separatrix_kernel.words import (
     WORDS_FORMAT,
     Cell,
     check_words,
+    gated,
     read_automaton,
     rounded,
     sigmoids,
@@ -302,6 +303,22 @@ def claim_of(data, tokens, boxes, bits=0):
         "format": WORDS_FORMAT, "task": "by hand", "sha256": hashlib.sha256(data).hexdigest(), "bits": bits,
         "unit": bits or UNIT, "automaton": {"start": 0, "steps": [[0] * tokens], "answers": [0]}, "boxes": boxes,
     }  # fmt: skip
+
+
+def test_a_gru_may_add_the_reset_part_of_its_candidate_first():
+    """float32 starts at r·kept = 1 and rounds each of many small terms up."""
+    width, single = 384, numpy.float32
+    small, total = single(0.6 * 2.0**-23), single(1)
+    for _ in range(width):
+        total = single(total + small)
+    exact = 1 + width * float(small)
+    assert float(total) - exact > 0.7 * width * 2.0**-24
+    sums, _ = Linear([[fixed(float(small))]] * width, [0]).apply(Balls([ONE] * width, [0] * width))
+    given = sums.centres[0] - sums.radii[0], sums.centres[0] + sums.radii[0]
+    far = 100 * ONE
+    low, high = gated(width + 2, (far, far), (-far, -far), given, (ONE, ONE), (0, 0))
+    for found in (numpy.tanh(total), numpy.tanh(exact)):
+        assert low <= float(found) * ONE <= high
 
 
 @pytest.mark.parametrize("cell", list(GATES))

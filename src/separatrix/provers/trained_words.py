@@ -104,7 +104,7 @@ class WordsProver:
         wrong = self.noise * (numpy.abs(x) @ numpy.abs(entering[:w]) + numpy.abs(entering[-1])) + TINY
         kept = self._sums(hidden, recurrent[-1], recurrent[:w], numpy.abs(recurrent[-1]))
         scaled = _product(_sigmoid(*reset), kept)
-        new = _tanh(*_wider((given + scaled[0] - wrong, given + scaled[1] + wrong), 8))
+        new = _tanh(*_wider((given + scaled[0] - wrong, given + scaled[1] + wrong), w + 8))
         z = [numpy.clip(each, 0.0, 1.0) for each in _sigmoid(*update)]
         least = numpy.minimum(*(new[0] + each * (low - new[0]) for each in z))
         most = numpy.maximum(*(new[1] + each * (high - new[1]) for each in z))
