@@ -15,6 +15,7 @@ import pytest
 import torch
 from safetensors.numpy import save
 
+from separatrix.errors import SeparatrixError
 from separatrix.models.certify_words import certify_words, first_failing, words_to_try
 from separatrix.models.recurrent_files import answers_to_words, levels, recurrent_file, recurrent_from
 from separatrix.provers.trained_lookup import Outcome
@@ -276,6 +277,11 @@ def test_a_network_as_it_is_has_finer_boxes_than_its_rounding():
     content, _ = certificate("RNN-(1,8)", 0)
     assert (content["bits"], content["unit"]) == (0, UNIT)
     assert BITS > UNIT and all(len(box) == 4 for box in content["boxes"])
+
+
+def test_a_task_whose_automaton_is_too_large_is_named_with_its_parameters(tmp_path):
+    with pytest.raises(SeparatrixError, match="depth=40,types=9"):
+        certify_words(trained("RNN-(1,8)"), TASK.with_parameters(types=9, depth=40), tmp_path)
 
 
 # -- networks made by hand ---------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from typing import Any
 from separatrix.errors import SeparatrixError
 from separatrix.tasks.catalog import tasks
 from separatrix.tasks.parameters import with_text_parameters
+from separatrix.tasks.problems.dyck import MOST_STACKS
 from separatrix.tasks.task import Task
 
 
@@ -47,11 +48,15 @@ def labelled_task(label: str) -> Task:
 def needed_automaton(task: Task) -> dict[str, Any]:
     """The automaton, or one line that says that there is none.
 
-    >>> needed_automaton(tasks()["majority"])
+    >>> needed_automaton(tasks()["dyck"].with_parameters(types=9, depth=40))
     Traceback (most recent call last):
-    separatrix.errors.SeparatrixError: no automaton answers majority at every length; covered for words is dyck
+    separatrix.errors.SeparatrixError: dyck:depth=40,types=9 has no automaton for every length; choose dyck with at \
+most 4096 stacks of brackets
     """
     found = automaton_of(task)
     if found is None:
-        raise SeparatrixError(f"no automaton answers {task.name} at every length; covered for words is dyck")
+        raise SeparatrixError(
+            f"{task_label(task)} has no automaton for every length; choose dyck with at most {MOST_STACKS} stacks of "
+            "brackets"
+        )
     return found
