@@ -152,6 +152,7 @@ def test_what_is_certified_is_right_on_all_short_words(architecture, bits):
     accepted = check_words(content, data)
     assert (accepted.bits, accepted.boxes) == (bits, len(content["boxes"]))
     assert "every length" in accepted.words()
+    assert "every length" in accepted.share_in_words()
     model = recurrent_from(data)
     assert wrong_answers(model, bits) == 0
     assert wrong_answers(copy.deepcopy(model).double(), bits) == 0
