@@ -126,9 +126,9 @@ def test_a_module_without_state_is_excluded_at_every_length(capsys):
         (["bound", "index-lookup", "--model", "Mamba,TF-(2,64)", "--length", "9"], "no class of models"),
         (
             ["bound", "index-lookup", "--model", "Mamba,TF-(2,64)", "--length", "9"],
-            "1 attention over the whole input beside 1 layer",
+            "1 attention over the whole input next to 1 layer",
         ),
-        ([*ASKED, f"{MODULES}:Window,TF-(2,16)"], "1 attention over the whole input beside 1 layer"),
+        ([*ASKED, f"{MODULES}:Window,TF-(2,16)"], "1 attention over the whole input next to 1 layer"),
         ([*ASKED, "mamba"], "such as 'Mamba-(2,64)'; published models are asked about by separatrix capacity"),
         ([*ASKED, "mamba-130m"], "ask separatrix capacity mamba-130m --task index-lookup"),
         ([*ASKED, f"{MODULES}:Vague-(1,16)"], "is 'many'; expected a whole number from 0 on"),

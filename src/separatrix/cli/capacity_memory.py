@@ -144,10 +144,10 @@ def print_memory(found: "Capacity", fits: dict[str, object], crossing: dict[str,
     out.print(shown)
     if counts:
         taken = cast("int | None", fits["weights_bytes"])
-        beside = (
+        weights = (
             "the weights are not known; give --weights" if taken is None else f"weights of {shown_bytes(8 * taken)}"
         )
-        out.print(f"Into {shown_bytes(8 * cast('int', fits['memory_bytes']))}: {beside}.")
+        out.print(f"Into {shown_bytes(8 * cast('int', fits['memory_bytes']))}: {weights}.")
     if crossing:
         first, last = crossing["cheaper_from"], crossing["dearer_from"]
         words = f"fewer from {first:,} tokens on" if first else f"more from {last:,} tokens on" if last else "as many"

@@ -11,6 +11,7 @@ nothing proves nothing.
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import TypeAlias
 
 import numpy
@@ -134,13 +135,13 @@ class Attack:
 
     # -- the search --------------------------------------------------------------------------------------------
 
-    def run(self, seconds: float, most: int = 8) -> Attacked:
-        """Search for so long, or until so many failing inputs were found."""
+    def run(self, seconds: float, most: int = 8, rounds: int | None = None) -> Attacked:
+        """Search for so long or so many rounds, or until so many failing inputs were found."""
         started, failing = time.monotonic(), dict[tuple[int, ...], None]()
         least = numpy.inf
         positions = self.task.positions(self.length)
         batch = max(STARTS, min(STARTS * CHANGES, MOST_CELLS // positions))
-        for rows, margins in self._descents(batch // STARTS):
+        for rows, margins in islice(self._descents(batch // STARTS), rounds):
             report("searching", min(round(time.monotonic() - started), round(seconds)), round(seconds))
             least = min(least, float(margins.min()))
             for row in rows[margins < 0]:

@@ -66,13 +66,13 @@ def _strip(row: Results, grid: Grid) -> str:
     )
     length, precision = f"{grid.lengths[grid.length]:,}", grid.precisions[grid.precision]
     reading = reading_line("../index.html#reading-heading")
-    told = (
+    numbers = (
         f"Numbers at N = {length}: lower bounds at p = {precision}, those of attention and FNNs in fixed point; each "
         "network at its own p."
     )
     return (
         f'<ul class="verdicts" aria-label="Verdicts at N = {length}, bounds at p = {precision}">{items}</ul>'
-        f'<p class="quiet">{told}</p>{reading}'
+        f'<p class="quiet">{numbers}</p>{reading}'
     )
 
 

@@ -109,9 +109,9 @@ def which_bounds(model: ModelDescription) -> tuple[tuple[Model, ...], str]:
         return ("graph-transformer",), f"The bounds for graph Transformers apply: {which} graph self-attention (SHT23)."
     if attending < depth:
         return (), (
-            f"No bound applies to the whole model: {counted(attending, 'attention')} over the whole input beside "
+            f"No bound applies to the whole model: {counted(attending, 'attention')} over the whole input next to "
             f"{counted(depth - attending, 'layer')} of bounded memory, so its memory grows (no Theorem 2), and Theorem "
-            "4 covers one attention layer with nothing beside it."
+            "4 covers one attention layer with nothing next to it."
         )
     if depth == 1:
         return (

@@ -93,7 +93,7 @@ class Family:
     """One entry of the table.
 
     ``model_types`` are the values of the field ``model_type`` that belong to it; ``only`` what is another default for
-    one of them. ``layers`` is the formula of the list of layers; ``places`` the kinds that each name in it stands for.
+    one of them. ``layers`` is the formula of the list of layers; ``places`` the kinds that each name in it means.
     ``shared``: so many of the last layers read the cache of an earlier one. ``state`` is the formula of the state in
     words, ``source`` where it is from, ``evidence`` how it was checked. ``recognised_by``: fields that a file without
     ``model_type`` has. ``reading_as``: the type that is taken where the file names none.

@@ -119,7 +119,7 @@ def format_name(given: object) -> str:
 
 
 def decoder_fields(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The fields of the decoder of a file that holds them in ``text_config``; the format often stands outside.
+    """The fields of the decoder of a file that holds them in ``text_config``; the format is often outside.
 
     >>> decoder_fields({"dtype": "float32", "text_config": {"hidden_size": 8, "dtype": None}})
     {'hidden_size': 8, 'dtype': 'float32'}
