@@ -92,6 +92,24 @@ def test_questions_leave_the_texts_as_they_are():
     assert sources[1].evaluation([3], 8, "probe", 0).questions is None, "evaluation asks once"
 
 
+def test_a_share_of_the_texts_has_the_length_of_the_evaluation():
+    task, length = tasks()["index-lookup"], 20
+    drawn = {
+        share: data_source(task, length, 8, CPU, 3, share).training_chunk([3], 1) for share in (0.0, 0.25, 0.5, 1.0)
+    }
+    full = {share: (batch.read[..., 0] == task.positions(length) - 1) for share, batch in drawn.items()}
+    assert not full[0.0].all(), "the task itself draws shorter texts too"
+    assert full[0.25][:, 0, 6:].all() and not full[0.25][:, 0, :6].all()
+    assert full[0.5][:, 0, 4:].all() and full[1.0].all()
+    assert all(batch.targets.shape == drawn[0.0].targets.shape for batch in drawn.values())
+    own = tiny(full_length=1)
+    assert own.name != tiny().name and (own.recipe, tiny().recipe) == ("own", "paper")
+    assert "full_length" not in tiny().as_dict(), "names from before the field stay"
+    for wrong in (-0.1, 1.5, True, "1"):
+        with pytest.raises(SeparatrixError, match="full_length"):
+            tiny(full_length=wrong)
+
+
 # -- names -----------------------------------------------------------------------------------------------
 
 

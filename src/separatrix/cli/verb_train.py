@@ -63,7 +63,10 @@ def command(
     batch: Annotated[int, typer.Option("--batch", help="Examples in a step.")] = 64,
     weight_decay: Annotated[float, typer.Option("--weight-decay", help="Decoupled weight decay.")] = 0.0,
     recipe: Annotated[
-        str, typer.Option("--recipe", help="paper, or strong: warm-up, clipping, decay, many questions to a text.")
+        str,
+        typer.Option(
+            "--recipe", help="paper, or strong: warm-up, clipping, decay, many questions to a text, full length."
+        ),
     ] = "paper",
     warmup: Annotated[int | None, typer.Option("--warmup", help="Steps over which the learning rate rises.")] = None,
     clip: Annotated[float | None, typer.Option("--clip", help="Largest norm of a gradient; 0 for none.")] = None,
@@ -72,6 +75,10 @@ def command(
     ] = None,
     questions: Annotated[
         int | None, typer.Option("--questions", help="Questions asked of each text, where a task ends in one.")
+    ] = None,
+    full_length: Annotated[
+        float | None,
+        typer.Option("--full-length", help="Share of the training examples that have exactly this length."),
     ] = None,
     certifiable: Annotated[
         bool,
@@ -117,7 +124,13 @@ def command(
     check_picture("--plot", plot)
     chosen = with_text_parameters(tasks()[task], parameters or [])
     model = parse_spec(_model(architecture, arch))
-    own_ways = {"warmup": warmup, "clip": clip, "final_rate": final_rate, "questions": questions}
+    own_ways = {
+        "warmup": warmup,
+        "clip": clip,
+        "final_rate": final_rate,
+        "questions": questions,
+        "full_length": full_length,
+    }
     trained: dict[str, Any] = {
         **recipe_fields(recipe, chosen, steps),
         **{name: value for name, value in own_ways.items() if value is not None},

@@ -91,7 +91,10 @@ def draw_questions(task: Task, inputs: Tensor, count: int, length: int, seed: in
 
 @dataclass(frozen=True)
 class DataSource:
-    """Batches of one task at one length; of each example ``reads`` positions are read, all of them for 0."""
+    """Batches of one task at one length; of each example ``reads`` positions are read, all of them for 0.
+
+    ``full_length`` is the share of a training batch that is drawn as evaluation examples are, of exactly the length.
+    """
 
     task: Task
     length: int
@@ -99,6 +102,7 @@ class DataSource:
     device: torch.device
     reads: int
     questions: int = 1
+    full_length: float = 0.0
 
     @cached_property
     def example_bytes(self) -> tuple[int, int]:
@@ -128,7 +132,7 @@ class DataSource:
     def _chunk_of(self, seed: int, chunk: int) -> Batch:
         found: list[Batch] = []
         for part, steps in enumerate(self.parts(CHUNK_STEPS, self.batch)):
-            arranged = self._arranged(self._drawn(steps * self.batch, seed, "train", chunk, part, "train"), steps)
+            arranged = self._examples_of(steps, seed, chunk, part)
             if self.questions > 1:
                 own = derived_seed(seed, f"questions, part {part}", chunk)
                 texts = arranged.inputs.flatten(0, 1)
@@ -138,6 +142,18 @@ class DataSource:
                 arranged = replace(arranged, targets=answers, asked=asked, questions=cells)
             found.append(arranged)
         return _joined(found)
+
+    def _examples_of(self, steps: int, seed: int, chunk: int, part: int) -> Batch:
+        """Batches of so many steps: as the task draws them for training and, as a share of each, of full length."""
+        full = round(self.full_length * self.batch)
+        drawn = [
+            self._arranged(self._drawn(steps * count, seed, purpose, chunk, part, split), steps)
+            for count, purpose, split in (
+                (self.batch - full, "train", "train"), (full, "train at full length", "eval"),
+            )
+            if count
+        ]  # fmt: skip
+        return drawn[0] if len(drawn) == 1 else _together(drawn, lambda tensors: torch.cat(tensors, dim=1))
 
     def evaluation(self, seeds: Sequence[int], count: int, purpose: str, number: int, part: int = 0) -> Batch:
         """Fresh examples of exactly the task's length; leading axis of seeds. ``part``: which of :meth:`parts`."""
@@ -175,13 +191,15 @@ class DataSource:
         return found.mapped(lambda each: each.reshape(steps, -1, *each.shape[1:]))
 
 
-def data_source(task: Task, length: int, batch: int, device: torch.device, questions: int = 1) -> DataSource:
+def data_source(
+    task: Task, length: int, batch: int, device: torch.device, questions: int = 1, full_length: float = 0.0
+) -> DataSource:
     """The source for a task; how many positions are asked is read off a sample of both splits.
 
     Where they are few, only what is asked is computed. :func:`positions_asked` is tested over the catalog, and on the
     CPU every example is held against it.
     """
-    found = DataSource(task, length, batch, device, positions_asked(task, length), questions)
+    found = DataSource(task, length, batch, device, positions_asked(task, length), questions, full_length)
     found.check_memory()
     return found
 

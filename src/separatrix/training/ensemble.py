@@ -67,7 +67,7 @@ class Ensemble:
         self.specs = tuple(specs)
         self.task, self.length = first.the_task(), first.length
         self.seeds = tuple(dict.fromkeys(spec.seed for spec in specs))
-        self.data = data_source(self.task, self.length, first.batch, self.device, first.questions)
+        self.data = data_source(self.task, self.length, first.batch, self.device, first.questions, first.full_length)
         self.model: SequenceModel = model_for_task(
             self.architecture,
             self.task,

@@ -46,8 +46,10 @@ class RunSpec:
     ``precision`` is the type of weights and activations; "bfloat16" keeps float32 weights and computes the products in
     bfloat16. ``clip`` bounds the norm of a gradient (0: no bound). ``warmup`` steps raise the learning rate linearly;
     behind them it falls along a cosine to ``final_rate`` of itself (1: it stays). ``questions`` are asked of each text
-    in training, in evaluation one. ``leak_margin`` asks a lookup's attention for a gap, so that it can be certified
-    (see ``leaks``; 0: none), ``state_radius`` a recurrent network for tubes around its states (see ``tubes``).
+    in training, in evaluation one. ``full_length`` is the share of the training examples that have exactly the length
+    of the evaluation; the others have the lengths that the task draws for training. ``leak_margin`` asks a lookup's
+    attention for a gap, so that it can be certified (see ``leaks``; 0: none), ``state_radius`` a recurrent network for
+    tubes around its states (see ``tubes``).
     ``start`` is the version of the initial weights: 2 are those of the published code,
     1 those of records made before, which can be read and not trained.
     ``goal`` is the accuracy at which a run stops; 0 trains all steps. ``snapshots`` are the steps after which the
@@ -82,6 +84,7 @@ class RunSpec:
     start: int = START
     leak_margin: float = 0.0
     state_radius: float = 0.0
+    full_length: float = 0.0
 
     def __post_init__(self) -> None:
         if isinstance(self.task_parameters, Mapping):
@@ -90,7 +93,16 @@ class RunSpec:
             object.__setattr__(self, "task_parameters", tuple((str(a), b) for a, b in self.task_parameters))
         if isinstance(self.snapshots, Sequence) and not isinstance(self.snapshots, str):
             object.__setattr__(self, "snapshots", tuple(self.snapshots))
-        for name in ("learning_rate", "weight_decay", "clip", "goal", "final_rate", "leak_margin", "state_radius"):
+        for name in (
+            "learning_rate",
+            "weight_decay",
+            "clip",
+            "goal",
+            "final_rate",
+            "leak_margin",
+            "state_radius",
+            "full_length",
+        ):
             # 1 and 1.0 are the same run and must have the same name.
             value = getattr(self, name)
             if type(value) is int and abs(value) < 1 << 53:
@@ -122,6 +134,9 @@ class RunSpec:
         share = self.final_rate
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
             found.append(f"final_rate={share!r} must be a share of the learning rate, from 0 to 1")
+        share = self.full_length
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
+            found.append(f"full_length={share!r} must be a share of the training examples, from 0 to 1")
         if self.start not in (1, START) or isinstance(self.start, bool):
             found.append(f"start={self.start!r} is unknown; leave it out")
         elif self.start == 1 and (self.questions, self.final_rate) != (1, 1.0):
@@ -166,7 +181,7 @@ class RunSpec:
         plain = {name: getattr(self, name) for name in FIELDS}
         plain["task_parameters"] = dict(deepcopy(self.task_parameters))
         plain["snapshots"] = list(self.snapshots)
-        for name in ("leak_margin", "state_radius"):
+        for name in ("leak_margin", "state_radius", "full_length"):
             # Descriptions from before the fields, and their names, stay as they are.
             if not plain[name]:
                 del plain[name]
@@ -190,7 +205,7 @@ class RunSpec:
         if self.leak_margin or self.state_radius:
             return "own"
         if all(steady):
-            return "paper"
+            return "own" if self.full_length else "paper"
         return "strong" if not any(steady[:3]) else "own"
 
     @property

@@ -89,6 +89,7 @@ class FigureCell:
         if self.record is None:
             return None
         recipe = "" if self.recipe == "paper" else f", {self.recipe}"
+        recipe += " at full length" if self.record.spec.full_length else ""
         spread = f", {len(self.seeds)} seeds from {min(self.seeds):.1f}" if len(self.seeds) > 1 else ""
         return f"{self.record.spec.steps / 1000:g}k × {self.runs}{recipe}{spread}"
 
