@@ -15,13 +15,12 @@ from tools.pages import recorded
 
 from benchmarks.report import Report
 from separatrix.atlas.frontier import LARGEST
+from separatrix.atlas.frontier_figure import frontier_picture, picture_caption
 from separatrix.atlas.frontier_store import FrontierStore
 from separatrix.atlas.frontier_survey import (
     PLANE_HEADINGS,
     WIDTH_HEADINGS,
     Survey,
-    picture,
-    picture_caption,
     plane_rows,
     survey,
     units,
@@ -93,7 +92,7 @@ def reports() -> Iterator[Report]:
     """Two tables for each construction, and pictures for Theorems 1 and 6; the surveys are kept beside the page."""
     for found, started in surveys():
         name = found.construction
-        widths, plane = tables(found, [picture(found)] if name in DRAWN else [])
+        widths, plane = tables(found, [frontier_picture(found)] if name in DRAWN else [])
         widths.files[f"records/frontier-{name}.json"] = _record(found, started)
         yield from (widths, plane)
 

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from separatrix.atlas import design as room
-from separatrix.atlas.design import Outcome, design, entry, picture
+from separatrix.atlas.design import Outcome, design, entry
+from separatrix.atlas.design_figure import design_picture
 from separatrix.certificates import Claim, check
 from separatrix.cli.app import run
 from separatrix.communication.bounds import FIXED, ModelSize, covered, protocol_bounds
@@ -165,4 +166,4 @@ def test_bad_input_is_one_line(capsys, wrong):
 
 
 def test_the_picture_needs_no_certificate():
-    assert "svg" in picture(design(tasks()["sparse-averaging"], 64)).svg
+    assert "svg" in design_picture(design(tasks()["sparse-averaging"], 64)).svg

@@ -22,8 +22,9 @@ from separatrix.atlas.frontier import (
     smallest_gain,
     usable,
 )
+from separatrix.atlas.frontier_figure import frontier_picture
 from separatrix.atlas.frontier_store import FrontierStore
-from separatrix.atlas.frontier_survey import Survey, picture, plane_lengths, plane_rows, survey, units, width_rows
+from separatrix.atlas.frontier_survey import Survey, plane_lengths, plane_rows, survey, units, width_rows
 from separatrix.constructions import constructions
 from separatrix.errors import SeparatrixError
 
@@ -119,7 +120,7 @@ def test_a_survey_answers_every_question_it_announces():
         assert [point.width for point in kept] == sorted(point.width for point in kept)
         assert [point.bits for point in kept] == sorted((point.bits for point in kept), reverse=True)
         assert len(plane_rows(found, length)) == len(found.planes[length])
-    drawn = picture(found)
+    drawn = frontier_picture(found)
     assert drawn.svg.startswith("<svg")
     assert Survey.from_plain(json.loads(json.dumps(found.plain()))) == found
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from separatrix.atlas.section import Sources
+from separatrix.atlas.recorded import Sources
 from separatrix.atlas.sections import training
 from separatrix.errors import SeparatrixError
 from separatrix.models import user_architecture as loading

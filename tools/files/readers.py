@@ -154,8 +154,7 @@ def _load_exported() -> None:
 
 
 def _read_surveys() -> None:
-    from separatrix.atlas.recorded import recorded_surveys
-    from separatrix.atlas.section import Sources
+    from separatrix.atlas.recorded import Sources, recorded_surveys
     from separatrix.atlas.sections.frontier import recorded_html, recorded_part
 
     for file, found in recorded_surveys(Sources((Path("surveys"),), None)):

@@ -13,7 +13,8 @@ from typing import Any
 
 from separatrix.atlas import sections as folder
 from separatrix.atlas.html import asset
-from separatrix.atlas.section import Advance, Figure, RecordedSection, Section, Sources
+from separatrix.atlas.recorded import Sources
+from separatrix.atlas.section import Advance, Figure, RecordedSection, Section
 from separatrix.atlas.site.site import ASSETS, composed_figures, rendered
 from separatrix.catalog import Catalog, discover
 from separatrix.files import write_atomically

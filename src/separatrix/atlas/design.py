@@ -26,8 +26,6 @@ from enum import StrEnum
 from functools import cache
 from typing import Any, Literal, TypeAlias
 
-from separatrix.atlas.figure import PALETTE, draw, look
-from separatrix.atlas.section import Figure
 from separatrix.atlas.separation import (
     BOUNDED_BY,
     CONTAINS,
@@ -498,9 +496,20 @@ SHORTER = 6
 """The picture begins so many powers of two below the length."""
 
 
-def picture(found: Design) -> Figure:
-    """Left, bits that are kept of a text against its length, at least and enough, with those of presets at the length;
-    right, the width of attention layers."""
+Line: TypeAlias = tuple[str, list[tuple[int, int]]]
+"""A name, and its points (length, size)."""
+
+
+@dataclass(frozen=True)
+class Curves:
+    """A design's sizes against the length: bits that are kept of a text, and widths of attention layers."""
+
+    memory: tuple[Line, ...]
+    widths: tuple[Line, ...]
+
+
+def curves(found: Design) -> Curves:
+    """At least and enough for the lengths up to the one that was asked about."""
     task, length = found.task, found.length
     lengths = sorted({max(task.minimum_length, _on_grid(task, length >> power)) for power in range(SHORTER + 1)})
     kept = [(each, need.at_least) for each in lengths for need in _kept_need(task, each)]
@@ -520,39 +529,7 @@ def picture(found: Design) -> Figure:
         memory.append((f"{kind}: enough ({best.name})", stored))
         if kind != "recurrent":
             widths.append((f"{kind}: enough ({best.name})", [(each, size.width * size.heads) for each, size in sizes]))
-
-    def paint(axes: Any) -> None:
-        figure = axes.figure
-        axes.remove()
-        left, right = figure.subplots(1, 2)
-        for place, lines in ((left, memory), (right, widths)):
-            for number, (name, points) in enumerate(lines):
-                if points:
-                    place.plot(*zip(*points, strict=True), **look(number), markersize=4, label=name)
-        marks = {Outcome.PASSES: ("_", "#555555"), Outcome.EXCLUDED: ("x", PALETTE[1])}
-        for outcome, (mark, colour) in marks.items():
-            bits = [each.available_bits for each in found.judged(outcome) if each.available_bits]
-            if bits:
-                left.plot([length] * len(bits), bits, linestyle="none", marker=mark, color=colour, markersize=9,
-                          label=f"a preset's memory: {outcome.value}")  # fmt: skip
-        left.set_ylabel("bits kept of a text")
-        right.set_ylabel("width × heads")
-        for place in (left, right):
-            place.set_xscale("log", base=2)
-            place.set_yscale("log", base=10)
-            place.set_xlabel("length N")
-            place.grid(alpha=0.3)
-            if place.get_legend_handles_labels()[1]:
-                place.legend(frameon=False, fontsize=8)
-
-    caption = (
-        f"{task.name}: left, the bits that must be kept of a text and those that are enough, with the memory of "
-        f"published models at N = {length:,}; right, the width of attention layers."
-    )
-    return draw(f"design-{task.name}-{length}", caption, paint, width=11, height=4.6)
-
-
-Line: TypeAlias = tuple[str, list[tuple[int, int]]]
+    return Curves(tuple(memory), tuple(widths))
 
 
 def _at(enough: Enough, task: Task, kind: Kind, length: int) -> Enough | None:
@@ -575,4 +552,4 @@ def _on_grid(task: Task, length: int) -> int:
     return length - length % task.length_step
 
 
-__all__ = ["Design", "Enough", "Judged", "Need", "Outcome", "Row", "design", "picture"]
+__all__ = ["Curves", "Design", "Enough", "Judged", "Need", "Outcome", "Row", "curves", "design"]

@@ -1,11 +1,10 @@
-"""A survey of one construction's frontier over many lengths: what is asked, the answers as tables, and the picture."""
+"""A survey of one construction's frontier over many lengths: what is asked, and the answers as tables."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from separatrix.atlas.figure import PALETTE, draw, look
 from separatrix.atlas.frontier import (
     MOST_BITS,
     Code,
@@ -18,7 +17,6 @@ from separatrix.atlas.frontier import (
     smallest_gain,
     usable,
 )
-from separatrix.atlas.section import Figure
 from separatrix.bit_counts import bits_for
 
 Item = TypeVar("Item")
@@ -86,7 +84,7 @@ def thinned(codes: Sequence[Code], length: int) -> list[Code]:
     """Some codes with circles and some of signs, the first and the last of each among them."""
     most = MOST_OF_A_KIND if length < LONG else MOST_WHEN_LONG
     kinds = ([code for code in codes if code.on_circles], [code for code in codes if not code.on_circles])
-    return [code for kind in kinds for code in _spread(kind, most)]
+    return [code for kind in kinds for code in spread(kind, most)]
 
 
 def units(name: str, lengths: Sequence[int]) -> int:
@@ -120,7 +118,7 @@ def _codes(name: str, length: int) -> list[Code]:
     return [code for code in thinned(ladder(length), length) if usable(name, code)]
 
 
-def _spread(items: Sequence[Item], most: int) -> list[Item]:
+def spread(items: Sequence[Item], most: int) -> list[Item]:
     """At most so many of the items, evenly spread, the first and the last among them."""
     if len(items) <= most:
         return list(items)
@@ -159,51 +157,3 @@ def plane_rows(found: Survey, length: int) -> list[tuple[str, ...]]:
 def shown_gain(gain: str | None) -> str:
     """η as a short decimal; the exact fraction is in the JSON."""
     return "theorem's" if gain in (None, "theorem") else f"{float(Fraction(gain)):.4g}"
-
-
-def picture(found: Survey) -> Figure:
-    """Left the smallest certified width against N, right the border of what is certified."""
-
-    def paint(axes: Any) -> None:
-        figure = axes.figure
-        axes.remove()
-        left, right = figure.subplots(1, 2)
-        for number, exponent in enumerate(EXPONENTS):
-            shown = [(w.length, w.point.width) for w in found.widths if w.exponent == exponent and w.point is not None]
-            if shown:
-                left.plot(*zip(*shown, strict=True), **look(number), label=f"Kc = {exponent}")
-        own = [(length, max(point.width for point in points)) for length, points in found.planes.items() if points]
-        if own:
-            left.plot(*zip(*own, strict=True), "-", marker="_", color="#777777", label="the theorem's codes")
-        left.set_xscale("log", base=2)
-        left.set_yscale("log", base=2)
-        left.set_xlabel("length N")
-        left.set_ylabel("smallest certified width")
-        for number, length in enumerate(_shown_planes(found)):
-            points = [(point.precision_bits, point.width) for point in best(found.planes[length])]
-            right.plot(
-                *zip(*sorted(points), strict=True), drawstyle="steps-post", markersize=4, **look(number),
-                label=f"N = 2^{length.bit_length() - 1}",
-            )  # fmt: skip
-        right.set_xlabel("bits of a number, p")
-        right.set_ylabel("width")
-        right.set_yscale("log", base=2)
-        for each in (left, right):
-            each.grid(alpha=0.3)
-            if each.get_legend_handles_labels()[1]:
-                each.legend(frameon=False, fontsize=8)
-
-    return draw(f"frontier-{found.construction}", picture_caption(found), paint, width=10, height=4.2)
-
-
-def picture_caption(found: Survey) -> str:
-    """What the picture shows, in words."""
-    return (
-        f"{found.construction}: left, the narrowest network that is certified for all inputs; right, the border of "
-        "what is certified: circles of few dimensions and many bits at the lower right, sign codes at the upper left."
-    )
-
-
-def _shown_planes(found: Survey) -> list[int]:
-    """At most seven planes that have points, the smallest and the largest among them."""
-    return _spread([length for length, points in found.planes.items() if best(points)], len(PALETTE))

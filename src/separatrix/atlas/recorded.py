@@ -5,10 +5,10 @@ A folder of results may hold several kinds of files; each reader takes those of 
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from separatrix.atlas.section import Sources
 from separatrix.errors import SeparatrixError
 from separatrix.reading import parse_json, read_file
 from separatrix.shipped import shown
@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 
 LARGEST_SURVEY = 64 << 20
 """A survey of a frontier is some thousand lines; larger files are something else."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where records of earlier work are read from: files and folders that ship with results, and a store of runs."""
+
+    recorded: tuple[Path, ...] = ()
+    store: Path | None = None
 
 
 class SeveralRuns:

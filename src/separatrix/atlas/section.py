@@ -13,10 +13,11 @@ One that is being written is built and looked at alone: ``write(build(print, onl
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from rich.table import Table
+
+from separatrix.atlas.recorded import Sources
 
 Results: TypeAlias = Mapping[str, Any]
 """Plain data, ready for JSON."""
@@ -44,14 +45,6 @@ class Figure:
     def with_origin(self, origin: Results) -> "Figure":
         """The same figure, with where it comes from."""
         return replace(self, origin=origin)
-
-
-@dataclass(frozen=True)
-class Sources:
-    """Where records of earlier work are read from: files and folders that ship with results, and a store of runs."""
-
-    recorded: tuple[Path, ...] = ()
-    store: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,7 +56,8 @@ def command(
             f"--accuracy {accuracy} is not known here: bounds and certificates are about models that are right on "
             "every input; give exact, or leave it out"
         )
-    from separatrix.atlas.design import design, picture
+    from separatrix.atlas.design import design
+    from separatrix.atlas.design_figure import design_picture
     from separatrix.cli.progress import progress_bar
     from separatrix.progress import listening
     from separatrix.provenance import provenance
@@ -68,7 +69,7 @@ def command(
     with progress_bar(f"designs for {task} of length {length}", as_json) as show, listening(show):
         found = design(chosen, length, precision, heads, certify=certify)
     if plot is not None:
-        write_picture(plot, picture(found))
+        write_picture(plot, design_picture(found))
     if as_json:
         record = provenance(command_line(context), arithmetic="integers", seed=None, started=started)
         print_json({**found.plain(), "provenance": record})

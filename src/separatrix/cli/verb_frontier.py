@@ -65,8 +65,9 @@ def command(
         return
     check_picture("--figure", figure)
     from separatrix.atlas.frontier import LARGEST, check_supported
+    from separatrix.atlas.frontier_figure import frontier_picture
     from separatrix.atlas.frontier_store import FrontierStore
-    from separatrix.atlas.frontier_survey import picture, survey, units
+    from separatrix.atlas.frontier_survey import survey, units
     from separatrix.cli.progress import progress_bar
     from separatrix.constructions import constructions
     from separatrix.provenance import provenance
@@ -103,7 +104,7 @@ def command(
     if decide.reused and store is not None:
         remark(f"{decide.reused} verdicts from {store}, {decide.decided} new ones")
     if figure is not None:
-        write_picture(figure, picture(found))
+        write_picture(figure, frontier_picture(found))
     if as_json:
         record = provenance(command_line(context), arithmetic="fixed point", seed=None, started=started)
         print_json({**found.plain(), "provenance": record})

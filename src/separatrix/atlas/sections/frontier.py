@@ -13,8 +13,8 @@ from separatrix.atlas.figure import draw, plot_named
 from separatrix.atlas.frontier import LARGEST, decided, narrowest
 from separatrix.atlas.html import table as html_table
 from separatrix.atlas.origin import Origin
-from separatrix.atlas.recorded import recorded_surveys
-from separatrix.atlas.section import Advance, Figure, RecordedSection, Results, Sources
+from separatrix.atlas.recorded import Sources, recorded_surveys
+from separatrix.atlas.section import Advance, Figure, RecordedSection, Results
 from separatrix.atlas.site.components import figure_slot, origin_line
 from separatrix.constructions import constructions
 from separatrix.errors import SeparatrixError

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from separatrix.atlas.origin import Origin
-from separatrix.atlas.recorded import opened_runs
-from separatrix.atlas.section import Advance, Figure, RecordedSection, Results, Sources
+from separatrix.atlas.recorded import Sources, opened_runs
+from separatrix.atlas.section import Advance, Figure, RecordedSection, Results
 from separatrix.atlas.site.training import curves_name, experiment_articles, reading_note
 from separatrix.shipped import shown
 
