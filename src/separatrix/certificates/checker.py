@@ -5,9 +5,9 @@ and the tasks. Methods are tried in order until one proves the claim or finds it
 """
 
 from functools import cache
+from importlib import import_module
 
 from separatrix.catalog import Catalog, discover
-from separatrix.certificates import methods as folder
 from separatrix.certificates.refutations import (
     LONGEST_SAMPLE,
     failing_sample,
@@ -28,6 +28,7 @@ def methods() -> Catalog[Method]:
     >>> methods()["enumeration"].order
     90
     """
+    folder = import_module("separatrix.certificates.methods")
     return discover("method", folder, "METHOD", Method, closed=True)  # type: ignore[type-abstract]
 
 

@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from separatrix.bit_counts import bits_for
@@ -176,8 +177,7 @@ def architectures() -> Catalog[Architecture]:
     >>> architectures()["transformer"].short
     'TF'
     """
-    from separatrix.models import architectures as folder
-
+    folder = import_module("separatrix.models.architectures")
     return discover("architecture", folder, "ARCHITECTURE", Architecture)  # type: ignore[type-abstract]
 
 
