@@ -13,6 +13,7 @@ from base64 import b64decode
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,6 @@ from separatrix.cli.app import run
 from separatrix.constructions import constructions
 from separatrix.errors import SeparatrixError
 from separatrix.networks import Attention, evaluate
-from separatrix.site import trace as trace_module
 from separatrix.site.explorer import crew as crew_module
 from separatrix.site.explorer import guard, jobs, listings, replies, serving
 from separatrix.site.explorer.building import built, cells_of, chosen_here, command_of, own_gain
@@ -46,6 +46,8 @@ from separatrix.table.trace import trace
 from separatrix.training.events import Result
 from separatrix.training.records import Records
 from separatrix.training.spec import RunSpec
+
+trace_module = import_module("separatrix.table.trace")  # the name of the façade is the function
 
 LENGTH = 8
 ROOT = Path(__file__).parents[2]

@@ -7,8 +7,8 @@ import pytest
 
 from separatrix.constructions import constructions
 from separatrix.errors import SeparatrixError
-from separatrix.site import frontier_store
 from separatrix.site.frontier_figure import frontier_picture
+from separatrix.table import frontier_store
 from separatrix.table.frontier import (
     LARGEST,
     MOST_BITS,

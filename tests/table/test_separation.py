@@ -14,8 +14,8 @@ from rich.console import Console
 
 from separatrix.bounds import MODELS, NUMBERS, ContradictionError, ModelSize, protocol_bounds
 from separatrix.constructions import constructions
-from separatrix.site import separation
 from separatrix.site.sections.separation import SECTION
+from separatrix.table import separation
 from separatrix.table.separation import CLASSES, Certified, cell, known_from_above, size_of_model, table
 from separatrix.tasks import tasks
 

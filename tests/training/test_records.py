@@ -5,6 +5,7 @@ import json
 import shutil
 import sqlite3
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from separatrix import shipped
 from separatrix.errors import SeparatrixError
 from separatrix.training.checkpoints import weights_of
 from separatrix.training.events import Result
-from separatrix.training.export_records import export
+from separatrix.training.export_records import export, flat_row
 from separatrix.training.exported_records import ExportedRecords
 from separatrix.training.grouping import Group
 from separatrix.training.records import ENVIRONMENT_VARIABLE, Record, Records, best_of, store_path
@@ -283,6 +284,14 @@ def test_files_that_are_no_stores_are_refused(tmp_path):
     for name, word in (("text.sqlite", "cannot be read"), ("other.sqlite", "no store"), ("none.sqlite", "no store")):
         with pytest.raises(SeparatrixError, match=word):
             ExportedRecords([tmp_path / name])
+
+
+def test_runs_with_and_without_later_fields_are_one_table(records):
+    plain = records.all()[0]
+    newer = replace(plain, spec=replace(plain.spec, full_length=0.5))
+    rows = [flat_row(each) for each in (plain, newer)]
+    assert list(rows[0]) == list(rows[1])
+    assert [row["full_length"] for row in rows] == [0.0, 0.5]
 
 
 def test_csv_and_parquet_hold_the_same_table(records, tmp_path):

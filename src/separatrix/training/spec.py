@@ -38,6 +38,10 @@ MEMBER_FIELDS: Mapping[str, Any] = {
 """What may differ between runs that train as one ensemble, with the values that stand for them in a shape."""
 
 
+LATER_FIELDS = ("leak_margin", "state_radius", "full_length")
+"""Fields that a description leaves out where they are 0, so that the names of older runs stay as they are."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunSpec:
     """One model trained once on one task.
@@ -180,7 +184,7 @@ class RunSpec:
         plain = {name: getattr(self, name) for name in FIELDS}
         plain["task_parameters"] = dict(deepcopy(self.task_parameters))
         plain["snapshots"] = list(self.snapshots)
-        for name in ("leak_margin", "state_radius", "full_length"):
+        for name in LATER_FIELDS:
             # Descriptions from before the fields, and their names, stay as they are.
             if not plain[name]:
                 del plain[name]
