@@ -14,10 +14,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tools.pages import recorded
 
 from benchmarks.report import Report
-from separatrix.atlas.frontier import LARGEST
-from separatrix.atlas.frontier_figure import frontier_picture, picture_caption
-from separatrix.atlas.frontier_store import FrontierStore
-from separatrix.atlas.frontier_survey import (
+from separatrix.provenance import provenance
+from separatrix.site.frontier_figure import frontier_picture, picture_caption
+from separatrix.site.section import Figure
+from separatrix.table.frontier import LARGEST
+from separatrix.table.frontier_store import FrontierStore
+from separatrix.table.frontier_survey import (
     PLANE_HEADINGS,
     WIDTH_HEADINGS,
     Survey,
@@ -26,8 +28,6 @@ from separatrix.atlas.frontier_survey import (
     units,
     width_rows,
 )
-from separatrix.atlas.section import Figure
-from separatrix.provenance import provenance
 
 TITLE = "The frontier: how narrow, how coarse"
 INTRO = """\

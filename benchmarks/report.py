@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:  # a machine that only measures need not have what the atlas needs
-    from separatrix.atlas.section import Figure
+    from separatrix.site.section import Figure
 
 FIGURES = "figures"
 """The folder beside a page that holds its pictures."""
@@ -41,7 +41,7 @@ class Report:
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> "Report":
         """What :meth:`plain` described; pictures have their names and captions alone."""
-        from separatrix.atlas.section import Figure
+        from separatrix.site.section import Figure
 
         pictures = [Figure(name, caption, svg="", png=b"") for name, caption in data["figures"]]
         return cls(data["title"], data["conditions"], tuple(data["headings"]), data["rows"], pictures)

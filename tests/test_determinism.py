@@ -7,7 +7,7 @@ from pathlib import Path
 from tools.determinism.__main__ import TRAINING, across_threads, compared, page
 from tools.determinism.cases import asking, certifying, training, without_times
 
-from separatrix.communication.bounds import bounds
+from separatrix.bounds import bounds
 from separatrix.constructions import constructions
 from separatrix.tasks import tasks
 

@@ -6,8 +6,8 @@ from typing import get_args
 import pytest
 from tools.pages import ROOT
 
-from separatrix.atlas.frontier_survey import PLANE_HEADINGS, WIDTH_HEADINGS
 from separatrix.communication.protocols import VERSIONS
+from separatrix.table.frontier_survey import PLANE_HEADINGS, WIDTH_HEADINGS
 from separatrix.training.events import Ending
 
 ROWS = dict(re.findall(r"^\| (.+?) \| (.+) \|$", (ROOT / "docs/glossary.md").read_text(encoding="utf-8"), re.MULTILINE))

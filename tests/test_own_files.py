@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from separatrix.atlas.separation import lower_sides
+from separatrix.bounds import bounds
 from separatrix.cli.app import run
-from separatrix.communication.bounds import bounds
 from separatrix.constructions import constructions
 from separatrix.errors import SeparatrixError
 from separatrix.own_files import VARIABLE, own_modules, using_files
+from separatrix.table.separation import lower_sides
 from separatrix.tasks import tasks
 from tests.test_examples import BLOCK, FILE, ROOT
 

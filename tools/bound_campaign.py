@@ -23,9 +23,9 @@ from tools.pages import fill_section, keep, markdown_table
 
 from separatrix.bit_counts import bits_for
 from separatrix.communication.partition import Partition, of_positions
-from separatrix.communication.profile import Profile, profile
-from separatrix.communication.profile.alphabet import Alphabet
-from separatrix.communication.profile.partitions import PartitionProfile, examine, matrix_of
+from separatrix.profiles import Profile, profile
+from separatrix.profiles.alphabet import Alphabet
+from separatrix.profiles.partitions import PartitionProfile, examine, matrix_of
 
 SHAPES = ((2, 2), (2, 3), (2, 3), (2, 4), (2, 4), (2, 5), (3, 2))
 """Symbols and length; every matrix that is searched has at most eight rows and four columns, or the other way round."""

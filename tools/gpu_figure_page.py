@@ -143,7 +143,7 @@ def text() -> str:
 
 def main() -> int:
     """Write the page and its pictures."""
-    from separatrix.atlas.training_figures import experiment_figure
+    from separatrix.site.training_figures import experiment_figure
 
     for data in figures():
         write_atomically(Path(ROOT / "docs/figures" / picture(data)), experiment_figure(data).svg)

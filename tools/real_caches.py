@@ -171,8 +171,8 @@ def measured(model: Any, lengths: tuple[int, ...]) -> dict[int, int]:
 
 def compare(kind: str, lengths: tuple[int, ...] = (3, 12, 17)) -> tuple[str, dict[int, tuple[int, int]]]:
     """The family of a type, and for each length the bytes that are held and those of the card."""
-    from separatrix.communication.capacity import describe
-    from separatrix.communication.capacity.held_bytes import bytes_at
+    from separatrix.capacities import describe
+    from separatrix.capacities.held_bytes import bytes_at
 
     config = config_of(kind)
     described = describe(fields_of(config))
@@ -184,7 +184,7 @@ def accepted() -> dict[str, str]:
     """For each type the family that reads the file of its config class, or the line that refuses it."""
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
-    from separatrix.communication.capacity import describe
+    from separatrix.capacities import describe
     from separatrix.errors import SeparatrixError
 
     found: dict[str, str] = {}

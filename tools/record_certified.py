@@ -12,11 +12,11 @@ import argparse
 import json
 import time
 
-from separatrix.atlas.design import RECORD, entry
 from separatrix.certificates import Claim, check
 from separatrix.constructions import constructions
 from separatrix.errors import SeparatrixError
 from separatrix.files import write_atomically
+from separatrix.table.design import RECORD, entry
 
 
 def main() -> None:

@@ -2,7 +2,7 @@
 
 The package is a set of rooms that import each other in one direction only (see ``docs/architecture.md``):
 :mod:`separatrix.arithmetic` holds the numbers, :mod:`separatrix.tasks` the problems,
-:mod:`separatrix.atlas` the page that shows everything, :mod:`separatrix.cli` the command line.
+:mod:`separatrix.site` the page that shows everything, :mod:`separatrix.cli` the command line.
 Importing this package loads none of them. :func:`capacity` measures a model that is at hand and loads torch when it is
 first asked for.
 """
@@ -14,7 +14,7 @@ from separatrix._version import __version__
 from separatrix.errors import SeparatrixError, UnknownNameError
 
 if TYPE_CHECKING:
-    from separatrix.models.measured import capacity
+    from separatrix.models import capacity
 
 __all__ = ["SeparatrixError", "UnknownNameError", "__version__", "capacity"]
 

@@ -10,13 +10,13 @@ import pytest
 
 import separatrix
 from separatrix import __version__
-from separatrix.atlas.errata import errata
+from separatrix.bounds import bounds
 from separatrix.cli.app import VERBS
 from separatrix.cli.completion import complete_task
 from separatrix.cli.verb_sample import _in_chunks
-from separatrix.communication.bounds import bounds
 from separatrix.constructions import constructions
 from separatrix.errors import UnknownNameError
+from separatrix.table.errata import errata
 from separatrix.tasks import tasks
 
 NAMED_IN_THE_CLAIMS = {

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 import separatrix as sx
-from separatrix.communication.capacity import bytes_at
+from separatrix.capacities import bytes_at
 from separatrix.errors import SeparatrixError
 from separatrix.models import model_for_task, parse_spec
 from separatrix.models.measured import capacity

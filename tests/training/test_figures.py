@@ -7,13 +7,13 @@ import numpy
 import pytest
 import torch
 
-from separatrix.atlas.site.training import heat_table
-from separatrix.atlas.training_figures import attention_figure, curve_figure, experiment_figure, table_panels
-from separatrix.atlas.training_page import figure_page, headings
 from separatrix.errors import SeparatrixError
 from separatrix.models.attention_maps import attention_weights
 from separatrix.models.naming import parse_spec
 from separatrix.models.sequence_model import build_model
+from separatrix.site.pages.training import heat_table
+from separatrix.site.training_figures import attention_figure, curve_figure, experiment_figure, table_panels
+from separatrix.site.training_page import figure_page, headings
 from separatrix.training.events import Point, Result
 from separatrix.training.experiments import figure_data
 from separatrix.training.experiments.attention_data import attention_maps, best_run

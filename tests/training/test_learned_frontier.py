@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from separatrix.atlas.training_figures import learned_frontier_figure
 from separatrix.errors import SeparatrixError
 from separatrix.models.naming import parse_spec
+from separatrix.site.training_figures import learned_frontier_figure
 from separatrix.training.events import Result
 from separatrix.training.learned_frontier import Ladder, climb, longest_possible
 from separatrix.training.records import Record, Records

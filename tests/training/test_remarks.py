@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from separatrix.atlas.training_figures import experiment_figure, table_panels
 from separatrix.errors import SeparatrixError
+from separatrix.site.training_figures import experiment_figure, table_panels
 from separatrix.training.events import Point, Result
 from separatrix.training.experiments.catalog import experiments
 from separatrix.training.experiments.figure_data import gather, still_rising

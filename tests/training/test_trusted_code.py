@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from separatrix.atlas.recorded import Sources
-from separatrix.atlas.sections import training
 from separatrix.errors import SeparatrixError
 from separatrix.models import user_architecture as loading
 from separatrix.models.naming import code_named_in, parse_spec
+from separatrix.site.sections import training
+from separatrix.table.recorded import Sources
 from separatrix.training.events import Result
 from separatrix.training.experiments.attention_data import attention_maps
 from separatrix.training.experiments.catalog import experiments

@@ -30,12 +30,12 @@ from tools.calls.fitting_parts import (
 
 from separatrix.arithmetic import FixedPoint
 from separatrix.arithmetic.codes import families, sign_code
+from separatrix.bounds.covered import NUMBERS
+from separatrix.bounds.simulations import Model
+from separatrix.capacities.catalog import presets
 from separatrix.cli.construction_options import options_from
 from separatrix.cli.protocol_subject import input_of, subject_named
 from separatrix.cli.verb_list import CATALOGS
-from separatrix.communication.bounds.covered import NUMBERS
-from separatrix.communication.bounds.simulations import Model
-from separatrix.communication.capacity.catalog import presets
 from separatrix.communication.partition import parse_partition
 from separatrix.communication.protocols import VERSIONS, run_one_layer, run_recurrent
 from separatrix.constructions.catalog import constructions

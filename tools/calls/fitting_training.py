@@ -18,11 +18,11 @@ from tools.calls.fitting_parts import (
     task_with_length,
 )
 
-from separatrix.atlas.frontier import LARGEST
 from separatrix.cli.verb_runs import ACTIONS
 from separatrix.constructions.catalog import constructions
 from separatrix.models.naming import parse_spec
 from separatrix.models.task_model import check_fit
+from separatrix.table.frontier import LARGEST
 from separatrix.tasks.catalog import tasks
 from separatrix.training.experiments.catalog import experiments
 from separatrix.training.recipes import RECIPES

@@ -16,7 +16,7 @@ from tools.calls.fitting_parts import LOOKUP, WORDS, Place
 from tools.calls.sandbox import call, hand_over
 from tools.pages import ROOT
 
-from separatrix.communication.capacity.catalog import presets
+from separatrix.capacities.catalog import presets
 from separatrix.training.events import Point, Result
 from separatrix.training.experiments.catalog import experiments
 from separatrix.training.records import Records

@@ -18,8 +18,8 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from tools.calls.fitting import fitting
 from tools.calls.fitting_parts import Given, Place, chosen, likely
 
+from separatrix.capacities.catalog import presets
 from separatrix.cli.app import application
-from separatrix.communication.capacity.catalog import presets
 from separatrix.constructions.catalog import constructions
 from separatrix.models.architecture import architectures
 from separatrix.own_files import using_files

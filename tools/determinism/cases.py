@@ -16,8 +16,8 @@ from typing import Any
 
 from tools.mutants.campaign import CASES
 
+from separatrix.bounds import bounds
 from separatrix.cli.app import run
-from separatrix.communication.bounds import bounds
 from separatrix.constructions import constructions
 from separatrix.tasks import tasks
 
@@ -76,7 +76,7 @@ def _asked(longer: bool) -> Iterator[Case]:
     for name in constructions():
         for length in ("4", "8"):
             yield Case("protocol", ("protocol", name, "--length", length, "--seed", "3", "--json"))
-    where = "separatrix.communication.profile.examples"
+    where = "separatrix.profiles.examples"
     for name in PROFILED:
         yield Case("profile", ("profile", f"{where}:{name}", "--length", "6", "--json"))
     for count in (16, 100, 1000):

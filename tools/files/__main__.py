@@ -273,10 +273,10 @@ def prepare() -> None:
     for name in ("torch", "safetensors.torch", "pydantic", "rich.progress", "rich.table", "separatrix.models",
                  "separatrix.cli.app", "separatrix.cli.training_run", "separatrix.training.sweep_file",
                  "separatrix.training.experiments.catalog", "separatrix.constructions", "separatrix.certificates",
-                 "separatrix.certificates.certificate", "separatrix.communication.capacity",
-                 "separatrix.communication.profile", "separatrix.communication.protocols", "separatrix.atlas.recorded",
-                 "separatrix.atlas.sections.frontier", "separatrix.atlas.frontier_store",
-                 "separatrix.atlas.explorer.runs", "separatrix.training.exported_records",
+                 "separatrix.certificates.certificate", "separatrix.capacities",
+                 "separatrix.profiles", "separatrix.communication.protocols", "separatrix.table.recorded",
+                 "separatrix.site.sections.frontier", "separatrix.table.frontier_store",
+                 "separatrix.site.explorer.runs", "separatrix.training.exported_records",
                  "separatrix.models.state_precision", "separatrix.training.trained"):  # fmt: skip
         importlib.import_module(name)
     from separatrix.constructions import constructions

@@ -154,8 +154,8 @@ def _load_exported() -> None:
 
 
 def _read_surveys() -> None:
-    from separatrix.atlas.recorded import Sources, recorded_surveys
-    from separatrix.atlas.sections.frontier import recorded_html, recorded_part
+    from separatrix.site.sections.frontier import recorded_html, recorded_part
+    from separatrix.table.recorded import Sources, recorded_surveys
 
     for file, found in recorded_surveys(Sources((Path("surveys"),), None)):
         recorded_html(recorded_part(file, found))
@@ -163,7 +163,7 @@ def _read_surveys() -> None:
 
 def _explore() -> None:
     """What the explorer asks a store for."""
-    from separatrix.atlas.explorer.runs import list_runs, one_run, opened, snapshot_file
+    from separatrix.site.explorer.runs import list_runs, one_run, opened, snapshot_file
     from separatrix.training.checkpoints import read_weights
 
     store = Path("runs.sqlite")

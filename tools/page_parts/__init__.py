@@ -16,7 +16,7 @@ CHECKED = {
     "docs/protocols.md": ("| network | N | p |",),
     "docs/constructions.md": ("| construction | softmax |",),
 }
-"""Headers of tables that ``tests/communication/test_bounds_page.py``, ``test_protocols_page.py`` and
+"""Headers of tables that ``tests/bounds/test_bounds_page.py``, ``test_protocols_page.py`` and
 ``tests/constructions/test_attention.py`` hold against what they compute."""
 LEFT_ALONE = {
     "docs/gpu-notes.md": "a diary of predictions and of runs on a machine that the tests do not have",

@@ -8,9 +8,9 @@ from tools.mutants import __main__ as mutants
 from tools.pages import Section, Sentence, recorded
 from tools.soak import __main__ as soak
 
-from separatrix.atlas.explorer import guard, serving
 from separatrix.cli.app import STOPPED
-from separatrix.communication.profile.partitions import MOST_VALUES
+from separatrix.profiles.partitions import MOST_VALUES
+from separatrix.site.explorer import guard, serving
 
 PAGE = "docs/reliability.md"
 PARTS = (

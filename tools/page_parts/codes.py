@@ -7,7 +7,7 @@ from tools.pages import Sentence, recorded
 from benchmarks.constructions import SYMBOLS
 from separatrix.arithmetic.codes.families import elliptic, orbit, random_draw
 from separatrix.arithmetic.fixed_point import FixedPoint
-from separatrix.atlas.frontier import LARGEST_CIRCLE, MOST_BITS
+from separatrix.table.frontier import LARGEST_CIRCLE, MOST_BITS
 
 PAGE, FRONTIER = "docs/sign-codes.md", "docs/frontier.md"
 LONG = 1 << 20

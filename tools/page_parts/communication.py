@@ -4,15 +4,15 @@ import re
 
 from tools.pages import ROOT, Section, Sentence, Table, markdown_table, recorded
 
-from separatrix.atlas.attempts import TRIED, Outcome, attempts
-from separatrix.atlas.errata import errata
-from separatrix.communication.bounds import FIXED, protocol_bounds
-from separatrix.communication.capacity import Capacity, capacity, describe
+from separatrix.bounds import FIXED, protocol_bounds
+from separatrix.capacities import Capacity, capacity, describe
 from separatrix.communication.facts import LARGEST_BY_RANK, LARGEST_BY_ROWS
 from separatrix.communication.partition import odd_even
 from separatrix.communication.protocols import VERSIONS, compare, run_one_layer
 from separatrix.constructions import constructions
 from separatrix.constructions.theorems.dyck_float import DyckFloat
+from separatrix.table.attempts import TRIED, Outcome, attempts
+from separatrix.table.errata import errata
 from separatrix.tasks import draws_from, tasks
 
 SLIDES = {

@@ -7,11 +7,11 @@ from typing import Any
 
 from tools.pages import ROOT, Sentence, Table, markdown_table
 
-from separatrix.atlas.explorer.limits import Limits
 from separatrix.cli.app import STOPPED
 from separatrix.cli.verb_profile import MEMORY
 from separatrix.cli.verb_profile import command as profile
 from separatrix.cli.verb_serve import command as serve
+from separatrix.site.explorer.limits import Limits
 from separatrix.tasks import tasks
 from separatrix.tasks.problems.index_lookup import SHORTEST_TRAINING_LENGTH
 from separatrix.tasks.task import Task

@@ -13,36 +13,6 @@ takes all.
 [0.2119, 0.2119, 0.5761]
 """
 
-from separatrix.arithmetic.balls import Balls
-from separatrix.arithmetic.fixed_point import FixedPoint
-from separatrix.arithmetic.floating import FLOATING_FORMATS, Floating
-from separatrix.arithmetic.interface import (
-    Arithmetic,
-    Axis,
-    BooleanArray,
-    Products,
-    RawArray,
-    Rounding,
-    Shape,
-    UndecidedError,
-    Values,
-)
-from separatrix.arithmetic.naming import ARITHMETIC_NAMES, arithmetic_named
+from separatrix.facade import attach
 
-__all__ = [
-    "ARITHMETIC_NAMES",
-    "FLOATING_FORMATS",
-    "Arithmetic",
-    "Axis",
-    "Balls",
-    "BooleanArray",
-    "FixedPoint",
-    "Floating",
-    "Products",
-    "RawArray",
-    "Rounding",
-    "Shape",
-    "UndecidedError",
-    "Values",
-    "arithmetic_named",
-]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

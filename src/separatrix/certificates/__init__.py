@@ -1,7 +1,5 @@
 """Certificates and the independent checker."""
 
-from separatrix.certificates.checker import check, methods
-from separatrix.certificates.refutations import replay
-from separatrix.certificates.verdict import Claim, Method, SuspicionError, UnsupportedError, Verdict
+from separatrix.facade import attach
 
-__all__ = ["Claim", "Method", "SuspicionError", "UnsupportedError", "Verdict", "check", "methods", "replay"]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

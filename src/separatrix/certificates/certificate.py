@@ -18,12 +18,10 @@ from separatrix.certificates.proofs import kernel_verdict, write_proof
 from separatrix.certificates.verdict import Claim, Verdict
 from separatrix.errors import SeparatrixError
 from separatrix.files import write_atomically
-from separatrix.networks import AnyNetwork
-from separatrix.networks.store import NETWORK_FILE, load_network, save_network
+from separatrix.networks import NETWORK_FILE, AnyNetwork, load_network, save_network
 from separatrix.provenance import versions
 from separatrix.reading import contained, parse_json, read_file
-from separatrix.tasks import tasks
-from separatrix.tasks.parameters import with_plain_parameters
+from separatrix.tasks import tasks, with_plain_parameters
 from separatrix_kernel import PROOF_FILE
 
 FORMAT = "separatrix-certificate-1"

@@ -8,14 +8,14 @@ from separatrix.cli.given_options import refuse_given
 from separatrix.errors import SeparatrixError, UnknownNameError
 
 if TYPE_CHECKING:
-    from separatrix.communication.bounds import Coverage, Model, ModelSize
+    from separatrix.bounds import Coverage, Model, ModelSize
     from separatrix.tasks import Task
 
 
 def class_named(model: str, task: str) -> "Model":
     """The class with this name; of anything else that is a model the message says how to ask about it."""
-    from separatrix.communication.bounds import model_named
-    from separatrix.communication.capacity import presets
+    from separatrix.bounds import model_named
+    from separatrix.capacities import presets
 
     if model in presets() or model.endswith(".json"):
         raise SeparatrixError(
@@ -42,10 +42,8 @@ def own_model(
     text: str, length: int, precision: int, heads: int, layers: int
 ) -> "tuple[Model, ModelSize, tuple[str, ...]]":
     """The class and size of one of this package's architectures, such as ``LSTM-(3,256)``, and what is assumed."""
-    from separatrix.communication.capacity import which_bounds
-    from separatrix.models.bounded import ahead_in, bounded_as, own_statements
-    from separatrix.models.described import description
-    from separatrix.models.naming import parse_spec
+    from separatrix.capacities import which_bounds
+    from separatrix.models import ahead_in, bounded_as, description, own_statements, parse_spec
 
     spec = parse_spec(text)
     for name, value in (("--heads", heads), ("--layers", layers)):
@@ -76,7 +74,7 @@ def verdict_on(
 
     ``functions``: the class all of which is impossible, where a bound is about a class and not about one function.
     """
-    from separatrix.communication.bounds.covered import most_partial_sums
+    from separatrix.bounds import most_partial_sums
 
     bounds = [each.bound for each in gated]
     excluding = [each for each in gated if not each.bound.possible(length, size, task)]

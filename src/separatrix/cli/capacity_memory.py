@@ -10,7 +10,7 @@ from separatrix.errors import SeparatrixError
 from separatrix.wording import counted
 
 if TYPE_CHECKING:
-    from separatrix.communication.capacity import Capacity, ModelDescription
+    from separatrix.capacities import Capacity, ModelDescription
 
 
 def compared(models: "Sequence[ModelDescription]", precision: int | None, length: int | None) -> dict[str, Any]:
@@ -18,7 +18,7 @@ def compared(models: "Sequence[ModelDescription]", precision: int | None, length
 
     The bits of every number are ``precision`` where that is given.
     """
-    from separatrix.communication.capacity import LENGTHS, bytes_at, cheaper_from, memory
+    from separatrix.capacities import LENGTHS, bytes_at, cheaper_from, memory
 
     lengths = sorted({*LENGTHS, *(() if length is None else (length,))})
     rows: list[dict[str, Any]] = []
@@ -77,8 +77,8 @@ def _number(value: float) -> str:
 
 def fits_of(found: "Capacity", memory: str | None, weights: str | None, config: str) -> dict[str, object]:
     """How many texts fit next to the weights at each length."""
+    from separatrix.capacities import texts_that_fit
     from separatrix.cli.limits import parse_bytes
-    from separatrix.communication.capacity import texts_that_fit
 
     if memory is None:
         if weights is not None:
@@ -101,7 +101,7 @@ def _weights(config: str) -> int | None:
 
 def crossing_of(found: "Capacity", against: str | None, precision: int | None) -> dict[str, object]:
     """The length from which on a text takes fewer bytes than one of another model."""
-    from separatrix.communication.capacity import bytes_at, cheaper_from
+    from separatrix.capacities import bytes_at, cheaper_from
 
     if against is None:
         return {}

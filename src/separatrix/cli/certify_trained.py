@@ -14,9 +14,7 @@ from separatrix.extras import require
 from separatrix.files import check_writable
 
 if TYPE_CHECKING:
-    from separatrix.models.certify_lookup import Certified
-    from separatrix.models.certify_words import WordsVerdict
-    from separatrix.models.sequence_model import SequenceModel
+    from separatrix.models import Certified, SequenceModel, WordsVerdict
     from separatrix.tasks import Task
     from separatrix_kernel.words import WordsAccepted
 
@@ -38,7 +36,7 @@ def names_a_run(text: str) -> bool:
 
     if not (Path(text) / WEIGHTS_FILE).is_file():
         return False
-    from separatrix.constructions.catalog import constructions
+    from separatrix.constructions import constructions
 
     return text not in constructions()
 
@@ -57,8 +55,7 @@ def certify_trained(
     """Certify a trained model and say what is certified, refuted and open; 0 where every input is certified."""
     require("certifying a trained run", "torch")
     from separatrix.cli.progress import progress_bar
-    from separatrix.models.certify_lookup import certify_lookup
-    from separatrix.models.certify_words import certify_words
+    from separatrix.models import certify_lookup, certify_words
     from separatrix.progress import listening
     from separatrix.provenance import provenance
     from separatrix_kernel.trained import TRAINED_FILE
@@ -117,12 +114,9 @@ def _given(name: str, store: Path | None) -> _Given:
         if store is not None:
             raise SeparatrixError(f"--store {store} is for the name of a run, and {name} is a folder; leave it out")
         return _in_folder(Path(name))
-    from separatrix.models.naming import parse_spec
-    from separatrix.models.recurrent_files import CELLS, check_recurrent
-    from separatrix.models.trained_files import check_described
-    from separatrix.tasks.automata import automaton_of
-    from separatrix.training.records import Records, store_path
-    from separatrix.training.trained import trained_model
+    from separatrix.models import CELLS, check_described, check_recurrent, parse_spec
+    from separatrix.tasks import automaton_of
+    from separatrix.training import Records, store_path, trained_model
 
     with Records(store_path(store), create=False) as records:
         record = records.get(name)
@@ -141,10 +135,9 @@ def _given(name: str, store: Path | None) -> _Given:
 
 def _in_folder(folder: Path) -> _Given:
     """The model of a folder; of a recurrent one the task is in the certificate there."""
-    from separatrix.models.recurrent_files import recurrent_from
-    from separatrix.models.trained_files import model_from
+    from separatrix.models import model_from, recurrent_from
     from separatrix.reading import parse_json, read_file
-    from separatrix.tasks.automata import labelled_task
+    from separatrix.tasks import labelled_task
     from separatrix_kernel.trained import TRAINED_FILE, WEIGHTS_FILE
     from separatrix_kernel.words import WORDS_FORMAT
 
@@ -160,8 +153,8 @@ def _in_folder(folder: Path) -> _Given:
 
 
 def _words_summary(found: "WordsVerdict", task: "Task") -> dict[str, Any]:
-    from separatrix.provers.trained_lookup import Outcome
-    from separatrix.tasks.automata import task_label
+    from separatrix.provers import Outcome
+    from separatrix.tasks import task_label
 
     return {
         "task": task_label(task),
@@ -213,7 +206,7 @@ def _print_words(result: dict[str, Any]) -> None:
 
 
 def _summary(found: "Certified") -> dict[str, Any]:
-    from separatrix.provers.trained_lookup import Outcome
+    from separatrix.provers import Outcome
 
     counts = {str(outcome): found.count(outcome) for outcome in Outcome}
     return {
@@ -311,8 +304,7 @@ def check_trained_weights(context: typer.Context, folder: Path, replay: bool, as
             "counterexamples": [list(row) for row in accepted.counterexamples],
         }
         if replay:
-            from separatrix.models.certify_lookup import fails
-            from separatrix.models.trained_files import model_from
+            from separatrix.models import fails, model_from
 
             model = model_from((folder / WEIGHTS_FILE).read_bytes())
             result["replayed"] = [fails(model, row) for row in accepted.counterexamples]
@@ -332,7 +324,7 @@ def check_trained_weights(context: typer.Context, folder: Path, replay: bool, as
 
 def check_automaton(accepted: "WordsAccepted") -> None:
     """Refuse a certificate whose automaton is not the one of the task that it names."""
-    from separatrix.tasks.automata import automaton_of, labelled_task
+    from separatrix.tasks import automaton_of, labelled_task
     from separatrix_kernel.reading import RefusedError
     from separatrix_kernel.words import read_automaton
 

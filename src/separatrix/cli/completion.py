@@ -41,7 +41,7 @@ def complete_family(incomplete: str) -> list[str]:
     >>> complete_family("ker")
     ['kerdock']
     """
-    from separatrix.arithmetic.codes import families
+    from separatrix.arithmetic import families
 
     return [name for name in families() if name.startswith(incomplete)]
 
@@ -52,7 +52,7 @@ def complete_numbers(incomplete: str) -> list[str]:
     >>> complete_numbers("float3")
     ['float32']
     """
-    from separatrix.communication.bounds import NUMBERS
+    from separatrix.bounds import NUMBERS
 
     return [name for name in NUMBERS if name.startswith(incomplete)]
 
@@ -63,7 +63,7 @@ def complete_model(incomplete: str) -> list[str]:
     >>> complete_model("tr")
     ['transformer-1layer', 'transformer-2layer']
     """
-    from separatrix.communication.bounds import MODELS
+    from separatrix.bounds import MODELS
 
     return [model for model in MODELS if model.startswith(incomplete)]
 
@@ -74,6 +74,6 @@ def complete_preset(incomplete: str) -> list[str]:
     >>> complete_preset("mamba-130")
     ['mamba-130m']
     """
-    from separatrix.communication.capacity import presets
+    from separatrix.capacities import presets
 
     return [name for name in presets() if name.startswith(incomplete)]

@@ -60,9 +60,8 @@ def options_from(
     """What a construction is asked to build; whatever does not make sense ends in one line."""
     from separatrix.cli.verb_precision import exponent_for_bits, tell_unused_bits
     from separatrix.constructions import Options
-    from separatrix.networks.weights import SCORINGS
-    from separatrix.tasks import tasks
-    from separatrix.tasks.parameters import with_text_parameters
+    from separatrix.networks import SCORINGS
+    from separatrix.tasks import tasks, with_text_parameters
 
     if precision is not None and exponent is not None:
         raise SeparatrixError(f"give one of --precision {precision} and --exponent {exponent}, not both")

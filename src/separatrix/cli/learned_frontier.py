@@ -14,10 +14,7 @@ from separatrix.cli.training_options import Place, parse_list, parse_rates
 from separatrix.extras import require
 
 if TYPE_CHECKING:
-    from separatrix.training.grouping import Group
-    from separatrix.training.learned_frontier import FrontierPoint
-    from separatrix.training.records import Record
-    from separatrix.training.spec import RunSpec
+    from separatrix.training import FrontierPoint, Group, Record, RunSpec
 
 LearnedOption = Annotated[
     list[str] | None,
@@ -68,7 +65,7 @@ def learned_frontier(
     require("--learned", "torch")
     from separatrix.cli.training_run import run_groups
     from separatrix.provenance import provenance
-    from separatrix.training.learned_frontier import Ladder, climb
+    from separatrix.training import Ladder, climb
 
     started = time.perf_counter()
     check_picture("--figure", figure)
@@ -84,7 +81,7 @@ def learned_frontier(
 
     points = climb(ladder, train)
     if figure is not None:
-        from separatrix.atlas.training_figures import learned_frontier_figure
+        from separatrix.site import learned_frontier_figure
 
         write_picture(figure, learned_frontier_figure(task, goal, points))
     if as_json:

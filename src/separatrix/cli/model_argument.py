@@ -10,7 +10,7 @@ from separatrix.cli.completion import complete_numbers
 from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
-    from separatrix.communication.capacity import ModelDescription
+    from separatrix.capacities import ModelDescription
 
 PRECISION_HELP = (
     "Bits of every number that the model hands on; left out: for each part of its state those that its config and the "
@@ -33,15 +33,14 @@ def described(text: str, precision: int | None = None) -> "ModelDescription":
     """The model that a text names; of this package's own with states counted in numbers of so many bits."""
     own = text.endswith(")") and not Path(text).exists()
     if own:
-        from separatrix.models.described import description
-        from separatrix.models.naming import parse_spec
+        from separatrix.models import description, parse_spec
 
         bits = OWN_PRECISION if precision is None else precision
         # A precision that is out of range is refused by who computes with it.
         return description(parse_spec(text), max(1, bits))
     if ":" in text and not Path(text).exists():
         raise SeparatrixError(f"{text!r} names a module of your own without its sizes; write '{text}-(1,64)'")
-    from separatrix.communication.capacity import describe
+    from separatrix.capacities import describe
 
     return describe(text)
 

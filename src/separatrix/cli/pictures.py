@@ -8,7 +8,7 @@ from separatrix.extras import require
 from separatrix.files import check_writable, write_atomically
 
 if TYPE_CHECKING:
-    from separatrix.atlas.section import Figure
+    from separatrix.site import Figure
 
 
 def check_picture(option: str, path: Path | None) -> None:

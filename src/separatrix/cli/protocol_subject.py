@@ -11,8 +11,7 @@ from separatrix.errors import SeparatrixError, UnknownNameError
 if TYPE_CHECKING:
     from separatrix.arithmetic import Arithmetic
     from separatrix.certificates import Claim
-    from separatrix.networks import AnyNetwork
-    from separatrix.networks.exact import Integers
+    from separatrix.networks import AnyNetwork, Integers
     from separatrix.tasks import Task
 
 
@@ -39,7 +38,7 @@ def subject_named(
         raise SeparatrixError(f"give one of --arithmetic {arithmetic} and --exponent {exponent}, not both")
     path = Path(name)
     if path.suffix == ".safetensors" or path.is_dir():
-        from separatrix.networks.store import NETWORK_FILE, load_network
+        from separatrix.networks import NETWORK_FILE, load_network
 
         loaded, _ = load_network(path / NETWORK_FILE if path.is_dir() else path)
         if settings or attention is not None:
@@ -66,7 +65,7 @@ def subject_named(
 
 def _claim_of(path: Path, network: "AnyNetwork") -> "Claim | None":
     """The claim of the certificate in a folder, by which its inputs can be read; None where there is no use in it."""
-    from separatrix.certificates.certificate import claim_in
+    from separatrix.certificates import claim_in
 
     try:
         claim = claim_in(path) if path.is_dir() else None
@@ -80,8 +79,7 @@ def input_of(subject: Subject, text: str | None, seed: int) -> "tuple[Integers, 
     import numpy
 
     from separatrix.networks import Network
-    from separatrix.tasks import draws_from
-    from separatrix.tasks.arrays import to_numpy
+    from separatrix.tasks import draws_from, to_numpy
 
     network, task, length = subject.network, subject.task, subject.length
     if isinstance(network, Network) and network.reads_graphs:

@@ -9,8 +9,8 @@ from separatrix.errors import SeparatrixError
 from separatrix.wording import counted
 
 if TYPE_CHECKING:
-    from separatrix.models.state_precision import PrecisionReport
-    from separatrix.training.records import Record
+    from separatrix.models import PrecisionReport
+    from separatrix.training import Record
 
 EXAMPLES = 1000
 
@@ -19,9 +19,8 @@ def show_state_bits(store: Path | None, name: str, bits: str, as_json: bool, mad
     """Round the state to p bits at the cut of the task's communication problem and measure what is still right."""
     from rich.markup import escape
 
-    from separatrix.models.state_precision import state_precision
-    from separatrix.training.records import Records, store_path
-    from separatrix.training.trained import trained_model
+    from separatrix.models import state_precision
+    from separatrix.training import Records, store_path, trained_model
 
     chosen = parse_list(bits, int, "--bits")
     if list(chosen) != sorted(set(chosen)):
@@ -45,7 +44,7 @@ def show_state_bits(store: Path | None, name: str, bits: str, as_json: bool, mad
 
 def _check_built_in(record: "Record") -> None:
     """Refuse a module of one's own without importing it: it has no step form, so that there is no state to round."""
-    from separatrix.models.naming import code_named_in
+    from separatrix.models import code_named_in
 
     if named := code_named_in(record.spec.architecture):
         raise SeparatrixError(
@@ -57,8 +56,7 @@ def _check_built_in(record: "Record") -> None:
 
 def _needed(record: "Record") -> tuple[int | None, str, list[str]]:
     """The bits that every protocol sends that is right on all inputs, whose theorem that is, and what is refuted."""
-    from separatrix.communication.bounds import protocol_bounds
-    from separatrix.communication.bounds.own_bound import claimed, standing
+    from separatrix.bounds import claimed, protocol_bounds, standing
 
     spec, task = record.spec, record.spec.the_task()
     kept, refuted = standing(protocol_bounds(spec.task, "rnn"), task, [spec.length])

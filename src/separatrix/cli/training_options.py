@@ -9,10 +9,10 @@ import typer
 
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.extras import require
-from separatrix.training.executors import EXECUTORS
+from separatrix.training import EXECUTORS
 
 if TYPE_CHECKING:
-    from separatrix.training.executors.executor import Executor
+    from separatrix.training import Executor
 
 SHOWN_DIGITS = 8
 """So much of a run's name stands in tables; ``runs show`` takes it."""
@@ -75,7 +75,7 @@ class Place:
         if self.executor == "ray":
             require("--executor ray", "ray")
         if self.address is not None:
-            from separatrix.training.executors.ray import check_address
+            from separatrix.training import check_address
 
             check_address(self.address)
 
@@ -95,13 +95,13 @@ class Place:
 
     def device_text(self) -> str:
         """The device for people."""
-        from separatrix.training.devices import device_text
+        from separatrix.training import device_text
 
         return device_text(self.device, self.threads_of_worker())
 
     def opened(self, stopped: Callable[[], bool]) -> "tuple[Executor, dict[str, Any]]":
         """The executor and what records say about it."""
-        from separatrix.training.executors.opening import open_executor
+        from separatrix.training import open_executor
 
         self.check()
         return open_executor(

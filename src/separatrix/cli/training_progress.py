@@ -5,8 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from separatrix.cli.output import notes
-from separatrix.training.events import Event, Finished, Progress, Tick
-from separatrix.training.grouping import Group
+from separatrix.training import Event, Finished, Group, Progress, Tick
 
 MOST_BARS = 16
 """Of runs, whatever the number of groups that train at once; the others are counted and not drawn."""

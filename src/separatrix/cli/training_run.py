@@ -10,18 +10,25 @@ from separatrix.cli.output import notes
 from separatrix.cli.training_options import Place
 from separatrix.cli.training_progress import LiveBars
 from separatrix.errors import StoppedError
-from separatrix.models.naming import parse_spec
-from separatrix.models.user_architecture import remarks_on
-from separatrix.training.batches import check_memory
-from separatrix.training.devices import device_named
-from separatrix.training.driver import Driver, interruptible, missing_runs
-from separatrix.training.events import Point
-from separatrix.training.grouping import Group
-from separatrix.training.observers import Observers
-from separatrix.training.own_code import check_trainable, drawing_remarks
-from separatrix.training.records import Record, Records, store_path
-from separatrix.training.sinks import Sink, sink_from
-from separatrix.training.train_runs import try_own_tasks
+from separatrix.models import parse_spec, remarks_on
+from separatrix.training import (
+    Driver,
+    Group,
+    Observers,
+    Point,
+    Record,
+    Records,
+    Sink,
+    check_memory,
+    check_trainable,
+    device_named,
+    drawing_remarks,
+    interruptible,
+    missing_runs,
+    sink_from,
+    store_path,
+    try_own_tasks,
+)
 
 
 def run_groups(

@@ -15,7 +15,7 @@ from separatrix.cli.output import remark
 from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
-    from separatrix.training.run_source import RunSource
+    from separatrix.training import RunSource
 
 RecordsOption = Annotated[
     list[Path] | None,
@@ -48,7 +48,7 @@ def usual_records(store: Path | None) -> list[Path]:
     """What is read where no source was named: the package's own records, if there is no store."""
     import os
 
-    from separatrix.training.records import ENVIRONMENT_VARIABLE, store_path
+    from separatrix.training import ENVIRONMENT_VARIABLE, store_path
 
     named = store is not None or os.environ.get(ENVIRONMENT_VARIABLE)
     return [] if named or store_path(store).exists() else [shipped.FOLDER]
@@ -60,15 +60,14 @@ def source_text(store: Path | None, exported: list[Path] | None) -> str:
     >>> source_text(Path("a.sqlite"), None), source_text(None, [Path("b.json"), Path("c")])
     ('a.sqlite', 'b.json, c')
     """
-    from separatrix.training.records import store_path
+    from separatrix.training import store_path
 
     return ", ".join(map(shipped.shown, exported or usual_records(store) or [store_path(store)]))
 
 
 def unfinished_groups(source: "RunSource") -> int:
     """How many groups of a store were interrupted and have a checkpoint to go on from; exported files have none."""
-    from separatrix.training.group_files import CHECKPOINTS
-    from separatrix.training.records import Records
+    from separatrix.training import CHECKPOINTS, Records
 
     return len(list((source.files / CHECKPOINTS).glob("*.safetensors"))) if isinstance(source, Records) else 0
 
@@ -76,8 +75,7 @@ def unfinished_groups(source: "RunSource") -> int:
 @contextmanager
 def opened_source(store: Path | None, exported: list[Path] | None) -> "Generator[RunSource]":
     """The source that was named, or the usual one; a store that is not there is not made."""
-    from separatrix.training.exported_records import ExportedRecords
-    from separatrix.training.records import Records, store_path
+    from separatrix.training import ExportedRecords, Records, store_path
 
     if exported:
         if store is not None:

@@ -13,8 +13,7 @@ from separatrix.cli.training_source import named_records
 from separatrix.extras import require
 
 if TYPE_CHECKING:
-    from separatrix.atlas import Sources
-    from separatrix.atlas.section import Advance
+    from separatrix.site import Advance, Sources
 
 NAME = "atlas"
 ORDER = 90
@@ -38,9 +37,9 @@ def command(
 ) -> None:
     """Run everything the catalogs hold at quick scale and write the atlas."""
     require("the atlas", "matplotlib", "plotly")
-    from separatrix.atlas import build, ordered_sections, units, write
     from separatrix.errors import SeparatrixError
     from separatrix.files import check_writable
+    from separatrix.site import build, ordered_sections, units, write
 
     if out.exists() and not out.is_dir():
         raise SeparatrixError(f"--out {out} is a file; give a folder")
@@ -67,9 +66,9 @@ def command(
 def _sources(records: "list[Path] | None", store: Path | None) -> "Sources":
     """What was named must be there; the usual store may be missing."""
     from separatrix import shipped
-    from separatrix.atlas import Sources
     from separatrix.errors import SeparatrixError
-    from separatrix.training.records import store_path
+    from separatrix.site import Sources
+    from separatrix.training import store_path
 
     recorded = named_records(records) or [shipped.FOLDER]
     if store is not None and not store.is_file():

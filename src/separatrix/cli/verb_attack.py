@@ -11,7 +11,7 @@ from separatrix.errors import SeparatrixError
 from separatrix.extras import require
 
 if TYPE_CHECKING:
-    from separatrix.models.sequence_model import SequenceModel
+    from separatrix.models import SequenceModel
     from separatrix.tasks import Task
 
 NAME = "attack"
@@ -37,7 +37,7 @@ def command(
     started = time.perf_counter()
     require("attacking a trained run", "torch")
     from separatrix.cli.progress import progress_bar
-    from separatrix.models.attack import attack
+    from separatrix.models import attack
     from separatrix.progress import listening
     from separatrix.provenance import provenance
 
@@ -75,8 +75,7 @@ def command(
 
 
 def _run(name: str, store: Path | None) -> "tuple[SequenceModel, Task, int, float, str]":
-    from separatrix.training.records import Records, store_path
-    from separatrix.training.trained import trained_model
+    from separatrix.training import Records, store_path, trained_model
 
     with Records(store_path(store), create=False) as records:
         record = records.get(name)

@@ -17,7 +17,7 @@ from separatrix.cli.output import JsonOption, command_line, print_json
 from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
-    from separatrix.communication.bounds import Bound, Model, Numbers, ProtocolBound
+    from separatrix.bounds import Bound, Model, Numbers, ProtocolBound
     from separatrix.tasks import Task
 
 NAME = "bound"
@@ -54,21 +54,22 @@ def command(
     as_json: JsonOption = False,
 ) -> int:
     """Give the smallest size that a model may have for a task, and run the evidence for it."""
-    from separatrix.communication.bounds import (
+    from separatrix.bounds import (
         FIXED,
         ProtocolBound,
         agreed_bits,
         bounds_for,
+        check_own_bound,
         covered,
         floating,
+        is_own,
+        judged,
         numbers_named,
+        origin,
         strongest_first,
     )
-    from separatrix.communication.bounds.own_bound import check_own_bound, is_own, judged, origin
     from separatrix.provenance import provenance
-    from separatrix.tasks import tasks
-    from separatrix.tasks.own_task import try_own_task
-    from separatrix.tasks.parameters import with_text_parameters
+    from separatrix.tasks import tasks, try_own_task, with_text_parameters
 
     started = time.perf_counter()
     check_task(task)
@@ -193,7 +194,7 @@ def _described(
     bound: "ProtocolBound", task: "Task", length: int, precision: int, heads: int, layers: int
 ) -> dict[str, Any]:
     """One bound with its numbers."""
-    from separatrix.communication.bounds.own_bound import origin
+    from separatrix.bounds import origin
 
     width = bound.smallest_width(length, precision, heads, layers, task)
     paper = bound.paper_width(length, precision, heads, task)
@@ -272,7 +273,7 @@ def _short(bound: dict[str, Any]) -> dict[str, Any]:
 def _above(task: str, model: "Model", numbers: "Numbers") -> list[dict[str, str]]:
     """What is known from above, each with what it is known in: constructions by name, which ``certify`` proves, and
     simple reasons."""
-    from separatrix.atlas.separation import known_from_above
+    from separatrix.table import known_from_above
 
     return [
         {

@@ -14,8 +14,7 @@ from separatrix.cli.output import JsonOption, command_line, console, print_json
 from separatrix.cli.pictures import check_picture, write_picture
 
 if TYPE_CHECKING:
-    from separatrix.communication.capacity import Capacity, Limit, ModelDescription
-    from separatrix.communication.capacity.number_formats import Bits
+    from separatrix.capacities import Bits, Capacity, Limit, ModelDescription
 
 NAME = "capacity"
 ORDER = 73
@@ -69,8 +68,8 @@ def command(
 ) -> int:
     """What a real model keeps in memory, and what it cannot do at any weights: its bits against the lower bounds."""
     check_picture("--plot", plot)
-    from separatrix.communication.bounds import numbers_named
-    from separatrix.communication.capacity import Budget, capacity, plain
+    from separatrix.bounds import numbers_named
+    from separatrix.capacities import Budget, capacity, plain
     from separatrix.provenance import provenance
 
     started = time.perf_counter()
@@ -107,8 +106,8 @@ def _compare(
     as_json: bool, started: float,
 ) -> int:  # fmt: skip
     """Several models side by side."""
+    from separatrix.capacities import check_sizes
     from separatrix.cli.capacity_memory import compared, print_compared
-    from separatrix.communication.capacity.report import check_sizes
     from separatrix.provenance import provenance
 
     check_sizes(precision, length)
@@ -125,7 +124,7 @@ def _compare(
 
 
 def _draw(path: Path, models: "list[ModelDescription]", given: int | None) -> None:
-    from separatrix.atlas.memory_figure import memory_figure, memory_series
+    from separatrix.site import memory_figure, memory_series
 
     write_picture(path, memory_figure("memory", memory_series(models, given)))
 
@@ -133,7 +132,7 @@ def _draw(path: Path, models: "list[ModelDescription]", given: int | None) -> No
 def _list(as_json: bool) -> None:
     from rich.table import Table
 
-    from separatrix.communication.capacity import config_families, presets
+    from separatrix.capacities import config_families, presets
 
     families = [
         {"name": f.name, "model_types": list(f.model_types), "state": f.state, "source": f.source}
@@ -157,7 +156,7 @@ def _print_needs(found: "Capacity") -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from separatrix.communication.capacity.budget import RECENT
+    from separatrix.capacities import RECENT
 
     if not found.needs:
         return
@@ -201,8 +200,7 @@ def _print(
     from rich.markup import escape
     from rich.table import Table
 
-    from separatrix.communication.capacity.coverage import cited
-    from separatrix.communication.capacity.number_formats import layer_bits
+    from separatrix.capacities import cited, layer_bits
 
     out, model = console(), found.model
     out.print(f"[bold]{escape(model.name)}[/bold] ({escape(model.source)})")

@@ -92,19 +92,25 @@ def command(
     if names_a_run(construction):
         refuse_given(context, OF_CONSTRUCTIONS, "is for a construction, not for a trained run; leave it out")
         return certify_trained(context, construction, length, store, nodes, bits, out, as_json, started)
-    from separatrix.certificates import Claim, check
-    from separatrix.certificates.certificate import size_of, state_of, write_certificate, write_refutation
-    from separatrix.certificates.memory import check_memory
-    from separatrix.certificates.proofs import with_proof
-    from separatrix.certificates.shown import shown_counterexample, shown_reason
+    from separatrix.certificates import (
+        Claim,
+        check,
+        check_memory,
+        shown_counterexample,
+        shown_reason,
+        size_of,
+        state_of,
+        with_proof,
+        write_certificate,
+        write_refutation,
+    )
     from separatrix.cli.interrupts import uninterrupted
     from separatrix.cli.progress import progress_bar
-    from separatrix.constructions import constructions
-    from separatrix.constructions.construction import claimed_width
+    from separatrix.constructions import claimed_width, constructions
     from separatrix.progress import listening
     from separatrix.provenance import provenance
     from separatrix.sources import is_outside
-    from separatrix.tasks.own_task import try_own_task
+    from separatrix.tasks import try_own_task
 
     refuse_given(context, ("store", "nodes", "bits"), "is for a trained run, not for a construction; leave it out")
     chosen = constructions()[construction]
@@ -195,7 +201,7 @@ def _print(result: dict[str, Any]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from separatrix.certificates.shown import after_word, shown_count, shown_state, shown_trust
+    from separatrix.certificates import after_word, shown_count, shown_state, shown_trust
 
     table = Table(show_header=False)
     table.add_column(style="bold")

@@ -35,20 +35,21 @@ def command(
     import numpy
     from rich.markup import escape
 
-    from separatrix.certificates import replay as run_again
-    from separatrix.certificates.certificate import check_certificate, state_of
-    from separatrix.certificates.shown import (
+    from separatrix.certificates import (
+        check_certificate,
         claimed_inputs,
         shown_claim,
         shown_count,
         shown_counterexample,
         shown_reason,
         shown_state,
+        state_of,
     )
+    from separatrix.certificates import replay as run_again
     from separatrix.cli.progress import progress_bar
     from separatrix.progress import listening
     from separatrix.provenance import provenance
-    from separatrix.tasks.own_task import try_own_task
+    from separatrix.tasks import try_own_task
 
     limit = memory_limit(max_memory)
     with progress_bar(f"checking {file}", as_json) as show, limited_memory(limit), listening(show):

@@ -11,7 +11,7 @@ from separatrix.text_numbers import parse_fraction
 from separatrix.wording import counted
 
 if TYPE_CHECKING:
-    from separatrix.arithmetic.codes import SignCode
+    from separatrix.arithmetic import SignCode
 
 NAME = "code"
 ORDER = 30
@@ -32,7 +32,7 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Find the narrowest known sign code (BHBK24 Lemma 2) and verify all its inner products exactly."""
-    from separatrix.arithmetic.codes import delsarte_width, paper_width, sign_code
+    from separatrix.arithmetic import delsarte_width, paper_width, sign_code
     from separatrix.provenance import provenance
 
     started = time.perf_counter()

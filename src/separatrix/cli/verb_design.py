@@ -14,7 +14,7 @@ from separatrix.cli.pictures import check_picture, write_picture
 from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
-    from separatrix.atlas.design import Design, Enough, Row
+    from separatrix.table import Design, Enough, Row
 
 NAME = "design"
 ORDER = 74
@@ -56,13 +56,12 @@ def command(
             f"--accuracy {accuracy} is not known here: bounds and certificates are about models that are right on "
             "every input; give exact, or leave it out"
         )
-    from separatrix.atlas.design import design
-    from separatrix.atlas.design_figure import design_picture
     from separatrix.cli.progress import progress_bar
     from separatrix.progress import listening
     from separatrix.provenance import provenance
-    from separatrix.tasks import tasks
-    from separatrix.tasks.parameters import with_text_parameters
+    from separatrix.site import design_picture
+    from separatrix.table import design
+    from separatrix.tasks import tasks, with_text_parameters
 
     started = time.perf_counter()
     chosen = with_text_parameters(tasks()[task], settings or [])
@@ -126,7 +125,7 @@ def _print_presets(found: "Design") -> None:
     """The presets by outcome; of those that are excluded, why."""
     from rich.markup import escape
 
-    from separatrix.atlas.design import Outcome
+    from separatrix.table import Outcome
 
     out, positions = console(), found.task.positions(found.length)
     for judged in found.judged(Outcome.EXCLUDED):

@@ -63,7 +63,7 @@ def command(
     require(f"--to {to}", *PACKAGES.get(to, ()))
     from separatrix.constructions import constructions
     from separatrix.files import check_writable
-    from separatrix.models.export import SEED, export
+    from separatrix.models import SEED, export
     from separatrix.provenance import provenance
 
     started = time.perf_counter()

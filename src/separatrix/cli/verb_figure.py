@@ -16,10 +16,8 @@ from separatrix.errors import SeparatrixError
 from separatrix.extras import require
 
 if TYPE_CHECKING:
-    from separatrix.atlas.section import Figure
-    from separatrix.training.experiments.attention_data import AttentionMaps
-    from separatrix.training.experiments.figure_data import FigureData
-    from separatrix.training.run_source import RunSource
+    from separatrix.site import Figure
+    from separatrix.training import AttentionMaps, FigureData, RunSource
 
 NAME = "figure"
 ORDER = 85
@@ -43,14 +41,10 @@ def command(
 ) -> None:
     """Draw a figure in the paper's layout with the deviation of each cell; missing cells are named."""
     require("a figure", "matplotlib", "plotly")
-    from separatrix.atlas.training_figures import experiment_figure
-    from separatrix.atlas.training_page import figure_page
     from separatrix.files import check_writable, write_atomically
     from separatrix.provenance import provenance
-    from separatrix.training.experiments.catalog import experiments
-    from separatrix.training.experiments.figure_data import best_scale, experiment_of, gather
-    from separatrix.training.experiments.remarks import how_to_train
-    from separatrix.training.sweep_file import read_sweep
+    from separatrix.site import experiment_figure, figure_page
+    from separatrix.training import best_scale, experiment_of, experiments, gather, how_to_train, read_sweep
 
     started = time.perf_counter()
     own = read_sweep(Path(name)) if name.endswith(".toml") else None
@@ -100,8 +94,8 @@ def _attention(data: "FigureData", source: "RunSource") -> "tuple[AttentionMaps,
     if find_spec("torch") is None:
         remark("without the attention matrices, which need torch; install it with  pip install 'separatrix[train]'")
         return None
-    from separatrix.atlas.training_figures import attention_figure
-    from separatrix.training.experiments.attention_data import attention_maps, best_run
+    from separatrix.site import attention_figure
+    from separatrix.training import attention_maps, best_run
 
     assert data.scale is not None
     names = [run.name for cell in data.experiment.sweep(data.scale).cells() for run in cell.runs]
@@ -128,7 +122,7 @@ def _print(data: "FigureData", written: "list[Path]") -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from separatrix.atlas.training_page import HEADINGS, cell_row, headings, number_places
+    from separatrix.site import HEADINGS, cell_row, headings, number_places
 
     left_out = ("device", "seconds", "runs", "allowed", "run", *(() if data.paper else ("paper %", "difference")))
     shown = [number for number, heading in enumerate(HEADINGS) if heading not in left_out]

@@ -24,7 +24,7 @@ from separatrix.cli.training_options import AddressOption, DeviceOption, Executo
 from separatrix.errors import SeparatrixError, StoppedError
 
 if TYPE_CHECKING:
-    from separatrix.atlas.frontier_survey import Survey
+    from separatrix.table import Survey
 
 NAME = "frontier"
 ORDER = 70
@@ -64,13 +64,11 @@ def command(
         )  # fmt: skip
         return
     check_picture("--figure", figure)
-    from separatrix.atlas.frontier import LARGEST, check_supported
-    from separatrix.atlas.frontier_figure import frontier_picture
-    from separatrix.atlas.frontier_store import FrontierStore
-    from separatrix.atlas.frontier_survey import survey, units
     from separatrix.cli.progress import progress_bar
     from separatrix.constructions import constructions
     from separatrix.provenance import provenance
+    from separatrix.site import frontier_picture
+    from separatrix.table import LARGEST, FrontierStore, check_supported, survey, units
 
     started = time.perf_counter()
     chosen = constructions()[construction]
@@ -115,7 +113,7 @@ def command(
 def _print(found: "Survey") -> None:
     from rich.table import Table
 
-    from separatrix.atlas.frontier_survey import PLANE_HEADINGS, WIDTH_HEADINGS, plane_rows, width_rows
+    from separatrix.table import PLANE_HEADINGS, WIDTH_HEADINGS, plane_rows, width_rows
 
     def shown(title: str, headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
         table = Table(title=title, title_justify="left")

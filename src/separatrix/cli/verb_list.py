@@ -29,7 +29,7 @@ def _tasks() -> list[dict[str, Any]]:
 
 
 def _codes() -> list[dict[str, Any]]:
-    from separatrix.arithmetic.codes import families
+    from separatrix.arithmetic import families
 
     return [{"name": name, "about": family.title} for name, family in families().items()]
 
@@ -58,7 +58,7 @@ def _constructions() -> list[dict[str, Any]]:
 
 
 def _bounds() -> list[dict[str, Any]]:
-    from separatrix.communication.bounds import bounds
+    from separatrix.bounds import bounds
 
     return [
         {
@@ -75,7 +75,7 @@ def _bounds() -> list[dict[str, Any]]:
 
 
 def _reductions() -> list[dict[str, Any]]:
-    from separatrix.communication.reductions import reductions
+    from separatrix.communication import reductions
 
     return [
         {
@@ -94,9 +94,9 @@ def _theorems() -> list[dict[str, Any]]:
     """The papers' claims that have code, sorted by claim: what runs each, and the file that it is in."""
     import re
 
-    from separatrix.atlas.errata import errata
-    from separatrix.communication.bounds import bounds
+    from separatrix.bounds import bounds
     from separatrix.constructions import constructions
+    from separatrix.table import errata
 
     found = [
         {"claim": each.theorem, "as": "construction", "name": each.name, "file": _file(each),
@@ -140,7 +140,7 @@ WIDTH, LENGTH, PRECISION = 64, 400, 32
 
 
 def _architectures() -> list[dict[str, Any]]:
-    from separatrix.models.architecture import ModelSpec, architectures
+    from separatrix.models import ModelSpec, architectures
 
     found: list[dict[str, Any]] = []
     for each in architectures().values():
@@ -173,7 +173,7 @@ def _architectures() -> list[dict[str, Any]]:
 
 
 def _experiments() -> list[dict[str, Any]]:
-    from separatrix.training.experiments.catalog import experiments
+    from separatrix.training import experiments
 
     return [
         {

@@ -23,10 +23,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from separatrix.communication.capacity import Capacity
-    from separatrix.communication.profile import Profile
-    from separatrix.communication.profile.limits import Estimate
-    from separatrix.communication.profile.partitions import PartitionProfile
+    from separatrix.capacities import Capacity
+    from separatrix.profiles import Estimate, PartitionProfile, Profile
 
 NAME = "profile"
 ORDER = 72
@@ -84,14 +82,13 @@ def command(
     # Ranks are found by many products of small matrices, and OpenBLAS's threads spin between them: where other programs
     # hold the cores, two of them took twice the time of one. numpy reads this when it is loaded, which is below.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from separatrix.atlas.own_function import certify_sparse_form
     from separatrix.cli.limits import limited_memory, memory_limit
     from separatrix.cli.progress import progress_bar
-    from separatrix.communication.profile import Limits, ProfileOptions, as_record, load_function, parse_alphabet
-    from separatrix.communication.profile import profile as run_profile
-    from separatrix.communication.profile.excluded import exclusion
+    from separatrix.profiles import Limits, ProfileOptions, as_record, exclusion, load_function, parse_alphabet
+    from separatrix.profiles import profile as run_profile
     from separatrix.progress import listening
     from separatrix.provenance import provenance
+    from separatrix.table import certify_sparse_form
 
     started = time.perf_counter()
     picture = None if plot is None else plot.absolute()  # the function may go to another folder
@@ -110,7 +107,7 @@ def command(
         show("building and certifying the network of Theorem 13", 0, None)
         network = None if found.sparse is None else certify_sparse_form(found.sparse.function, length)
     if picture is not None:
-        from separatrix.atlas.own_function_figure import profile_figure
+        from separatrix.site import profile_figure
 
         write_picture(picture, profile_figure(found))
     told = None if asked is None else exclusion(found, asked)
@@ -135,7 +132,7 @@ def _announce(cost: "Estimate") -> None:
 
 def _asked(text: str, precision: int | None) -> "Capacity":
     """The size of the model, as capacity has it; a name that is not known ends here, before anything is computed."""
-    from separatrix.communication.capacity import capacity
+    from separatrix.capacities import capacity
 
     return capacity(described(text, precision), precision, only=())
 
@@ -204,7 +201,7 @@ def _ratio(value: "Fraction | None") -> str:
 
 
 def _print_meaning(out: "Console", found: "Profile", network: dict[str, Any] | None) -> None:
-    from separatrix.atlas.own_function import verdict_in_words
+    from separatrix.table import verdict_in_words
 
     bits = found.residuals.minimum_state_bits
     rows = [("any recurrent model", f"at least {counted(bits, 'bit')} of state at N = {found.length}")]

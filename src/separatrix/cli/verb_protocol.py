@@ -20,10 +20,8 @@ from separatrix.errors import SeparatrixError
 from separatrix.wording import counted
 
 if TYPE_CHECKING:
-    from separatrix.communication.partition import Partition
-    from separatrix.communication.protocols import Transcript
-    from separatrix.networks import Network, RecurrentNetwork
-    from separatrix.networks.exact import Integers
+    from separatrix.communication import Partition, Transcript
+    from separatrix.networks import Integers, Network, RecurrentNetwork
 
 NAME = "protocol"
 ORDER = 74
@@ -69,7 +67,7 @@ def command(
     as_json: JsonOption = False,
 ) -> int:
     """Let Alice and Bob compute a network's answer by exchanging bits, and count them beside the claim."""
-    from separatrix.communication.partition import parse_partition
+    from separatrix.communication import parse_partition
     from separatrix.networks import RecurrentNetwork
     from separatrix.provenance import provenance
 
@@ -115,7 +113,7 @@ def command(
 def _theorem_2(
     subject: Subject, network: "RecurrentNetwork", cells: "Integers", split: "Partition"
 ) -> "tuple[dict[str, Any], Transcript]":
-    from separatrix.communication.protocols import recurrent_directly, run_recurrent
+    from separatrix.communication import recurrent_directly, run_recurrent
 
     run = run_recurrent(network, cells, subject.arithmetic, split)
     direct = recurrent_directly(run, network, cells, subject.arithmetic)
@@ -139,7 +137,7 @@ def _theorem_4(
     subject: Subject, network: "Network", cells: "Integers", split: "Partition", version: str, products: str,
     position: int | None,
 ) -> "tuple[dict[str, Any], Transcript]":  # fmt: skip
-    from separatrix.communication.protocols import caveats, compare, condition, one_layer_directly, run_one_layer
+    from separatrix.communication import caveats, compare, condition, one_layer_directly, run_one_layer
 
     run = run_one_layer(
         network, cells, subject.arithmetic, split, version=version, products=products, position=position  # type: ignore[arg-type]

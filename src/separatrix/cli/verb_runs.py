@@ -18,8 +18,7 @@ from separatrix.wording import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from separatrix.training.records import Record
-    from separatrix.training.run_source import RunSource
+    from separatrix.training import Record, RunSource
 
 NAME = "runs"
 ORDER = 84
@@ -137,7 +136,7 @@ def _check_names(action: str, given: list[str], curves: bool) -> None:
             raise SeparatrixError(f"export takes one file, {len(given)} given; write  separatrix runs export runs.csv")
         if given[0].endswith(".parquet"):
             require("Parquet", "pyarrow")
-        from separatrix.training.export_records import check_target
+        from separatrix.training import check_target
 
         check_target(Path(given[0]), curves)
 
@@ -148,7 +147,7 @@ def _as_recorded(architecture: str) -> str:
     >>> _as_recorded("ThirdTF-(1, 64, mask=none)"), _as_recorded("ThirdTF"), _as_recorded("nothing-(1,64)")
     ('ThirdTF-(1,64)', 'ThirdTF', 'nothing-(1,64)')
     """
-    from separatrix.models.naming import code_named_in, parse_spec
+    from separatrix.models import code_named_in, parse_spec
 
     text = architecture.replace(" ", "")
     if "(" not in text or code_named_in(text):  # anyone's own code is not run to look for its records
@@ -197,7 +196,7 @@ def _tell_what_is_left_out(source: "RunSource") -> None:
 
 
 def _runs_of(text: str) -> set[str]:
-    from separatrix.training.experiments.catalog import experiments
+    from separatrix.training import experiments
 
     name, _, scale = text.partition("/")
     experiment = experiments()[name]
@@ -247,7 +246,7 @@ def _print_list(records: "list[Record]") -> None:
 
 
 def _export(source: "RunSource", records: "list[Record]", path: Path, curves: bool, as_json: bool, made: Any) -> None:
-    from separatrix.training.export_records import export
+    from separatrix.training import export
 
     rows = export(source, records, path, curves=curves)
     if as_json:
@@ -263,7 +262,7 @@ def _show(source: "RunSource", records: "Sequence[Record]", plot: Path | None, a
 
     curves = [source.curve(record.spec.name) for record in records]
     if plot is not None:
-        from separatrix.atlas.training_figures import run_curves_figure
+        from separatrix.site import run_curves_figure
 
         labelled = [(_label(record), record, points) for record, points in zip(records, curves, strict=True)]
         write_picture(plot, run_curves_figure("Recorded runs" if len(records) > 1 else labelled[0][0], labelled))

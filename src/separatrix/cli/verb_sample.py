@@ -51,9 +51,7 @@ def command(
 ) -> None:
     """Show random examples of a task with their answers."""
     from separatrix.provenance import provenance
-    from separatrix.tasks import draws_from, tasks
-    from separatrix.tasks.own_task import try_own_task
-    from separatrix.tasks.parameters import with_text_parameters
+    from separatrix.tasks import draws_from, tasks, try_own_task, with_text_parameters
 
     started = time.perf_counter()
     chosen = with_text_parameters(tasks()[task], settings or [])

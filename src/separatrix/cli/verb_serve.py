@@ -36,11 +36,9 @@ def command(
 ) -> None:
     """Open the explorer: move sliders and watch attention, margins and certificates; protocols; training runs."""
     require("the explorer", "fastapi", "uvicorn")
-    from separatrix.atlas.explorer.guard import is_loopback
-    from separatrix.atlas.explorer.limits import Limits
-    from separatrix.atlas.explorer.serving import address_of, bound_socket, serve
     from separatrix.provenance import versions
-    from separatrix.training.records import store_path
+    from separatrix.site import Limits, address_of, bound_socket, is_loopback, serve
+    from separatrix.training import store_path
 
     if not 0 <= port <= 65535:
         raise SeparatrixError(f"--port {port} is no port; choose 1 to 65535, or 0 for any free one")

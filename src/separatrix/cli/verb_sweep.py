@@ -28,11 +28,7 @@ from separatrix.extras import require
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from separatrix.training.grouping import Group
-    from separatrix.training.heatmap import HeatMap
-    from separatrix.training.planning import Plan
-    from separatrix.training.spec import RunSpec
-    from separatrix.training.sweep import Cell, Sweep
+    from separatrix.training import Cell, Group, HeatMap, Plan, RunSpec, Sweep
 
 NAME = "sweep"
 ORDER = 83
@@ -71,8 +67,7 @@ def command(
     require("a sweep", "torch")
     from separatrix.cli.training_run import run_groups
     from separatrix.provenance import provenance
-    from separatrix.training.heatmap import heat_maps
-    from separatrix.training.sinks import sink_from
+    from separatrix.training import heat_maps, sink_from
 
     started = time.perf_counter()
     sweep, axes = _named(name, scale)
@@ -125,8 +120,7 @@ def command(
 
 def _named(name: str, scale: str | None) -> "tuple[Sweep, tuple[str, str] | None]":
     """The sweep of a file or of an experiment, and the rows and columns of its table."""
-    from separatrix.training.experiments.catalog import experiments
-    from separatrix.training.sweep_file import read_sweep
+    from separatrix.training import experiments, read_sweep
 
     if name.endswith(".toml") or Path(name).is_file():
         if scale is not None:
@@ -148,9 +142,7 @@ def _planned(
     """What is left to do and how long it will take; a store that is not there yet is not made for that."""
     from separatrix.cli.limits import within_free_memory
     from separatrix.cli.progress import progress_bar
-    from separatrix.training.devices import device_named, environment, using_threads
-    from separatrix.training.planning import counted, plan
-    from separatrix.training.records import Records, store_path
+    from separatrix.training import Records, counted, device_named, environment, plan, store_path, using_threads
 
     path = store_path(store)
     names = [spec.name for group in groups for spec in group.specs]
@@ -174,7 +166,7 @@ def _planned(
 def _plan_text(title: str, plan: "Plan", place: Place) -> str:
     from rich.markup import escape
 
-    from separatrix.training.planning import in_words
+    from separatrix.training import in_words
     from separatrix.wording import counted
 
     known = f", {plan.recorded} of them recorded" if plan.recorded else ""
@@ -194,7 +186,7 @@ def _plan_table(plan: "Plan") -> Any:
     from rich.markup import escape
     from rich.table import Table
 
-    from separatrix.training.planning import in_words
+    from separatrix.training import in_words
 
     tasks = {each.group.specs[0].task for each in plan.groups}
     table = Table(title=f"task {min(tasks)}" if len(tasks) == 1 else None)
@@ -215,7 +207,7 @@ def _plan_table(plan: "Plan") -> Any:
 
 def _constant_answers(cells: "Sequence[Cell]") -> list[float]:
     """What a constant answer scores in each cell; measured once for each task and length."""
-    from separatrix.tasks.constant_answer import constant_score
+    from separatrix.tasks import constant_score
 
     specs = [cell.runs[0] for cell in cells]
     different = {(spec.task, spec.task_parameters, spec.length): spec for spec in specs}

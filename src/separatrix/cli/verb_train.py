@@ -31,8 +31,7 @@ from separatrix.extras import require
 
 if TYPE_CHECKING:
     from separatrix.tasks import Task
-    from separatrix.training.records import Record
-    from separatrix.training.spec import RunSpec
+    from separatrix.training import Record, RunSpec
 
 NAME = "train"
 ORDER = 82
@@ -108,17 +107,10 @@ def command(
     """Train a grid of learning rates and seeds as one ensemble; interrupted runs go on where they stopped."""
     require("training", "torch")
     from separatrix.cli.training_run import run_groups
-    from separatrix.models.naming import parse_spec
+    from separatrix.models import parse_spec
     from separatrix.provenance import provenance
-    from separatrix.tasks import tasks
-    from separatrix.tasks.automata import automaton_of
-    from separatrix.tasks.constant_answer import constant_score
-    from separatrix.tasks.parameters import with_text_parameters
-    from separatrix.training.grouping import Group, halving_rungs
-    from separatrix.training.leaks import check_leaks
-    from separatrix.training.recipes import recipe_fields
-    from separatrix.training.spec import RunSpec
-    from separatrix.training.tubes import check_tubes
+    from separatrix.tasks import automaton_of, constant_score, tasks, with_text_parameters
+    from separatrix.training import Group, RunSpec, check_leaks, check_tubes, halving_rungs, recipe_fields
 
     started = time.perf_counter()
     check_picture("--plot", plot)
@@ -159,7 +151,7 @@ def command(
     place = Place(device, executor, workers, address, threads, save_every)
     found, curves = run_groups([group], store, place, full_grid, resume, as_json, _label, sinks or [])
     if plot is not None:
-        from separatrix.atlas.training_figures import run_curves_figure
+        from separatrix.site import run_curves_figure
 
         drawn = [(_label(spec), found[spec.name], curves[spec.name]) for spec in specs]
         write_picture(plot, run_curves_figure(f"{model} on {task} at length {length}", drawn))
@@ -179,8 +171,8 @@ def _print(task: "Task", model: str, length: int, rows: "list[tuple[RunSpec, Rec
     from rich.markup import escape
     from rich.table import Table
 
-    from separatrix.tasks.constant_answer import constant_score
-    from separatrix.training.records import best_of
+    from separatrix.tasks import constant_score
+    from separatrix.training import best_of
 
     best = best_of(record for _, record in rows)
     assert best is not None

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from separatrix.communication.partition import Partition, of_positions
 from separatrix.errors import SeparatrixError
-from separatrix.tasks import Task
-from separatrix.tasks.space import Space, cells
+from separatrix.tasks import Space, Task, cells
 
 Integers: TypeAlias = NDArray[numpy.int64]
 PairFunction: TypeAlias = Callable[[Integers, Integers], Integers]

@@ -1,6 +1,5 @@
 """Upper bounds as weights: one file per theorem, each building a network for a given length."""
 
-from separatrix.constructions.catalog import constructions
-from separatrix.constructions.construction import Built, Construction, Options
+from separatrix.facade import attach
 
-__all__ = ["Built", "Construction", "Options", "constructions"]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -12,8 +12,7 @@ from typing import Any, Literal, cast
 from separatrix.arithmetic import FixedPoint, Floating
 from separatrix.constructions.exponents import USUAL
 from separatrix.errors import SeparatrixError, UnknownNameError
-from separatrix.networks import AnyNetwork, FeedForward, Layer, Network, RecurrentNetwork
-from separatrix.networks.weights import SCORINGS, Scoring
+from separatrix.networks import SCORINGS, AnyNetwork, FeedForward, Layer, Network, RecurrentNetwork, Scoring
 from separatrix.tasks import Task, tasks
 
 

@@ -14,8 +14,7 @@ from functools import lru_cache
 
 import numpy
 
-from separatrix.arithmetic.codes import sign_code
-from separatrix.arithmetic.codes.linear import LinearRule
+from separatrix.arithmetic import LinearRule, sign_code
 from separatrix.bit_counts import bits_for
 from separatrix.errors import SeparatrixError
 from separatrix.networks import ExactMatrix, FeedForward, Head, Integers, SignRows, Slots, TableRows, identity, zeros

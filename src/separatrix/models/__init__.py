@@ -19,42 +19,6 @@ names. ``architecture``, ``architectures/``, ``naming``, ``described`` and ``bou
 torch and safetensors alone.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING
+from separatrix.facade import attach
 
-if TYPE_CHECKING:
-    from separatrix.models.architecture import Architecture, ModelSpec
-    from separatrix.models.assemble import NetworkModule, RecurrentModule, TransformerModule
-    from separatrix.models.exported import load_exported, save_exported
-    from separatrix.models.naming import parse_spec
-    from separatrix.models.sequence_model import SequenceModel, build_model
-    from separatrix.models.task_model import model_for_task
-
-_MODULES = {
-    "Architecture": "architecture", "ModelSpec": "architecture", "NetworkModule": "assemble",
-    "RecurrentModule": "assemble", "TransformerModule": "assemble", "load_exported": "exported",
-    "save_exported": "exported", "parse_spec": "naming", "SequenceModel": "sequence_model",
-    "build_model": "sequence_model", "model_for_task": "task_model",
-}  # fmt: skip
-"""Where each public name is defined; loaded when asked for, since most of these modules load torch."""
-
-__all__ = [
-    "Architecture",
-    "ModelSpec",
-    "NetworkModule",
-    "RecurrentModule",
-    "SequenceModel",
-    "TransformerModule",
-    "build_model",
-    "load_exported",
-    "model_for_task",
-    "parse_spec",
-    "save_exported",
-]
-
-
-def __getattr__(name: str) -> object:
-    """Load a public name when it is first asked for."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from separatrix.errors import SeparatrixError
 from separatrix.models.sequence_model import SequenceModel
 from separatrix.progress import report
-from separatrix.tasks import draws_from
-from separatrix.tasks.task import Task
+from separatrix.tasks import Task, draws_from
 
 Choices: TypeAlias = NDArray[numpy.int64]
 Floats: TypeAlias = NDArray[numpy.float64]

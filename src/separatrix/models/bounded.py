@@ -13,7 +13,7 @@ from separatrix.models.architecture import Architecture, ModelSpec
 from separatrix.sources import is_outside
 
 if TYPE_CHECKING:
-    from separatrix.communication.bounds import Model, ModelSize
+    from separatrix.bounds import Model, ModelSize
     from separatrix.models.user_architecture import UserArchitecture
 
 LONGEST_SUM = 48
@@ -112,7 +112,7 @@ def bounded_as(spec: ModelSpec, length: int, precision: int) -> "tuple[Model, Mo
     >>> bounded_as(parse_spec("LSTM-(3,256)"), 400, 32)[1].memory_bits
     49152
     """
-    from separatrix.communication.bounds import ModelSize  # python-flint, which the trainer does without
+    from separatrix.bounds import ModelSize  # python-flint, which the trainer does without
 
     first, names = spec.entries[0], {entry.name for entry in spec.entries}
     options = spec.options_of(first)

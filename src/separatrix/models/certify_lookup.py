@@ -21,7 +21,7 @@ from separatrix.files import write_atomically
 from separatrix.models.sequence_model import SequenceModel
 from separatrix.models.trained_files import weights_file
 from separatrix.progress import tracked
-from separatrix.provers.trained_lookup import Decided, LookupProver, Outcome
+from separatrix.provers import Decided, LookupProver, Outcome
 from separatrix_kernel.lookup import Weights, proved
 from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.trained import TRAINED_FILE, TRAINED_FORMAT, WEIGHTS_FILE

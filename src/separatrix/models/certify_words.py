@@ -19,10 +19,8 @@ from separatrix.files import write_atomically
 from separatrix.models.recurrent_files import answers_to_words, recurrent_file
 from separatrix.models.sequence_model import SequenceModel
 from separatrix.progress import report
-from separatrix.provers.trained_lookup import Outcome
-from separatrix.provers.trained_words import UNIT, WordsProver
-from separatrix.tasks.automata import needed_automaton, task_label
-from separatrix.tasks.task import Task
+from separatrix.provers import UNIT, Outcome, WordsProver
+from separatrix.tasks import Task, needed_automaton, task_label
 from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.specification import Automaton
 from separatrix_kernel.trained import TRAINED_FILE, WEIGHTS_FILE

@@ -6,7 +6,7 @@ layer keeps is given in numbers of the precision asked for, rounded up. Of anyon
 """
 
 from separatrix.bit_counts import OWN_PRECISION
-from separatrix.communication.capacity.layers import Kind, LayerDescription, ModelDescription, StatePart
+from separatrix.capacities import Kind, LayerDescription, ModelDescription, StatePart
 from separatrix.models.architecture import Architecture, ModelSpec
 from separatrix.models.bounded import layer_keeps, own_statements, user_module
 

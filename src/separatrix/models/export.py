@@ -24,8 +24,7 @@ from separatrix.arithmetic import Floating
 from separatrix.constructions import Built
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.files import write_atomically
-from separatrix.networks import AnyNetwork, Network, ThirdOrderAttention, evaluate
-from separatrix.networks.store import save_network
+from separatrix.networks import AnyNetwork, Network, ThirdOrderAttention, evaluate, save_network
 from separatrix.tasks import draws_from
 
 if TYPE_CHECKING:

@@ -32,8 +32,8 @@ from separatrix.networks import (
     RecurrentNetwork,
     SignRows,
     exact,
+    head_matrices,
 )
-from separatrix.networks.network import head_matrices
 
 LARGEST_EMBEDDING_BYTES = 1 << 30
 DTYPES = {"float32": torch.float32, "float64": torch.float64}

@@ -34,8 +34,8 @@ from separatrix.networks import (
     Network,
     RecurrentNetwork,
     SignRows,
+    with_residuals,
 )
-from separatrix.networks.residuals import with_residuals
 from separatrix.tasks import Task
 
 FORMAT = "separatrix-transformer-lens-1"

@@ -10,7 +10,7 @@ it are counted with their formats, at several lengths, exactly; small integers t
 the theory gives every model the number of tokens read.
 
 Verdicts need more than bytes: what each array is. Where the config of a model is known to
-:mod:`separatrix.communication.capacity` its card speaks, and ``agrees`` says whether it has the measured bytes at every
+:mod:`separatrix.capacities` its card speaks, and ``agrees`` says whether it has the measured bytes at every
 length. Otherwise an array of equal size at all lengths is taken for a state, one that grows with each token for a
 cache, and anything else makes the model one of which nothing is known. A state in fewer than 32 bits is measured as it
 is, and verdicts count 32, as they do for every card.
@@ -26,9 +26,8 @@ import torch
 from torch import nn
 
 from separatrix.bit_counts import OWN_PRECISION
-from separatrix.communication.capacity import Capacity, bytes_at, describe
-from separatrix.communication.capacity import capacity as card_of
-from separatrix.communication.capacity.layers import LayerDescription, ModelDescription, StatePart, recurrent
+from separatrix.capacities import Capacity, LayerDescription, ModelDescription, StatePart, bytes_at, describe, recurrent
+from separatrix.capacities import capacity as card_of
 from separatrix.errors import SeparatrixError
 from separatrix.models.described import description
 from separatrix.models.sequence_model import SequenceModel
@@ -99,7 +98,7 @@ def capacity(
     if not isinstance(cast("object", model), nn.Module):
         raise SeparatrixError(
             f"capacity measures an instantiated torch module, and this is a {type(model).__name__}; of a preset or a "
-            "config use separatrix.communication.capacity.describe"
+            "config use separatrix.capacities.describe"
         )
     run = keeps or _keeps(model)
     found = [list(arrays(_run(model, each, run))) for each in chosen]

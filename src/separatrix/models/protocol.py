@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from separatrix.communication.protocols.bits import BitReader, BitWriter, Code
-from separatrix.communication.protocols.transcript import Outgoing, Speech, Transcript, Wire, converse, faithful
+from separatrix.communication import BitReader, BitWriter, Code, Outgoing, Speech, Transcript, Wire, converse, faithful
 from separatrix.errors import SeparatrixError
 from separatrix.models.sequence_model import SequenceModel
 from separatrix.models.state_precision import Quantiser, from_numbers, to_numbers

@@ -21,8 +21,7 @@ from torch import Tensor
 
 from separatrix.errors import SeparatrixError
 from separatrix.models.sequence_model import ModelState, SequenceModel
-from separatrix.tasks import draws_from
-from separatrix.tasks.task import Task
+from separatrix.tasks import Task, draws_from
 
 Where: TypeAlias = Literal["cut", "every step"]
 DEFAULT_BITS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)

@@ -10,9 +10,7 @@ from separatrix.models.architecture import ModelSpec, Place
 from separatrix.models.inputs import Columns
 from separatrix.models.sequence_model import SequenceModel, build_model
 from separatrix.models.user_mixer import ROUNDING
-from separatrix.tasks.problems.nearest_neighbour import NearestNeighbour
-from separatrix.tasks.problems.sparse_averaging import SparseAveraging
-from separatrix.tasks.task import Task
+from separatrix.tasks import NearestNeighbour, SparseAveraging, Task
 
 
 def columns_of(task: Task, length: int) -> tuple[Columns, ...]:

@@ -15,9 +15,7 @@ from math import floor
 
 import numpy
 
-from separatrix.arithmetic import Arithmetic, Balls, FixedPoint, RawArray
-from separatrix.arithmetic.distinct import distinct
-from separatrix.arithmetic.interface import UndecidedError
+from separatrix.arithmetic import Arithmetic, Balls, FixedPoint, RawArray, UndecidedError, distinct
 from separatrix.errors import SeparatrixError
 from separatrix.networks.exact import Integers
 

@@ -12,9 +12,7 @@ from typing import TypeAlias
 
 import numpy
 
-from separatrix.arithmetic import Arithmetic, RawArray
-from separatrix.arithmetic.codes.dual import dual_multiples
-from separatrix.arithmetic.distinct import distinct
+from separatrix.arithmetic import Arithmetic, RawArray, distinct, dual_multiples
 from separatrix.errors import SeparatrixError
 from separatrix.networks.embedding import SignRows
 from separatrix.networks.exact import LARGEST_NUMERATOR, ExactMatrix, Integers

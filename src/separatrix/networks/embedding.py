@@ -13,8 +13,7 @@ from typing import Literal, TypeAlias
 import numpy
 from numpy.typing import NDArray
 
-from separatrix.arithmetic import Arithmetic, RawArray
-from separatrix.arithmetic.integers import magnitude
+from separatrix.arithmetic import Arithmetic, RawArray, magnitude
 from separatrix.bit_counts import bits_for
 from separatrix.errors import SeparatrixError
 from separatrix.networks.exact import LARGEST_NUMERATOR, ExactMatrix, Integers, Slots

@@ -14,8 +14,7 @@ from typing import Any, TypeAlias
 import numpy
 from numpy.typing import NDArray
 
-from separatrix.arithmetic import Arithmetic, FixedPoint, RawArray
-from separatrix.arithmetic.integers import magnitude
+from separatrix.arithmetic import Arithmetic, FixedPoint, RawArray, magnitude
 from separatrix.errors import SeparatrixError
 
 Integers: TypeAlias = NDArray[numpy.int64]

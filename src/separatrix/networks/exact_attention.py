@@ -15,8 +15,7 @@ from typing import TypeAlias
 
 import numpy
 
-from separatrix.arithmetic import Arithmetic, FixedPoint, RawArray
-from separatrix.arithmetic.integers import magnitude
+from separatrix.arithmetic import Arithmetic, FixedPoint, RawArray, magnitude
 from separatrix.networks.exact import ExactMatrix, Integers
 from separatrix.networks.network import Attention, Head
 from separatrix.networks.weights import LARGEST_SCORES

@@ -11,9 +11,7 @@ from typing import Any, TypeAlias
 import numpy
 from numpy.typing import NDArray
 
-from separatrix.arithmetic import FixedPoint
-from separatrix.arithmetic.real_softmax import UNIT, least_weight, sum_of_powers
-from separatrix.arithmetic.wide_integers import WORD, matmul_of_python_ints
+from separatrix.arithmetic import UNIT, WORD, FixedPoint, least_weight, matmul_of_python_ints, sum_of_powers
 from separatrix.errors import SeparatrixError
 from separatrix.networks.code_attention import LARGEST_SUM, CodeQueries, code_queries, code_scores
 from separatrix.networks.embedding import TableRows, embed

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 
 import numpy
 
-from separatrix.arithmetic import Arithmetic, FixedPoint, RawArray
-from separatrix.arithmetic.distinct import distinct
+from separatrix.arithmetic import Arithmetic, FixedPoint, RawArray, distinct
 from separatrix.networks.exact import ExactMatrix, Integers, Shapes
 from separatrix.networks.weights import Scoring, averaged, group_average, weights_of
 

@@ -3,6 +3,6 @@
 Nothing here is trusted. A prover that errs writes a proof that the kernel refuses, and never more than that.
 """
 
-from separatrix.provers.proofs import Proved, prove
+from separatrix.facade import attach
 
-__all__ = ["Proved", "prove"]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

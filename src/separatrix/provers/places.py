@@ -5,13 +5,17 @@ from typing import Any
 import numpy
 
 from separatrix.arithmetic import FixedPoint, RawArray
-from separatrix.networks import Head, Integers, Network
-from separatrix.networks.code_attention import code_queries
-from separatrix.networks.embedding import embed
-from separatrix.networks.evaluate import mask_of
-from separatrix.networks.exact import ExactMatrix
-from separatrix.networks.exact_attention import projected
-from separatrix.networks.weights import weights_of
+from separatrix.networks import (
+    ExactMatrix,
+    Head,
+    Integers,
+    Network,
+    code_queries,
+    embed,
+    mask_of,
+    projected,
+    weights_of,
+)
 
 SCORES_AT_A_TIME = 1 << 22
 MOST_SCORES = 1 << 26

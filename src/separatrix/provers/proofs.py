@@ -7,6 +7,7 @@ from typing import Any
 
 from separatrix.arithmetic import FixedPoint, Floating
 from separatrix.networks import (
+    NETWORK_FILE,
     AnyNetwork,
     Attention,
     FeedForward,
@@ -14,8 +15,8 @@ from separatrix.networks import (
     RecurrentNetwork,
     TableRows,
     ThirdOrderAttention,
+    to_bytes,
 )
-from separatrix.networks.store import NETWORK_FILE, to_bytes
 from separatrix.provers.places import stated_places
 from separatrix.provers.running import running_sums
 from separatrix.tasks import Task, own_specification

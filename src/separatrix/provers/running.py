@@ -4,8 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from separatrix.networks import AnyNetwork
-from separatrix.networks.store import to_bytes
+from separatrix.networks import AnyNetwork, to_bytes
 from separatrix_kernel import RefusedError
 from separatrix_kernel.floats import LIMIT, Floats
 from separatrix_kernel.network import Reader

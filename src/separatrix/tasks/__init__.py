@@ -7,22 +7,6 @@
 ((3, 9), (3, 9), [1, 1, 1])
 """
 
-from separatrix.tasks.catalog import tasks
-from separatrix.tasks.draws import Draws, draws_from
-from separatrix.tasks.task import Answers, CommunicationSplit, Examples, Row, Split, Task, own_specification
-from separatrix.tasks.vocabulary import Symbols, Vocabulary
+from separatrix.facade import attach
 
-__all__ = [
-    "Answers",
-    "CommunicationSplit",
-    "Draws",
-    "Examples",
-    "Row",
-    "Split",
-    "Symbols",
-    "Task",
-    "Vocabulary",
-    "draws_from",
-    "own_specification",
-    "tasks",
-]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

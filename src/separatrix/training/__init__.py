@@ -1,1 +1,5 @@
 """Training: runs as frozen specifications, trained together, recorded, resumed."""
+
+from separatrix.facade import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -19,7 +19,7 @@ from safetensors.torch import load, save
 from torch import Tensor
 
 from separatrix.errors import SeparatrixError
-from separatrix.models.kept_weights import kept_tensors
+from separatrix.models import kept_tensors
 from separatrix.reading import parse_json, read_tensors
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from separatrix.errors import SeparatrixError
-from separatrix.models.allocator import keep_freed_memory
+from separatrix.models import keep_freed_memory
 from separatrix.provenance import versions
 
 MOST_COMPILED_SHAPES = 64

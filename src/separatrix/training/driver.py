@@ -17,8 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from separatrix.errors import SeparatrixError
-from separatrix.models.naming import code_named_in, parse_spec
-from separatrix.models.task_model import check_fit
+from separatrix.models import check_fit, code_named_in, parse_spec
 from separatrix.sources import check_unchanged
 from separatrix.training.checkpoints import part_of, read_checkpoint
 from separatrix.training.events import Event, Finished, Progress, Saved, Snapshot

@@ -20,11 +20,7 @@ import torch
 from torch import Tensor
 
 from separatrix.errors import SeparatrixError
-from separatrix.models.block import Block
-from separatrix.models.kept_weights import kept_buffers
-from separatrix.models.naming import parse_spec
-from separatrix.models.sequence_model import SequenceModel
-from separatrix.models.task_model import model_for_task
+from separatrix.models import Block, SequenceModel, kept_buffers, model_for_task, parse_spec
 from separatrix.training.adam import Adam, FlatParameters, MemberRates
 from separatrix.training.batches import CHUNK_STEPS, Batch, data_source
 from separatrix.training.captured import CapturedStep

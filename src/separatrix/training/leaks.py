@@ -13,12 +13,15 @@ import torch
 from torch import Tensor
 
 from separatrix.errors import SeparatrixError
-from separatrix.models.block import Block
-from separatrix.models.ensemble import EnsembleEmbedding, linear
-from separatrix.models.mixers.attention import SelfAttention
-from separatrix.models.naming import parse_spec
-from separatrix.models.sequence_model import SequenceModel
-from separatrix.models.trained_files import check_described
+from separatrix.models import (
+    Block,
+    EnsembleEmbedding,
+    SelfAttention,
+    SequenceModel,
+    check_described,
+    linear,
+    parse_spec,
+)
 from separatrix.training.spec import RunSpec
 
 

@@ -16,16 +16,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from separatrix.errors import SeparatrixError
-from separatrix.models.architecture import ModelSpec
-from separatrix.models.bounded import bounded_as, constant_state
-from separatrix.models.naming import parse_spec
+from separatrix.models import ModelSpec, bounded_as, constant_state, parse_spec
 from separatrix.training.grouping import Group
 from separatrix.training.records import Record
 from separatrix.training.spec import RunSpec
 from separatrix.training.sweep import Cell
 
 if TYPE_CHECKING:
-    from separatrix.communication.bounds.own_bound import Judgement
+    from separatrix.bounds import Judgement
 
 Train: TypeAlias = Callable[[Sequence[Group]], Mapping[str, Record]]
 """Trains groups and returns the records of their runs by name."""
@@ -176,8 +174,7 @@ def longest_possible(spec: ModelSpec, run: RunSpec, precision: int) -> tuple[int
 def limits_of(spec: ModelSpec, run: RunSpec, precision: int) -> "tuple[list[tuple[int, str, str]], list[Judgement]]":
     """Longest lengths, claims and arithmetics of all bounds that bite on a model that torch runs, and the bounds of
     somebody's own that are refuted."""
-    from separatrix.communication.bounds import floating, protocol_bounds
-    from separatrix.communication.bounds.own_bound import limits
+    from separatrix.bounds import floating, limits, protocol_bounds
 
     found = bounded_as(spec, run.length, precision)
     if found is None:

@@ -19,9 +19,7 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 
 from separatrix.errors import SeparatrixError
-from separatrix.models.architecture import ModelSpec
-from separatrix.models.naming import code_named_in, parse_spec
-from separatrix.models.user_architecture import ConstructorParameter, UserArchitecture
+from separatrix.models import ConstructorParameter, ModelSpec, UserArchitecture, code_named_in, parse_spec
 from separatrix.sources import outside_sources
 from separatrix.training.spec import RunSpec
 

@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias
 import torch
 
 from separatrix.errors import SeparatrixError
-from separatrix.models.naming import parse_spec
+from separatrix.models import parse_spec
 from separatrix.sources import line_outside, raised
 from separatrix.training.devices import out_of_memory
 from separatrix.training.driver import missing_runs

@@ -18,8 +18,7 @@ from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from separatrix.errors import SeparatrixError, UnknownNameError
-from separatrix.tasks import Task, tasks
-from separatrix.tasks.parameters import with_plain_parameters
+from separatrix.tasks import Task, tasks, with_plain_parameters
 
 FORMAT = 1
 """Part of every name: raised when the same description would train differently."""

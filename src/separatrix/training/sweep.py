@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from separatrix.errors import SeparatrixError, UnknownNameError
-from separatrix.models.naming import parse_spec
+from separatrix.models import parse_spec
 from separatrix.tasks import tasks
 from separatrix.training.grouping import Group, halving_rungs
 from separatrix.training.recipes import recipe_fields

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from separatrix.models.naming import parse_spec
-from separatrix.tasks.own_task import try_own_task
+from separatrix.models import parse_spec
+from separatrix.tasks import try_own_task
 from separatrix.training.driver import Driver, interruptible
 from separatrix.training.executors.opening import open_executor
 from separatrix.training.grouping import Group

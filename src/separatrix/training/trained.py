@@ -8,10 +8,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from separatrix.errors import SeparatrixError
-from separatrix.models.kept_weights import fill
-from separatrix.models.naming import parse_spec
-from separatrix.models.sequence_model import SequenceModel
-from separatrix.models.task_model import model_for_task
+from separatrix.models import SequenceModel, fill, model_for_task, parse_spec
 from separatrix.sources import check_unchanged
 from separatrix.training.checkpoints import read_weights
 from separatrix.training.ensemble import WEIGHT_TYPES

@@ -19,14 +19,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from separatrix.models.block import Block
-from separatrix.models.ensemble import linear
-from separatrix.models.mixers.recurrent import TorchLayerMixer
-from separatrix.models.naming import parse_spec
-from separatrix.models.recurrent_files import check_recurrent
-from separatrix.models.sequence_model import SequenceModel
-from separatrix.tasks import Task
-from separatrix.tasks.automata import needed_automaton
+from separatrix.models import Block, SequenceModel, TorchLayerMixer, check_recurrent, linear, parse_spec
+from separatrix.tasks import Task, needed_automaton
 from separatrix.training.spec import RunSpec
 from separatrix_kernel.words import read_automaton
 

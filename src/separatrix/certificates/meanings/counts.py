@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from separatrix.certificates.meanings.known import known_name
 from separatrix.certificates.verdict import UnsupportedError
-from separatrix.tasks import Task
-from separatrix.tasks.problems.sparse_threshold import SparseThreshold
+from separatrix.tasks import SparseThreshold, Task
 
 
 @dataclass(frozen=True)

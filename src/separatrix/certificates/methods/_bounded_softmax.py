@@ -23,8 +23,7 @@ from typing import Any
 
 import numpy
 
-from separatrix.arithmetic import FixedPoint
-from separatrix.arithmetic.distinct import distinct
+from separatrix.arithmetic import FixedPoint, distinct
 from separatrix.certificates.methods._boxes import Box, decided, feed_forwards, in_range, product_range
 from separatrix.certificates.methods._numbers import Raw, whole
 from separatrix.certificates.methods._streams import columns, live_slots

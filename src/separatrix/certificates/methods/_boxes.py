@@ -11,13 +11,10 @@ from dataclasses import dataclass
 
 import numpy
 
-from separatrix.arithmetic import FixedPoint
-from separatrix.arithmetic.distinct import distinct
-from separatrix.arithmetic.integers import magnitude
+from separatrix.arithmetic import FixedPoint, distinct, magnitude
 from separatrix.certificates.methods._numbers import Raw, whole
 from separatrix.certificates.verdict import UnsupportedError
-from separatrix.networks import FeedForward, Network
-from separatrix.networks.evaluate import affine, decode
+from separatrix.networks import FeedForward, Network, affine, decode
 
 LARGEST_SUM = 1 << 62
 

@@ -12,10 +12,18 @@ from typing import Any
 
 import numpy
 
-from separatrix.arithmetic import Balls, FixedPoint, RawArray
-from separatrix.arithmetic.exact_values import exact_ratios, value_array
-from separatrix.arithmetic.integers import magnitude
-from separatrix.arithmetic.interface import Axis, BooleanArray, Products, Values
+from separatrix.arithmetic import (
+    Axis,
+    Balls,
+    BooleanArray,
+    FixedPoint,
+    Products,
+    RawArray,
+    Values,
+    exact_ratios,
+    magnitude,
+    value_array,
+)
 from separatrix.certificates.methods._numbers import whole
 from separatrix.certificates.verdict import Claim, UnsupportedError
 from separatrix.networks import Network, TableRows

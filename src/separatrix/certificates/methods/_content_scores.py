@@ -33,8 +33,7 @@ from separatrix.certificates.methods._numbers import Raw
 from separatrix.certificates.methods._recalling import Matched
 from separatrix.certificates.methods._streams import reads
 from separatrix.certificates.verdict import SuspicionError, UnsupportedError
-from separatrix.networks import Head
-from separatrix.networks.evaluate import mask_of
+from separatrix.networks import Head, mask_of
 from separatrix.progress import tracked
 
 

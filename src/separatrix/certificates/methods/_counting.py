@@ -7,8 +7,7 @@ from separatrix.certificates.methods._boxes import Box, in_range, product_range
 from separatrix.certificates.methods._numbers import Raw, whole
 from separatrix.certificates.methods._uniform import uniform_weight
 from separatrix.certificates.verdict import UnsupportedError
-from separatrix.networks import Attention, FeedForward, Head, Network
-from separatrix.networks.evaluate import affine, decode, run_layer
+from separatrix.networks import Attention, FeedForward, Head, Network, affine, decode, run_layer
 
 
 def counting_head(network: Network, place: int) -> Head:

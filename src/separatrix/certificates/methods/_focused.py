@@ -21,9 +21,7 @@ from separatrix.certificates.methods._boxes import Box, in_range, product_range,
 from separatrix.certificates.methods._numbers import Raw, whole, whole_part
 from separatrix.certificates.methods._streams import by_position, by_token, projected, reads
 from separatrix.certificates.verdict import Claim, UnsupportedError
-from separatrix.networks import Head, Network
-from separatrix.networks.code_attention import code_queries
-from separatrix.networks.evaluate import mask_of, weights_of
+from separatrix.networks import Head, Network, code_queries, mask_of, weights_of
 from separatrix.progress import tracked
 from separatrix.tasks import Task
 

@@ -15,13 +15,11 @@ from itertools import combinations_with_replacement
 
 import numpy
 
-from separatrix.arithmetic import FixedPoint
-from separatrix.arithmetic.distinct import distinct
+from separatrix.arithmetic import FixedPoint, distinct
 from separatrix.certificates.methods._numbers import Raw, whole, whole_part
 from separatrix.certificates.methods._streams import columns, filled, reads
 from separatrix.certificates.verdict import UnsupportedError
-from separatrix.networks import ExactMatrix, FeedForward, Network
-from separatrix.networks.evaluate import affine
+from separatrix.networks import ExactMatrix, FeedForward, Network, affine
 from separatrix.progress import tracked
 
 AT_A_TIME = 1 << 13

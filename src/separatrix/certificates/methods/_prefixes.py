@@ -20,9 +20,7 @@ from separatrix.arithmetic import FixedPoint
 from separatrix.certificates.methods._numbers import Raw
 from separatrix.certificates.methods._uniform import uniform_weight
 from separatrix.certificates.verdict import UnsupportedError
-from separatrix.networks import Attention, FeedForward, Head, Network
-from separatrix.networks.embedding import embed
-from separatrix.networks.evaluate import decode
+from separatrix.networks import Attention, FeedForward, Head, Network, decode, embed
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import numpy
 
-from separatrix.arithmetic import FixedPoint
-from separatrix.arithmetic.distinct import distinct
+from separatrix.arithmetic import FixedPoint, distinct
 from separatrix.certificates.meanings.recalls import recall_of
 from separatrix.certificates.methods._boxes import Box, decided, feed_forwards, in_range, product_range, weighted
 from separatrix.certificates.methods._cells import cells_of

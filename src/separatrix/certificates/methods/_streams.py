@@ -9,8 +9,7 @@ import numpy
 from separatrix.arithmetic import FixedPoint
 from separatrix.certificates.methods._numbers import Raw
 from separatrix.certificates.verdict import UnsupportedError
-from separatrix.networks import Attention, EmbeddingPart, ExactMatrix, FeedForward, Network, Slots
-from separatrix.networks.embedding import embed
+from separatrix.networks import Attention, EmbeddingPart, ExactMatrix, FeedForward, Network, Slots, embed
 
 
 def reads(network: Network, *matrices: ExactMatrix) -> set[str]:

@@ -16,8 +16,7 @@ from separatrix.arithmetic import FixedPoint
 from separatrix.certificates.methods._numbers import Raw
 from separatrix.certificates.methods._streams import columns, projected
 from separatrix.certificates.verdict import UnsupportedError
-from separatrix.networks import EmbeddingPart, ExactMatrix, Head, Network, SignRows
-from separatrix.networks.code_attention import code_scores
+from separatrix.networks import EmbeddingPart, ExactMatrix, Head, Network, SignRows, code_scores
 from separatrix.progress import tracked
 
 LARGEST_TABLE = 1 << 33

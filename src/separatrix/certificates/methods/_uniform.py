@@ -4,8 +4,7 @@ import numpy
 
 from separatrix.arithmetic import FixedPoint
 from separatrix.certificates.verdict import UnsupportedError
-from separatrix.networks import Head
-from separatrix.networks.weights import weights_of
+from separatrix.networks import Head, weights_of
 
 
 def uniform_weight(head: Head, keys: int, arithmetic: FixedPoint) -> int:

@@ -19,9 +19,7 @@ from numpy.typing import NDArray
 from separatrix.arithmetic import FixedPoint, RawArray
 from separatrix.certificates.meanings.languages import DyckLanguage, Stack, language_of
 from separatrix.certificates.verdict import Claim, Method, SuspicionError, Tokens, UnsupportedError
-from separatrix.networks import RecurrentNetwork
-from separatrix.networks.evaluate import decode
-from separatrix.networks.recurrent import RecurrentCell
+from separatrix.networks import RecurrentCell, RecurrentNetwork, decode
 from separatrix.progress import tracked
 
 LARGEST_STATES = 1 << 17

@@ -17,7 +17,7 @@ from math import floor
 
 import numpy
 
-from separatrix.arithmetic.distinct import distinct
+from separatrix.arithmetic import distinct
 from separatrix.certificates.methods._boxes import Box, in_range
 from separatrix.certificates.methods._focused import Attended, Focused
 from separatrix.certificates.methods._numbers import Raw, fixed_point

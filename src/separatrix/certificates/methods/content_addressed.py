@@ -13,15 +13,13 @@ from collections.abc import Iterator
 
 import numpy
 
-from separatrix.arithmetic.distinct import distinct
+from separatrix.arithmetic import distinct
 from separatrix.certificates.methods._boxes import Box, weighted
 from separatrix.certificates.methods._content_scores import matched
 from separatrix.certificates.methods._numbers import Raw, fixed_point
 from separatrix.certificates.methods._recalling import Fetched, Matched, Recalling
 from separatrix.certificates.verdict import Claim, Method
-from separatrix.networks import Network
-from separatrix.networks.key_groups import key_groups
-from separatrix.networks.weights import group_weights
+from separatrix.networks import Network, group_weights, key_groups
 
 
 class ContentAddressed(Method):

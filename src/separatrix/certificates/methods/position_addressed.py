@@ -15,8 +15,7 @@ from itertools import product
 
 import numpy
 
-from separatrix.arithmetic import FixedPoint
-from separatrix.arithmetic.distinct import distinct
+from separatrix.arithmetic import FixedPoint, distinct
 from separatrix.certificates.meanings.counts import Count, Lookup, meaning_of
 from separatrix.certificates.methods._boxes import Box, decided, feed_forwards, in_range
 from separatrix.certificates.methods._counting import answers_by_count, counting_head, handed_on

@@ -24,8 +24,7 @@ from separatrix.certificates.methods._numbers import Raw, fixed_point, whole, wh
 from separatrix.certificates.methods._streams import only_by_token
 from separatrix.certificates.methods._uniform import uniform_weight
 from separatrix.certificates.verdict import Claim, Method, SuspicionError, UnsupportedError
-from separatrix.networks import Attention, Head, Network
-from separatrix.networks.embedding import embed
+from separatrix.networks import Attention, Head, Network, embed
 from separatrix.progress import tracked
 
 LARGEST_STREAM = 1 << 25

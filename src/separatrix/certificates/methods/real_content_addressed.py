@@ -18,7 +18,7 @@ from math import floor
 
 import numpy
 
-from separatrix.arithmetic.real_softmax import STEPS, least_weight, sum_of_powers
+from separatrix.arithmetic import STEPS, least_weight, sum_of_powers
 from separatrix.certificates.meanings.recalls import SymbolContents
 from separatrix.certificates.methods._boxes import Box
 from separatrix.certificates.methods._carrier import carrier
@@ -27,9 +27,7 @@ from separatrix.certificates.methods._numbers import Raw, whole
 from separatrix.certificates.methods._recalling import Fetched, Matched, Recalling
 from separatrix.certificates.methods._streams import reads
 from separatrix.certificates.verdict import Claim, Method, SuspicionError, UnsupportedError
-from separatrix.networks import ExactMatrix, Network
-from separatrix.networks.evaluate import mask_of
-from separatrix.networks.exact_scores import Exact, best_weight, product
+from separatrix.networks import Exact, ExactMatrix, Network, best_weight, mask_of, product
 from separatrix.progress import tracked
 
 

@@ -15,8 +15,7 @@ from separatrix.certificates.methods._numbers import Raw, whole
 from separatrix.certificates.methods._streams import columns, live_slots
 from separatrix.certificates.methods.position_addressed import examine
 from separatrix.certificates.verdict import Claim, Method, UnsupportedError
-from separatrix.networks import Attention, Network
-from separatrix.networks.exact_scores import best_weight, exact_scores
+from separatrix.networks import Attention, Network, best_weight, exact_scores
 
 
 class RealPositionAddressed(Method):

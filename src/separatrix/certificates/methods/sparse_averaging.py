@@ -22,8 +22,7 @@ from math import floor, isqrt
 
 import numpy
 
-from separatrix.arithmetic import FixedPoint
-from separatrix.arithmetic.codes.dual import outside_bound
+from separatrix.arithmetic import FixedPoint, outside_bound
 from separatrix.bit_counts import bits_for
 from separatrix.certificates.meanings.known import known_name
 from separatrix.certificates.methods._numbers import Raw, fixed_point, whole

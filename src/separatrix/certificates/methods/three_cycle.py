@@ -18,10 +18,17 @@ from separatrix.certificates.methods._bounded_softmax import Group, answers
 from separatrix.certificates.methods._numbers import Raw, fixed_point, whole_part
 from separatrix.certificates.methods._streams import projected
 from separatrix.certificates.verdict import Claim, Method, SuspicionError, UnsupportedError
-from separatrix.networks import FeedForward, GraphAttention, GraphHead, Network
-from separatrix.networks.evaluate import affine, decode, run_layer
-from separatrix.networks.third_order import pair_products
-from separatrix.networks.weights import weights_of
+from separatrix.networks import (
+    FeedForward,
+    GraphAttention,
+    GraphHead,
+    Network,
+    affine,
+    decode,
+    pair_products,
+    run_layer,
+    weights_of,
+)
 
 LARGEST_TABLE = 1 << 25
 

@@ -25,8 +25,7 @@ from separatrix.certificates.methods._boxes import Box
 from separatrix.certificates.methods._numbers import Raw, fixed_point, whole, whole_part
 from separatrix.certificates.methods._streams import columns, filled, only_by_token, projected, reads
 from separatrix.certificates.verdict import Claim, Method, SuspicionError, UnsupportedError
-from separatrix.networks import ExactMatrix, Network, ThirdOrderAttention
-from separatrix.networks.third_order import pair_products
+from separatrix.networks import ExactMatrix, Network, ThirdOrderAttention, pair_products
 from separatrix.progress import tracked
 
 CHUNK = 1 << 20

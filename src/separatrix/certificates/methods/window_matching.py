@@ -23,8 +23,7 @@ from separatrix.certificates.methods._numbers import Raw, fixed_point, whole
 from separatrix.certificates.methods._placed_bits import Placed, wrong_search
 from separatrix.certificates.methods._streams import all_tokens, columns, filled, reads
 from separatrix.certificates.verdict import Claim, Method, SuspicionError, UnsupportedError
-from separatrix.networks import Attention, FeedForward, Network
-from separatrix.networks.evaluate import embedded, weights_of
+from separatrix.networks import Attention, FeedForward, Network, embedded, weights_of
 from separatrix.progress import tracked
 
 SCORES_AT_A_TIME = 1 << 22

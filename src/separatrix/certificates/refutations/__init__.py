@@ -28,11 +28,10 @@ from separatrix.networks import (
     RecurrentNetwork,
     ThirdOrderAttention,
     evaluate,
+    matrices_of,
 )
-from separatrix.networks.network import matrices_of
 from separatrix.progress import report
-from separatrix.tasks import draws_from
-from separatrix.tasks.arrays import to_numpy
+from separatrix.tasks import draws_from, to_numpy
 
 MOST_TRIED = 64
 MOST_AT_ONCE = 16

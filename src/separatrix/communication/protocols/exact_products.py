@@ -12,8 +12,17 @@ from typing import Any, final
 import numpy
 import numpy.typing
 
-from separatrix.arithmetic import Arithmetic, Axis, BooleanArray, FixedPoint, Products, RawArray, Values
-from separatrix.arithmetic.integers import divide_rounding, saturate
+from separatrix.arithmetic import (
+    Arithmetic,
+    Axis,
+    BooleanArray,
+    FixedPoint,
+    Products,
+    RawArray,
+    Values,
+    divide_rounding,
+    saturate,
+)
 
 
 @final

@@ -11,15 +11,11 @@ from functools import cached_property
 import numpy
 from numpy.typing import NDArray
 
-from separatrix.arithmetic import FixedPoint, RawArray
-from separatrix.arithmetic.integers import divide_rounding, magnitude
-from separatrix.arithmetic.wide_integers import WORD, matmul_of_python_ints
+from separatrix.arithmetic import WORD, FixedPoint, RawArray, divide_rounding, magnitude, matmul_of_python_ints
 from separatrix.communication.protocols.exact_products import rounded_to_grid
 from separatrix.communication.protocols.plan import Plan
 from separatrix.errors import SeparatrixError
-from separatrix.networks import Head
-from separatrix.networks.evaluate import mask_of
-from separatrix.networks.exact import Integers
+from separatrix.networks import Head, Integers, mask_of
 
 
 class HeadPart:

@@ -36,9 +36,7 @@ from separatrix.communication.protocols.transcript import (
     converse,
     faithful,
 )
-from separatrix.networks import AnyNetwork
-from separatrix.networks.evaluate import affine, check_tokens, decode, embedded, run_layer
-from separatrix.networks.exact import Integers
+from separatrix.networks import AnyNetwork, Integers, affine, check_tokens, decode, embedded, run_layer
 from separatrix.wording import counted
 
 

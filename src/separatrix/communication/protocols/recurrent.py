@@ -28,10 +28,7 @@ from separatrix.communication.protocols.transcript import (
     faithful,
 )
 from separatrix.errors import SeparatrixError
-from separatrix.networks import RecurrentNetwork
-from separatrix.networks.evaluate import check_tokens, decode
-from separatrix.networks.exact import Integers
-from separatrix.networks.recurrent import RecurrentCell
+from separatrix.networks import Integers, RecurrentCell, RecurrentNetwork, check_tokens, decode
 from separatrix.wording import counted
 
 Reals = NDArray[numpy.float64]

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 import numpy
 
-from separatrix.arithmetic.codes.dual import outside_bound
+from separatrix.arithmetic import outside_bound
 from separatrix.constructions.construction import Options
 from separatrix.constructions.pieces import addresses
 from separatrix.errors import SeparatrixError

@@ -34,7 +34,7 @@ from separatrix.networks import (
     identity,
     zeros,
 )
-from separatrix.tasks.problems._matching import Matching
+from separatrix.tasks import Matching
 
 AngleLayer: TypeAlias = Callable[[Slots], Attention | ThirdOrderAttention]
 ABOVE = Fraction(2)

@@ -39,8 +39,7 @@ from separatrix.networks import (
     identity,
     zeros,
 )
-from separatrix.tasks import Task
-from separatrix.tasks.problems.sparse_threshold import SparseFunction, SparseThreshold
+from separatrix.tasks import SparseFunction, SparseThreshold, Task
 
 
 @dataclass(frozen=True, kw_only=True)

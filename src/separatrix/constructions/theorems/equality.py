@@ -48,8 +48,7 @@ from separatrix.networks import (
     TableRows,
     identity,
 )
-from separatrix.tasks import Task
-from separatrix.tasks.problems.equality import Equality
+from separatrix.tasks import Equality, Task
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,8 +30,7 @@ from separatrix.networks import (
     exact,
     identity,
 )
-from separatrix.tasks import Task
-from separatrix.tasks.problems._matching import Matching
+from separatrix.tasks import Matching, Task
 
 QUARTER_TURN = Fraction(1, 4)
 STREAM = 4

@@ -24,8 +24,7 @@ from separatrix.constructions.theorems._dummy import (
     scale_of,
 )
 from separatrix.networks import Attention, EmbeddingPart, Head, Network, Slots, TableRows, identity
-from separatrix.tasks import Task
-from separatrix.tasks.problems._matching import Matching
+from separatrix.tasks import Matching, Task
 
 
 @dataclass(frozen=True, kw_only=True)

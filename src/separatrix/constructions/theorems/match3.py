@@ -36,8 +36,7 @@ from separatrix.networks import (
     exact,
     identity,
 )
-from separatrix.tasks import Task
-from separatrix.tasks.problems._matching import Matching
+from separatrix.tasks import Matching, Task
 
 THIRD_OF_A_TURN = Fraction(1, 3)
 WIDTH = 4

@@ -32,11 +32,10 @@ from separatrix.networks import (
     Slots,
     TableRows,
     identity,
+    is_prime,
     zeros,
 )
-from separatrix.networks.decoding import is_prime
-from separatrix.tasks import Task
-from separatrix.tasks.problems._matching import Matching
+from separatrix.tasks import Matching, Task
 
 LARGEST_TABLE = 1 << 22
 

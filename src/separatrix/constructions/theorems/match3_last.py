@@ -22,8 +22,7 @@ from separatrix.constructions.theorems._dummy import ones
 from separatrix.constructions.theorems.match2_code import matching_unit
 from separatrix.errors import SeparatrixError
 from separatrix.networks import Attention, EmbeddingPart, Network, Readout, identity, zeros
-from separatrix.tasks import Task
-from separatrix.tasks.problems.match3_last import Match3Last
+from separatrix.tasks import Match3Last, Task
 
 
 @dataclass(frozen=True, kw_only=True)

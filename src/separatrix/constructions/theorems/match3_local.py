@@ -40,8 +40,7 @@ from separatrix.networks import (
     identity,
     zeros,
 )
-from separatrix.tasks import Task
-from separatrix.tasks.problems.match3_local import Match3Local
+from separatrix.tasks import Match3Local, Task
 
 LARGEST_SEARCH = 1 << 24
 """The most weights of the feed-forward that looks for a triple."""

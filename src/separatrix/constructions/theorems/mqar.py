@@ -16,8 +16,7 @@ from separatrix.bit_counts import bits_for
 from separatrix.constructions.pieces import binary_rows
 from separatrix.constructions.theorems._content_recall import ContentRecallConstruction, Contents
 from separatrix.networks import EmbeddingPart, ExactMatrix, SignRows, TableRows
-from separatrix.tasks import Task
-from separatrix.tasks.problems._recall import Recall
+from separatrix.tasks import Recall, Task
 
 
 @dataclass(frozen=True, kw_only=True)

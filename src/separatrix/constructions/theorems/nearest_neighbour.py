@@ -19,9 +19,7 @@ import numpy
 from separatrix.constructions.theorems._content_recall import ContentRecallConstruction, Contents
 from separatrix.errors import SeparatrixError
 from separatrix.networks import EmbeddingPart, ExactMatrix, FeaturePart, TableRows, identity
-from separatrix.tasks import Task
-from separatrix.tasks.problems._points import GRID
-from separatrix.tasks.problems.nearest_neighbour import NearestNeighbour
+from separatrix.tasks import GRID, NearestNeighbour, Task
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,8 +40,7 @@ from separatrix.networks import (
     identity,
     zeros,
 )
-from separatrix.tasks import Task
-from separatrix.tasks.problems.sparse_averaging import SparseAveraging
+from separatrix.tasks import SparseAveraging, Task
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,10 +13,8 @@ import numpy
 import torch
 
 from separatrix.errors import SeparatrixError
-from separatrix.models.attention_maps import attention_weights
-from separatrix.models.kept_weights import fill
-from separatrix.models.sequence_model import SequenceModel
-from separatrix.tasks.problems.sparse_averaging import SparseAveraging
+from separatrix.models import SequenceModel, attention_weights, fill
+from separatrix.tasks import SparseAveraging
 from separatrix.training.batches import derived_seed, draw
 from separatrix.training.checkpoints import read_weights
 from separatrix.training.records import Record

@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import Any
 
 from separatrix.errors import SeparatrixError
-from separatrix.models.naming import code_named_in, parse_spec
+from separatrix.models import code_named_in, parse_spec
 from separatrix.training.events import Point
 from separatrix.training.experiments.experiment import SCALES, Experiment
 from separatrix.training.experiments.remarks import remarks

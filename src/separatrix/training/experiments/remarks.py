@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from separatrix.tasks.constant_answer import ConstantAnswer, constant_scored
-from separatrix.tasks.task import Task
+from separatrix.tasks import ConstantAnswer, Task, constant_scored
 from separatrix.training.experiments.experiment import Experiment
 from separatrix.training.experiments.rounded_states import RoundedState, told
 from separatrix.training.records import OPEN_ENDED, Record

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from separatrix.models.state_precision import PrecisionReport, state_precision
+from separatrix.models import PrecisionReport, state_precision
 from separatrix.training.records import Record
 from separatrix.training.sweep import Cell
 from separatrix.training.trained import trained_model

@@ -9,8 +9,7 @@ import numpy
 
 from separatrix.communication.problem import Integers
 from separatrix.communication.reductions.reduction import Reduction, as_given, complement, only_answer
-from separatrix.tasks import tasks
-from separatrix.tasks.problems.sparse_threshold import BEGINNING
+from separatrix.tasks import BEGINNING, tasks
 
 
 def _beginning(bits: Integers, size: int) -> Integers:

@@ -1,5 +1,0 @@
-"""Errata that run: what does not hold as written, shown to fail, and the repair, shown to work."""
-
-from separatrix.atlas.errata.erratum import Erratum, Finding, errata
-
-__all__ = ["Erratum", "Finding", "errata"]

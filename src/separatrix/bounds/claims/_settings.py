@@ -1,0 +1,39 @@
+"""What several bounds share: settings of the simulations, the papers' formulas, standing assumptions."""
+
+from separatrix.bit_counts import bits_for
+from separatrix.bounds.bound import smallest_number
+from separatrix.bounds.simulations import Setting
+from separatrix.communication import claimed_bits
+from separatrix.tasks import Task
+
+RECURRENT_ASSUMPTIONS = (
+    "the state has m numbers of p bits and is all that is handed on; the update may be any function and may depend on "
+    "time",
+    "the model is deterministic and right on every input of length N",
+)
+ONE_LAYER_ASSUMPTIONS = (
+    "one attention layer with H heads of m values; embeddings, feed-forwards and readout may be any functions",
+    "logits, weights and values have p bits; the softmax subtracts the maximum and rounds each exponential (BHBK24 "
+    "Appendix D)",
+    "the model is deterministic and right on every input of length N",
+)
+
+
+def plain_setting(task: Task, length: int) -> Setting:
+    """The positions of a task; nobody has to be told a token."""
+    return Setting(positions=task.positions(length))
+
+
+def told_token(task: Task, length: int) -> Setting:
+    """The positions of a task whose query token must be told."""
+    return Setting(positions=task.positions(length), query_bits=bits_for(task.vocabulary(length).size))
+
+
+def width_by_state(bits: int, precision: int) -> int:
+    """⌈bits / p⌉: the width by the papers' m ≥ bits/p."""
+    return -(-bits // precision)
+
+
+def width_by_claim(bits: int, precision: int, length: int, heads: int) -> int:
+    """The smallest m with 3m(p + log2 N)H ≥ bits, exactly: BHBK24 Theorem 4 as claimed."""
+    return smallest_number(lambda width: claimed_bits(width, precision, length, heads) >= bits)

@@ -1,0 +1,11 @@
+from separatrix.constructions.catalog import constructions as constructions
+from separatrix.constructions.construction import Built as Built
+from separatrix.constructions.construction import Construction as Construction
+from separatrix.constructions.construction import Options as Options
+from separatrix.constructions.construction import claimed_width as claimed_width
+from separatrix.constructions.pieces import addresses as addresses
+from separatrix.constructions.pieces import circles as circles
+from separatrix.constructions.pieces import digits as digits
+from separatrix.constructions.theorems.dyck_float import SIGNIFICANT as SIGNIFICANT
+from separatrix.constructions.theorems.dyck_float import DyckFloat as DyckFloat
+from separatrix.constructions.theorems.equality import papers_gain as papers_gain

@@ -1,0 +1,13 @@
+from separatrix.profiles.alphabet import Alphabet as Alphabet
+from separatrix.profiles.alphabet import parse_alphabet as parse_alphabet
+from separatrix.profiles.engine import LengthProfile as LengthProfile
+from separatrix.profiles.engine import Profile as Profile
+from separatrix.profiles.engine import ProfileOptions as ProfileOptions
+from separatrix.profiles.engine import profile as profile
+from separatrix.profiles.excluded import exclusion as exclusion
+from separatrix.profiles.function import FunctionError as FunctionError
+from separatrix.profiles.limits import Estimate as Estimate
+from separatrix.profiles.limits import Limits as Limits
+from separatrix.profiles.loading import load_function as load_function
+from separatrix.profiles.partitions import PartitionProfile as PartitionProfile
+from separatrix.profiles.record import as_record as as_record

@@ -1,0 +1,106 @@
+"""Verdicts about all inputs: is a setting certified, refuted by an input that was run, or undecided; and how small η
+may be made before the certificate is lost."""
+
+import time
+from fractions import Fraction
+from typing import Any
+
+from separatrix.certificates import (
+    Claim,
+    Verdict,
+    after_word,
+    check,
+    check_memory,
+    shown_counterexample,
+    shown_reason,
+    size_of,
+    state_of,
+)
+from separatrix.constructions import Built
+from separatrix.progress import listening, report
+from separatrix.site.explorer.building import built, claim_of, command_of, own_gain
+from separatrix.site.explorer.limits import ExplorerError
+from separatrix.site.explorer.requests import Decide, Setting
+
+ETA_STEPS = 64
+"""η is sought among the multiples of 1/64 of the theorem's own."""
+
+
+def decide(request: Decide, max_memory: int) -> dict[str, Any]:
+    """The verdict on one setting."""
+    started = time.perf_counter()
+    made = built(request.setting)
+    check_memory(made.network, max_memory)
+    claim = claim_of(request.setting, made)
+    verdict = check(made.network, claim)
+    return {
+        "state": state_of(verdict),
+        "reason": after_word(state_of(verdict), shown_reason(verdict.reason, claim)),
+        "method": verdict.method,
+        "inputs_covered": verdict.inputs_covered,
+        "counterexample": _counterexample(made, claim, verdict),
+        "size": size_of(made.network, claim),
+        "arithmetic": str(claim.arithmetic),
+        "command": command_of(request.setting),
+        "seconds": round(time.perf_counter() - started, 3),
+    }
+
+
+def _counterexample(made: Built, claim: Claim, verdict: Verdict) -> dict[str, Any] | None:
+    """The input that breaks a claim, run once more."""
+    if verdict.counterexample is None:
+        return None
+    shown = shown_counterexample(made.network, claim, verdict.counterexample)
+    return {name: shown[name] for name in ("text", "given", "expected", "wrong_answers", "answers")}
+
+
+def smallest_gain(request: Decide, max_memory: int) -> dict[str, Any]:
+    """The smallest η that is certified, by bisection between 0 and the theorem's own.
+
+    What is reported as certified was certified, and the step below it was tried and was not; that nothing further below
+    is certified either is assumed.
+    """
+    started = time.perf_counter()
+    setting = request.setting
+    own = own_gain(setting)
+    if own is None:
+        raise ExplorerError(f"no score of {setting.construction} depends on η; choose another construction")
+    check_memory(built(setting).network, max_memory)
+    tries = ETA_STEPS.bit_length() + 1
+    tried: list[dict[str, Any]] = []
+
+    def certified(step: int) -> bool:
+        report("certifying with smaller η", len(tried), tries)
+        gain = own * step / ETA_STEPS
+        with listening(lambda what, done, total: None):
+            holds = _holds(setting, gain)
+        tried.append({"gain": str(gain), "certified": holds})
+        return holds
+
+    top = ETA_STEPS
+    if not certified(top):
+        raise ExplorerError(
+            f"not even the theorem's own η = {float(own):.4g} is certified with these numbers; raise Kc first"
+        )
+    low = 0
+    while top - low > 1:
+        middle = (top + low) // 2
+        if certified(middle):
+            top = middle
+        else:
+            low = middle
+    report("certifying with smaller η", tries, tries)
+    return {
+        "own_gain": str(own),
+        "smallest_gain": str(own * top / ETA_STEPS),
+        "tried_below": str(own * low / ETA_STEPS),
+        "share": top / ETA_STEPS,
+        "tried": tried,
+        "seconds": round(time.perf_counter() - started, 3),
+    }
+
+
+def _holds(setting: Setting, gain: Fraction) -> bool:
+    changed = setting.model_copy(update={"gain": str(gain)})
+    made = built(changed)
+    return check(made.network, claim_of(changed, made)).valid

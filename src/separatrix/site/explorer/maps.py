@@ -1,0 +1,114 @@
+"""Pictures of attention: the weights of all queries of a head as bytes, and those of one query as numbers."""
+
+from base64 import b64encode
+from functools import lru_cache
+from typing import Any
+
+import numpy
+
+from separatrix.networks import Attention
+from separatrix.table import Reals, Trace
+
+LARGEST_MAP = 512
+"""Rows and columns of a map; longer inputs are shown in blocks, each by its largest weight."""
+LARGEST_BLOCK = 1 << 20
+"""Weights made at a time."""
+TOP = 8
+"""Keys that are named beside the map."""
+KEPT = 8
+"""Maps that a process keeps, so that choosing another position is cheap."""
+
+
+def attention_of(run: Trace, layer: int, head: int, position: int, read: list[int]) -> dict[str, Any]:
+    """The map of one head, the weights of one query, and which layers and heads there are.
+
+    A recurrent network has none of these: its map is that of the states over positions.
+    """
+    layers = run.attention_layers
+    if not layers:
+        states = run.arithmetic.to_float64(run.stages[-1].stream).T
+        return {"layers": [], "layer": 0, "head": 0, "kind": "state", "map": picture(states), "row": [], "top": [],
+                "lead": None, "dummy": None}  # fmt: skip
+    about = [
+        {"heads": len(each.heads), "mask": getattr(each.heads[0], "mask", "none"), "scoring": each.heads[0].scoring}
+        for _, each in layers
+    ]
+    layer = min(layer, len(layers) - 1)
+    chosen = layers[layer][1]
+    head = min(head, len(chosen.heads) - 1)
+    common = {"layers": about, "layer": layer, "head": head}
+    if not isinstance(chosen, Attention):
+        pairs, dummy = run.pair_weights(layer, head, position)
+        best = numpy.argsort(-pairs, axis=None, kind="stable")[:TOP]
+        top = [{"keys": list(divmod(int(each), len(pairs))), "weight": _short(pairs[divmod(int(each), len(pairs))])}
+               for each in best]  # fmt: skip
+        return {**common, "kind": "pairs", "map": picture(pairs), "row": rounded(pairs.sum(axis=1)), "top": top,
+                "lead": None, "dummy": None if dummy is None else _short(dummy)}  # fmt: skip
+    size = run.network.positions
+    weights, lead = _whole_map(run, layer, head, tuple(read if layer == len(layers) - 1 else range(size)))
+    row = run.weights(layer, head, numpy.array([position]))[0]
+    best = numpy.argsort(-row, kind="stable")[:TOP]
+    top = [{"keys": [int(each)], "weight": _short(row[each])} for each in best]
+    return {**common, "kind": "positions", "map": weights, "row": rounded(row), "top": top, "lead": lead,
+            "dummy": None}  # fmt: skip
+
+
+@lru_cache(maxsize=KEPT)
+def _whole_map(
+    run: Trace, layer: int, head: int, asked: tuple[int, ...]
+) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """All weights of a head, in blocks of queries; and the smallest lead of a best key among the queries that count."""
+    size = run.network.positions
+    block = -(-size // LARGEST_MAP)
+    rows = block * max(1, LARGEST_BLOCK // (size * block))
+    counting = numpy.isin(numpy.arange(size), asked)
+    pieces: list[Reals] = []
+    smallest: tuple[float, int] | None = None
+    for start in range(0, size, rows):
+        queries = numpy.arange(start, min(start + rows, size))
+        weights = run.weights(layer, head, queries)
+        pieces.append(_blocks(weights, block))
+        if size > 1 and counting[queries].any():
+            two = -numpy.partition(-weights, 1, axis=1)[:, :2]
+            # A query that sees no key has no best one.
+            leads = numpy.where(counting[queries] & (two[:, 0] > 0), two[:, 0] - two[:, 1], numpy.inf)
+            place = int(numpy.argmin(leads))
+            if numpy.isfinite(leads[place]) and (smallest is None or leads[place] < smallest[0]):
+                smallest = (float(leads[place]), int(queries[place]))
+    lead = None if smallest is None else {"weight": _short(smallest[0]), "position": smallest[1]}
+    return picture(numpy.concatenate(pieces), block), lead
+
+
+def _blocks(weights: Reals, block: int) -> Reals:
+    """The largest weight of every block × block square."""
+    if block == 1:
+        return weights
+    rows, columns = (-(-side // block) * block for side in weights.shape)
+    padded = numpy.full((rows, columns), -numpy.inf)
+    padded[: weights.shape[0], : weights.shape[1]] = weights
+    return padded.reshape(rows // block, block, columns // block, block).max(axis=(1, 3))
+
+
+def picture(values: Reals, block: int = 1) -> dict[str, Any]:
+    """A matrix as bytes, one for each entry, row by row.
+
+    Weights between 0 and 1 are stored as 255·√w, so that small ones can be told from 0; numbers of any other range
+    linearly between ``low`` and ``high``.
+    """
+    low, high = float(values.min(initial=0.0)), float(values.max(initial=0.0))
+    if low >= 0 and high <= 1:
+        kind, low, high, unit = "weights", 0.0, 1.0, numpy.sqrt(values)
+    else:
+        kind, unit = "linear", (values - low) / max(high - low, 1e-300)
+    data = b64encode(numpy.rint(255 * unit).astype(numpy.uint8).tobytes()).decode("ascii")
+    rows, columns = values.shape
+    return {"rows": rows, "columns": columns, "block": block, "kind": kind, "low": low, "high": high, "data": data}
+
+
+def rounded(values: Reals) -> list[float]:
+    """Numbers for people: six significant digits."""
+    return [_short(value) for value in values.tolist()]
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.6g}")

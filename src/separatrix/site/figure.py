@@ -1,0 +1,119 @@
+"""Drawing with matplotlib: one function that turns axes code into an SVG and a PNG.
+
+The figure uses the object interface only (no pyplot, so no global state) and the colour-blind-safe palette of Okabe
+and Ito. SVG text is drawn as paths and its ids are salted with the figure's name, so that the same results give the
+same bytes. For pages there is a second SVG whose text stays text and whose colours are variables of the page's style
+(``--ink``, ``--grid``, ``--series-1`` …), so that it follows light and dark.
+"""
+
+import importlib
+import io
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from separatrix.extras import require
+from separatrix.site.section import Figure
+
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKERS = "osD^vPX*<>"
+DASHES = ("-", "--", ":", "-.")
+THEME = {
+    **{colour: f"--series-{number}" for number, colour in enumerate(PALETTE[:-1], start=1)},
+    "#000000": "--ink", "#555555": "--soft", "#808080": "--soft", "#b0b0b0": "--grid", "#cccccc": "--grid",
+}  # fmt: skip
+"""The variables that stand for colours on a page."""
+
+
+def look(number: int) -> dict[str, Any]:
+    """Colour, mark and dashes of one series among many, as matplotlib names them.
+
+    Ten in a row differ in their marks, four in their dashes: a reader who sees no colours can tell them apart.
+
+    >>> look(0), look(1)["marker"]
+    ({'color': '#0072B2', 'marker': 'o', 'linestyle': '-'}, 's')
+    """
+    return {
+        "color": PALETTE[number % len(PALETTE)],
+        "marker": MARKERS[number % len(MARKERS)],
+        "linestyle": DASHES[number % len(DASHES)],
+    }
+
+
+def plot_named(axes: Any, series: Iterable[tuple[str, Sequence[tuple[float, float]]]], fontsize: float) -> None:
+    """Lines through marks with a legend below the figure; those that coincide are one line with all their names."""
+    named: dict[tuple[tuple[float, float], ...], list[str]] = {}
+    for name, points in series:
+        if points:
+            named.setdefault(tuple(points), []).append(name)
+    for number, (points, names) in enumerate(named.items()):
+        axes.plot(*zip(*points, strict=True), **look(number), markersize=4, label=", ".join(names))
+    handles = axes.get_legend_handles_labels()
+    axes.figure.legend(*handles, loc="outside lower center", frameon=False, fontsize=fontsize, ncols=3)
+
+
+def draw(
+    name: str,
+    caption: str,
+    paint: Callable[[Any], None],
+    width: float = 7.5,
+    height: float = 4.5,
+    *,
+    for_papers_alone: bool = False,
+) -> Figure:
+    """Paint on fresh axes and return the figure; raises when the ``atlas`` extra is not installed.
+
+    A figure ``for_papers_alone`` has no SVG that stands in a page, whose drawing takes as long as the others.
+    """
+    require("a figure", "matplotlib")
+    # Loaded by name: matplotlib's types are partial and it is only an extra.
+    matplotlib: Any = importlib.import_module("matplotlib")
+    canvases: Any = importlib.import_module("matplotlib.backends.backend_agg")
+    figures: Any = importlib.import_module("matplotlib.figure")
+    with matplotlib.rc_context(
+        {"svg.hashsalt": name, "font.size": 10, "axes.spines.top": False, "axes.spines.right": False}
+    ):
+        canvas = figures.Figure(figsize=(width, height), layout="constrained")
+        canvases.FigureCanvasAgg(canvas)
+        paint(canvas.add_subplot())
+        # The layout is found once and kept for all formats: finding it takes longer than drawing. Without an engine
+        # ("none" leaves one that does nothing) each format is drawn once and not twice.
+        canvas.get_layout_engine().execute(canvas)
+        canvas.set_layout_engine(None)
+        svg, text, png = io.StringIO(), io.StringIO(), io.BytesIO()
+        canvas.savefig(svg, format="svg", metadata={"Date": None, "Title": caption})
+        canvas.savefig(png, format="png", dpi=150, metadata={"Software": None})
+        if not for_papers_alone:
+            with matplotlib.rc_context({"svg.fonttype": "none"}):
+                canvas.savefig(text, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    inline = "" if for_papers_alone else themed(_for_pages(text.getvalue(), name))
+    return Figure(name, caption, _for_pages(svg.getvalue(), name), png.getvalue(), inline)
+
+
+def _for_pages(markup: str, name: str) -> str:
+    """Without the XML prologue, which HTML does not allow, and with ids that are unique among all figures."""
+    return re.sub(r'(\bid="|href="#|url\(#)', lambda found: f"{found[1]}{name}-", markup[markup.index("<svg") :])
+
+
+def themed(markup: str) -> str:
+    """An SVG in the page's fonts and colours; white backgrounds go, and coordinates are shortened.
+
+    >>> themed('<path d="M 1.23456 2" style="fill: #ffffff; stroke: #0072b2"/>')
+    '<path d="M 1.23 2" style="fill: none; stroke: var(--series-1)"/>'
+    """
+    # A style element inside an SVG would hold for the whole page.
+    markup = re.sub(
+        r"<style.*?</style>|<metadata>.*?</metadata>| font-family: [^;\"]*;?|\n", "", markup, flags=re.DOTALL
+    )
+    markup = re.sub(r'(<path[^>]*style="[^"]*)fill: #ffffff', r"\1fill: none", markup)
+    for colour, variable in THEME.items():
+        markup = re.sub(f"{colour}(?![0-9a-f])", f"var({variable})", markup, flags=re.IGNORECASE)
+    # Names that nothing refers to only make the page longer, and equal images have equal ones.
+    used = set(re.findall(r'(?:href="#|url\(#)([^")]+)', markup))
+    markup = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", markup)
+    # Coordinates alone, not the text of labels.
+    return re.sub(r' (?:d|x|y|points|transform)="[^"]*"', lambda found: _shortened(found[0]), markup)
+
+
+def _shortened(attribute: str) -> str:
+    return re.sub(r"-?\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), attribute)

@@ -1,0 +1,116 @@
+"""A section of the atlas: what it collects from a room and how it shows it.
+
+Every room that has something to show adds one file to ``separatrix/site/sections`` exporting ``SECTION``. The
+builder runs :meth:`Section.collect` of each, writes the results to ``atlas.json``, and builds the pages and the
+terminal tables from those results alone, so that nothing is shown that was not computed.
+
+A section whose ``page`` is a name has a page of its own, made of its body and figures. Sections without one are data
+for the pages of ``separatrix/site/pages``: the front page, the pages of tasks, those of architectures.
+
+One that is being written is built and looked at alone: ``write(build(print, only=[SECTION]), Path("preview"))``.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from rich.table import Table
+
+from separatrix.table import Sources
+
+Results: TypeAlias = Mapping[str, Any]
+"""Plain data, ready for JSON."""
+
+Advance: TypeAlias = Callable[[str], None]
+"""Called once for each unit of work with a word about it."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One picture in the two formats that papers and pages want.
+
+    ``svg`` has its text as paths, for papers. ``inline`` is the same for a page: text stays text and colours are
+    variables of the page's style, so that it follows light and dark; empty where there is none. ``origin`` says where
+    it comes from (see ``origin.py``), None where the text beside the figure does.
+    """
+
+    name: str
+    caption: str
+    svg: str
+    png: bytes
+    inline: str = ""
+    origin: Results | None = None
+
+    def with_origin(self, origin: Results) -> "Figure":
+        """The same figure, with where it comes from."""
+        return replace(self, origin=origin)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section(ABC):
+    """One part of the atlas; ``order`` sorts the parts.
+
+    >>> class Squares(Section):
+    ...     units = 1
+    ...
+    ...     def collect(self, advance):
+    ...         advance("squared")
+    ...         return {"rows": [number**2 for number in range(4)]}
+    ...
+    ...     def table(self, results):
+    ...         return None
+    >>> Squares(name="squares", title="Squares", order=1).collect(print)
+    squared
+    {'rows': [0, 1, 4, 9]}
+    """
+
+    name: str
+    title: str
+    order: int
+    page: str = ""
+    """The name of the section's own page, without ``.html``; empty where others show its results."""
+    lead: str = ""
+    """One or two sentences under the title of that page."""
+    menu: str = ""
+    """The menu of the navigation that holds the page's link; empty: the link is in the navigation itself."""
+
+    @property
+    @abstractmethod
+    def units(self) -> int:
+        """How many times :meth:`collect` will call ``advance``."""
+
+    @abstractmethod
+    def collect(self, advance: Advance) -> Results:
+        """Run everything this section shows, at quick scale."""
+
+    def figures(self, results: Results) -> list[Figure]:
+        """Pictures of the results; none unless a section draws some."""
+        del results
+        return []
+
+    def body(self, results: Results) -> str:
+        """The section as HTML, without heading and figures; empty where it has no page."""
+        del results
+        return ""
+
+    @abstractmethod
+    def table(self, results: Results) -> Table | None:
+        """The section as a terminal table; None where the terminal shows nothing of it."""
+
+    def table_beside(self, sections: Results) -> Table | None:
+        """The terminal table from the results of all sections by name; most need their own alone."""
+        return self.table(sections[self.name])
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedSection(Section):
+    """A section that also reads records of earlier work."""
+
+    @abstractmethod
+    def collect_from(self, sources: Sources, advance: Advance) -> Results:
+        """The same as :meth:`collect` with records; what cannot be read raises."""
+
+    def collect(self, advance: Advance) -> Results:
+        """Without any records."""
+        return self.collect_from(Sources(), advance)

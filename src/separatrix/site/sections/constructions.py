@@ -1,0 +1,166 @@
+"""The constructions section: every theorem's network at quick sizes, certified here and now."""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from rich.table import Table
+
+from separatrix.certificates import Claim, check, estimated_bytes, shown_count
+from separatrix.constructions import Construction, constructions
+from separatrix.errors import SeparatrixError
+from separatrix.site.figure import draw, plot_named
+from separatrix.site.html import table as html_table
+from separatrix.site.origin import Origin
+from separatrix.site.section import Advance, Figure, Results, Section
+
+POWERS = tuple(range(4, 11))
+COLUMNS = ("length", "layers", "heads", "width", "precision_bits", "inputs_covered")
+LARGEST = 1 << 30
+"""Bytes that one certification may be estimated to take at quick scale."""
+LONGEST = {"match2": 64, "match3": 64, "match3-heads": 128}
+"""Where the next length takes the checker many times as long: by name, so that all machines certify the same sizes."""
+SLOW = 10.0
+"""Seconds of processor time after which a construction is not built larger: for those of the user's."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConstructionsSection(Section):
+    """Certified width against N for every theorem."""
+
+    name: str = "constructions"
+    title: str = "Constructions"
+    order: int = 15
+    page: str = "constructions"
+    menu: str = "Can it?"
+    lead: str = (
+        "Each theorem as a network with explicit weights, built at several lengths and certified on every "
+        "input of that length by a checker that shares no code with the builder."
+    )
+
+    @property
+    def units(self) -> int:
+        """One for each construction."""
+        return len(constructions())
+
+    def collect(self, advance: Advance) -> Results:
+        """Build and certify every construction, as large as quick scale allows."""
+        entries: list[dict[str, Any]] = []
+        for construction in constructions().values():
+            entries.append(_entry(construction))
+            advance(f"certified {construction.name}")
+        return {"constructions": entries}
+
+    def figures(self, results: Results) -> list[Figure]:
+        """Certified width against N."""
+
+        def paint(axes: Any) -> None:
+            plot_named(
+                axes,
+                (
+                    (entry["name"], [(row["length"], row["width"]) for row in entry["sizes"] if row["certified"]])
+                    for entry in results["constructions"]
+                ),
+                fontsize=7.5,
+            )
+            axes.set_xscale("log", base=2)
+            axes.set_yscale("log", base=2)
+            axes.set_xlabel("length N")
+            axes.set_ylabel("certified width")
+            axes.grid(alpha=0.3)
+
+        caption = "Width of networks that are proved right on every input of length N."
+        command = results["constructions"][0]["sizes"][-1]["command"]
+        arithmetics = "; ".join(dict.fromkeys(entry["arithmetic"] for entry in results["constructions"]))
+        origin = Origin("proved", "all inputs of each length", command, arithmetics).plain()
+        return [draw("construction-widths", caption, paint, 6.6, 5.2).with_origin(origin)]
+
+    def body(self, results: Results) -> str:
+        """What each theorem says and the sizes certified."""
+        headings = ("construction", "theorem", "statement", "deviations")
+        about = [
+            (e["name"], e["theorem"], e["statement"], "; ".join(e["deviations"])) for e in results["constructions"]
+        ]
+        sizes = [
+            (
+                e["name"], r["length"], r["layers"], r["heads"], r["width"], r["precision_bits"], r["size_bits"],
+                shown_count(r["inputs_covered"]), r["method"], r["seconds"], r["command"],
+            )
+            for e in results["constructions"]
+            for r in e["sizes"]
+        ]  # fmt: skip
+        columns = (
+            "construction", "N", "layers", "heads", "width", "p", "bits", "inputs covered", "method", "seconds",
+            "command",
+        )  # fmt: skip
+        return html_table(headings, about) + html_table(
+            columns, sizes, caption="Each row was built and checked for this page", numbers=(1, 2, 3, 4, 5, 6, 9)
+        )
+
+    def table(self, results: Results) -> Table:
+        """The largest certified size of each construction."""
+        title = f"{len(results['constructions'])} constructions: the largest size certified for this page"
+        shown = Table(title=title, title_justify="left")
+        shown.add_column("construction", style="bold", no_wrap=True)
+        for heading in ("N", "layers", "heads", "width", "p"):
+            shown.add_column(heading, justify="right")
+        shown.add_column("inputs covered", overflow="fold")
+        for entry in results["constructions"]:
+            certified = [row for row in entry["sizes"] if row["certified"]]
+            row = certified[-1] if certified else dict.fromkeys(COLUMNS, "—")
+            cells = [str(row[key]) for key in COLUMNS]
+            shown.add_row(entry["name"], *cells[:-1], shown_count(cells[-1]))
+        return shown
+
+
+def _entry(construction: Construction) -> dict[str, Any]:
+    sizes: list[dict[str, Any]] = []
+    for power in POWERS:
+        if 2**power > LONGEST.get(construction.name, 2**power):
+            break
+        started = time.process_time()
+        row = _size(construction, 2**power)
+        if row is None:
+            continue
+        if row.pop("undecided"):
+            break  # beyond what the checker decides, such as sums of more than 62 bits
+        took = time.process_time() - started
+        sizes.append({**row, "seconds": round(took, 2)})
+        if took > SLOW or not row["certified"]:
+            break
+    return {
+        "name": construction.name,
+        "title": construction.title,
+        "theorem": construction.theorem,
+        "statement": construction.statement,
+        "deviations": list(construction.deviations),
+        "task": construction.task_name,
+        "arithmetic": construction.arithmetic_in_words,
+        "sizes": sizes,
+    }
+
+
+def _size(construction: Construction, length: int) -> dict[str, Any] | None:
+    from separatrix.certificates import size_of
+
+    try:
+        built = construction.build(length)
+    except SeparatrixError:
+        return None  # this length is outside the theorem's domain
+    if estimated_bytes(built.network) > LARGEST:
+        return None
+    claim = Claim(built.task, built.length, built.arithmetic)
+    verdict = check(built.network, claim)
+    return {
+        "length": length,
+        **size_of(built.network, claim),
+        "certified": verdict.valid,
+        "undecided": not (verdict.valid or verdict.refuted or verdict.suspected),
+        "inputs_covered": verdict.inputs_covered,
+        "method": verdict.method,
+        "reason": verdict.reason,
+        "command": f"separatrix certify {construction.name} --length {length}",
+    }
+
+
+SECTION = ConstructionsSection()

@@ -1,0 +1,109 @@
+"""The errata section: every claim that does not hold as written, its counterexample and its repair, all run."""
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from rich.table import Table
+
+from separatrix.site.origin import Origin
+from separatrix.site.pages.components import index_list, origin_line
+from separatrix.site.section import Advance, Results, Section
+from separatrix.table import Erratum, errata
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrataSection(Section):
+    """What does not hold as written."""
+
+    name: str = "errata"
+    title: str = "Errata"
+    order: int = 45
+    page: str = "errata"
+    menu: str = "About"
+    lead: str = (
+        "Found by running BHBK24 and the slides of the talk about SHT23. Each entry has the claim, what is wrong with "
+        "it, and the repair that this package implements, which was run. Where the original can be run it is kept as a "
+        "variant, and was run as well."
+    )
+
+    @property
+    def units(self) -> int:
+        """One for each erratum."""
+        return len(errata())
+
+    def collect(self, advance: Advance) -> Results:
+        """Show every erratum."""
+        rows: list[dict[str, Any]] = []
+        for erratum in sorted(errata().values(), key=lambda each: each.number):
+            rows.append(_entry(erratum))
+            advance(f"erratum {erratum.name}")
+        return {"rows": rows}
+
+    def body(self, results: Results) -> str:
+        """An index, then one article for each."""
+        index = index_list((row["name"], f"{row['name']} {row['title']}", row["source"]) for row in results["rows"])
+        return f"<p>{escape(_told(results))}</p>{index}" + "".join(map(_article, results["rows"]))
+
+    def table(self, results: Results) -> Table:
+        """Number, source and title."""
+        shown = Table(title=_told(results), title_justify="left")
+        shown.add_column("", style="bold", no_wrap=True)
+        shown.add_column("source")
+        shown.add_column("what does not hold")
+        for row in results["rows"]:
+            shown.add_row(row["name"], row["source"], row["title"])
+        return shown
+
+
+def shown_by_running(row: Results) -> bool:
+    """Whether something was run on the original, and came out as the entry says."""
+    originals = [each["holds"] for each in row["findings"] if each["about"] == "original"]
+    return bool(originals) and all(originals)
+
+
+def _told(results: Results) -> str:
+    """How many there are, and how many of them were shown by running the original."""
+    rows = results["rows"]
+    others = [row["name"] for row in rows if not shown_by_running(row)]
+    shown = len(rows) - len(others)
+    rest = f"; the others ({', '.join(others)}) have only a repair to run" if others else ""
+    return f"{len(rows)} errata, {shown} of them shown by running the original{rest}"
+
+
+def _entry(erratum: Erratum) -> dict[str, Any]:
+    return {
+        "name": erratum.name,
+        "source": erratum.source,
+        "remark": erratum.remark,
+        "title": erratum.title,
+        "claim": erratum.claim,
+        "fault": erratum.fault,
+        "repair": erratum.repair,
+        "findings": [vars(finding) for finding in erratum.show()],
+        "origin": Origin("measured", "run for this page", erratum.command, erratum.arithmetic, 0).plain(),
+    }
+
+
+def _article(row: Results) -> str:
+    def findings(about: str) -> str:
+        lines = "".join(
+            f'<li class="{"holds" if each["holds"] else "fails"}">'
+            f"{'' if each['holds'] else '<strong>did not come out as stated:</strong> '}{escape(each['text'])}</li>"
+            for each in row["findings"]
+            if each["about"] == about
+        )
+        return f'<ul class="run">{lines}</ul>' if lines else ""
+
+    source = f"{row['source']}. {row['remark']}" if row["remark"] else row["source"]
+    return (
+        f'<article class="erratum" id="{row["name"]}"><h2><span class="tag">{row["name"]}</span> {escape(row["title"])}'
+        f'</h2><p class="quiet">{escape(source)}</p><div class="columns">'
+        f"<section><h3>Claimed</h3><p>{escape(row['claim'])}</p></section>"
+        f"<section><h3>Found</h3><p>{escape(row['fault'])}</p>{findings('original')}</section>"
+        f"<section><h3>Repaired</h3><p>{escape(row['repair'])}</p>{findings('repair')}</section></div>"
+        f"{origin_line(row['origin'])}</article>"
+    )
+
+
+SECTION = ErrataSection()

@@ -1,0 +1,236 @@
+"""The numbers behind the table's sliders: for every cell, sizes from above and below over a grid of N and precision.
+
+Everything is computed exactly by the same functions as the table itself: lower bounds by the communication room,
+for every N and every p; sizes of constructions by building them (a network that is built is not certified; the
+certified sizes are those of the section ``constructions``), and where building takes long, by the size that the
+theorem claims if that does not depend on a code; sizes of simple reasons by ``bounds/known_from_above``.
+
+The page only looks up what stands here, so that its sliders cannot show anything that was not computed.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy
+from rich.table import Table
+
+from separatrix.arithmetic import delsarte_width
+from separatrix.bounds import FIXED, MODELS, Model, ProtocolBound, bounds_for, covered, facts_about, standing, takes
+from separatrix.constructions import Built, Construction, addresses, constructions
+from separatrix.errors import SeparatrixError
+from separatrix.networks import Network, SignRows
+from separatrix.site.section import Advance, Results, Section
+from separatrix.table import BOUNDED_BY, CONTAINS, INHERITED, SERVED_BY, kind_of, model_of_construction, usable_length
+from separatrix.tasks import Task, tasks
+
+POWERS = tuple(range(4, 21))
+LENGTHS: tuple[int, ...] = tuple(1 << power for power in POWERS)
+PRECISIONS = (4, 8, 16, 32, 64)
+LENGTH, PRECISION = 1024, 16
+"""Where the sliders stand at first, and what is shown without them."""
+LONGEST = {
+    "equality-partition": 1 << 19, "match2": 1 << 11, "match2-code": 1 << 12, "match3": 1 << 10,
+    "match3-last": 1 << 12, "match3-local": 1 << 11, "sparse-averaging": 1 << 16,
+}  # fmt: skip
+"""Constructions whose next network takes seconds to build: by name, so that all machines show the same numbers."""
+LONGEST_STORED: dict[tuple[str, Model], int] = {
+    ("associative-recall", "rnn"): 1 << 17, ("eq-one", "rnn"): 1 << 19, ("mqar", "rnn"): 1 << 17,
+    ("sparse-averaging", "rnn"): 1 << 17,
+}  # fmt: skip
+"""A network that stores its input needs the number of all inputs: where the next length takes seconds to count."""
+SLOW = 10.0
+"""Seconds of processor time after which nothing longer is asked for: for constructions and tasks of the user's."""
+CODE_SLOTS = ("address", "key")
+"""Slots of a residual stream that hold a vector of a code."""
+MOST_ADDRESSES = 1 << 21
+INNER = Fraction(1, 4)
+"""The largest inner product of two addresses in the theorems' own codes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumbersSection(Section):
+    """Grids of N and p for every cell of the table."""
+
+    name: str = "numbers"
+    title: str = "Numbers over N and precision"
+    order: int = 6
+
+    @property
+    def units(self) -> int:
+        """One for each length and one for each task."""
+        return len(LENGTHS) + len(tasks())
+
+    def collect(self, advance: Advance) -> Results:
+        """Sizes of every construction, then of every cell."""
+        kinds: dict[str, Model | None] = {each.name: model_of_construction(each) for each in constructions().values()}
+        sizes: dict[str, list[dict[str, Any]]] = {name: [] for name in constructions()}
+        slow: set[str] = set()
+        # All constructions at one length before the next, because many share their codes.
+        for length in LENGTHS:
+            for construction in constructions().values():
+                found = size_at(construction, length, slow)
+                sizes[construction.name] += [found] if found is not None else []
+            advance(f"built networks for N = {length}")
+        built = {
+            each.name: {
+                "task": each.task_name,
+                "model": kinds[each.name],
+                "kind": kind_of(each),
+                "sizes": sizes[each.name],
+            }
+            for each in constructions().values()
+        }
+        cells: dict[str, Any] = {}
+        for task in tasks():
+            cells[task] = {model: _cell(task, model, kinds) for model in MODELS if takes(model, task)}
+            advance(f"bounds of {task} for many N")
+        return {
+            "lengths": list(LENGTHS), "precisions": list(PRECISIONS),
+            "shown": {"length": LENGTH, "precision": PRECISION}, "constructions": built, "cells": cells,
+        }  # fmt: skip
+
+    def table(self, results: Results) -> Table | None:
+        """The separation table says it."""
+        del results
+
+
+def size_at(construction: Construction, length: int, slow: set[str]) -> dict[str, Any] | None:
+    """Length, width, heads, precision of one network; None where there is none or its size is not known.
+
+    ``slow`` are the constructions that are not built any more; one that takes too long is added.
+    """
+    if construction.name in slow or length > LONGEST.get(construction.name, length):
+        return _claimed_size(construction, length)
+    try:
+        started = time.process_time()
+        built = construction.build(length)
+    except SeparatrixError:
+        return None  # outside the theorem's domain, or too large to build
+    if time.process_time() - started > SLOW:
+        slow.add(construction.name)
+    return {
+        "length": length,
+        "width": built.network.width,
+        "heads": built.network.heads,
+        "precision": built.arithmetic.precision_bits,
+        "size_bits": built.network.size_bits(built.arithmetic.precision_bits),
+        "limit": _width_at_the_limit(construction, built),
+    }
+
+
+def _claimed_size(construction: Construction, length: int) -> dict[str, Any] | None:
+    task = tasks()[construction.task_name]
+    if not task.minimum_length <= length <= task.maximum_length:
+        return None
+    claimed = construction.claimed_width(task, length, 0)
+    # A claimed width that depends on a code is not known without one.
+    if claimed != construction.claimed_width(task, length, 1):
+        return None
+    return {"length": length, "width": claimed, "heads": None, "precision": None, "size_bits": None, "limit": None}
+
+
+def _width_at_the_limit(construction: Construction, built: Built) -> int | None:
+    """How wide the network would be with the narrowest sign code that Delsarte's linear program leaves open.
+
+    None where its addresses are not the construction room's sign code for inner products up to 1/4.
+    """
+    network = built.network
+    if not isinstance(network, Network):
+        return None
+    part = next((part for part in network.embedding if part.slot in CODE_SLOTS), None)
+    if part is None or not isinstance(part.rule, SignRows):
+        return None
+    first, last = part.tokens if part.source == "token" else part.positions
+    if last - first > MOST_ADDRESSES:
+        return None
+    rows = numpy.arange(last - first) if part.indices is None else part.indices[: last - first]
+    # Rows whose numbers differ only where the generator is 0 are the same address.
+    used = sum(1 << place for place, row in enumerate(part.rule.generator) if row.any())
+    seen = numpy.zeros(part.rule.count, dtype=bool)
+    seen[rows & used] = True
+    count = int(seen.sum())
+    if part.rule.width != addresses(count, INNER, None).width:
+        return None
+    return construction.claimed_width(built.task, built.length, _smallest_code(count))
+
+
+@cache
+def _smallest_code(count: int) -> int:
+    return delsarte_width(count, INNER).width
+
+
+def _cell(task: str, model: Model, kinds: dict[str, Model | None]) -> dict[str, Any]:
+    chosen = tasks()[task]
+    return {
+        "constructions": list(constructions_for(task, model, kinds)),
+        "facts": [
+            {
+                "growth": fact.growth,
+                "short": fact.short,
+                "reason": fact.reason,
+                "sizes": list(_sizes(fact.size, chosen, LONGEST_STORED.get((task, model), LENGTHS[-1]))),
+            }
+            for fact in facts_about(task, model)
+        ],
+        "bounds": list(_bounds(task, model)),
+    }
+
+
+def constructions_for(task: str, model: Model, kinds: dict[str, Model | None]) -> Iterator[dict[str, Any]]:
+    """The constructions that serve a cell, with the reason where they are made for another task or class."""
+    for source, why in ((task, ""), *SERVED_BY.get(task, ())):
+        for construction in constructions().values():
+            kind = kinds[construction.name]
+            if construction.task_name != source or kind not in (model, *CONTAINS.get(model, ())):
+                continue
+            # The bounds next to it are about fixed point and say nothing of other arithmetics.
+            if construction.arithmetic_kind != FIXED.name:
+                continue
+            reasons = [*([why] if why else []), *([INHERITED[model]] if kind != model else [])]
+            yield {"name": construction.name, "because": "; ".join(reasons)}
+
+
+def _sizes(size: Callable[[Task, int], Any], task: Task, longest: int) -> Iterator[dict[str, Any]]:
+    for length in LENGTHS:
+        if length > min(task.maximum_length, longest):
+            return
+        started = time.process_time()
+        found = size(task, usable_length(task, length))
+        yield {
+            "length": length,
+            "state_bits": found.state_bits,
+            "width": found.width,
+            "heads": found.heads,
+            "precision": found.precision,
+        }
+        if time.process_time() - started > SLOW:
+            return
+
+
+def _bounds(task: str, model: Model) -> Iterator[dict[str, Any]]:
+    name, why = BOUNDED_BY.get(task, (task, ""))
+    chosen = tasks()[name]
+    for bound in bounds_for(name, model):
+        lengths = [usable_length(chosen, length) for length in LENGTHS]
+        if not isinstance(bound, ProtocolBound) or not standing([bound], chosen, lengths)[0]:
+            continue
+        yield {
+            "name": bound.name,
+            "claim": bound.claim,
+            "in_the_papers": not bound.extension,
+            "growth": bound.growth_for(name),
+            "bounded": bound.quantity,
+            "arithmetic": covered(bound, FIXED, chosen).arithmetic,
+            "because": why,
+            "bits": [bound.required_bits(length, chosen) for length in lengths],
+            "widths": [
+                [bound.smallest_width(length, precision, task=chosen) for length in lengths] for precision in PRECISIONS
+            ],
+        }
+
+
+SECTION = NumbersSection()

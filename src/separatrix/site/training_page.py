@@ -1,0 +1,223 @@
+"""A figure as one page that needs nothing else: the interactive heat maps and curves, the remarks, the table of cells.
+
+Plotly draws; its script is part of the page, so that it opens without a network. Hovering over a cell tells the run
+behind it.
+"""
+
+import importlib
+import json
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from separatrix.extras import require
+from separatrix.site.figure import PALETTE, THEME
+from separatrix.site.html import page, table
+from separatrix.site.section import Figure
+from separatrix.site.training_figures import (
+    HEATS,
+    MISSING,
+    PAPER,
+    UNITS,
+    Panel,
+    cell_text,
+    column_title,
+    table_panels,
+    undertrained,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from separatrix.training import AttentionMaps, FigureCell, FigureData
+
+HEADINGS = (
+    "row", "column", "ours %", "paper %", "difference", "steps", "allowed", "learning rate", "ended", "runs",
+    "seconds", "device", "run",
+)  # fmt: skip
+CONFIG = {"responsive": True, "displaylogo": False, "showSendToCloud": False, "showEditInChartStudio": False}
+DASHES = ("solid", "dash", "dot", "dashdot")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star")
+"""Lines and marks that differ without colours, as Plotly names them."""
+NUMBERS = (1, 2, 3, 4, 5, 6, 7, 9, 10)
+PLOTS = ".plot { max-width: 60rem; min-width: 34rem; margin: 1rem 0; }"
+"""A narrow screen scrolls a plot: pressed together, the numbers in its cells would run into each other."""
+COLOURS = (
+    "const coloured = () => { const page = getComputedStyle(document.documentElement);"
+    'const of = (name) => page.getPropertyValue(name).trim(), ink = of("--ink"), line = of("--line");'
+    'for (const plot of document.querySelectorAll(".plot")) {'
+    'const look = { paper_bgcolor: of("--paper"), "font.color": ink };'
+    'if (plot.data[0].type === "scatter") { Object.assign(look, { plot_bgcolor: of("--paper") });'
+    'for (const axis of ["xaxis", "yaxis"]) { look[axis + ".gridcolor"] = look[axis + ".zerolinecolor"] = line; }'
+    'Plotly.restyle(plot, { "line.color": plot.data.map((each) => of(each.meta)),'
+    '"marker.color": plot.data.map((each) => of(each.meta)) }); }'
+    "Plotly.relayout(plot, look); } }; coloured();"
+    'matchMedia("(prefers-color-scheme: dark)").addEventListener("change", coloured)'
+)
+"""Paper, text and lines in the colours of the page, light or dark; the cells of a heat map keep theirs."""
+
+
+def headings(data: "FigureData") -> tuple[str, ...]:
+    """:data:`HEADINGS` with what the rows and columns of this figure are."""
+    rows = "model" if data.experiment.rows == "architecture" else data.experiment.rows
+    return (*(axis.replace("_", " ") for axis in (rows, data.experiment.columns)), *HEADINGS[2:])
+
+
+def number_places(data: "FigureData") -> tuple[int, ...]:
+    """Which places under :data:`HEADINGS` hold numbers: the columns of a figure may be names."""
+    return NUMBERS if all(_is_number(column) for column in data.columns) else NUMBERS[1:]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def cell_row(cell: "FigureCell") -> tuple[str, ...]:
+    """A cell as a row under :data:`HEADINGS`."""
+    head = (cell.row, cell.column, _number(cell.accuracy), _number(cell.paper), _number(cell.deviation, "+.1f"))
+    if cell.record is None:
+        state = "no record" if cell.unfinished_step is None else f"in training, step {cell.unfinished_step:,}"
+        return (*head, "", "", "", state, "0", "", "", "")
+    spec, result = cell.record.spec, cell.record.result
+    return (
+        *head, f"{result.step:,}", f"{spec.steps:,}", f"{spec.learning_rate:g}", result.ending, str(cell.runs),
+        f"{result.seconds:,.0f}", str(cell.record.environment.get("device_name", "")), spec.name,
+    )  # fmt: skip
+
+
+def figure_page(data: "FigureData", attention: "tuple[AttentionMaps, Figure] | None", provenance: str) -> str:
+    """The whole page as HTML."""
+    plots = [_heat_map(panel, data) for panel in table_panels(data)]
+    if data.curves:
+        plots.append(_curves(data))
+    divs = "".join(
+        f'<div class="scroll" tabindex="0"><div class="plot" id="plot{number}" role="img" '
+        f'aria-label="{escape(label, quote=True)}"></div></div>'
+        for number, (label, _) in enumerate(plots)
+    )
+    body = ";".join(
+        f'Plotly.newPlot("plot{number}",{_inline(plot["data"])},{_inline(plot["layout"])},{_inline(CONFIG)})'
+        for number, (_, plot) in enumerate(plots)
+    )
+    script = f"<script>{_plotly_script()}</script>" if plots else ""
+    pictures = f"<style>{PLOTS}</style>{divs}{script}<script>{body};{COLOURS}</script>"
+    sections = [("figure", "Ours beside the paper's" if data.paper else "Figure", pictures)] if plots else []
+    if attention is not None:
+        sections.append(("attention", "What the model attends to", _attention(*attention)))
+    said = "".join(f"<li>{escape(remark)}</li>" for remark in data.remarks)
+    sections.append(("remarks", "What to know", f"<ul>{said}</ul>"))
+    sections.append(("cells", "Cells", _cells(data)))
+    lead = (
+        f"{data.experiment.source}, drawn from recorded runs{'' if data.scale is None else f' at scale {data.scale}'}."
+    )
+    return page(data.experiment.title, lead, sections, provenance)
+
+
+def _cells(data: "FigureData") -> str:
+    """The table of cells; without a paper its columns are left out."""
+    shown = [place for place, heading in enumerate(HEADINGS) if data.paper or heading not in ("paper %", "difference")]
+    rows = [tuple(cell_row(cell)[place] for place in shown) for cell in data.cells.values()]
+    beside = ", the paper's number, the difference in points" if data.paper else ""
+    right = tuple(new for new, place in enumerate(shown) if place in number_places(data))
+    named = tuple(headings(data)[place] for place in shown)
+    return table(named, rows, f"Every cell: the best of its runs{beside}.", numbers=right)
+
+
+def _attention(maps: "AttentionMaps", figure: Figure) -> str:
+    rows = [(f"{each.step:,}", f"{100 * each.share:.1f}") for each in maps.maps]
+    shares = table(("steps", "% of weight on named cells"), rows, figure.caption, numbers=(0, 1))
+    return f'<figure role="img" aria-label="{escape(figure.caption, quote=True)}">{figure.svg}</figure>{shares}'
+
+
+def _heat_map(panel: Panel, data: "FigureData") -> "tuple[str, Mapping[str, Any]]":
+    """One table as a Plotly figure, with the run behind each of our cells in its hover text."""
+    title, rows, columns, values, kind = panel
+    numbers = [[values.get((row, column)) for column in columns] for row in rows]
+    theirs = title == PAPER
+    pale = () if theirs or kind == "bits" else undertrained(data)
+    coloured = [[None if (row, column) in pale else values.get((row, column)) for column in columns] for row in rows]
+    hover = [
+        [
+            f"{row} {data.experiment.at} {column}" + ("" if theirs else _hover(data.cells[row, column]))
+            for column in columns
+        ]
+        for row in rows
+    ]
+    heat = HEATS[kind]
+    # Written over the map, because a heat map has one colour for all its texts. At the places of rows and columns and
+    # not at their names: Plotly takes a name that reads as a number, such as the length 20, for the 20th place.
+    texts = [
+        {
+            "x": x, "y": y, "text": cell_text(kind, each) + "*" * ((rows[y], columns[x]) in pale), "showarrow": False,
+            "font": {"color": heat.ink(coloured[y][x])},
+        }
+        for y, line in enumerate(numbers)
+        for x, each in enumerate(line)
+    ]  # fmt: skip
+    trace = {
+        "type": "heatmap", "z": coloured, "x": list(columns), "y": list(rows),
+        "customdata": hover, "hovertemplate": "%{customdata}<extra></extra>", "hoverongaps": False,
+        "xgap": 2, "ygap": 2, "colorscale": heat.scale(),
+        "zmin": heat.low, "zmax": heat.high, "colorbar": {"title": {"text": UNITS[kind]}},
+    }  # fmt: skip
+    # Plotly knows no names of rows and columns where no cell has a colour, so that both are given.
+    across = {"type": "category", "categoryarray": list(columns), "range": [-0.5, len(columns) - 0.5]}
+    down = {"type": "category", "categoryarray": list(rows), "range": [len(rows) - 0.5, -0.5]}
+    layout = {
+        "title": {"text": title}, "height": 130 + 36 * len(rows), "margin": {"l": 120, "t": 60, "b": 50},
+        "xaxis": {**across, "title": {"text": column_title(data)}, "showgrid": False},
+        "yaxis": {**down, "showgrid": False, "automargin": True},
+        "plot_bgcolor": MISSING, "annotations": texts,
+    }  # fmt: skip
+    return f"heat map of accuracy: {title}", {"data": [trace], "layout": layout}
+
+
+def _hover(cell: "FigureCell") -> str:
+    if cell.record is None:
+        return "<br>no record"
+    spec, result = cell.record.spec, cell.record.result
+    lines = [
+        f"accuracy {cell.accuracy:.2f} %" + ("" if cell.paper is None else f", paper {cell.paper:.1f} %"),
+        f"learning rate {spec.learning_rate:g}, seed {spec.seed}, best of {cell.runs} runs",
+        f"{result.step:,} of {spec.steps:,} steps ({result.ending}), {result.seconds:,.0f} s",
+        f"recipe {cell.recipe}, run {spec.name}",
+        *["undertrained: still rising, or less than half of the steps of another cell"] * cell.undertrained,
+    ]
+    return "".join(f"<br>{escape(line)}" for line in lines)
+
+
+def _curves(data: "FigureData") -> "tuple[str, Mapping[str, Any]]":
+    traces: Sequence[Mapping[str, Any]] = [
+        {
+            "type": "scatter", "mode": "lines+markers", "name": row, "meta": THEME[PALETTE[number % len(PALETTE)]],
+            "line": {"color": PALETTE[number % len(PALETTE)], "dash": DASHES[number % len(DASHES)]},
+            "marker": {"size": 5, "symbol": SYMBOLS[number % len(SYMBOLS)]}, "x": [point.step for point in points],
+            "y": [round(100 * point.accuracy, 2) for point in points],
+        }
+        for number, (row, points) in enumerate(data.curves.items())
+    ]  # fmt: skip
+    layout = {
+        "title": {"text": f"validation curves {data.experiment.at} {data.curve_column}"}, "height": 460,
+        "xaxis": {"title": {"text": "training steps"}, "rangemode": "tozero"},
+        "yaxis": {"title": {"text": "accuracy on fresh examples (%)"}, "range": [-2, 102]},
+    }  # fmt: skip
+    return "accuracy over training steps", {"data": traces, "layout": layout}
+
+
+def _inline(value: Any) -> str:
+    """JSON that may stand in a script: no text can end it early."""
+    return json.dumps(value, ensure_ascii=True).replace("<", "\\u003c")
+
+
+def _plotly_script() -> str:
+    require("an interactive figure", "plotly")
+    # Loaded by name: it is only an extra.
+    offline: Any = importlib.import_module("plotly.offline")
+    return str(offline.get_plotlyjs())
+
+
+def _number(value: float | None, form: str = ".1f") -> str:
+    return "" if value is None else format(value, form)

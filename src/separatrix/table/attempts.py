@@ -1,0 +1,161 @@
+"""Attempts to break the bounds: for every bound and arithmetic the narrowest network that was found for its task.
+
+A bound is true of a model only if no network is below it. So each is attacked: the network of fewest numbers that is
+known for its task, in each arithmetic, is held against what the bound asks for. Four kinds were found; each is run in
+the tests.
+
+* *Packing*, against every bound. Uniform attention, the first layer of a feed-forward network and a recurrent state can
+  all collect the whole input, t bits in each number: as many as a number holds exactly, 24 in float32, 8 in a running
+  sum of bfloat16, p less the fraction and the sign in fixed point. Recurrent models need not keep more than is known to
+  be enough. The sums of packed digits never round, so they are right in every order (:func:`packed_sums`).
+* *Differences*, against equality: packed digits of the second half are subtracted, so that half the numbers are enough.
+* *Exact rationals*, against every bound: one number holds everything.
+* *Guards*, against Dyck in one layer: rounding itself remembers (``constructions/theorems/dyck_float.py``).
+
+What is below a bound must lie where the bound gives no verdict (``bounds/covered.py``); the tests hold the gate to
+that. Not finding a network below a bound proves nothing; the bound's own evidence does.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from separatrix.arithmetic import FixedPoint, arithmetic_named
+from separatrix.bit_counts import bits_for
+from separatrix.bounds import (
+    GRID_BITS,
+    ProtocolBound,
+    covered,
+    input_bits,
+    numbers_named,
+    protocol_bounds,
+    special_facts,
+)
+from separatrix.constructions import SIGNIFICANT, DyckFloat
+from separatrix.tasks import Task, tasks
+
+TRIED = {
+    "fixed:down": (4096, 32), "fixed:nearest": (4096, 32), "float32": (4096, 32), "bfloat16": (256, 16),
+    "exact": (4096, 32),
+}  # fmt: skip
+"""The arithmetics that are tried, with the length and the bits p at which a bound is asked. The two fixed points round
+products down and to nearest; packed digits are multiples of 1/N, which both have. Running sums of bfloat16 count to
+256."""
+COMPARED = ("equality", "inequality", "eq-random")
+"""Tasks for which the difference of the halves is enough."""
+
+
+class Outcome(Enum):
+    """How the narrowest network found compares with what the bound asks for."""
+
+    ABOVE = "not below"
+    BELOW = "below"
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One attack: the width (or numbers of state) that the bound asks for and that the network has.
+
+    ``verdict``: whether the bound says anything in this arithmetic. ``asked`` is what its version there asks for, and
+    where it says nothing, what it would ask for if sums were exact.
+    """
+
+    bound: str
+    task: str
+    length: int
+    arithmetic: str
+    asked: int
+    found: int
+    how: str
+    verdict: bool
+
+    @property
+    def outcome(self) -> Outcome:
+        """Whether the network is below the bound."""
+        return Outcome.BELOW if self.found < self.asked else Outcome.ABOVE
+
+
+def attempts() -> Iterator[Attempt]:
+    """Every bound of the catalog in every arithmetic, for the first of its tasks."""
+    for bound in protocol_bounds():
+        task = tasks()[bound.task_names[0]] if bound.name != "first-layer-fnn" else tasks()["index"]
+        for arithmetic, (length, precision) in TRIED.items():
+            yield attempt(bound, task, length - length % task.length_step, arithmetic, precision)
+
+
+def attempt(bound: ProtocolBound, task: Task, length: int, arithmetic: str, precision: int) -> Attempt:
+    """The narrowest network known for a task in an arithmetic, held against a bound on it.
+
+    >>> from separatrix.bounds import bounds
+    >>> found = attempt(bounds()["dyck-transformer-1layer"], tasks()["dyck"], 8192, "float32", 32)
+    >>> found.found, found.asked, found.outcome.name, found.verdict
+    (5, 126, 'BELOW', False)
+    """
+    gate = covered(bound, numbers_named(arithmetic), task)
+    asked = gate.bound.smallest_width(length, precision, task=task)
+    if arithmetic == "exact":
+        how = "one rational holds the input"
+        return Attempt(bound.name, task.name, length, arithmetic, asked, 1, how, gate.covered)
+    state = "rnn" in bound.models
+    needed = input_bits(task, length) if task.features(length) == 0 else _cells_bits(task, length)
+    if state:
+        known = [fact.size(task, length).memory_bits for fact in special_facts(task.name, "rnn")]
+        needed = min([needed, *known])
+    each = digit_bits(arithmetic, precision, 1 if state else length)
+    how = f"packs {each} bits in a number"
+    if task.name in COMPARED and not state:
+        needed, how = length // 2, f"differences of {each} bits in a number"
+    found = -(-needed // each)
+    if arithmetic in SIGNIFICANT and bound.name == "dyck-transformer-1layer":
+        guards = DyckFloat(format=arithmetic)
+        guards.check_length(length)
+        found, how = guards.width, "dyck-float"
+    return Attempt(bound.name, task.name, length, arithmetic, asked, found, how, gate.covered)
+
+
+def _cells_bits(task: Task, length: int) -> int:
+    """Bits of all cells of an input whose cells have several numbers."""
+    graph = task.classes(length) == 2 and task.features(length) == length
+    return task.positions(length) * task.features(length) * (1 if graph else GRID_BITS)
+
+
+def digit_bits(arithmetic: str, precision: int, length: int) -> int:
+    """How many bits of packed digits a number holds exactly when N of them are averaged.
+
+    >>> [digit_bits(name, bits, 4096) for name, bits in (("float32", 32), ("bfloat16", 16), ("fixed:nearest", 32))]
+    [24, 8, 19]
+    """
+    if arithmetic in SIGNIFICANT:
+        return SIGNIFICANT[arithmetic]
+    # In fixed point the average has log N more bits behind the point, and a sign.
+    return max(1, precision - bits_for(length) - 1)
+
+
+def packed_sums(bits: NDArray[numpy.int64], each: int, arithmetic: str, differences: bool = False) -> NDArray[Any]:
+    """Uniform attention over bits (count, N), ``each`` of them in a coordinate: the averages, in a named arithmetic.
+
+    Position i writes its bit times a power of two into one coordinate; N is a power of two. With ``differences`` the
+    second half is subtracted from the first, so that all averages are 0 exactly if the halves are equal.
+
+    >>> packed_sums(numpy.array([[1, 0, 1, 1]]), 2, "float32").tolist()
+    [[0.25, 0.75]]
+    >>> packed_sums(numpy.array([[1, 0, 1, 1]]), 2, "float32", differences=True).tolist()
+    [[-0.5]]
+    """
+    count, length = bits.shape
+    half = length // 2 if differences else length
+    places: NDArray[numpy.int64] = numpy.arange(length, dtype=numpy.int64)
+    values = numpy.zeros((count, length, -(-half // each)), dtype=numpy.int64)
+    signs = numpy.where(places < half, 1, -1)
+    values[:, places, places % half // each] = bits * signs * (1 << (places % half % each))
+    kind, _, rounding = arithmetic.partition(":")
+    fixed = FixedPoint(length, 4, "down" if rounding == "down" else "nearest")
+    chosen = fixed if kind == "fixed" else arithmetic_named(arithmetic)
+    weight, total = chosen.encode(1 / length), chosen.zeros((count, values.shape[2]))
+    for place in range(length):
+        total = chosen.add(total, chosen.multiply(weight, chosen.encode(values[:, place])))
+    return total

@@ -1,0 +1,68 @@
+"""What a constructed network attends to on one input: the attention weights of every layer and head, for figures.
+
+The weights are those of a :mod:`separatrix.table.trace`. For a recurrent network, which has no attention, its states
+after each token are what there is to see.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy
+
+from separatrix.arithmetic import Arithmetic
+from separatrix.networks import AnyNetwork, Attention, Integers, RecurrentNetwork
+from separatrix.table.trace import Reals, trace
+
+Kind: TypeAlias = Literal["keys", "pairs", "states"]
+
+
+@dataclass(frozen=True)
+class AttentionMap:
+    """Weights of one head: rows are queries and columns keys (``keys``); or, for the one ``query``, rows are first and
+    columns second elements of the pairs (``pairs``). ``states``: rows are numbers of the state, columns positions.
+    """
+
+    kind: Kind
+    title: str
+    weights: Reals
+    query: int | None = None
+
+    def plain(self) -> dict[str, Any]:
+        """As data for JSON, weights rounded to five digits."""
+        return {
+            "kind": self.kind,
+            "title": self.title,
+            "query": self.query,
+            "weights": self.weights.round(5).tolist(),
+        }
+
+
+def attention_maps(network: AnyNetwork, cells: Integers, arithmetic: Arithmetic, query: int) -> list[AttentionMap]:
+    """The maps of all layers and heads on one input (positions,) or (positions, features).
+
+    ``query`` is the position whose weights are shown where queries attend to pairs; the weight of a dummy pair is what
+    is missing to 1.
+
+    >>> from separatrix.constructions import constructions
+    >>> from separatrix.tasks import draws_from
+    >>> built = constructions()["index-lookup"].build(4)
+    >>> row = built.task.sample(draws_from(0), 1, 4).inputs[0]
+    >>> maps = attention_maps(built.network, row, built.arithmetic, 4)
+    >>> maps[0].weights[-1].round(2).tolist()
+    [0.0, 1.0, 0.0, 0.0, 0.0]
+    """
+    run = trace(network, cells, arithmetic, [query])
+    if isinstance(network, RecurrentNetwork):
+        return [AttentionMap("states", "state", arithmetic.to_float64(run.stages[-1].stream).T)]
+    every = numpy.arange(network.positions)
+    found: list[AttentionMap] = []
+    for place, (_, layer) in enumerate(run.attention_layers):
+        for head in range(len(layer.heads)):
+            names = [f"layer {place + 1}"] if network.depth > 1 else []
+            names += [f"head {head + 1}"] if len(layer.heads) > 1 else []
+            title = ", ".join(names)
+            if isinstance(layer, Attention):
+                found.append(AttentionMap("keys", title, run.weights(place, head, every)))
+            else:
+                found.append(AttentionMap("pairs", title, run.pair_weights(place, head, query)[0], query))
+    return found

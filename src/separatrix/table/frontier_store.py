@@ -1,0 +1,116 @@
+"""Verdicts of the frontier on disk, so that an interrupted search goes on where it stopped.
+
+The store is one small JSON file, written whole or not at all, at most once in a few seconds and once more at the end,
+also when the end is Ctrl-C. What it holds is worth nothing once the networks or the checker change, so it carries a
+fingerprint of the code that decides and is started anew when that differs.
+"""
+
+import hashlib
+import json
+import time
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+from typing import Any, cast, get_type_hints
+
+import separatrix
+from separatrix.errors import SeparatrixError
+from separatrix.files import write_atomically
+from separatrix.reading import parse_json, read_file
+from separatrix.table.frontier import Point, Trial, decided
+
+FORMAT = "separatrix-frontier-1"
+LARGEST_FILE = 256 << 20
+ROOMS = ("arithmetic", "tasks", "networks", "constructions", "certificates")
+SECONDS_BETWEEN_WRITES = 2.0
+
+
+@cache
+def fingerprint() -> str:
+    """A hash of all code on which a verdict depends."""
+    digest = hashlib.sha256()
+    root = Path(separatrix.__file__).parent
+    for room in ROOMS:
+        for file in sorted((root / room).rglob("*.py")):
+            digest.update(str(file.relative_to(root)).encode())
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+class FrontierStore:
+    """Decides trials and remembers them; use it in a ``with`` block. Without a path it remembers in memory alone.
+
+    ``reused`` and ``decided`` count how many verdicts were found and how many were computed.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.reused, self.decided = 0, 0
+        self._points: dict[str, Point | None] = _read(path) if path is not None and path.exists() else {}
+        self._found = frozenset(self._points)
+        self._written = time.monotonic()
+        self._changed = False
+
+    def __call__(self, trial: Trial) -> Point | None:
+        """The verdict on one network, from the store or from the checker."""
+        key = _key(trial)
+        if key in self._points:
+            self.reused += key in self._found
+            return self._points[key]
+        point = decided(trial)
+        self.decided += 1
+        self._points[key], self._changed = point, True
+        if time.monotonic() - self._written > SECONDS_BETWEEN_WRITES:
+            self.save()
+        return point
+
+    def __enter__(self) -> "FrontierStore":
+        if self.path is not None and not self.path.exists():
+            # Asked first, so that a place that cannot be written is known before the work and not after it.
+            self._changed = True
+            self.save()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.save()
+
+    def save(self) -> None:
+        """Write the store if it has a path and anything is new."""
+        if self.path is None or not self._changed:
+            return
+        points = {key: None if point is None else asdict(point) for key, point in self._points.items()}
+        content = {"format": FORMAT, "code": fingerprint(), "points": points}
+        write_atomically(self.path, json.dumps(content, ensure_ascii=False, indent=0) + "\n")
+        self._written, self._changed = time.monotonic(), False
+
+
+def _key(trial: Trial) -> str:
+    gain = "theorem" if trial.gain is None else str(trial.gain)
+    return f"{trial.construction} {trial.length} {trial.code.label} {trial.bits} {gain}"
+
+
+def _read(path: Path) -> dict[str, Point | None]:
+    """The points of a file, none where it was made by other code; raises where it is no such file."""
+    data = read_file(path, LARGEST_FILE, "give another --store")
+    try:
+        content = cast("dict[str, Any]", parse_json(data))
+        if content["format"] != FORMAT:
+            raise ValueError(content["format"])
+        if content["code"] != fingerprint():
+            return {}
+        return {str(key): None if value is None else _point(value) for key, value in content["points"].items()}
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise SeparatrixError(f"{path} is no store of frontier results; give another --store or remove it") from error
+
+
+def _point(value: dict[str, Any]) -> Point:
+    """A point of plain data, each field of the type that it has in :class:`Point`."""
+    kinds = get_type_hints(Point)
+    for name, kind in kinds.items():
+        allowed = (int, float) if kind is float else kind
+        if not isinstance(value[name], allowed) or (kind is not bool and isinstance(value[name], bool)):
+            raise TypeError(name)
+    return Point(**{name: value[name] for name in kinds})

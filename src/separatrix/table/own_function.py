@@ -1,0 +1,76 @@
+"""From a user's sparse form to a certified network: where the profile of a function meets BHBK24 Theorem 13.
+
+The profile (``profiles``) may find that a function is a threshold of at most N features of k bits. Then
+the construction of Theorem 13 builds a two-layer network for exactly that function, and the checker decides it for all
+2^N inputs. As in the theorem, the network reads [BOS] before the bits.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from separatrix.arithmetic import FixedPoint
+from separatrix.certificates import WORDS, Claim, after_word, check, shown_count, size_of, state_of, with_proof
+from separatrix.constructions import Options, constructions
+from separatrix.tasks import SparseFunction, SparseThreshold
+
+EXPONENT = 2
+"""Kc, which must be at least 2 (E4)."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GivenThreshold(SparseThreshold):
+    """A member of THRES(k, N) at one length that is given by its features and threshold."""
+
+    given: SparseFunction
+
+    def function(self, length: int) -> SparseFunction:
+        """The given function, whatever the parameters say."""
+        del length
+        return self.given
+
+    def specification(self, length: int) -> dict[str, Any]:
+        """That of a threshold function, which reads :meth:`function`."""
+        return super().specification(length)
+
+
+def certify_sparse_form(function: SparseFunction, length: int) -> dict[str, Any]:
+    """Build Theorem 13's network for a function of ``length`` bits and decide it for every input.
+
+    >>> import numpy
+    >>> majority = SparseFunction(numpy.arange(5)[:, None], numpy.tile(numpy.array([0, 1]), (5, 1)), 2)
+    >>> found = certify_sparse_form(majority, 5)
+    >>> found["certified"], found["layers"], found["heads"], found["inputs_covered"]
+    (True, 2, 1, '2^5')
+    """
+    task = GivenThreshold(given=function, sparsity=int(function.indices.shape[1]))
+    arithmetic = FixedPoint(length, EXPONENT)
+    # The catalog's k-DNF builds from the features and the threshold of whatever member of THRES(k, N) it is given.
+    construction = constructions()["dnf"]
+    network = construction.network(task, length, Options(exponent=EXPONENT))
+    claim = Claim(task, length, arithmetic)
+    verdict, _ = with_proof(network, claim, check(network, claim))
+    return {
+        "theorem": construction.theorem,
+        "certified": verdict.valid,
+        "state": state_of(verdict),
+        "reason": verdict.reason,
+        "method": verdict.method,
+        "inputs_covered": verdict.inputs_covered,
+        "arithmetic": str(arithmetic),
+        **size_of(network, claim),
+    }
+
+
+def verdict_in_words(network: Mapping[str, Any]) -> str:
+    """What is known about a network of :func:`certify_sparse_form`, in the words of every verdict.
+
+    >>> verdict_in_words({"state": "certified", "reason": "all inputs were run", "inputs_covered": "2^5"})
+    'certified for all 2^5 inputs'
+    >>> verdict_in_words({"state": "undecided", "reason": "not proved; enumeration: too many", "inputs_covered": "0"})
+    'not proved: enumeration: too many'
+    """
+    state = network["state"]
+    if state == "certified":
+        return f"{WORDS[state]} for all {shown_count(network['inputs_covered'])} inputs"
+    return f"{WORDS[state]}: {after_word(state, network['reason'])}"

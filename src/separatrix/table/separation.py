@@ -1,0 +1,382 @@
+"""The table: for each task and class of models how its size must grow with N, with the evidence from above and below.
+
+A cell puts three kinds of things side by side: constructions that are built and certified here and now for all inputs
+of one length, facts that need no theorem (``bounds/known_from_above.py``), and the lower bounds of the communication
+room with their numbers at the same length. Sizes are representation sizes in bits: state bits of recurrent models,
+m·p·H of attention layers, m·p of a feed-forward network's first layer. Growth is up to powers of log N, so that
+"logarithmic" is what the papers write as width O(log N) at precision O(log N).
+
+A verdict is the growth where both sides meet, or where the size from above is at most logarithmic and no bound can say
+more than that; otherwise it is open *here*: neither the papers nor this package settle it. A certified network, or a
+fact, that is smaller than a bound allows raises :class:`ContradictionError`: one of the two would be wrong.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from separatrix.bounds import (
+    FIXED,
+    MODELS,
+    Bound,
+    ContradictionError,
+    Fact,
+    Growth,
+    Model,
+    ModelSize,
+    Numbers,
+    ProtocolBound,
+    bounds,
+    bounds_for,
+    covered,
+    facts_about,
+    standing,
+    strongest_first,
+    takes,
+)
+from separatrix.certificates import Claim, check
+from separatrix.constructions import SIGNIFICANT, Construction, constructions
+from separatrix.errors import SeparatrixError
+from separatrix.networks import AnyNetwork, Attention, GraphAttention, Network, RecurrentNetwork, ThirdOrderAttention
+from separatrix.tasks import Task, tasks
+
+LENGTH = 64
+"""The length at which the table's numbers stand."""
+SMALL = 16
+"""Every construction builds at this length, where only its kind is asked for."""
+LONG = 4096
+"""A second length for the bounds' widths, long enough for every bound to bite."""
+PRECISION = 32
+"""Bits of a number in the bounds' widths; constructions have their own."""
+ORDER: tuple[Growth, ...] = ("constant", "logarithmic", "linear", "quadratic")
+CLASSES: Mapping[Model, str] = {
+    "rnn": "any RNN",
+    "transformer-1layer": "1-layer Transformer",
+    "transformer-2layer": "2-layer Transformer",
+    "fnn": "FNN",
+    "third-order": "third-order attention",
+    "graph-transformer": "graph Transformer",
+}
+# Where a class of models contains another, it inherits what the smaller one can do.
+CONTAINS: Mapping[Model, tuple[Model, ...]] = {
+    "transformer-2layer": ("transformer-1layer",),
+    "third-order": ("transformer-1layer",),
+}
+INHERITED = {
+    "transformer-2layer": "the second layer may do nothing",
+    "third-order": "with a constant second key a pair's weight is its first element's",
+}
+# Constructions are of width O(log N) at precision O(log N) unless their theorem says otherwise.
+GROWTHS: Mapping[str, Growth] = {
+    "dyck-dfa": "constant", "dyck-rnn": "constant", "dyck-float": "constant", "match3-heads": "linear",
+}  # fmt: skip
+# Tasks that are another task, or a part of one, under another name: (task, whose construction serves, why).
+SERVED_BY: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "index": (("index-lookup", "INDEX is index lookup over two symbols"),),
+    "disjointness": (("sparse-threshold", "with [BOS] in front"),),
+    "inequality": (("equality", "the complement of the answer"),),
+    "eq-random": (("equality", "[SEP] is one more position that nobody attends to"),),
+    "eq-one": (("equality", "[SEP] is one more position, and a symbol is compared bit by bit"),),
+    "sparse-threshold": (("dnf", "Theorem 13 builds every member; this one is certified"),),
+}
+# Classes of functions that contain the functions of another task's bounds.
+BOUNDED_BY: Mapping[str, tuple[str, str]] = {
+    "dnf": ("sparse-threshold", "k-DNFs with up to N terms contain disjointness for k ≥ 2"),
+    "cnf": ("sparse-threshold", "k-CNFs with up to N clauses contain the complement of disjointness for k ≥ 2"),
+}
+
+
+@dataclass(frozen=True)
+class Certified:
+    """A construction certified for all inputs of a length, with its size."""
+
+    construction: str
+    theorem: str
+    task: str
+    model: Model | None
+    length: int
+    width: int
+    size: ModelSize
+    growth: Growth
+    arithmetic: str = FIXED.name
+
+    @property
+    def short(self) -> str:
+        """The size alone; several heads with the width of one, since a bound counts heads times that."""
+        heads = f", {self.size.heads} heads of width {self.size.width}" if self.size.heads > 1 else ""
+        return f"{self.size.width} units" if self.model == "rnn" else f"width {self.width}{heads}"
+
+    @property
+    def number(self) -> str:
+        """The width, and the heads where there are several."""
+        return f"{self.width}×{self.size.heads}" if self.size.heads > 1 else str(self.width)
+
+    @property
+    def text(self) -> str:
+        """In words, for a cell."""
+        return f"{self.construction}: {self.short}, certified at N = {self.length}"
+
+
+@dataclass(frozen=True)
+class Side:
+    """One piece of evidence from above or below; ``number`` is a certified width (× heads), or bits that are needed."""
+
+    growth: Growth
+    kind: str
+    number: str
+    short: str
+    text: str
+    source: str
+    arithmetic: str = ""
+    """What a bound holds for; from above, what it is known in where that is not the arithmetic that was asked about."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One task and one class of models."""
+
+    task: str
+    model: Model
+    verdict: str
+    upper: tuple[Side, ...]
+    lower: tuple[Side, ...]
+    remarks: tuple[str, ...]
+
+    def described(self) -> dict[str, object]:
+        """Plain data for machines."""
+        return {
+            "verdict": self.verdict,
+            "upper": [vars(side) for side in self.upper],
+            "lower": [vars(side) for side in self.lower],
+            "remarks": list(self.remarks),
+        }
+
+
+def certify_all(length: int = LENGTH, advance: Callable[[str], None] | None = None) -> tuple[Certified, ...]:
+    """Every construction built and certified at a length; what a length does not suit is left out.
+
+    Raises :class:`SeparatrixError` if one is refuted or not proved: the table shows certified sizes only.
+    """
+    found: list[Certified] = []
+    for construction in constructions().values():
+        one = certified_size(construction, length)
+        found += [one] if one is not None else []
+        if advance is not None:
+            advance(f"certified {construction.name} for the table")
+    return tuple(found)
+
+
+def certified_size(construction: Construction, length: int) -> Certified | None:
+    """One construction certified at a length, or None where its theorem does not reach that length."""
+    try:
+        built = construction.build(length)
+    except SeparatrixError:
+        return None
+    verdict = check(built.network, Claim(built.task, built.length, built.arithmetic))
+    if not verdict.valid:
+        raise SeparatrixError(f"{construction.name} is not certified at length {length}: {verdict.reason}")
+    precision = built.arithmetic.precision_bits
+    return Certified(
+        construction.name,
+        construction.theorem,
+        construction.task_name,
+        model_of(built.network),
+        length,
+        built.network.width,
+        size_of_model(built.network, precision),
+        GROWTHS.get(construction.name, "logarithmic"),
+        construction.arithmetic_kind,
+    )
+
+
+def model_of(network: AnyNetwork) -> Model | None:
+    """The class of models that a network belongs to; None for those that have no column."""
+    if isinstance(network, RecurrentNetwork):
+        return "rnn"
+    kinds = [type(layer) for layer in network.layers]
+    if GraphAttention in kinds:
+        return None  # the higher-order unit attends to pairs of vertices, which a graph Transformer does not
+    if ThirdOrderAttention in kinds:
+        return "third-order" if kinds.count(ThirdOrderAttention) == 1 and Attention not in kinds else None
+    return {1: "transformer-1layer", 2: "transformer-2layer"}.get(kinds.count(Attention))  # type: ignore[return-value]
+
+
+def kind_in_words(network: AnyNetwork) -> str:
+    """The class of a network in words, also of those that have no column in the table.
+
+    >>> kind_in_words(constructions()["directed-3-cycle"].build(4).network)
+    'higher-order graph unit'
+    """
+    model = model_of(network)
+    if model is not None:
+        return CLASSES[model].removeprefix("any ")
+    if isinstance(network, Network) and any(isinstance(layer, GraphAttention) for layer in network.layers):
+        return "higher-order graph unit"
+    return f"{network.depth}-layer Transformer"
+
+
+def size_of_model(network: AnyNetwork, precision: int) -> ModelSize:
+    """The numbers that the bounds count: rows of the projections, heads of a layer, layers, precision."""
+    if isinstance(network, RecurrentNetwork):
+        return ModelSize(network.width, precision)
+    rows, heads = _rows_and_heads(network)
+    return ModelSize(max(1, rows), precision, max(1, heads), max(1, network.depth))
+
+
+def _rows_and_heads(network: Network) -> tuple[int, int]:
+    rows = heads = 0
+    for layer in network.layers:
+        if isinstance(layer, Attention):
+            heads = max(heads, len(layer.heads))
+            rows = max([rows, *(max(head.query.shape[0], head.value.shape[0]) for head in layer.heads)])
+        elif isinstance(layer, ThirdOrderAttention | GraphAttention):
+            heads, rows = max(heads, len(layer.heads)), max(rows, network.width)
+    return rows, heads
+
+
+def table(certified: Iterable[Certified], length: int = LENGTH) -> tuple[Cell, ...]:
+    """Every cell, tasks in alphabetical order; raises :class:`ContradictionError` if evidence disagrees."""
+    sizes = tuple(certified)
+    return tuple(cell(task, model, sizes, length) for task in tasks() for model in MODELS)
+
+
+def cell(task: str, model: Model, certified: Iterable[Certified], length: int = LENGTH) -> Cell:
+    """One cell of the table from certified constructions, facts and bounds."""
+    sizes = tuple(certified)
+    upper, lower = upper_sides(task, model, sizes, length), lower_sides(task, model, length)
+    remarks = [f"{each.claim}: {each.statement}" for each in bounds_for(task, model) if each.kind != "bound"]
+    remarks += [
+        f"{one.text} ({one.theorem}) in {one.arithmetic}, sums in the order of the positions; bounds for sums that are "
+        "exact before they are rounded say nothing of it"
+        for one in sizes
+        if (one.task, one.model) == (task, model) and one.arithmetic != FIXED.name
+    ]
+    if not takes(model, task):
+        return Cell(task, model, "not applicable", (), (), ("its inputs are not graphs",))
+    if model == "graph-transformer":
+        remarks += [f"{one.text} ({one.theorem}) by a higher-order graph unit" for one in sizes if one.task == task]
+    return Cell(task, model, _verdict(task, model, upper, lower), upper, lower, tuple(remarks))
+
+
+def upper_sides(task: str, model: Model, certified: Iterable[Certified], length: int) -> tuple[Side, ...]:
+    """Evidence from above, smallest growth first; certified networks before facts of the same growth."""
+    sizes = [one for one in certified if one.arithmetic == FIXED.name]
+    sides: list[Side] = []
+    for source, why in ((task, ""), *SERVED_BY.get(task, ())):
+        for one in sizes:
+            if one.task != source or one.model not in (model, *CONTAINS.get(model, ())):
+                continue
+            reasons = [why] if why else []
+            reasons += [INHERITED[model]] if one.model != model else []
+            text = f"{one.text}{'; ' + '; '.join(reasons) if reasons else ''}"
+            if not why:
+                _check(task, one.model, one.size, one.length, one.construction)
+            sides.append(Side(one.growth, "certified", one.number, one.short, text, one.theorem))
+    for fact in facts_about(task, model):
+        at = usable_length(tasks()[task], length)
+        _check(task, model, fact.size(tasks()[task], at), at, fact.reason)
+        sides.append(_fact_side(fact))
+    return tuple(sorted(sides, key=lambda side: ORDER.index(side.growth)))
+
+
+def known_from_above(task: str, model: Model, numbers: Numbers = FIXED) -> tuple[Side, ...]:
+    """What is known from above without certifying: constructions by name, and facts.
+
+    What holds in the arithmetic comes first, smallest growth first; then what is known in fixed point alone, whose bits
+    grow with N: each names its ``arithmetic``.
+
+    >>> from separatrix.bounds import NUMBERS
+    >>> known_from_above("dyck", "transformer-1layer", NUMBERS["float32"])[0].short
+    'dyck-float'
+    """
+    sides = [
+        Side(
+            GROWTHS.get(each.name, "logarithmic"),
+            "construction",
+            "",
+            each.name,
+            f"{each.name}: {each.statement}{'; ' + why if why else ''}",
+            each.theorem,
+            "" if numbers.exact_sums and numbers.fixed_bits else FIXED.name,
+        )
+        for source, why in ((task, ""), *SERVED_BY.get(task, ()))
+        for each in constructions().values()
+        if each.task_name == source
+        and each.arithmetic_kind == FIXED.name
+        and model_of_construction(each) in (model, *CONTAINS.get(model, ()))
+    ]
+    sides += [
+        replace(_fact_side(fact), arithmetic="" if holds else FIXED.name)
+        for fact in facts_about(task, model)
+        for holds in [numbers.exact_sums or fact.rounded(numbers.bits or 0)]
+    ]
+    if (task, model) == ("dyck", "transformer-1layer") and numbers.name in SIGNIFICANT:
+        text = (
+            f"dyck-float: one head of uniform attention with 1 + 2n values decides Dyck-(n,2) in {numbers.name}, sums "
+            f"in the order of the positions, at N = 2, 4, 8, … to {1 << SIGNIFICANT[numbers.name]:,}"
+        )
+        sides.append(Side("constant", "construction", "", "dyck-float", text, "not in the papers, E26"))
+    return tuple(sorted(sides, key=lambda side: (bool(side.arithmetic), ORDER.index(side.growth))))
+
+
+def model_of_construction(construction: Construction) -> Model | None:
+    """The class of models of a construction's networks, from a small one."""
+    return model_of(construction.build(max(construction.minimum_length, SMALL)).network)
+
+
+def kind_of(construction: Construction) -> str:
+    """The class of a construction's networks in words, from a small one."""
+    return kind_in_words(construction.build(max(construction.minimum_length, SMALL)).network)
+
+
+def _fact_side(fact: Fact) -> Side:
+    return Side(fact.growth, "fact", "", fact.short, fact.reason, "not in the papers")
+
+
+def lower_sides(task: str, model: Model, length: int) -> tuple[Side, ...]:
+    """Evidence from below, the strongest bound first: the bounds with their numbers at a length."""
+    name, why = BOUNDED_BY.get(task, (task, ""))
+    sides: list[Side] = []
+    chosen = tasks()[name]
+    at, far = usable_length(chosen, length), usable_length(chosen, LONG)
+    told, _ = standing(strongest_first(bounds_for(name, model), far, PRECISION, task=chosen), chosen, [at, far])
+    for bound in told:
+        bits, width = bound.required_bits(at, chosen), bound.smallest_width(far, PRECISION, task=chosen)
+        state = "state bits" if model == "rnn" else "bits of communication"
+        text = f"{bits} {state} at N = {at} ({bound.in_words}), so width ≥ {width} at N = {far}, p = {PRECISION}"
+        kind = "extension" if bound.extension else "bound"
+        full = f"{text}; {why}" if why else text
+        within = covered(bound, FIXED, chosen).arithmetic
+        sides.append(Side(bound.growth_for(name), kind, str(bits), f"{bits} bits", full, bound.claim, within))
+    return tuple(sorted(sides, key=lambda side: -ORDER.index(side.growth)))
+
+
+def _verdict(task: str, model: Model, upper: tuple[Side, ...], lower: tuple[Side, ...]) -> str:
+    if not upper:
+        return "open"
+    above = ORDER.index(upper[0].growth)
+    below = max((ORDER.index(side.growth) for side in lower), default=-1)
+    if below > above:
+        raise ContradictionError(
+            f"{task} for {model}: {upper[0].text} is {upper[0].growth}, but {lower[0].source} says {lower[0].growth}; "
+            "one of the two is wrong"
+        )
+    settled = above <= ORDER.index("logarithmic") or below == above
+    return upper[0].growth if settled else "open"
+
+
+def _check(task: str, model: Model | None, size: ModelSize, length: int, what: str) -> None:
+    """Compare one size from above with every bound on it, in integers."""
+    for bound in standing(_bounds_on(task, model), tasks()[task], [length])[0]:
+        bound.check_consistent(length, size, what, tasks()[task])
+
+
+def _bounds_on(task: str, model: Model | None) -> tuple[ProtocolBound, ...]:
+    everything: Iterable[Bound] = bounds().values()
+    return tuple(
+        bound for bound in everything if isinstance(bound, ProtocolBound) and model and bound.applies(task, model)
+    )
+
+
+def usable_length(task: Task, length: int) -> int:
+    """The task's length nearest below one of the table's."""
+    return max(task.minimum_length, length - length % task.length_step)

@@ -1,0 +1,236 @@
+"""The card against the caches of real models: a small one of every causal type of transformers, byte for byte."""
+
+import gc
+import warnings
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from tools.real_caches import (
+    EXCEPTIONS,
+    NOT_BUILT,
+    OWN,
+    accepted,
+    built_types,
+    compare,
+    config_of,
+    fields_of,
+    kept,
+    made_model,
+    quiet,
+    size,
+    types,
+)
+
+from separatrix.capacities import Budget, describe, model_types, which_bounds
+from separatrix.capacities.budget import kept as kept_under
+from separatrix.capacities.catalog import config_families, inside
+from separatrix.capacities.held_bytes import bytes_at, memory
+from separatrix.models.measured import arrays
+
+LENGTHS = (3, 17)
+pytestmark = pytest.mark.filterwarnings("ignore")  # of transformers and of what it imports
+
+
+@pytest.fixture(autouse=True, scope="module")
+def without_warnings():
+    with warnings.catch_warnings():
+        quiet()
+        yield
+    gc.collect()
+
+
+@pytest.mark.parametrize("kind", built_types())
+def test_bytes_of_the_card_are_those_of_the_cache(kind):
+    _, found = compare(kind, LENGTHS)
+    held = [each for each, _ in found.values()]
+    ours = [each for _, each in found.values()]
+    assert held[0] > 0
+    if kind in EXCEPTIONS:
+        assert held != ours, "it is no exception any more"
+        assert all(real <= card for real, card in found.values())
+    else:
+        assert held == ours
+
+
+@pytest.mark.parametrize("kind", ["llama", "mistral", "deepseek_v4", "qwen3_next", "kimi_linear", "lfm2", "mamba"])
+def test_reading_on_token_by_token_holds_the_same_bytes(kind):
+    import torch
+
+    config = config_of(kind)
+    model, card = made_model(kind, config), describe(fields_of(config))
+    held = kept(model, 6)
+    name = "cache_params" if kind == "mamba" else "past_key_values"
+    for number in range(7, 12):
+        with torch.no_grad():
+            held = model(input_ids=torch.tensor([[number]]), use_cache=True, **{name: held})[name]
+        assert size(held) == bytes_at(card, number)
+
+
+def test_at_least_150_causal_types_are_accepted():
+    found = accepted()
+    taken = [kind for kind, text in found.items() if not text.startswith("refused")]
+    assert len(taken) >= 150, {kind: text for kind, text in found.items() if kind not in taken}
+    assert not set(built_types()) - set(taken)
+
+
+def test_what_is_left_out_is_named_and_exists():
+    assert set(NOT_BUILT) | set(EXCEPTIONS) | set(OWN) <= set(types())
+    assert all(inner in model_types() for inner in inside().values())
+
+
+def test_every_family_that_was_executed_is_executed_here():
+    run = {model_types()[kind].name for kind in built_types()}
+    named = {family.name for family in config_families().values() if family.evidence == "executed"}
+    assert named - run == {"lstm"}, "torch's own modules are compared in test_capacity_states"
+
+
+@pytest.mark.parametrize("kind", [each for each in built_types() if each not in ("lfm2_moe", "qwen4_exp_text")])
+def test_a_file_that_leaves_a_field_out_means_what_transformers_means(kind):
+    """Each field that decides the memory is left out in turn: the same model, or a refusal, never another model."""
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+    from separatrix.errors import SeparatrixError
+
+    plain = CONFIG_MAPPING[kind]()
+    full = fields_of(plain)
+    try:
+        whole = describe(full)
+    except SeparatrixError as error:
+        assert "not whole" in str(error), "only sizes that do not fit together are refused"
+        return
+    family = model_types()[kind]
+    # A field that a class computes from another one is in both, and one of them decides.
+    aliases = {name: {name, *rule.spelled} for name, rule in family.fields.items() if rule.kind != "made"}
+    for name, spelled in aliases.items():
+        left = {key: each for key, each in full.items() if key not in spelled and key != "per_layer_config"}
+        if len(left) == len(full):
+            continue
+        try:
+            found = describe(left)
+        except SeparatrixError:
+            continue
+        if (kind, name) == ("hrm_text", "num_layers_per_stack"):
+            # A file without it counts one stack, and its class makes the passes of it.
+            again = CONFIG_MAPPING[kind](**{key: each for key, each in left.items() if key != "model_type"})
+            assert (found.depth, whole.depth) == (again.num_hidden_layers, plain.num_hidden_layers)
+            continue
+        assert memory(found) == memory(whole), name
+
+
+@pytest.mark.parametrize("kind", ["llama", "qwen3_next", "mamba", "mistral"])
+def test_a_model_at_hand_is_measured_and_agrees_with_its_card(kind):
+    import separatrix
+
+    found = separatrix.capacity(made_model(kind, config_of(kind)))
+    assert found.by_config
+    assert found.agrees
+    assert any(each.growth == "token" for each in found.arrays) == (kind in ("llama", "qwen3_next"))
+
+
+# -- what is kept is a message ----------------------------------------------------------------------------------
+
+
+def _message(held) -> bytes:
+    """The arrays and nothing else, byte after byte."""
+    import torch
+
+    return b"".join(each.contiguous().flatten().view(torch.uint8).numpy().tobytes() for _, each in arrays(held))
+
+
+def _received(held, message: bytes) -> None:
+    """Put what was sent into the arrays of another cache of the same shape."""
+    import torch
+
+    place = 0
+    for _, each in arrays(held):
+        taken = each.numel() * each.element_size()
+        chunk = bytearray(message[place : place + taken])
+        each.copy_(torch.frombuffer(chunk, dtype=each.dtype).reshape(each.shape))
+        place += taken
+    assert place == len(message)
+
+
+@pytest.mark.parametrize("kind", ["qwen3_next", "jamba", "kimi_linear", "gemma3_text", "deepseek_v3", "falcon_h1"])
+def test_what_a_hybrid_keeps_is_a_message_that_suffices(kind):
+    """The protocol behind the bound, run: Alice reads the prefix and sends the bytes of her caches and states.
+
+    Bob is a copy that has read another text of that length; he puts her bytes in the place of his and reads the rest.
+    His answers are those of Alice reading on, bit for bit. The message has the bits of the card, and no more than those
+    that verdicts count, which leave out what is unread. Without her bytes he answers otherwise.
+    """
+    import torch
+
+    config = config_of(kind)
+    card = describe(fields_of(config))
+    alice, bob = made_model(kind, config), made_model(kind, config)
+    tokens = (torch.arange(17) % 29 + 3).reshape(1, 17)
+    other = (torch.arange(12) % 7 + 20).reshape(1, 12)
+
+    def read_on(model, held):
+        answers = []
+        for number in range(12, 17):
+            found = model(input_ids=tokens[:, number : number + 1], past_key_values=held, use_cache=True)
+            answers.append(found.logits[0, -1])
+        return torch.stack(answers)
+
+    with torch.no_grad():
+        hers = alice(input_ids=tokens[:, :12], use_cache=True).past_key_values
+        message = _message(hers)
+        his, untouched = (bob(input_ids=other, use_cache=True).past_key_values for _ in range(2))
+        _received(his, message)
+        expected, answered, without = read_on(alice, hers), read_on(bob, his), read_on(bob, untouched)
+        whole = alice.float()(input_ids=tokens).logits[0, -1]
+    assert torch.equal(answered, expected)
+    assert not torch.equal(without, expected)
+    assert torch.allclose(answered[-1].float(), whole, atol=0.1)
+    assert 8 * len(message) == 8 * bytes_at(card, 12)
+    counted = kept_under(card, Budget())
+    assert counted is not None
+    unread = sum(part.unread * layer.count * 4 for layer in card.layers for part in layer.state)
+    assert counted.at(12) >= 8 * (len(message) - unread)
+
+
+@pytest.mark.parametrize(
+    "kind", ["mistral", "doge", "moshi", "gemma2", "gpt_oss", "cwm", "dots1", "mimo_v2_flash", "cohere2", "llama4_text"]
+)
+def test_nothing_beyond_the_reach_of_windows_changes_an_output(kind):
+    """All layers with a window: tokens further back than the card says are exchanged, and the last output stays."""
+    import torch
+
+    config = config_of(kind)
+    config.num_hidden_layers = 2
+    name = "chunked_attention" if kind == "llama4_text" else "sliding_attention"
+    if getattr(config, "layer_types", None) is not None:
+        config.layer_types = [name] * 2
+    card, model = describe(fields_of(config)), made_model(kind, config).float()
+    far = 9 if card.reach is None else card.reach
+    tokens = (torch.arange(far + 8) * 7 % 29 + 3).reshape(1, -1)
+    other = tokens.clone()
+    other[0, :7] = (tokens[0, :7] - 3 + 11) % 29 + 3
+    with torch.no_grad():
+        same = torch.equal(*(model(input_ids=each).logits[0, -1] for each in (tokens, other)))
+    assert same == (card.reach is not None)
+    # Moshi keeps a window and reads all that it is given at once.
+    assert (card.reach is None) == (kind == "moshi")
+    assert "rnn" in which_bounds(card)[0] or kind == "moshi"
+
+
+def test_a_cache_of_few_tokens_is_below_the_bits_that_are_counted():
+    """Eviction to k tokens of any place, others for each head, with their places: no more bits than are counted."""
+    import torch
+
+    config = config_of("llama")
+    card = describe(fields_of(config))
+    held = kept(made_model("llama", config), 17)
+    few, bits = 5, 0
+    for layer in held.layers:
+        for head in range(layer.keys.shape[1]):
+            places = torch.randperm(17)[:few]
+            pair = torch.stack([layer.keys[0, head, places], layer.values[0, head, places]])
+            bits += 8 * pair.numel() * pair.element_size() + 64 * few
+    counted = kept_under(card, Budget(tokens=few))
+    assert counted is not None
+    assert counted.at(few) >= bits
