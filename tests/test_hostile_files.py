@@ -185,7 +185,7 @@ def test_a_damaged_file_is_refused_in_one_line_or_read_and_nothing_is_changed(na
     damaged = place / file.relative_to(folder)
     seen: set[int] = set()
 
-    @settings(max_examples=25 if settings().derandomize else 500, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=15 if settings().derandomize else 500, suppress_health_check=list(HealthCheck))
     @given(st.sampled_from(sorted(PLACES)) | damages(file.read_bytes()) | damages(file.read_bytes()))
     def attack(damage: str | bytes) -> None:
         shutil.rmtree(place, ignore_errors=True)

@@ -147,7 +147,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_call_keeps_the_contract(verb: str, template: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEPARATRIX_STORE", "good.sqlite")
 
-    @settings(max_examples=12 if settings().derandomize else 300, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=8 if settings().derandomize else 300, suppress_health_check=list(HealthCheck))
     @given(calls(verb))
     @example([verb, "\ud800"])
     @example([verb, "--no-such-option"])
