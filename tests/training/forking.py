@@ -15,7 +15,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +68,15 @@ def together(store: Path) -> None:
     say(happened="wanted", runs=sorted({spec.name for groups in grids for group in groups for spec in group.specs}))
 
 
+def saved(store: Path) -> set[tuple[str, int]]:
+    """The checkpoints and weights next to a store, with their times."""
+    found: set[tuple[str, int]] = set()
+    for path in store.with_name(f"{store.stem}.files").glob("*/*.safetensors"):
+        with suppress(FileNotFoundError):  # replaced just now
+            found.add((path.name, path.stat().st_mtime_ns))
+    return found
+
+
 def killed(store: Path, file: Path, kills: int) -> None:
     """The command, killed at random moments and started again with another executor; at last it comes to its end."""
     words = ["sweep", str(file), "--store", str(store), "--no-estimate", "--save-every", "0.02", "--threads", "1"]
@@ -83,8 +92,12 @@ def killed(store: Path, file: Path, kills: int) -> None:
     chance = random.Random(0)
     for _ in range(kills):
         executor = chance.choice(("local", "turns"))
-        child = forked(lambda executor=executor: sweep(executor))
-        time.sleep(chance.uniform(0.0, 0.3))
+        child, last = forked(lambda executor=executor: sweep(executor)), saved(store)
+        for _ in range(chance.choice((0, 1, 4, 12))):  # however slow the machine is, it dies in the middle of training
+            while saved(store) == last and os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+                time.sleep(0.002)
+            last = saved(store)
+        time.sleep(chance.uniform(0.0, 0.05))
         os.kill(child, signal.SIGKILL)
         code = ended(child)
         with Records(store) as records:

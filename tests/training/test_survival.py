@@ -76,6 +76,7 @@ def test_a_sweep_that_is_killed_again_and_again_loses_and_changes_nothing(tmp_pa
     drive(reference, sweep.groups(sweep.cells()))
     expected = contents(reference)
     assert {each["ending"] for each in expected.values()} >= {"goal", "beaten", "pruned", "steps"}
+    assert len({len(each["results"]) for each in kills}) > 1, "kills fell on different parts of the sweep"
     assert contents(store) == expected
     assert times_written(store) == dict.fromkeys(expected, 1)
     assert leftovers(store) == []
