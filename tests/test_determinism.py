@@ -1,78 +1,56 @@
-"""The same commands in other processes: a short campaign, and that its comparison sees what differs."""
+"""The same commands print and write the same bytes in processes with other hash seeds."""
 
 import subprocess
 import sys
 from pathlib import Path
 
-from tools.determinism.__main__ import TRAINING, across_threads, compared, page
-from tools.determinism.cases import asking, certifying, training, without_times
+SCRIPT = """
+import contextlib, hashlib, io, json, sys
+from pathlib import Path
+from separatrix.cli.app import run
 
-from separatrix.bounds import bounds
-from separatrix.constructions import constructions
-from separatrix.tasks import tasks
+def without_times(value):
+    if isinstance(value, dict):
+        return {key: without_times(each) for key, each in value.items() if key not in ("seconds", "made_at")}
+    return [without_times(each) for each in value] if isinstance(value, list) else value
 
-ROOT = Path(__file__).parents[1]
-
-
-def test_a_short_campaign_finds_nothing_that_differs():
-    command = [sys.executable, "-m", "tools.determinism", "--short", "--executors", "local"]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert "0 of them not the same" in ended.stdout
-    for kind in ("certify", "sample", "bound", "protocol", "train on a CPU, 1 thread"):
-        assert f"| {kind}" in ended.stdout
-
-
-def test_the_long_campaign_takes_everything_in_the_catalogs():
-    certified = {case.arguments[1] for case in certifying(longer=True)}
-    assert certified == set(constructions())
-    asked = asking(longer=True)
-    assert {case.arguments[1] for case in asked if case.kind == "sample"} == set(tasks())
-    named = {task for bound in bounds().values() for task in bound.task_names}
-    assert {case.arguments[1] for case in asked if case.kind == "bound"} == named
-    assert {each.executor for each in TRAINING} == {"local", "processes", "turns", "ray"}
-    assert [each.threads for each in TRAINING[:2]] == [(1, 2), (1, 2)]
-
-
-def result(**changes):
-    return {"kind": "certify", "code": 0, "result": {"printed": "1", "network.safetensors": "2", **changes}}
-
-
-def test_a_byte_that_differs_is_found():
-    rows, wrong = compared([{"certify a": result(), "certify b": result()}] * 2)
-    assert wrong == []
-    assert (rows[0].commands, rows[0].done, rows[0].processes, rows[0].different) == (2, 2, 2, 0)
-    other = {"certify a": result(), "certify b": result(**{"network.safetensors": "3"})}
-    rows, wrong = compared([{"certify a": result(), "certify b": result()}, other])
-    assert rows[0].different == 1
-    assert wrong == ["separatrix certify b: network.safetensors differs in process 1"]
+for command in sys.stdin.read().splitlines():
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        code = run(command.split())
+    print(command, code, json.dumps(without_times(json.loads(out.getvalue()))))
+for file in sorted(Path("new").rglob("*.*")):
+    content = file.read_bytes()
+    if file.suffix == ".json":
+        content = json.dumps(without_times(json.loads(content))).encode()
+    print(file, hashlib.sha256(content).hexdigest())
+"""
+COMMANDS = """
+certify index-lookup --length 16 --out new/lookup --json
+certify dyck-transformer --length 8 --out new/dyck --json
+certify match3 --length 4 --set modulus=7 --out new/match3 --json
+certify nearest-neighbour --length 8 --out new/nearest --json
+sample dyck --length 8 --json
+sample mqar --length 8 --json
+bound equality --model rnn --length 64 --json
+bound match3 --model transformer-1layer --length 64 --json
+protocol index-lookup --length 8 --json
+code --count 64 --json
+frontier index-lookup --from 4 --to 5 --json
+""".strip()
 
 
-def test_only_times_are_left_out():
-    value = {
-        "seconds": 1,
-        "width": 3,
-        "points": [{"seconds": 2.0, "bits": 4}],
-        "provenance": {"made_at": "x", "seed": 0},
-    }
-    assert without_times(value) == {"width": 3, "points": [{"bits": 4}], "provenance": {"seed": 0}}
+def printed(folder: Path, seed: str) -> str:
+    folder.mkdir()
+    environment = {"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path), "OMP_NUM_THREADS": "1", "COLUMNS": "80"}
+    command = [sys.executable, "-c", SCRIPT]
+    done = subprocess.run(
+        command, input=COMMANDS, capture_output=True, text=True, cwd=folder, env=environment, check=True
+    )
+    return done.stdout
 
 
-def test_how_far_other_numbers_of_threads_lead_is_told():
-    def trained(loss, weights):
-        (case,) = training(1, "local", ["LSTM-(1,16)"])
-        run = {"result": ["steps", 12, 0.5, loss, 99], "curve": [], "weights": weights}
-        return {case.name: {"kind": "train", "code": 0, "result": {"a": run}}}
-
-    assert "1 of 1 runs" in across_threads(trained("0.5", "x"), trained("0.5", "x"))
-    told = across_threads(trained("0.5", "x"), trained("0.75", "y"))
-    assert told.startswith("0 of 1 runs have the same bits")
-    assert told.endswith("at most 2e-01")
-
-
-def test_the_page_says_what_the_record_holds():
-    row = {"kind": "certify", "commands": 3, "processes": 2, "done": 3, "different": 1}
-    record = {"short": False, "wrong": 1, "across": "nothing", "rows": [row]}
-    text = page(record)
-    assert text.startswith("3 commands (`python -m tools.determinism`), 1 of them not the same")
-    assert "| certify | 3 | 3 | 2 | 1 |" in text
+def test_the_same_commands_give_the_same_bytes(tmp_path):
+    first, second = (printed(tmp_path / seed, seed) for seed in ("1", "2"))
+    assert first == second
+    assert first.count("network.safetensors") >= 4
+    assert all(f"{command} 0 " in first for command in COMMANDS.splitlines())

@@ -1,28 +1,75 @@
-"""Files that are not what they should be: a short campaign over all that reads files, and what it stands on."""
+"""Files that are not what they should be: everything that reads files refuses them in one line or reads them whole."""
 
+import io
 import json
 import os
-import random
+import shutil
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
-from itertools import islice
+from collections.abc import Callable, Iterator
+from contextlib import chdir, closing, redirect_stderr, redirect_stdout
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tools.calls.sandbox import Outcome
-from tools.files.__main__ import ENDINGS, defects, page, snapshot
-from tools.files.damage import byte_mutants, place_mutants
-from tools.files.readers import Reader
-from tools.files.structures import header_end, json_mutants, tensor_mutants
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from separatrix.cli.app import run
 from separatrix.errors import LONGEST, SeparatrixError
 from separatrix.reading import LARGEST_HEADER, check_plain, contained, parse_json, read_file, read_tensors
 
-ROOT = Path(__file__).parents[1]
-LOOKING = Reader("look", "store.json", "json", (("runs", "list", "--json"),), outputs=("new.csv",))
-BEFORE = {"store.json": "1"}
+DIES_IN_A_TRANSACTION = """
+import os, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("PRAGMA journal_mode=DELETE")
+connection.execute("PRAGMA cache_size=1")
+connection.execute("BEGIN IMMEDIATE")
+connection.execute("UPDATE runs SET seconds = 123456")
+connection.execute("CREATE TABLE much (x)")
+connection.executemany("INSERT INTO much VALUES (?)", [("x" * 3000,)] * 40)
+os._exit(0)
+"""
+"""Leaves a real hot journal, its changes half in the file."""
+SWEEP = """
+title = "Small"
+[base]
+task = "index-lookup"
+architecture = "LSTM-(1,4)"
+steps = 2
+batch = 2
+evaluation_examples = 8
+probe_examples = 8
+snapshots = [0, 2]
+[axes]
+length = [4]
+learning_rate = [1e-2, 1e-3]
+"""
+CONFIG = {"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024}
+LOOK = ("--store", "runs.sqlite", "--json")
+READERS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "certificate": ("good/certificate.json", ("check", "good", "--json")),
+    "weights of a certificate": ("good/network.safetensors", ("check", "good", "--json")),
+    "network": ("good/network.safetensors", ("protocol", "good/network.safetensors", "--json")),
+    "sweep file": ("sweep.toml", ("sweep", "sweep.toml", *LOOK, "--dry-run", "--no-estimate")),
+    "config of a model": ("config.json", ("capacity", "config.json", "--json")),
+    "store": ("runs.sqlite", ("runs", "list", *LOOK)),
+    "weights of a run": ("runs.files/weights/*.safetensors", ("runs", "bits", "RUN", "--bits", "4", *LOOK)),
+    "snapshot of a run": ("runs.files/snapshots/*.safetensors", ("runs", "export", "new/runs.json", *LOOK)),
+    "exported records": ("exported/runs.json", ("runs", "list", "--records", "exported", "--json")),
+    "frontier": ("frontier.json", ("frontier", "index-lookup", "--to", "4", "--store", "frontier.json", "--json")),
+    "exported model": ("model/config.json", ()),
+    "weights of an exported model": ("model/model.safetensors", ()),
+    "function": ("function.py", ("profile", "function.py:majority", "--length", "4", "--json")),
+}
+"""What is read, where it lies, and the command that reads it; without a command ``load_exported`` does."""
+CHECKSUMMED = ("weights of a certificate", "weights of an exported model")
+WRITES = ("new/", "frontier.json", "__pycache__")
+"""What the commands may write; they only look at everything else."""
+VALUES = (
+    None, True, 0, -1, 1.5, 2**63, 10**400, "", "x", "../../etc/passwd", "a" * 5000, "\0", [], {}, [[[]]], {"a": None},
+)  # fmt: skip
 
 
 def header_of(tensors: dict[str, object], body: bytes = b"", size: int | None = None) -> bytes:
@@ -30,87 +77,140 @@ def header_of(tensors: dict[str, object], body: bytes = b"", size: int | None = 
     return (len(text) if size is None else size).to_bytes(8, "little") + text + body
 
 
-def test_a_short_campaign_keeps_the_contract():
-    command = [sys.executable, "-m", "tools.files", "--count", "200", "--every", "110"]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert "0 broke the contract" in ended.stdout
-    assert "train: newest checkpoint" in ended.stdout
+def snapshot(folder: Path) -> dict[str, Any]:
+    """Every file below a folder with its content; links are not followed."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() and not path.is_symlink() else None
+        for path in folder.rglob("*")
+        if not path.is_dir()
+    }
 
 
-# -- the judge -----------------------------------------------------------------------------------------------
+# -- damage --------------------------------------------------------------------------------------------------
+
+PLACES: dict[str, Callable[[Path], object]] = {
+    "missing": lambda path: None,
+    "empty": Path.touch,
+    "folder": Path.mkdir,
+    "pipe": os.mkfifo,
+    "endless": lambda path: path.symlink_to("/dev/zero"),
+    "loop": lambda path: path.symlink_to(path.name),
+    "picture": lambda path: path.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(500)),
+    "huge": lambda path: (path.touch(), os.truncate(path, 1 << 40)),
+}
 
 
-@pytest.mark.parametrize(
-    ("code", "out", "err", "after", "found"),
-    [
-        (0, "{}", "", BEFORE, []),
-        (2, "", "separatrix: no", BEFORE, []),
-        (0, "{}", "", {**BEFORE, "new.csv": "2"}, []),
-        (1, "{}", "", BEFORE, ["exit code 1"]),
-        (70, "", "Traceback (most recent call last):", BEFORE, ["exit code 70", "a traceback"]),
-        (2, "", "separatrix: a\nb", BEFORE, ["refused in 2 lines"]),
-        (2, "{}", "separatrix: a", BEFORE, ["refused and printed a result"]),
-        (2, "", "separatrix: " + "a" * 3000, BEFORE, ["refused in a line of 3012 characters"]),
-        (0, "{", "", BEFORE, ["no JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"]),
-        (0, "{}", "", {"store.json": "2"}, ["changed store.json"]),
-        (0, "{}", "", {**BEFORE, "store.json-wal": "2"}, ["changed store.json-wal"]),
-        (2, "", "separatrix: no", {}, ["changed store.json"]),
-    ],
-)
-def test_breaches_are_found(code, out, err, after, found):
-    outcome = Outcome(("runs", "list", "--json"), "file", code, out, err, False, 1 << 20, 0.1)
-    assert defects(LOOKING, outcome, BEFORE, after, 1 << 20) == found
+@st.composite
+def damages(draw: st.DrawFn, data: bytes) -> bytes:
+    """The content of a file with one change: bytes cut, flipped, overwritten or added, or a value of its JSON."""
+    at, kind = (
+        draw(st.integers(0, len(data) - 1)),
+        draw(st.sampled_from(("value", "value", "flip", "cut", "over", "add"))),
+    )
+    if kind == "cut":
+        return data[:at]
+    if kind == "flip":
+        return data[:at] + bytes([data[at] ^ 1 << draw(st.integers(0, 7))]) + data[at + 1 :]
+    if kind == "over":
+        new = draw(st.binary(min_size=1, max_size=20) | st.just(bytes(4096)))
+        return data[:at] + new + data[at + len(new) :]
+    size = int.from_bytes(data[:8], "little")
+    if kind == "value" and data[:1] in b"{[":
+        return json.dumps(changed(draw, json.loads(data))).encode()
+    if kind == "value" and data[8:9] == b"{" and size < len(data):  # the header of a safetensors file
+        text = json.dumps(changed(draw, json.loads(data[8 : 8 + size]))).encode()
+        return len(text).to_bytes(8, "little") + text + data[8 + size :]
+    return data[:at] + draw(st.binary(min_size=1, max_size=20)) + data[at:]
 
 
-def test_calls_that_take_too_much_are_found():
-    outcome = Outcome((), "file", 0, "", "", True, 1 << 30, 11.0)
-    assert defects(LOOKING, outcome, BEFORE, BEFORE, 1 << 20) == ["took longer than 10 s", "took 1023 MiB"]
+def changed(draw: st.DrawFn, value: Any) -> Any:
+    """The value with another one somewhere in it, or with something missing."""
+    places = list(value) if isinstance(value, dict) else [*range(len(value))] if isinstance(value, list) else []
+    if not places:
+        return draw(st.sampled_from(VALUES))
+    key = draw(st.sampled_from(places))
+    if isinstance(value[key], dict | list) and draw(st.booleans()):
+        value[key] = changed(draw, value[key])
+    elif draw(st.integers(0, 4)) == 0:
+        value.pop(key)
+    else:
+        value[key] = draw(st.sampled_from(VALUES))
+    return value
 
 
-def test_a_snapshot_sees_everything_and_follows_nothing(tmp_path):
-    (tmp_path / "file").write_text("x")
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "link").symlink_to("/dev/zero")
-    first = snapshot(tmp_path)
-    assert set(first) == {"file", "pipe", "link"}
-    (tmp_path / "file").write_text("y")
-    assert {name for name, kept in snapshot(tmp_path).items() if first[name] != kept} == {"file"}
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """One good file of each kind, made by the product itself."""
+    place = tmp_path_factory.mktemp("files") / "template"
+    place.mkdir()
+    (place / "sweep.toml").write_text(SWEEP)
+    (place / "config.json").write_text(json.dumps(CONFIG))
+    (place / "function.py").write_text("def majority(x):\n    return 2 * sum(x) > len(x)\n")
+    with chdir(place), redirect_stdout(io.StringIO()):
+        for command in (
+            "certify index-lookup --length 4 --set alphabet=2 --out good",
+            "export equality --length 6 --to torch --out model",
+            "sweep sweep.toml --store runs.sqlite --no-estimate --threads 1 --json",
+            "runs export exported/runs.json --store runs.sqlite",
+            "frontier index-lookup --to 4 --store frontier.json --json",
+        ):
+            assert run(command.split()) == 0
+    return place
 
 
-def test_the_page_counts_what_the_record_holds():
-    endings = {"check": {"refused": 3, "broken": 1}, "train": {"went on": 2}}
-    record = {"count": 4, "seed": 0, "seconds": 9.0, "broken": 1, "slowest": 0.5, "largest": 1 << 21,
-              "endings": endings}  # fmt: skip
-    text = page(record)
-    assert "Of 6 files in 2 places" in text
-    assert "1 broke the contract" in text
-    assert "2 MiB more" in text
-    assert "| check | 4 | 3 | 0 | 0 | 0 | 1 |" in text
-    assert len(ENDINGS) == 5
+def called(place: Path, words: tuple[str, ...]) -> tuple[int, str, str]:
+    """Exit code, output and errors of a command in a folder, or of ``load_exported`` without one."""
+    from separatrix.models import load_exported
+
+    out, err = io.StringIO(), io.StringIO()
+    with chdir(place), redirect_stdout(out), redirect_stderr(err):
+        if words:
+            return run(words), out.getvalue(), err.getvalue()
+        try:
+            load_exported("model")
+        except SeparatrixError as error:
+            return 2, "", f"separatrix: {error}\n"
+    return 0, "", ""
 
 
-def test_mutants_are_drawn_from_a_seed_and_change_the_file(tmp_path):
-    (tmp_path / "place").mkdir()
-    path = tmp_path / "place" / "file.json"
-    data = b'{"a": [1, 2], "b": {"c": "d", "e": null}}'
+@pytest.mark.parametrize("name", READERS)
+def test_a_damaged_file_is_refused_in_one_line_or_read_and_nothing_is_changed(name: str, folder: Path) -> None:
+    pattern, words = READERS[name]
+    (file, *_) = sorted(folder.glob(pattern))
+    if "RUN" in words:
+        with redirect_stdout(io.StringIO()) as out, chdir(folder):
+            run(["runs", "list", *LOOK])
+        words = tuple(json.loads(out.getvalue())["runs"][0]["name"] if word == "RUN" else word for word in words)
+    place = folder.with_name("place")
+    damaged = place / file.relative_to(folder)
+    seen: set[int] = set()
 
-    def drawn():
-        chance = random.Random(1)
-        several = (*islice(json_mutants(data, chance), 30), *islice(byte_mutants(data, [5], chance), 30))
-        for mutant in several:
-            mutant.apply(path)
-            yield mutant.kind, mutant.what, path.read_bytes()
+    @settings(max_examples=15 if settings().derandomize else 500, suppress_health_check=list(HealthCheck))
+    @given(st.sampled_from(sorted(PLACES)) | damages(file.read_bytes()) | damages(file.read_bytes()))
+    def attack(damage: str | bytes) -> None:
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(folder, place, ignore=shutil.ignore_patterns("__pycache__"))
+        damaged.unlink()
+        if isinstance(damage, bytes):
+            damaged.write_bytes(damage)
+        else:
+            PLACES[damage](damaged)
+        before = snapshot(place) if damage != "huge" else {}
+        code, out, err = called(place, words)
+        seen.add(code)
+        assert code in ((0, 1, 2) if words[:1] == ("check",) else (0, 2))
+        if code == 2:
+            assert out == "" and err.startswith("separatrix: ") and err.count("\n") == 1
+            assert len(err) <= LONGEST + 50
+        elif name in CHECKSUMMED and damage != file.read_bytes():
+            assert code == 1, "what was changed is not read"
+        if before:
+            after = snapshot(place)
+            different = {each for each in {*before, *after} if before.get(each) != after.get(each)}
+            assert not {each for each in different if not each.startswith(WRITES) and "__pycache__" not in each}
 
-    first = list(drawn())
-    assert first == list(drawn())
-    assert sum(content != data for _, _, content in first) > 50
-    for mutant in place_mutants(data):
-        path.unlink(missing_ok=True) if not path.is_dir() or path.is_symlink() else path.rmdir()
-        path.write_bytes(data)
-        mutant.apply(path)
-        plain = path.is_file() and not path.is_symlink() and os.access(path, os.R_OK)
-        assert not plain or path.stat().st_size != len(data) or path.read_bytes() != data, mutant.what
+    attack()
+    assert 2 in seen
 
 
 # -- reading -------------------------------------------------------------------------------------------------
@@ -189,18 +289,6 @@ def test_the_size_of_tensors_is_compared_before_they_are_read(tmp_path):
     assert LARGEST_HEADER < 1 << 30
 
 
-def test_mutants_of_tensors_keep_the_rest(tmp_path):
-    data = header_of({"a": {"dtype": "U8", "shape": [4], "data_offsets": [0, 4]}}, b"1234")
-    path = tmp_path / "x.safetensors"
-    kinds = set()
-    for mutant in islice(tensor_mutants(data, random.Random(0)), 16, 60):
-        mutant.apply(path)
-        kinds.add(mutant.kind)
-        assert path.read_bytes().endswith(b"1234")
-        assert header_end(path.read_bytes()) >= 8
-    assert {"offsets", "shape", "dtype", "twice"} <= kinds
-
-
 # -- stores --------------------------------------------------------------------------------------------------
 
 
@@ -250,11 +338,9 @@ def test_stores_that_are_not_whole_are_refused_before_they_are_touched(store, st
 
 
 def test_a_transaction_that_was_killed_is_taken_back(store):
-    from tools.files.databases import _killed
-
     from separatrix.training.records import Records
 
-    _killed(store)
+    subprocess.run([sys.executable, "-c", DIES_IN_A_TRANSACTION, store], check=True)
     assert store.with_name("runs.sqlite-journal").stat().st_size > 0
     refused(lambda: Records(store, create=False))
     with Records(store) as records:

@@ -1,5 +1,6 @@
 """What a user installs and waits for: the wheel has every file, and starting loads nothing that is not needed."""
 
+import json
 import subprocess
 import sys
 import tarfile
@@ -10,8 +11,6 @@ import pytest
 from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
 from packaging.metadata import Metadata
-from tools.footprint import import_seconds, modules_after, packages, page, room_of, timed_tests
-from tools.pages import recorded
 
 from separatrix import __version__
 from separatrix.cli.verb_list import NAME as LIST
@@ -22,16 +21,21 @@ LIGHT = {
     "separatrix", "shellingham", "typer", "typing_extensions", "typing_inspection",
 }  # fmt: skip
 """What the command line itself is made of; Typer brings pydantic."""
-REPORT = """<?xml version="1.0" encoding="utf-8"?><testsuites><testsuite tests="3" time="2.5">
-<testcase classname="tests.tasks.test_dyck" name="test_depth[1|2]" time="1.5"/>
-<testcase classname="tests.tasks.test_dyck" name="test_walk" time="0.25"/>
-<testcase classname="tests.test_files" name="test_whole" time="0.5"/></testsuite></testsuites>"""
+AFTERWARDS = """
+import contextlib, io, json, sys
+from separatrix.cli.app import run
+with contextlib.redirect_stdout(io.StringIO()):
+    codes = [run(call) for call in json.loads(sys.argv[1])]
+print(json.dumps([codes, sorted(sys.modules)]))
+"""
 
 
 def loaded(*calls: list[str]) -> tuple[list[int], set[str]]:
     """Exit codes of calls in one fresh process, and the packages that it has loaded then."""
-    codes, names = modules_after(*calls)
-    return codes, packages(names)
+    command = [sys.executable, "-c", AFTERWARDS, json.dumps(calls)]
+    codes, names = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    tops = {name.partition(".")[0] for name in names} - set(sys.stdlib_module_names) - {"cython_runtime"}
+    return codes, {name for name in tops if not name.startswith("_")}
 
 
 def test_the_wheel_has_every_file_of_the_package_and_no_other():
@@ -99,33 +103,3 @@ def test_the_module_runs_like_the_script():
     )
     script = Path(sys.executable).with_name("separatrix")
     assert ended.stdout == subprocess.run([script, "--version"], capture_output=True, text=True, check=True).stdout
-
-
-# -- the record of all this ------------------------------------------------------------------------------
-
-
-def test_times_of_imports_are_added_up_by_package():
-    report = "\n".join(
-        [
-            "import time: self [us] | cumulative | imported package",
-            "import time:      1000 |       1000 |     json.decoder",
-            "import time:      2000 |       3000 |   rich.text",
-            "import time:       500 |       3500 | rich",
-        ]
-    )
-    assert import_seconds(report) == {"Python's own": 0.001, "rich": 0.0025}
-
-
-def test_times_of_tests_are_added_up_by_folder_and_the_slowest_come_first():
-    found = timed_tests(REPORT)
-    assert (found["tests"], found["seconds"], found["elapsed"]) == (3, 2.2, 2.5)
-    assert found["folders"] == {"tests/tasks": 1.8, "tests": 0.5}
-    assert found["slowest"][0] == ["tests.tasks.test_dyck::test_depth[1|2]", 1.5]
-    shown = page({**recorded("footprint"), "tests": found})
-    assert "| `tests.tasks.test_dyck::test_depth[1\\|2]` | 1.5 |" in shown
-
-
-def test_modules_beside_the_rooms_are_shared():
-    assert [room_of(name) for name in ("separatrix.tasks.task", "separatrix.files", "separatrix")] == [
-        "tasks", "shared", "shared",
-    ]  # fmt: skip

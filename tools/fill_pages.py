@@ -7,7 +7,7 @@ Measurements are not repeated: the commands that make them keep them in docs/rec
 import argparse
 import sys
 
-from tools.page_parts import parts
+from tools.page_parts import PARTS
 from tools.pages import ROOT, write
 
 
@@ -18,7 +18,7 @@ def main() -> int:
     parser.add_argument("pages", nargs="*", metavar="PAGE", help="such as docs/training.md; all if left out")
     given = parser.parse_args()
     different = 0
-    for part in parts():
+    for part in PARTS:
         if given.pages and part.page not in given.pages:
             continue
         try:

@@ -1,9 +1,9 @@
 """Parts of the documentation that scripts write, and the records that they are written from.
 
 A measurement is kept as JSON in ``docs/records``; the text of a page is made from it by a function, so that a test can
-hold every page against its record without measuring again. What is exact is computed instead. There are four kinds of
-parts: a whole page, a section between two comments that name it, a table known by its header, and a sentence whose
-numbers are filled in. ``tools.page_parts`` lists all of them, ``python -m tools.fill_pages`` writes them.
+compare every page with its record without measuring again. What is exact is computed instead. There are three kinds of
+parts: a whole page, a section between two comments that name it, and a table known by its header. ``tools.page_parts``
+lists all of them, ``python -m tools.fill_pages`` writes them.
 """
 
 import json
@@ -11,16 +11,13 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from string import Formatter
-from typing import Any, Protocol
+from typing import Any
 
 from separatrix import shipped
 from separatrix.files import write_atomically
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDS = ROOT / "docs" / "records"
-NUMBER = r"\d(?:[\d.,^]*\d)?"
-"""What stands in the place of a field in a sentence."""
 
 
 def recorded(name: str) -> Any:
@@ -33,7 +30,7 @@ def recorded(name: str) -> Any:
 
 
 def keep(name: str, record: object, page: Path | None = None) -> None:
-    """Write the record of a measurement, beside the page that shows it or else in docs."""
+    """Write the record of a measurement, next to the page that shows it or else in docs."""
     folder = RECORDS if page is None else page.parent / RECORDS.name
     write_atomically(folder / f"{name}.json", _json(record) + "\n")
 
@@ -49,46 +46,17 @@ def _json(value: Any, indent: str = "") -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-class Part(Protocol):
-    """Something on a page that a script writes."""
-
-    @property
-    def page(self) -> str:
-        """The page, from the root of the project."""
-        ...
-
-    @property
-    def label(self) -> str:
-        """What it is called in messages."""
-        ...
-
-    def spans(self, content: str) -> list[tuple[int, int]]:
-        """Which characters of the page it answers for; raises where it has no place."""
-        ...
-
-    def filled(self, content: str) -> str:
-        """The page with this part written anew; raises where it has no place."""
-        ...
-
-
 @dataclass(frozen=True)
 class Whole:
     """A page of which every character is written."""
 
     page: str
     text: Callable[[], str]
-
-    @property
-    def label(self) -> str:
-        """The page."""
-        return "all of it"
-
-    def spans(self, content: str) -> list[tuple[int, int]]:
-        """All of it."""
-        return [(0, len(content))]
+    label = "all of it"
 
     def filled(self, content: str) -> str:
         """The page."""
+        del content
         return self.text()
 
 
@@ -105,27 +73,19 @@ class Section:
         """Its name."""
         return f"section {self.name}"
 
-    def spans(self, content: str) -> list[tuple[int, int]]:
-        """What stands between the comments."""
-        before, first, rest = content.partition(f"<!-- {self.name} -->\n")
-        inner, last, _ = rest.partition(f"<!-- end of {self.name} -->")
-        if not first or not last:
-            raise ValueError(
-                f"{self.page} has no section between <!-- {self.name} --> and <!-- end of {self.name} -->; "
-                "add both lines"
-            )
-        start = len(before) + len(first)
-        return [(start, start + len(inner))]
-
     def filled(self, content: str) -> str:
-        """With the text between the comments."""
-        ((start, end),) = self.spans(content)
-        return f"{content[:start]}\n{self.text().strip()}\n\n{content[end:]}"
+        """The page with the text between the comments; raises where they are missing."""
+        first, last = f"<!-- {self.name} -->\n", f"<!-- end of {self.name} -->"
+        before, start, rest = content.partition(first)
+        _, end, after = rest.partition(last)
+        if not start or not end:
+            raise ValueError(f"{self.page} has no section between {first.strip()} and {last}; add both lines")
+        return f"{before}{first}\n{self.text().strip()}\n\n{last}{after}"
 
 
 @dataclass(frozen=True)
 class Table:
-    """A Markdown table in the place of the one with the same header."""
+    """A Markdown table that replaces the one with the same header."""
 
     page: str
     text: Callable[[], str]
@@ -137,65 +97,15 @@ class Table:
         """Its header."""
         return f"table {self.header}"
 
-    def spans(self, content: str) -> list[tuple[int, int]]:
-        """From the first line with the header to the last with a bar."""
+    def filled(self, content: str) -> str:
+        """The page with the table; raises where no table has the header."""
         found = re.search(rf"^{re.escape(self.header)}.*\n(?:\|.*\n?)*", content, re.MULTILINE)
         if found is None:
             raise ValueError(f"{self.page} has no table that begins with {self.header!r}")
-        return [found.span()]
-
-    def filled(self, content: str) -> str:
-        """With the table in its place."""
-        ((start, end),) = self.spans(content)
-        return f"{content[:start]}{self.text().strip()}\n{content[end:]}"
+        return f"{content[: found.start()]}{self.text().strip()}\n{content[found.end() :]}"
 
 
-@dataclass(frozen=True)
-class Sentence:
-    """Words with fields for numbers, as in ``"width {} and {:,} bits"``; the page may break lines anywhere in it.
-
-    ``values`` computes what stands in the fields, from left to right. Where the words occur more than once, all of them
-    are filled.
-    """
-
-    page: str
-    template: str
-    values: Callable[[], Iterable[object]]
-
-    @property
-    def label(self) -> str:
-        """Its words."""
-        return f"“{self.template}”"
-
-    def _pieces(self) -> list[tuple[str, str | None]]:
-        """Words, and the format of the field behind them."""
-        return [
-            (words, None if field is None else form or "") for words, field, form, _ in Formatter().parse(self.template)
-        ]
-
-    def _found(self, content: str) -> list[re.Match[str]]:
-        pattern = "".join(
-            re.sub(r"(?:\\ )+", r"\\s+", re.escape(words)) + ("" if form is None else f"({NUMBER})")
-            for words, form in self._pieces()
-        )
-        found = list(re.finditer(pattern, content))
-        if not found:
-            raise ValueError(f"{self.page} does not say {self.template!r}; mend the page or the list of its sentences")
-        return found
-
-    def spans(self, content: str) -> list[tuple[int, int]]:
-        """The words with their numbers."""
-        return [match.span() for match in self._found(content)]
-
-    def filled(self, content: str) -> str:
-        """With the values in the fields, everything else untouched."""
-        forms = [form for _, form in self._pieces() if form is not None]
-        values = [format(value, form) for value, form in zip(self.values(), forms, strict=True)]
-        for match in reversed(self._found(content)):
-            for number in range(len(values), 0, -1):
-                start, end = match.span(number)
-                content = content[:start] + values[number - 1] + content[end:]
-        return content
+Part = Whole | Section | Table
 
 
 def write(part: Part) -> bool:

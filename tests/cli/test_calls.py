@@ -1,232 +1,174 @@
-"""Generated calls: a short campaign keeps the contract of the command line, and its judge finds every breach."""
+"""Calls that Hypothesis draws from the application's own command tree keep the contract of the command line.
 
+Every verb and option is read from Typer, so a new one is attacked by existing. Values are sensible or hostile. A call
+that works for long is interrupted as by Ctrl-C. ``pytest --hypothesis-profile=search tests/cli/test_calls.py`` draws
+more calls.
+"""
+
+import gc
+import hashlib
+import io
 import json
-import os
+import shutil
+import signal
 import sqlite3
-import subprocess
-import sys
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings, strategies
-from tools.calls.__main__ import shared_out
-from tools.calls.fitting import FITTING, NEVER, fitting
-from tools.calls.fitting_parts import Place
-from tools.calls.furniture import lay_out, write_own_files
-from tools.calls.generated import KINDS, OWN, calls, names_for, root_options, verbs, written
-from tools.calls.judge import defects, is_whole, understood
-from tools.calls.sandbox import Outcome, call, contents, hand_over
+import typer
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 
-ROOT = Path(__file__).parents[2]
-FILES = {"good": "folder", "good/certificate.json": "1234"}
-DRAWING = settings(
-    max_examples=300,
-    deadline=None,
-    database=None,
-    phases=[Phase.generate],
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-RUNS = ("41c9eaab7eb020f4", "5f8dee37606c86c3", "6cd0ade4364deb44")
+from separatrix.capacities.catalog import presets
+from separatrix.cli.app import application, run
+from separatrix.constructions import constructions
+from separatrix.models.architecture import architectures
+from separatrix.tasks import tasks
+from separatrix.training.experiments.catalog import experiments
 
-
-class EverythingWasSeenError(Exception):
-    """Ends a search early."""
-
-
-def outcome(*arguments, code=0, out="", err="", interrupted=False, peak=1 << 20):
-    return Outcome(arguments, "file", code, out, err, interrupted, peak, 0.1)
-
-
-def judged(given, after=None):
-    return defects(given, FILES, FILES if after is None else after, held=1 << 20)
-
-
-def test_a_short_campaign_keeps_the_contract():
-    command = [sys.executable, "-m", "tools.calls", "--count", str(2 * len(verbs())), "--seed", "0", "--seconds", "1.5"]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert f"Of {2 * len(verbs())} calls" in ended.stdout
-
-
-@pytest.mark.parametrize(
-    ("given", "found"),
-    [
-        (outcome("list", code=70), "exit code 70"),
-        (outcome("list", code=130), "exit code 130"),
-        (outcome("list", code=1, err="Traceback (most recent call last):"), "a traceback"),
-        (outcome("list", code=2, err="separatrix: one\nand another\n"), "bad input ends in 2 lines"),
-        (outcome("list", code=2, err=""), "bad input ends in 0 lines"),
-        (outcome("list", code=2, err="separatrix: wrong\n", out="3"), "bad input prints a result"),
-        (outcome("list", "--json", out='{"a": NaN}'), "no valid JSON: NaN"),
-        (outcome("list", "--json", out="[1]"), "JSON of a list, not one object"),
-        (outcome("check", "good", "--max-memory=100M", peak=300 << 20), "300 MiB with --max-memory 100 MiB"),
-    ],
-)
-def test_breaches_are_found(given, found):
-    assert judged(given) == [found]
+VERBS: dict[str, Any] = typer.main.get_command(application()).commands  # pyright: ignore[reportAttributeAccessIssue]
+SECONDS = 0.3
+"""After which a call is interrupted."""
+HOSTILE = (
+    "", " ", "-", "--", "-1", "0", "1", "7", "1000003", "99999999999999999999", "1e400", "nan", "-inf", "0x10", "1/0",
+    "1/3", "½", "naïve 💥", "\u202e", "a" * 5000, "{}", "None", "%s%n", "missing", "missing/deeper/file.json", "folder",
+    "good", "good/network.safetensors", "cut", "empty.json", "deep.json", "nan.json", "binary.toml", "several.toml",
+    "text.sqlite", "newer.sqlite", "functions.py:raises", "functions.py:missing", "functions.py:wrong", "functions.py",
+    "syntax.py:f", "a=b", "a=b=c", "=", "length=8", "alphabet=NaN", "cut:0", "cut:-1", "1,2,3", ",,,", "1-1000000000",
+)  # fmt: skip
+SENSIBLE = {
+    "task": tuple(tasks()), "construction": tuple(constructions()), "network": tuple(constructions()),
+    "architecture": tuple(f"{name}-(1,8)" for name in architectures()), "config": tuple(presets()),
+    "name": tuple(experiments()), "experiment": tuple(experiments()), "length": ("2", "4", "5", "8", "12", "16"),
+    "max_length": ("8", "16"), "count": ("1", "3", "16"), "seeds": ("0", "1,2"), "seed": ("0", "1"),
+    "max_inner": ("1/4", "1/2"), "precision": ("8", "16", "float32"), "bits": ("8", "16"), "exponent": ("1", "2"),
+    "rounding": ("down", "nearest"), "arithmetic": ("fixed:N=16,Kc=2,down", "float32", "bfloat16"),
+    "gain": ("4", "1/2", "64"), "limit": ("1", "20"), "position": ("0", "3"), "settings": ("alphabet=4", "symbols=4"),
+    "version": ("repaired", "token"), "attention": ("softmax", "hard", "linear", "relu"), "out": ("new", "new/deeper"),
+    "store": ("good.sqlite", "new.sqlite"), "first": ("4", "8"), "last": ("8", "16"), "alphabet": ("2", "01", "abc"),
+    "model": ("rnn", "transformer-1layer", "LSTM-(1,64)", "TF-(1,64)", "fnn"), "partition": ("cut:4", "odd-even"),
+    "max_time": ("2",), "max_memory": ("300M", "1G"), "to": ("torch", "safetensors"), "dtype": ("float32", "float64"),
+    "rates": ("1e-3", "1e-3,5e-4"), "steps": ("1", "3"), "batch": ("2", "4"), "examples": ("8", "16"),
+    "every": ("1", "2"), "goal": ("0.5",), "widths": ("8", "8,16"), "ladder": ("4", "4,8"), "device": ("cpu", "auto"),
+    "executor": ("local",), "workers": ("1",), "threads": ("1",), "scale": ("quick",), "figure": ("figure.svg",),
+    "plot": ("plot.svg",), "action": ("list", "show", "compare", "export"), "names": ("all", "runs.csv"),
+    "catalog": ("tasks", "constructions", "bounds"), "split": ("train", "eval"), "file": ("good", "cut"),
+    "target": ("functions.py:majority", "functions.py:parity"),
+}  # fmt: skip
+ALWAYS = ("length", "steps", "examples", "max_time", "executor", "batch", "workers", "threads")
+"""Given in nearly every call: their defaults ask for long work, or for other processes."""
+NEVER = ("host", "port", "install_completion", "address")
+"""They ask for the network or the user's shell."""
+ENDS_EARLY = {"serve": ("--host", "no such host"), "atlas": ("--out", "empty.json/site")}
+"""A server runs until it is stopped and the atlas takes a minute: of these only the refusals are drawn."""
+FUNCTIONS = """
+def majority(x): return 2 * sum(map(int, x)) > len(x)
+def parity(x): return sum(map(bool, x)) % 2
+def raises(x): raise RuntimeError("a fault of the\\nuser's own")
+def wrong(x): return object()
+"""
 
 
-def test_what_keeps_the_contract_is_left_alone():
-    assert judged(outcome("list", "--json", out='{"a": 1}')) == []
-    assert judged(outcome("list", code=2, err="note: slow\nseparatrix: wrong\n")) == []
-    assert judged(outcome("atlas", code=130, interrupted=True)) == []
-    assert judged(outcome("check", "good", "--max-memory", "400M", peak=300 << 20)) == []
-    assert judged(outcome("--version", "list", "--json", out="separatrix 0.1.0")) == []
-    assert judged(outcome("protocol", "good", "--version", "token", "--json", out="{}")) == []
-    assert judged(outcome("certify", "--out", "good"), {**FILES, "good/certificate.json": "5678"}) == []
+@st.composite
+def calls(draw: st.DrawFn, verb: str) -> list[str]:
+    """One call of a verb: its required parameters, some of the others, and now and then a word too many."""
+    hostility = draw(st.sampled_from((0, 0, 1, 4)))
+    words = [verb]
+    for parameter in VERBS[verb].params:
+        wanted = parameter.required or parameter.name in ALWAYS
+        if parameter.name in NEVER or draw(st.integers(1, 20)) > (19 if wanted else 4):
+            continue
+        if parameter.param_type_name != "argument":
+            words.append(draw(st.sampled_from((*parameter.opts, *parameter.secondary_opts))))
+        if not getattr(parameter, "is_flag", False):
+            hostile = st.sampled_from(HOSTILE) | st.integers().map(str) | st.floats().map(str)
+            good = st.sampled_from(SENSIBLE.get(parameter.name, HOSTILE))
+            words.append(draw(hostile if draw(st.integers(1, 10)) <= hostility else good))
+    if draw(st.integers(1, 40)) <= hostility:
+        words.insert(draw(st.integers(0, len(words))), draw(st.sampled_from(HOSTILE)))
+    return [*words, *ENDS_EARLY.get(verb, ())]
 
 
-def test_files_left_or_changed_are_found():
-    assert judged(outcome("certify"), {**FILES, "good/.network.partial": "1"}) == ["left good/.network.partial"]
-    refused = outcome("certify", code=2, err="separatrix: wrong")
-    assert judged(refused, {"good": "folder"}) == ["a refused call changed good/certificate.json"]
-    assert judged(refused, {**FILES, "new": "folder"}) == []
-    assert judged(refused, {**FILES, "new/a.json": "1"}) == ["a refused call made new/a.json"]
+@contextmanager
+def interrupted_later() -> Iterator[None]:
+    gc.disable()  # an interrupt in the middle of a collection is only printed
+    before = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        gc.enable()
 
 
-def test_results_that_are_missing_or_not_whole_are_found(tmp_path):
-    def found(*arguments):
-        return defects(outcome(*arguments), {}, contents(tmp_path), held=1 << 20, folder=tmp_path)
-
-    asked = ("export", "majority", "--length", "3", "--to", "torch", "-o", "new")
-    assert found(*asked) == ["new was not written"]
-    (tmp_path / "new").mkdir()
-    assert found(*asked) == ["new was not written"]
-    (tmp_path / "new" / "config.json").write_text("{}")
-    assert found(*asked) == []
-    (tmp_path / "new" / "config.json").write_text('{"a": ')
-    assert found(*asked) == ["new/config.json is not whole"]
-    assert found("train", "dyck", "RNN-(1,8)", "-n", "4", "--store=a.sqlite")[-1] == "a.sqlite was not written"
-    assert found("runs", "export", "a.csv", "--store", "good.sqlite")[-1] == "a.csv was not written"
-    assert found("runs", "list", "--store", "good.sqlite") == ["new/config.json is not whole"]
+def contents(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+    }
 
 
-@pytest.mark.parametrize(
-    ("name", "whole", "cut"),
-    [
-        ("a.json", b"{}", b"{"),
-        ("a.svg", b"<svg></svg>\n", b"<svg>"),
-        ("a.html", b"<html></html>\n", b"<html>"),
-        ("a.png", b"\x89PNG IEND\xaeB`\x82", b"\x89PNG"),
-        ("a.csv", b"a,b\n", b"a,"),
-        ("a.parquet", b"PAR1 PAR1", b"PAR1 PAR"),
-        ("a.safetensors", (2).to_bytes(8, "little") + b"{}", (4).to_bytes(8, "little") + b"{}"),
-        ("verdicts.sqlite", b"{}", b"SQLite format 3\0 and nothing more"),
-        ("a.txt", b"", b""),
-    ],
-)
-def test_a_file_that_is_not_whole_is_found(tmp_path, name, whole, cut):
-    (tmp_path / name).write_bytes(whole)
-    assert is_whole(tmp_path / name)
-    (tmp_path / name).write_bytes(cut)
-    assert is_whole(tmp_path / name) == (whole == cut)
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Good files of the kinds that verbs read, and broken ones."""
+    folder = tmp_path_factory.mktemp("calls") / "template"
+    folder.mkdir()
+    (folder / "functions.py").write_text(FUNCTIONS)
+    import_module("matplotlib.figure")  # a module whose import is interrupted stays half loaded in this process
+    import_module("onnx")
+    train = ["train", "index-lookup", "LSTM-(1,4)", "--length", "4", "--steps", "1", "--examples", "8", "--batch", "2"]
+    with chdir(folder), redirect_stdout(io.StringIO()):
+        assert run(["certify", "index-lookup", "--length", "8", "--out", "good"]) == 0
+        assert run([*train, "--store", "good.sqlite", "--json"]) == 0
+    shutil.copytree(folder / "good", folder / "cut")
+    weights = folder / "cut" / "network.safetensors"
+    weights.write_bytes(weights.read_bytes()[:100])
+    (folder / "folder").mkdir()
+    (folder / "empty.json").write_text("")
+    (folder / "deep.json").write_text("[" * 100_000)
+    (folder / "nan.json").write_text('{"model_type": "gpt2", "n_embd": NaN, "n_layer": -3}')
+    (folder / "binary.toml").write_bytes(bytes(range(256)) * 20)
+    (folder / "several.toml").write_text('name = 3\ntask = "no such"\n[axes]\nlenght = [0, -1]\nsteps = []\n')
+    (folder / "text.sqlite").write_text("this is no database\n" * 400)
+    (folder / "syntax.py").write_text("def f(x:\n")
+    with sqlite3.connect(folder / "newer.sqlite") as newer:
+        newer.execute("pragma user_version = 999999")
+    newer.close()
+    return folder
 
 
-def test_a_store_is_whole(tmp_path):
-    with sqlite3.connect(tmp_path / "a.sqlite") as store:
-        store.execute("create table runs (name)")
-    store.close()
-    assert is_whole(tmp_path / "a.sqlite")
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_call_keeps_the_contract(verb: str, template: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEPARATRIX_STORE", "good.sqlite")
 
+    @settings(max_examples=8 if settings().derandomize else 300, suppress_health_check=list(HealthCheck))
+    @given(calls(verb))
+    @example([verb, "\ud800"])
+    @example([verb, "--no-such-option"])
+    def attack(words: list[str]) -> None:
+        place = template.with_name("place")
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(template, place)
+        before = contents(place)
+        out, err = io.StringIO(), io.StringIO()
+        with chdir(place), redirect_stdout(out), redirect_stderr(err), interrupted_later():
+            code = run(words)
+        after = contents(place)
+        assert code in (0, 1, 2, 130)
+        assert "Traceback" not in err.getvalue()
+        assert not [name for name in after if name.endswith((".partial", ".tmp", "-journal"))], "nothing half-written"
+        if code == 2:
+            lines = [line for line in err.getvalue().splitlines() if not line.startswith("note:")]
+            assert len(lines) == 1 and lines[0].startswith("separatrix: ")
+            assert out.getvalue() == "", "bad input prints no result"
+            assert after == before, "a refused call changes no file"
+        elif code != 130 and "--json" in words and "--help" not in words:
+            assert isinstance(json.loads(out.getvalue(), parse_constant=pytest.fail), dict)
 
-def test_no_folder_is_open_that_is_closed(tmp_path):
-    """Also where the tests are run by the superuser, to whom it would be open."""
-
-    def intrude():
-        for closed in ("closed/new", "/etc/separatrix-was-here"):
-            try:
-                Path(closed).write_text("")
-            except PermissionError:
-                continue
-            raise SystemExit(1)
-        Path("open").write_text(json.dumps(os.getuid()))
-
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
-    place = tmp_path / "place"
-    (place / "closed").mkdir(parents=True)
-    (place / "closed").chmod(0o555)
-    hand_over(place)
-    ended = call([], place, "file", 30.0, main=intrude)
-    assert (ended.code, ended.err) == (70, ""), "it returned, which no call does"
-    assert json.loads((place / "open").read_text()) != 0
-
-
-def test_every_call_finds_the_folder_as_it_was(tmp_path):
-    template, place = tmp_path / "template", tmp_path / "place"
-    (template / "closed").mkdir(parents=True)
-    (template / "unreadable.json").write_text("{}")
-    (template / "outside").symlink_to("/proc/self/nothing")
-    lay_out(template, place)
-    before = contents(place)
-    (place / "closed" / "new").write_text("")
-    (place / "closed").chmod(0o555)
-    lay_out(template, place)
-    assert contents(place) == before
-    assert (place / "unreadable.json").stat().st_mode & 0o777 == 0
-
-
-def test_every_verb_and_option_is_attacked():
-    table = verbs()
-    assert {"certify", "train", "serve", "atlas"} <= set(table)
-    assert any("--max-memory" in parameter.flags for parameter in table["certify"])
-    assert "index-lookup" in names_for("construction", "certify")
-    assert "lstm-(1,8)" in names_for("architecture", "train")
-
-
-def test_every_verb_has_calls_whose_settings_fit():
-    assert set(FITTING) == set(verbs()), "a verb needs a function in tools/calls that draws settings which fit together"
-
-
-@pytest.mark.parametrize("verb", FITTING)
-def test_fitting_calls_are_read_as_they_were_meant_and_use_every_option(verb):
-    parameters = verbs()[verb]
-    missing = {parameter.name for parameter in parameters} - set(NEVER)
-
-    @seed(0)
-    @settings(DRAWING)
-    @given(strategies.data())
-    def draw(data):
-        settled = fitting(data.draw, verb, Place(ROOT, RUNS))
-        asked = understood(written(data.draw, verb, parameters, settled))
-        assert asked.verb == verb
-        for name, values in settled.items():
-            read = asked.settings[name]
-            if isinstance(read, bool):
-                assert read == (values[0] not in ("--fresh", "--no-estimate"))
-            elif isinstance(read, list | tuple):
-                assert sorted(map(str, read)) == sorted(values)
-            else:
-                assert read is not None
-        missing.difference_update(settled)
-        if not missing:
-            raise EverythingWasSeenError
-
-    with pytest.raises(EverythingWasSeenError):
-        draw()
-    assert not missing
-
-
-def test_options_in_front_of_the_verb_are_drawn(tmp_path):
-    write_own_files(tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == set(OWN)
-    words = set()
-    for kind in KINDS:
-
-        @seed(0)
-        @settings(DRAWING, max_examples=150)
-        @given(calls("list", kind, Place(tmp_path, RUNS)))
-        def draw(call):
-            words.update(call[: call.index("list")] if "list" in call else call)
-
-        draw()
-    assert words >= {"--with", *OWN}
-    assert words >= {flag for option in root_options() for flag in option.flags}
-
-
-@pytest.mark.parametrize("count", [0, 1, 2, 5, 33, 34])
-def test_calls_are_shared_out_among_the_kinds(count):
-    shares = shared_out(count)
-    assert sum(shares.values()) == count
-    assert min(shares.values()) >= 0
-    assert shares["fitting"] * 2 >= count
+    attack()

@@ -5,10 +5,12 @@ directly or through others, cannot be imported in the child process. A verb with
 """
 
 import importlib.metadata
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,15 +66,21 @@ CASES: dict[str, list[tuple[str, str | None]]] = {
     "train": [("train equality TF-(1,16) --length 8 --steps 20", "train")],
 }
 CHILD = """
-import sys
+import contextlib, io, json, sys
 
+blocked, commands = json.load(sys.stdin)
 # None makes an import fail and a search find nothing, as for a package that is not installed.
-sys.modules.update(dict.fromkeys(BLOCKED))
+sys.modules.update(dict.fromkeys(blocked))
 from separatrix.cli.app import run
-code = run(ARGUMENTS)
-print("loaded" if "numpy" in sys.modules else "nothing computed", file=sys.stderr)
-sys.exit(code)
+found = {}
+for command in commands:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = run(command.split())
+    found[command] = [code, out.getvalue(), err.getvalue(), "numpy" in sys.modules]
+print(json.dumps(found))
 """
+"""Commands one after another in one process in which only the core can be imported."""
 
 
 def core_packages() -> set[str]:
@@ -115,14 +123,16 @@ def place(tmp_path_factory, blocked) -> Path:
     (folder / "mine.py").write_text("def parity(bits):\n    return sum(bits) % 2\n")
     (folder / "trained").mkdir()
     (folder / "trained" / TRAINED_FILE).write_text("{}")
-    made = ended("certify index-lookup --length 16 --out lookup", folder, blocked)
-    assert made.returncode == 0, made.stderr
     return folder
 
 
-def ended(command: str, folder: Path, blocked: list[str]) -> subprocess.CompletedProcess:
-    program = CHILD.replace("BLOCKED", repr(set(blocked))).replace("ARGUMENTS", repr(command.split()))
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=folder, check=False)
+def ended(commands: list[str], folder: Path, blocked: list[str]) -> dict[str, list[Any]]:
+    """Exit code, output, errors, and whether numpy was loaded by then, of each command."""
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD], input=json.dumps([blocked, commands]), capture_output=True, text=True, cwd=folder
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
 def test_every_verb_has_a_case():
@@ -130,19 +140,20 @@ def test_every_verb_has_a_case():
     assert {extra for cases in CASES.values() for _, extra in cases} <= {None, *EXTRAS.values()}
 
 
-@pytest.mark.parametrize(("command", "extra"), [case for cases in CASES.values() for case in cases])
-def test_it_works_or_names_the_extra_at_once(command, extra, place, blocked):
+def test_the_core_computes_without_extras(place, blocked):
+    plain = [command for cases in CASES.values() for command, extra in cases if extra is None]
+    made = "certify index-lookup --length 16 --out lookup"
+    for command, (code, out, err, _) in ended([made, *plain], place, blocked).items():
+        assert code == 0, (command, err)
+        assert out, command
+
+
+def test_what_needs_an_extra_names_it_before_anything_is_computed(place, blocked):
+    extras = {command: extra for cases in CASES.values() for command, extra in cases if extra is not None}
     before = sorted(place.rglob("*"))
-    found = ended(command, place, blocked)
-    if extra is None:
-        assert found.returncode == 0, found.stderr
-        assert found.stdout
-        return
-    said = found.stderr.splitlines()
-    assert found.returncode == 2, found.stderr
-    assert len(said) == 2
-    assert said[0].startswith("separatrix: ")
-    assert f"'separatrix[{extra}]'" in said[0]
-    assert said[1] == "nothing computed"
-    assert found.stdout == ""
+    for command, (code, out, err, computed) in ended(list(extras), place, blocked).items():
+        assert code == 2, command
+        assert err.startswith("separatrix: ") and err.count("\n") == 1, command
+        assert f"'separatrix[{extras[command]}]'" in err, command
+        assert not computed and out == "", command
     assert sorted(place.rglob("*")) == before

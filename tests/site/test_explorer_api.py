@@ -1,6 +1,7 @@
 """The explorer's server: replies that are right, limits that hold, and nobody let in who should not be."""
 
-import asyncio
+import http.client
+import itertools
 import json
 import time
 from collections.abc import Iterator
@@ -19,9 +20,7 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
-from tools.http_client import place_of
 from tools.running_server import running_server
-from tools.server_load import Load, Report, attacks
 
 from separatrix.constructions import constructions
 from separatrix.site.explorer import listings, replies
@@ -356,12 +355,17 @@ def test_runs_that_are_not_for_a_page_are_refused(client: httpx.Client, change: 
     assert response.status_code == 422 and response.json()["kind"] == kind
 
 
-def test_nothing_gets_through_and_nobody_is_left_out(address: str) -> None:
-    """The short version of ``python -m tools.server_load``; how fast it all is, is measured there."""
-    report = Report()
-    asyncio.run(attacks(place_of(address), Load(users=10, seconds=1.5, slow=0, cancelled=2), report))
-    assert report.wrong == []
-    assert len(report.rows) == 4 and all(report.times.values())
+@pytest.mark.parametrize("step", ["..", "%2e%2e", "..%2f..", "..%5c..", "....//..", "..;", "%252e%252e", "..%00"])
+def test_no_path_leads_out_of_the_pages_files(address: str, step: str) -> None:
+    host, port = address.removeprefix("http://").split(":")
+    for start, target in itertools.product(("/static/", "/api/", "/"), ("app.py", f"{step}/{step}/etc/passwd")):
+        connection = http.client.HTTPConnection(host, int(port))  # which leaves a path as it is
+        connection.request("GET", f"{start}{step}/{target}")
+        answer = connection.getresponse()
+        assert answer.status in (404, 405, 422)
+        content = answer.read()
+        assert b"from separatrix" not in content and b"root:" not in content
+        connection.close()
 
 
 def test_many_askers_are_answered_while_a_proof_runs(client: httpx.Client) -> None:

@@ -9,13 +9,13 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable
-from contextlib import redirect_stdout
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from tools.soak.cluster import two_nodes
 
 from separatrix.cli.app import run
 from separatrix.errors import SeparatrixError
@@ -30,6 +30,29 @@ from tests.training.slow import VARIABLE
 
 if TYPE_CHECKING:
     from ray.cluster_utils import Cluster
+
+
+NODE: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 80 << 20}
+
+
+@contextmanager
+def two_nodes() -> "Iterator[tuple[Cluster, Any]]":
+    """A cluster and its second node; all files of Ray are in a folder that is gone afterwards.
+
+    Also the file that names the current cluster, for which Ray takes /tmp/ray to exist, and which would be that of a
+    cluster that somebody uses.
+    """
+    with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder:
+        # Sockets need a short path; a busy machine starts the server late. Ray reads these when it is imported.
+        os.environ.update(RAY_TMPDIR=folder, RAY_gcs_server_port_wait_time_s="600")
+        Path(folder, "ray").mkdir()
+        from ray.cluster_utils import Cluster
+
+        cluster = Cluster(initialize_head=True, head_node_args={**NODE, "include_dashboard": False})
+        try:
+            yield cluster, cluster.add_node(**NODE)
+        finally:
+            cluster.shutdown()
 
 
 def say(**facts: Any) -> None:

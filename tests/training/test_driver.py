@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import torch
-from tools.soak.stores import contents, leftovers
 
 from separatrix.errors import SeparatrixError
 from separatrix.training import driver as driver_module
@@ -22,6 +21,7 @@ from separatrix.training.grouping import Group
 from separatrix.training.records import VERSION, Records
 from separatrix.training.spec import RunSpec
 from tests.training.cases import CPU, ENVIRONMENT, Listener, drive, grid, small_sweep, tiny
+from tests.training.stores import contents, leftovers
 
 COMPETING = Group(grid(5, steps=48, evaluate_every=8), rungs=(8, 16))
 

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 import torch
-from tools.soak.stores import contents, leftovers
 
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.training import group as group_module
@@ -32,6 +31,7 @@ from separatrix.training.executors.turns import SharedClock, TurnsExecutor
 from separatrix.training.grouping import Group
 from separatrix.training.records import Records
 from tests.training.cases import CPU, ENVIRONMENT, Listener, drive, grid, small_sweep, tiny
+from tests.training.stores import contents, leftovers
 
 
 class Murderer(Listener):

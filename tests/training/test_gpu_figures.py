@@ -41,14 +41,14 @@ def run_without(module: str, *arguments: str) -> str:
     return found.stdout
 
 
-def test_a_piece_ends_at_its_limit_and_goes_on(tmp_path):
+def test_a_piece_ends_at_its_limit_and_goes_on(tmp_path, capsys):
     arguments = ["figure2-left", "--scale", "quick", *CELL, "--limit", "1", "--folder", str(tmp_path)]
     first = run_without("tools.gpu_figures", *arguments, "--device", "cpu")
     assert "TF-(1,64) on index-lookup N=20: 2 runs\n" in first
     assert "not done yet; the same command goes on from here" in first
     assert len(list((tmp_path / "quick.files/checkpoints").glob("*.safetensors"))) == 1
-    again = run_without("tools.gpu_figures", *arguments, "--device", "cpu")
-    assert "N=20: 2 runs, after " in again
+    main([*arguments, "--device", "cpu"])
+    assert "N=20: 2 runs, after " in capsys.readouterr().out
 
 
 def test_the_gpu_benchmark_starts_with_what_is_there(tmp_path):
@@ -163,14 +163,14 @@ def test_the_plan_that_ships_can_be_trained():
 # -- the recipe strong ------------------------------------------------------------------------------------
 
 
-def test_the_strong_cells_train_save_and_go_on(tmp_path):
+def test_the_strong_cells_train_save_and_go_on(tmp_path, capsys):
     """A rehearsal on a CPU, without what a GPU machine lacks: it ends by itself, goes on, and copies the store."""
     arguments = [
         "figure3", "--recipe", "strong", "--scale", "tiny", "--device", "cpu", "--store", str(tmp_path / "s.sqlite"),
         "--known", str(tmp_path / "none"), "--out", str(tmp_path / "out"), "--at-once", "2",
     ]  # fmt: skip
-    first = run_without("tools.gpu_figures", *arguments, "--seconds", "0")
-    assert "not done yet" in first
+    main([*arguments, "--seconds", "0"])
+    assert "not done yet" in capsys.readouterr().out
     again = run_without("tools.gpu_figures", *arguments, "--seconds", "100")
     assert "all done" in again and "Mamba-(2,16) N=8" in again
     with Records(tmp_path / "out/s.sqlite", create=False) as records:

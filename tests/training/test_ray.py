@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tools.soak.commands import sweep_file
-from tools.soak.stores import contents, leftovers
 
 from separatrix.training.sweep_file import read_sweep
 from tests.training.cases import drive
 from tests.training.slow import SLOW, VARIABLE
+from tests.training.stores import contents, leftovers, sweep_file
 from tests.training.test_survival import HANGING, ROOT, environment
 
 pytestmark = pytest.mark.skipif(

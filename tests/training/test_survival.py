@@ -1,32 +1,33 @@
 """Sweeps survive: kills, two at once, a full disk, Ctrl-C; with real processes, signals and file systems."""
 
 import io
+import itertools
 import json
 import os
 import resource
 import shlex
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tools.soak.commands import sweep_file
-from tools.soak.disk import private_mounts
-from tools.soak.stores import contents, damage, leftovers, times_written, watched
 
 from separatrix.cli.app import run
 from separatrix.errors import SeparatrixError
 from separatrix.training.executors.local import LocalExecutor
 from separatrix.training.grouping import Group
 from separatrix.training.records import Records
+from separatrix.training.sweep_file import read_sweep
 from tests.training.cases import CPU, drive, grid
 from tests.training.slow import SLOW, VARIABLE
+from tests.training.stores import contents, leftovers, sweep_file, times_written, watched
 
 ROOT = Path(__file__).resolve().parents[2]
 SEPARATRIX = [sys.executable, "-c", "import sys; from separatrix.cli import main; sys.exit(main())"]
@@ -58,61 +59,27 @@ def command_line(*words: str, variables: Mapping[str, str] | None = None, **more
     return subprocess.Popen([*SEPARATRIX, *words], **pipes, **more)
 
 
-# -- the soak, in short ----------------------------------------------------------------------------------
+# -- kills -----------------------------------------------------------------------------------------------
 
 
-def unharmed(found: dict[str, Any]) -> bool:
-    """Nothing lost, nothing twice, every result equal to an undisturbed sweep's, nothing left behind."""
-    return not any(found[key] for key in ("lost", "twice", "different", "left_behind", "wrong"))
-
-
-def test_kills_two_drivers_a_falling_clock_and_full_disks_change_no_bit() -> None:
-    """``python -m tools.soak`` with few cycles, once for all campaigns; docs/reliability.md has a long one."""
-    few = ["--cycles", "24", "--steps", "240", "--executors", "local,turns", "--stride", "30", "--json"]
-    soak = json.loads(told("tools.soak", *few))
-    undisturbed, *events = soak["events"]
-    assert undisturbed["code"] == 0
-    assert set(undisturbed["endings"]) >= {"goal", "beaten", "pruned", "steps"}
-    assert undisturbed["left_behind"] == []
-    kills, together, clock, disk = soak["outcomes"]
-
-    struck = [each for each in events if each["happened"] == "kill"]
-    assert kills["campaign"] == "kill -9 and resume"
-    assert sum(each["code"] == -signal.SIGKILL for each in struck) == kills["disturbances"] == 24
-    assert {each["executor"] for each in struck} == {"local", "turns"}
-    assert len({each["recorded"] for each in struck}) > 1, "kills fell on different parts of the sweep"
-    assert kills["runs"] % undisturbed["runs"] == 0
-    assert unharmed(kills)
-
-    for each in (together, clock):
-        assert each["disturbances"] >= 4
-        assert unharmed(each)
-
-    attempts = [each for each in events if each["happened"] in ("size", "nr_inodes")]
-    assert unharmed(disk)
-    if private_mounts():
-        assert {each["happened"] for each in attempts if each["code"] == 2} == {"size", "nr_inodes"}
-        assert [each["code"] for each in attempts].count(0) == 2, "each ladder ends where the sweep fits"
-        assert all("room" in each["told"] for each in attempts if each["code"] == 2)
-    assert soak["passed"]
-
-
-def test_a_soak_that_finds_damage_says_so(tmp_path: Path) -> None:
-    """The comparison itself: a store that lost, doubled or changed something is not found whole."""
-    store = tmp_path / "runs.sqlite"
+def test_a_sweep_that_is_killed_again_and_again_loses_and_changes_nothing(tmp_path: Path) -> None:
+    file, store, reference = tmp_path / "sweep.toml", tmp_path / "runs.sqlite", tmp_path / "reference.sqlite"
+    sweep_file(file, 120)
     watched(store)
-    drive(store, [Group(grid(3, steps=20))])
-    expected = contents(store)
-    assert damage(store, expected).none
-    first, second, third = expected
-    with closing(sqlite3.connect(store)) as connection, connection:
-        connection.execute("DELETE FROM runs WHERE name=?", (first,))
-        connection.execute("UPDATE points SET accuracy = accuracy / 2 + 0.001 WHERE run=?", (second,))
-        connection.execute("INSERT INTO written VALUES (?)", (third,))
-    (store.with_name("runs.files") / "checkpoints").mkdir(exist_ok=True)
-    (store.with_name("runs.files") / "checkpoints" / "forgotten.safetensors").write_bytes(b"")
-    found = damage(store, expected)
-    assert (found.runs, found.lost, found.twice, found.different, found.left_behind) == (3, 1, 1, 1, 1)
+    *kills, last = map(json.loads, told("tests.training.forking", "killed", str(store), str(file), "12").splitlines())
+    assert last["code"] == 0
+    assert {each["code"] for each in kills} <= {-signal.SIGKILL, 0}
+    assert {each["executor"] for each in kills} == {"local", "turns"}
+    for before, after in itertools.pairwise(each["results"] for each in kills):
+        assert before.items() <= after.items(), "what was recorded stays recorded"
+    sweep = read_sweep(file)
+    drive(reference, sweep.groups(sweep.cells()))
+    expected = contents(reference)
+    assert {each["ending"] for each in expected.values()} >= {"goal", "beaten", "pruned", "steps"}
+    assert len({len(each["results"]) for each in kills}) > 1, "kills fell on different parts of the sweep"
+    assert contents(store) == expected
+    assert times_written(store) == dict.fromkeys(expected, 1)
+    assert leftovers(store) == []
 
 
 # -- two at once -----------------------------------------------------------------------------------------
@@ -121,7 +88,7 @@ def test_a_soak_that_finds_damage_says_so(tmp_path: Path) -> None:
 def test_two_sweeps_at_once_train_every_run_exactly_once(tmp_path: Path) -> None:
     store = tmp_path / "runs.sqlite"
     watched(store)
-    log = [json.loads(line) for line in told("tests.training.forking", str(store)).splitlines()]
+    log = [json.loads(line) for line in told("tests.training.forking", "together", str(store)).splitlines()]
     done = {each["sweep"]: each["runs"] for each in log if each["happened"] == "done"}
     assert [each["codes"] for each in log if each["happened"] == "ended"] == [[0, 0]]
     wanted = next(each["runs"] for each in log if each["happened"] == "wanted")
@@ -233,6 +200,14 @@ def test_ctrl_c_finishes_the_step_saves_and_exits_130(
 
 
 # -- places that cannot be written -----------------------------------------------------------------------
+
+
+def private_mounts() -> bool:
+    """Whether this system lets us mount a file system that only our own process sees."""
+    if shutil.which("unshare") is None:
+        return False
+    tried = subprocess.run(["unshare", "-rm", "mount", "-t", "tmpfs", "none", "/tmp"], capture_output=True)
+    return tried.returncode == 0
 
 
 @pytest.mark.skipif(not private_mounts(), reason="the system allows no file systems of one's own (unshare, mount)")

@@ -8,6 +8,7 @@ import io
 import json
 import math
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,7 @@ def export(source: RunSource, records: Sequence[Record], path: Path, *, curves: 
         raise SeparatrixError(f"there is nothing to write to {path}; choose other filters or train something first")
     if path.suffix == ".csv":
         text = io.StringIO()
-        table = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
+        table = csv.DictWriter(text, fieldnames=list(dict.fromkeys(chain(*rows))), restval="", lineterminator="\n")
         table.writeheader()
         table.writerows(rows)
         write_atomically(path, text.getvalue())

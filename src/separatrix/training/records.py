@@ -229,8 +229,9 @@ class Records:
             # A bound parameter and an escape: a name typed by a person is data, never a pattern.
             pattern = name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
             query = "SELECT * FROM runs WHERE name LIKE ? ESCAPE '\\' ORDER BY name LIMIT 3"
-            rows = self._connection.execute(query, (pattern,)).fetchall()
-        if not rows or not name:
+            # Names are hexadecimal digits; SQLite cannot take what is no UTF-8.
+            rows = self._connection.execute(query, (pattern,)).fetchall() if name and name.isascii() else []
+        if not rows:
             raise SeparatrixError(f"no run in {self.path} is named {name!r}; see  separatrix runs list")
         if len(rows) > 1:
             raise SeparatrixError(f"{name!r} begins the names of several runs; give more of its digits")

@@ -1,1 +1,0 @@
-"""The same commands in processes that differ in everything that must not matter."""

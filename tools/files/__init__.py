@@ -1,1 +1,0 @@
-"""Damaged, foreign and hostile files in the place of every file that the product reads."""

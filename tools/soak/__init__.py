@@ -1,1 +1,0 @@
-"""The training soak: small sweeps that are killed, raced, set back in time and given full disks, again and again."""
