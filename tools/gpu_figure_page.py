@@ -22,6 +22,7 @@ from separatrix.training.experiments.catalog import experiments
 from separatrix.training.experiments.figure_data import FigureCell, FigureData, gather, paper_figures
 from separatrix.training.exported_records import ExportedRecords
 from separatrix.training.records import Record
+from separatrix.training.undertrained import RULE
 
 PAGE = "docs/gpu-figures.md"
 SCALE = "reduced"
@@ -51,7 +52,8 @@ def shown(cell: FigureCell) -> str:
     if cell.accuracy is None or cell.record is None:
         return "–" if cell.paper is None else f"– / {cell.paper:.1f}"
     beside = "" if cell.paper is None else f" / {cell.paper:.1f} ({cell.deviation:+.1f})"
-    return f"{cell.accuracy:.1f}{beside} · {cell.budget}"
+    star = "\\*" * bool(cell.undertrained)
+    return f"{cell.accuracy:.1f}{star}{beside} · {cell.budget}"
 
 
 def section(data: FigureData) -> Iterable[str]:
@@ -131,8 +133,9 @@ def text() -> str:
         "steps of the best run and how many runs it is the best of.\n",
         "**How to read them.** Every run had far fewer steps than the papers allow, and cells differ in steps, recipe "
         "and number of runs. So the tables show what a model reaches on a small budget, and a low number says nothing "
-        "about what the model could learn. The remarks below each table say which cells were still rising, which have "
-        "not begun to learn, and which differ from the paper by more than ten points.\n",
+        "about what the model could learn. A star marks cells that are undertrained: "
+        f"{RULE}. The remarks below each table say which cells were still rising, which have not begun to learn, and "
+        "which differ from the paper by more than ten points.\n",
         f"{made()}\n",
         f"{cost()}\n",
     ]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from separatrix.site.figure import PALETTE, draw, look
 from separatrix.site.heat import BITS, DIFFERENCE, PERCENT, Heat
 from separatrix.site.section import Figure
+from separatrix.training import RULE
 
 if TYPE_CHECKING:
     from separatrix.training import AttentionMaps, FigureData, FrontierPoint, Point, Record, Result
@@ -204,7 +205,7 @@ def cell_text(kind: Kind, value: float | None) -> str:
 
 PAPER = "paper"
 """The title of the paper's own panel."""
-UNDERTRAINED = "* undertrained: still rising, or less than half of the steps of another cell; not coloured"
+UNDERTRAINED = f"* undertrained, not coloured: {RULE}"
 
 
 def undertrained(data: "FigureData") -> Collection[tuple[str, str]]:
