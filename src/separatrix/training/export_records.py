@@ -17,6 +17,7 @@ from separatrix.files import write_atomically
 from separatrix.training.exported_records import FORMAT, snapshot_name
 from separatrix.training.records import Record
 from separatrix.training.run_source import RunSource
+from separatrix.training.spec import LATER_FIELDS
 
 SUFFIXES = (".json", ".csv", ".parquet")
 DIGITS = 6
@@ -26,11 +27,8 @@ DIGITS = 6
 def flat_row(record: Record) -> dict[str, Any]:
     """A run as one row of a table: the fields of its description beside those of its result; nested ones as JSON."""
     plain = record.as_dict()
-    spec = {
-        **plain.pop("spec"),
-        "leak_margin": record.spec.leak_margin,
-        "state_radius": record.spec.state_radius,
-    }
+    # Every row has every column, also those that a description leaves out.
+    spec = {**plain.pop("spec"), **{name: getattr(record.spec, name) for name in LATER_FIELDS}}
     row = {"name": plain.pop("name"), **spec, **plain}
     return {
         key: json.dumps(value, sort_keys=True) if isinstance(value, dict | list) else value
