@@ -272,7 +272,7 @@ def _mark(each: Results, families: list[str], where: str, root: str | None, name
         tag, target = "a", f' href="{root}architectures/{each["layer"]}.html#learned"'
     said = escape(each["in_words"], quote=True)
     return (
-        f'<{tag} class="mark{"" if learned or not further else " pale"}"{target} title="{said}" '
+        f'<{tag} class="point{"" if learned or not further else " pale"}"{target} title="{said}" '
         f'style="{where};--tone:{_tone(each, families)}"><span aria-hidden="true">{glyph}{short}'
         f'</span><span class="unseen">{said}</span></{tag}>'
     )

@@ -63,7 +63,7 @@
     const readout = plane.parentElement.querySelector(".readout");
     for (const kind of ["pointerover", "focusin"]) {
       plane.addEventListener(kind, (event) => {
-        const mark = event.target.closest(".mark");
+        const mark = event.target.closest(".point");
         if (mark) readout.textContent = mark.title;
       });
     }
