@@ -45,6 +45,7 @@ PARTS = (
     Whole("docs/construction-sizes.md", lambda: text_from_record("constructions")),
     Whole("docs/frontier.md", lambda: text_from_record("frontier")),
     Section("docs/training.md", "benchmark training", lambda: text_from_record("training")),
+    Section("docs/training.md", "benchmark peers", lambda: text_from_record("peers")),
     Table("docs/explorer.md", lambda: measure_explorer.table(recorded(measure_explorer.RECORD)), "| slider at N = "),
     Table("docs/training.md", quick_costs, f"| {measure_pages.QUICK[0]} | {measure_pages.QUICK[1]} |"),
     Sentence(

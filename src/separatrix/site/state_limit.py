@@ -282,8 +282,8 @@ def _numbers(view: Results) -> str:
     """Every number of a view as a folded table."""
     rows = [
         (
-            each["model"], each["state_bits"], "–" if each["learned"] is None else f"{each['learned']:,}", _next(each),
-            each["limit"], "–" if each["gap"] is None else f"{each['gap']:,.0f}", each["bound"],
+            each["model"], each["state_bits"], "–" if each["learned"] is None else f"{each['learned']:,}",
+            next_tried(each), each["limit"], "–" if each["gap"] is None else f"{each['gap']:,.0f}", each["bound"],
         )
         for each in view["models"]
     ]  # fmt: skip
@@ -291,7 +291,8 @@ def _numbers(view: Results) -> str:
     return f"<details><summary>The numbers</summary>{table(headings, rows, numbers=(1, 2, 4, 5, 6))}</details>"
 
 
-def _next(each: Results) -> str:
+def next_tried(each: Results) -> str:
+    """The next longer length of a model, its accuracy, and why it says little, if it does."""
     if each["failed"] is None:
         return "nothing longer"
     tried = next(one for one in each["tried"] if one["length"] == each["failed"])

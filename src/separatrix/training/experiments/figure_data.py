@@ -25,8 +25,8 @@ from separatrix.training.spec import START, RunSpec
 from separatrix.training.sweep import Cell, Sweep, value_text
 from separatrix.training.undertrained import still_rising, thousands, undertrained
 
-SHORT = 3.0
-"""A cell is short of a number by more points than this."""
+SHORT, SHARE = 3.0, 0.1
+"""A cell is short of a number by more points than this, or by more than this share of a small number."""
 
 
 @dataclass(frozen=True)
@@ -279,7 +279,7 @@ def _undertrained(cell: FigureCell, most: int, source: RunSource) -> tuple[str, 
         return ()
     wanted = 100 * cell.record.spec.goal if cell.paper is None else cell.paper
     curve, steps = source.curve(cell.record.spec.name), max(cell.most_steps, cell.record.spec.steps)
-    return undertrained(cell.record, curve, (wanted - SHORT) / 100, most, steps)
+    return undertrained(cell.record, curve, (wanted - min(SHORT, SHARE * wanted)) / 100, most, steps)
 
 
 def _cell(
