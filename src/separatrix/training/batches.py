@@ -151,13 +151,14 @@ class DataSource:
     def _examples_of(self, steps: int, seed: int, chunk: int, part: int) -> Batch:
         """Batches of so many steps: as the task draws them for training and, as a share of each, of full length."""
         full = round(self.full_length * self.batch)
+        kinds: tuple[tuple[int, str, Split], ...] = (
+            (self.batch - full, "train", "train"), (full, "train at full length", "eval"),
+        )  # fmt: skip
         drawn = [
             self._arranged(self._drawn(steps * count, seed, purpose, chunk, part, split), steps)
-            for count, purpose, split in (
-                (self.batch - full, "train", "train"), (full, "train at full length", "eval"),
-            )
+            for count, purpose, split in kinds
             if count
-        ]  # fmt: skip
+        ]
         return drawn[0] if len(drawn) == 1 else _together(drawn, lambda tensors: torch.cat(tensors, dim=1))
 
     def evaluation(self, seeds: Sequence[int], count: int, purpose: str, number: int, part: int = 0) -> Batch:
