@@ -30,7 +30,7 @@ MARKERS = "osD^v*hp"
 """The same for matplotlib."""
 KEY = (
     "<li>filled: the next length was trained enough and not learned</li><li>open, dotted: training may reach further "
-    "(nothing longer tried, or undertrained)</li><li>×: no length tried was learned</li><li>black line: beyond it no "
+    "(nothing longer tried, or undertrained)</li><li>×: no length tried was learned</li><li>solid line: beyond it no "
     "weights are right on every input, the state handed on step by step</li>"
 )
 SHORTEST = 4
@@ -227,13 +227,14 @@ def _view(view: Results, families: list[str], ends: tuple[float, ...], first: bo
     missed = [(each, where) for each, where in places if each["learned"] is None]
     # Neighbours at two heights, so that their names do not run into each other.
     strip = "".join(
-        _mark(each, families, f"{where};top:{'28%' if place % 2 else '75%'}", root)
+        _mark(each, families, f"{where};top:{'28%' if place % 2 else '75%'}", root, _room(each, rest))
         for place, (each, where) in enumerate(missed)
+        for rest in [[other for other, _ in missed[place + 2 :: 2]]]
     )
     percent = f"{100 * view['goal']:g} %"
     legend = "".join(
-        f'<li><span style="color:{_colour(families, family)}">{GLYPHS[place % len(GLYPHS)][0]}</span> {escape(family)}'
-        "</li>"
+        f'<li><span class="glyph" style="--tone:{_colour(families, family)}">{GLYPHS[place % len(GLYPHS)][0]}</span> '
+        f"{escape(family)}</li>"
         for place, family in enumerate(families)
         if any(_family(each) == family for each in models)
     )
@@ -252,14 +253,14 @@ def _view(view: Results, families: list[str], ends: tuple[float, ...], first: bo
 
 
 def _named(each: Results, models: Sequence[Results]) -> bool:
-    """Whether there is room for a mark's name: it does not run into the next mark at about its height."""
-    mine = each["learned"] or 0
-    later = [
-        math.log2(other["state_bits"] / each["state_bits"])
-        for other in models
-        if other is not each and mine / 1.5 <= (other["learned"] or 0) <= mine * 1.5
-    ]
-    return mine == 0 or not any(0 <= distance < ROOM for distance in later)
+    """Whether there is room for the name of a mark: it does not run into another at about its height."""
+    mine = each["learned"]
+    level = [other for other in models if other is not each and mine / 1.5 <= (other["learned"] or 0) <= mine * 1.5]
+    return _room(each, level)
+
+
+def _room(each: Results, others: Sequence[Results]) -> bool:
+    return not any(0 <= math.log2(other["state_bits"] / each["state_bits"]) < ROOM for other in others)
 
 
 def _mark(each: Results, families: list[str], where: str, root: str | None, named: bool = True) -> str:
