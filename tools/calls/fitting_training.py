@@ -54,11 +54,14 @@ def _train(draw: DrawFn, place: Place) -> Given:
     given |= {"steps": (str(steps),), "batch": (chosen(draw, ("2", "4")),), "examples": (chosen(draw, ("8", "16")),)}
     add(draw, given, rates=RATES, seeds=("0", "1,2"), weight_decay=("0", "0.1"), warmup=("0", "1"), clip=("0", "1"))
     add(draw, given, every=("1", "2"), goal=("0.5", "1"), precision=("float32", "float64", "bfloat16"), plot=PICTURES)
-    add(draw, given, recipe=RECIPES, final_rate=("0", "0.5", "1"))
+    add(draw, given, recipe=RECIPES, final_rate=("0", "0.5", "1"), full_length=("0", "0.5", "1"))
+    add(draw, given, beta1=("0", "0.8"), beta2=("0.9", "0.99"), epsilon=("1e-8", "1e-4"))
+    if given["task"] == ("index-lookup",):
+        add(draw, given, shortest=("1", "2"), longest=given["length"])
     if task.asks_last:
         add(draw, given, questions=("1", "2"))
     if likely(draw, 1, 6):
-        for name in ("goal", "precision", "parameters", "arch", "questions"):
+        for name in ("goal", "precision", "parameters", "arch", "questions", "shortest", "longest"):
             given.pop(name, None)
         given |= {"task": ("index-lookup",), "architecture": ("TF-(1,8)",), "length": ("4",)}
         given["certifiable"] = ("--certifiable",)
