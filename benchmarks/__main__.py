@@ -2,7 +2,7 @@
 
 Without names the quick ones are run, which fill docs/benchmarks.md. The others take minutes and fill a page of their
 own (``constructions``: docs/construction-sizes.md, ``frontier``: docs/frontier.md) or a section of a page, between its
-markers (``models``: docs/architectures.md, ``training``: docs/training.md).
+markers (``models``: docs/architectures.md, ``training`` and ``peers``: docs/training.md).
 """
 
 import argparse
@@ -21,12 +21,12 @@ from benchmarks.report import FIGURES, Report
 from separatrix.files import write_atomically
 from separatrix.provenance import versions
 
-NAMES = ("samplers", "sign-codes", "fixed-point", "constructions", "frontier", "models", "training")
+NAMES = ("samplers", "sign-codes", "fixed-point", "constructions", "frontier", "models", "training", "peers")
 """Each is a module here with a function ``reports``; it is imported only when it is run."""
 QUICK = NAMES[:3]
 OWN_PAGES = ("constructions", "frontier")
 """Benchmarks that fill a page alone; ``TITLE`` and ``INTRO`` of their modules open it."""
-SECTIONS = ("models", "training")
+SECTIONS = ("models", "training", "peers")
 """Benchmarks that fill a section of a page that people write; ``ABOUT`` of their modules opens it."""
 OWN_MACHINES = ("models",)
 """Benchmarks whose tables say themselves where they were made, because that can be several machines."""

@@ -7,7 +7,7 @@ import pytest
 import torch
 from tools.pages import fill_section
 
-from benchmarks import models
+from benchmarks import models, peers
 from benchmarks.__main__ import NAMES, OWN_PAGES, SECTIONS, module_of, section
 from benchmarks.model_tables import json_lines, kept_records, read_records, tables
 from benchmarks.model_tables import main as fill_tables
@@ -15,11 +15,12 @@ from benchmarks.models import Measurements, against_baselines, growth, kept_byte
 from benchmarks.report import Report
 from benchmarks.training import RATES, Watched, recorded_run, specification
 from separatrix.models.naming import parse_spec
+from separatrix.training.ensemble import Ensemble
 from separatrix.training.grouping import Group
 from tests.training.test_gpu_figures import run_without
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = {"models": "docs/architectures.md", "training": "docs/training.md"}
+PAGES = {"models": "docs/architectures.md", "training": "docs/training.md", "peers": "docs/training.md"}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -44,6 +45,19 @@ def test_a_section_has_its_place_and_is_replaced_as_a_whole(name, tmp_path):
     (tmp_path / "none.md").write_text("# Nothing\n", encoding="utf-8")
     with pytest.raises(ValueError, match="has no section between"):
         fill_section(tmp_path / "none.md", f"benchmark {name}", "text")
+
+
+def test_careful_peers_compute_what_the_trainer_computes():
+    """With our weights they give our outputs, and one step of each moves its weights."""
+    specs = [specification(peers.MODEL, rate, batch=4) for rate in RATES[:2]]
+    ensemble = Ensemble(specs, torch.device("cpu"))
+    tokens, read, _ = peers.Chunks(ensemble).next()
+    ours = ensemble.model(tokens.expand(2, -1, -1), read=read[:, None].expand(2, -1, -1))[:, :, 0]
+    theirs = torch.func.vmap(peers.logits, in_dims=(0, None, None))(peers.weights_of(ensemble.model), tokens, read)
+    torch.testing.assert_close(theirs, ours, rtol=1e-4, atol=1e-5)
+    for make in (peers.plain_torch, peers.by_vmap, peers.by_jax):
+        steps = make(ensemble)
+        assert steps is None or steps(2) is None
 
 
 def test_slow_passes_are_timed_once_and_quick_ones_are_warmed_up(monkeypatch):

@@ -12,16 +12,20 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from tools.gpu_figures import PIECES
 from tools.pages import ROOT, markdown_table
 
 from separatrix import shipped
 from separatrix.files import write_atomically
+from separatrix.site.state_limit import LEAD, TITLE, next_tried, state_limit_figure, state_limit_results
 from separatrix.training.experiments.catalog import experiments
 from separatrix.training.experiments.figure_data import FigureCell, FigureData, gather, paper_figures
 from separatrix.training.exported_records import ExportedRecords
 from separatrix.training.records import Record
+from separatrix.training.state_limit import NAME
+from separatrix.training.undertrained import RULE
 
 PAGE = "docs/gpu-figures.md"
 SCALE = "reduced"
@@ -51,7 +55,8 @@ def shown(cell: FigureCell) -> str:
     if cell.accuracy is None or cell.record is None:
         return "–" if cell.paper is None else f"– / {cell.paper:.1f}"
     beside = "" if cell.paper is None else f" / {cell.paper:.1f} ({cell.deviation:+.1f})"
-    return f"{cell.accuracy:.1f}{beside} · {cell.budget}"
+    star = "\\*" * bool(cell.undertrained)
+    return f"{cell.accuracy:.1f}{star}{beside} · {cell.budget}"
 
 
 def section(data: FigureData) -> Iterable[str]:
@@ -66,6 +71,42 @@ def section(data: FigureData) -> Iterable[str]:
     )
     yield ""
     yield from (f"- {remark}" for remark in data.remarks)
+    yield ""
+
+
+@cache
+def limit() -> dict[str, Any]:
+    """What training reached of what the state allows, in plain data."""
+    found = state_limit_results(source())
+    assert found is not None
+    return found
+
+
+def limit_section() -> Iterable[str]:
+    """The figure that no paper has: learned against impossible."""
+    yield f"## {TITLE}\n"
+    yield f"{LEAD} `separatrix figure {NAME} --records shipped` draws it, interactive as {NAME}.html.\n"
+    yield f"![{TITLE}](figures/{NAME}.svg)\n"
+    yield (
+        "Above the shaded edge no weights reach the accuracy on average: N uniform symbols, read before the question, "
+        "are a random access code in the bits of the state (Fano's inequality, `communication/random_access.py`). "
+        "Beyond the black line no weights are right on every input (`separatrix bound index-lookup --model rnn`). Both "
+        "hold where the state is handed on step by step, with 32 bits a number. Open marks: training may reach "
+        "further, because nothing longer was tried or the next length is undertrained (\\*). Recipe `strong`, learned "
+        "to 99 %:\n"
+    )
+    view = limit()["views"][0]
+    yield markdown_table(
+        ("model", "state bits", "learned N", "next length tried", "limit on average", "times", "limit on every input"),
+        [
+            (
+                each["model"], f"{each['state_bits']:,}", each["learned"] or "–",
+                next_tried(each).replace("*", "\\*"), f"{each['limit']:,}",
+                "–" if each["gap"] is None else f"{each['gap']:,.0f}", f"{each['bound']:,}",
+            )
+            for each in view["models"]
+        ],
+    )  # fmt: skip
     yield ""
 
 
@@ -131,11 +172,13 @@ def text() -> str:
         "steps of the best run and how many runs it is the best of.\n",
         "**How to read them.** Every run had far fewer steps than the papers allow, and cells differ in steps, recipe "
         "and number of runs. So the tables show what a model reaches on a small budget, and a low number says nothing "
-        "about what the model could learn. The remarks below each table say which cells were still rising, which have "
-        "not begun to learn, and which differ from the paper by more than ten points.\n",
+        "about what the model could learn. A star marks cells that are undertrained: "
+        f"{RULE}. The remarks below each table say which cells were still rising, which have not begun to learn, and "
+        "which differ from the paper by more than ten points.\n",
         f"{made()}\n",
         f"{cost()}\n",
     ]
+    lines += limit_section()
     for data in figures():
         lines += section(data)
     return "\n".join(lines).rstrip() + "\n"
@@ -147,8 +190,9 @@ def main() -> int:
 
     for data in figures():
         write_atomically(Path(ROOT / "docs/figures" / picture(data)), experiment_figure(data).svg)
+    write_atomically(Path(ROOT / "docs/figures" / f"{NAME}.svg"), state_limit_figure(limit()).svg)
     write_atomically(ROOT / PAGE, text())
-    print(f"wrote {PAGE} and {len(figures())} pictures")
+    print(f"wrote {PAGE} and {len(figures()) + 1} pictures")
     return 0
 
 

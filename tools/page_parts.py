@@ -282,6 +282,7 @@ PARTS: tuple[Part, ...] = (
     Whole("docs/frontier.md", lambda: text_from_record("frontier")),
     Whole(gpu_figure_page.PAGE, gpu_figure_page.text),
     Section("docs/training.md", "benchmark training", lambda: text_from_record("training")),
+    Section("docs/training.md", "benchmark peers", lambda: text_from_record("peers")),
     *sizes(),
     *gpu_speeds(),
     *code_tables.PARTS,

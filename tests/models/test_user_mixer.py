@@ -167,7 +167,7 @@ def test_options_reach_the_constructor_and_the_global_generator_is_left_alone():
         (f"{MODULE}:Tuple", "returned tuple for an input of (2, 5, 16); expected a tensor"),
         (f"{MODULE}:Doubling", "returned torch.float64 for an input of torch.float32; expected the same"),
         (f"{MODULE}:Remembering", "it keeps state between calls"),
-        (f"{MODULE}:Broken", "failed on an input of (2, 5, 16)"),
+        (f"{MODULE}:Broken", "failed on a trial input of batch 2, length 5, width 16"),
         (f"{MODULE}:Late", "makes its buffer level in forward and changes it there"),
         (f"{MODULE}:Turning", "has complex numbers in turns; keep them as pairs"),
         (f"{MODULE}:Demanding", "could not be made with width 16"),

@@ -15,7 +15,6 @@ from separatrix.site.pages.training import heat_table
 from separatrix.site.training_figures import attention_figure, curve_figure, experiment_figure, table_panels
 from separatrix.site.training_page import figure_page, headings
 from separatrix.training.events import Point, Result
-from separatrix.training.experiments import figure_data
 from separatrix.training.experiments.attention_data import attention_maps, best_run
 from separatrix.training.experiments.catalog import experiments
 from separatrix.training.experiments.figure_data import (
@@ -30,6 +29,7 @@ from separatrix.training.grouping import Group
 from separatrix.training.records import Record, Records
 from separatrix.training.sweep import Cell, Sweep
 from separatrix.training.sweep_file import read_sweep
+from separatrix.training.undertrained import undertrained
 from tests.cli.conftest import call  # noqa: F401 - the fixture
 from tests.training.cases import drive, tiny
 
@@ -473,20 +473,26 @@ def test_without_plotly_it_ends_in_one_line(call, store, tmp_path, monkeypatch):
 
 
 def test_undertrained_cells_are_marked_and_not_coloured():
-    """A cell that missed the paper's number with few steps, or while rising, is not shown as a failure."""
-    found = figure_data._undertrained
+    """A cell that missed what was wanted with few steps, while it still learned, or at chance, is no failure."""
+    level = [Point("a", step, 1.0, 0.5, 0.5) for step in range(8)]
+    rising = [Point("a", step, 1.0, 0.5, step / 10) for step in range(8)]
+    falling = [Point("a", step, 1.0 - step / 10, 0.5, 0.5) for step in range(8)]
 
-    def cell(accuracy, paper, *, ending="steps", rising=False, steps=100, most=100):
-        record = Record(tiny(steps=steps), Result("a", ending, steps, accuracy / 100, 0.1, 1.0, 8), {}, "", None)
-        return figure_data.FigureCell("r", "c", record, True, 1, None, paper, rising, most)
+    def why(accuracy, wanted, curve=level, *, ending="steps", most=100):
+        record = Record(tiny(steps=100), Result("a", ending, 100, accuracy, 0.1, 1.0, 8), {}, "", None)
+        return undertrained(record, curve, wanted, most)
 
-    assert found(cell(50.0, 99.0, most=100), 400) and found(cell(50.0, 99.0, rising=True), 100)
-    assert found(cell(50.0, 99.0, rising=None), 100), "too short to say"
-    assert not found(cell(50.0, 99.0), 200), "as much as the others, and level"
-    assert not found(cell(98.0, 99.0, rising=True), 400), "near the paper's"
-    assert not found(cell(0.0, 0.0), 400) and not found(cell(50.0, 99.0, ending="goal"), 400)
-    table = heat_table("t", ["r"], ["c", "d"], {("r", "c"): 10.0, ("r", "d"): 90.0}, "share", pale={("r", "c")})
-    assert table.count('class="undertrained"') == 1 and table.count("--strength") == 1
+    assert why(0.5, 0.99, most=400) == ("0.1k of 0.4k steps",)
+    assert why(0.5, 0.99, rising) == ("accuracy still rising",)
+    assert why(0.5, 0.99, falling) == ("loss still falling",)
+    assert why(0.5, 0.99, level[:3]) == ("too short a curve to tell",)
+    assert why(0.01, 0.99) == ("at chance",)
+    assert why(0.5, 0.99, most=200) == (), "as much as the others, above chance, and level: a result"
+    assert why(0.98, 0.98, rising, most=400) == why(0.5, 0.99, rising, ending="goal") == ()
+    assert why(0.01, 0.99, ending="diverged") == ()
+    reasons = {("r", "c"): ("at chance",)}
+    table = heat_table("t", ["r"], ["c", "d"], {("r", "c"): 10.0, ("r", "d"): 90.0}, "share", pale=reasons)
+    assert table.count('class="undertrained"') == 1 and table.count("--strength") == 1 and "at chance" in table
 
 
 def test_a_cell_tells_its_seeds_and_its_recipe(tmp_path):

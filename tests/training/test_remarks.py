@@ -8,10 +8,11 @@ from separatrix.errors import SeparatrixError
 from separatrix.site.training_figures import experiment_figure, table_panels
 from separatrix.training.events import Point, Result
 from separatrix.training.experiments.catalog import experiments
-from separatrix.training.experiments.figure_data import gather, still_rising
+from separatrix.training.experiments.figure_data import gather
 from separatrix.training.experiments.remarks import diverged_note
 from separatrix.training.experiments.rounded_states import rounded_states
 from separatrix.training.records import Records
+from separatrix.training.undertrained import still_rising
 from tests.training.test_figures import WHERE, recorded, store  # noqa: F401 - the fixture
 
 

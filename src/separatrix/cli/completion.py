@@ -35,6 +35,16 @@ def complete_experiment(incomplete: str) -> list[tuple[str, str]]:
     return [(each["name"], each["title"]) for each in found if each["name"].startswith(incomplete)]
 
 
+def complete_figure(incomplete: str) -> list[tuple[str, str]]:
+    """What can be drawn: experiments, and the one figure that no paper has.
+
+    >>> complete_figure("state-l")
+    [('state-limit', 'Learned against impossible')]
+    """
+    own = [("state-limit", "Learned against impossible")] if "state-limit".startswith(incomplete) else []
+    return complete_experiment(incomplete) + own
+
+
 def complete_family(incomplete: str) -> list[str]:
     """Names of families of sign codes.
 

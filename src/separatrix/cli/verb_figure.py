@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from separatrix.cli.completion import complete_experiment
+from separatrix.cli.completion import complete_figure
 from separatrix.cli.output import JsonOption, command_line, console, print_json, remark
 from separatrix.cli.training_options import StoreOption
 from separatrix.cli.training_source import RecordsOption, opened_source, source_text
@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 NAME = "figure"
 ORDER = 85
 EXAMPLE = "separatrix figure figure2-left --scale quick --out figures"
+STATE_LIMIT = "state-limit"
+"""A figure of its own: no paper has it."""
 
 
 def command(
     context: typer.Context,
     name: Annotated[
-        str, typer.Argument(help="An experiment or a sweep file (.toml).", autocompletion=complete_experiment)
+        str, typer.Argument(help="An experiment, a sweep file (.toml) or state-limit.", autocompletion=complete_figure)
     ],
     scale: Annotated[
         str | None, typer.Option("--scale", help="quick, reduced or paper; the one with most records if not given.")
@@ -41,6 +43,9 @@ def command(
 ) -> None:
     """Draw a figure in the paper's layout with the deviation of each cell; missing cells are named."""
     require("a figure", "matplotlib", "plotly")
+    if name == STATE_LIMIT:
+        _state_limit(context, scale, out, store, records, as_json)
+        return
     from separatrix.files import check_writable, write_atomically
     from separatrix.provenance import provenance
     from separatrix.site import experiment_figure, figure_page
@@ -89,6 +94,53 @@ def command(
             console().print(f"after {each.step:,} steps: {100 * each.share:.1f} % of the attention on named cells")
 
 
+def _state_limit(
+    context: typer.Context,
+    scale: str | None,
+    out: Path,
+    store: Path | None,
+    records: list[Path] | None,
+    as_json: bool,
+) -> None:
+    """What recurrent models learned of what their state can hold, from all recorded runs of index lookup."""
+    from separatrix.files import check_writable, write_atomically
+    from separatrix.provenance import provenance
+    from separatrix.site import state_limit_figure, state_limit_page, state_limit_results
+
+    started = time.perf_counter()
+    if scale is not None:
+        raise SeparatrixError(f"--scale {scale} is for the papers' experiments; {STATE_LIMIT} draws every recorded run")
+    if out.exists() and not out.is_dir():
+        raise SeparatrixError(f"--out {out} is a file; give a folder")
+    check_writable(out / "figure.svg")
+    with opened_source(store, records) as source:
+        found = state_limit_results(source)
+    if found is None:
+        raise SeparatrixError(
+            f"no recurrent model has a recorded run of index-lookup in {source_text(store, records)}; name other runs "
+            "with --records, or train one:  separatrix train index-lookup 'LSTM-(1,64)' --length 20 --recipe strong"
+        )
+    figures = [state_limit_figure(found, recipe) for recipe in found["recipes"]]
+    made = provenance(command_line(context), arithmetic="float32", seed=None, started=started)
+    content: dict[str, str | bytes] = {}
+    for each in figures:
+        content |= {f"{each.name}.svg": each.svg, f"{each.name}.png": each.png}
+    content[f"{STATE_LIMIT}.json"] = json.dumps({**found, "provenance": made}, ensure_ascii=False, indent=1) + "\n"
+    content[f"{STATE_LIMIT}.html"] = state_limit_page(found, f"Made by: {made['command']} at {made['made_at']}")
+    written = [out / file for file in content]
+    for path, each in zip(written, content.values(), strict=True):
+        write_atomically(path, each)
+    if as_json:
+        print_json({**found, "provenance": made, "files": [str(path) for path in written]})
+        return
+    shown = found["views"][0]
+    console().print(f"index-lookup, recipe {shown['recipe']}, learned to {100 * shown['goal']:g} %:", markup=False)
+    for model in shown["models"]:
+        console().print(f"• {model['in_words']}", soft_wrap=True, markup=False)
+    for path in written:
+        console().print(f"wrote {path}", soft_wrap=True, markup=False)
+
+
 def _attention(data: "FigureData", source: "RunSource") -> "tuple[AttentionMaps, Figure] | None":
     """The attention matrices of the best run that kept its weights; they are computed from these, by torch."""
     if find_spec("torch") is None:
@@ -124,7 +176,15 @@ def _print(data: "FigureData", written: "list[Path]") -> None:
 
     from separatrix.site import HEADINGS, cell_row, headings, number_places
 
-    left_out = ("device", "seconds", "runs", "allowed", "run", *(() if data.paper else ("paper %", "difference")))
+    left_out = (
+        "device",
+        "seconds",
+        "runs",
+        "allowed",
+        "run",
+        "undertrained",
+        *(() if data.paper else ("paper %", "difference")),
+    )
     shown = [number for number, heading in enumerate(HEADINGS) if heading not in left_out]
     scale = "" if data.scale is None else f", scale {data.scale}"
     table = Table(title=escape(f"{data.experiment.title}: {data.experiment.source}{scale}"))

@@ -79,6 +79,13 @@ def command(
         float | None,
         typer.Option("--full-length", help="Share of the training examples that have exactly this length."),
     ] = None,
+    shortest: Annotated[
+        int | None, typer.Option("--shortest", help="Shortest training text, where a task draws several lengths.")
+    ] = None,
+    longest: Annotated[int | None, typer.Option("--longest", help="Longest training text, as --shortest.")] = None,
+    beta1: Annotated[float | None, typer.Option("--beta1", help="Adam's first decay, 0.9 if not given.")] = None,
+    beta2: Annotated[float | None, typer.Option("--beta2", help="Adam's second decay, 0.999 if not given.")] = None,
+    epsilon: Annotated[float | None, typer.Option("--epsilon", help="Adam's epsilon, 1e-8 if not given.")] = None,
     certifiable: Annotated[
         bool,
         typer.Option(
@@ -122,6 +129,11 @@ def command(
         "final_rate": final_rate,
         "questions": questions,
         "full_length": full_length,
+        "shortest": shortest,
+        "longest": longest,
+        "beta1": beta1,
+        "beta2": beta2,
+        "epsilon": epsilon,
     }
     trained: dict[str, Any] = {
         **recipe_fields(recipe, chosen, steps),

@@ -52,6 +52,7 @@ from separatrix.communication.protocols.transcript import Transcript as Transcri
 from separatrix.communication.protocols.transcript import Wire as Wire
 from separatrix.communication.protocols.transcript import converse as converse
 from separatrix.communication.protocols.transcript import faithful as faithful
+from separatrix.communication.random_access import longest_on_average as longest_on_average
 from separatrix.communication.rank import RationalRank as RationalRank
 from separatrix.communication.rank import gf2_rank as gf2_rank
 from separatrix.communication.rank import rational_rank as rational_rank

@@ -42,6 +42,7 @@ from separatrix.models.state_precision import PrecisionReport as PrecisionReport
 from separatrix.models.state_precision import state_precision as state_precision
 from separatrix.models.task_model import check_fit as check_fit
 from separatrix.models.task_model import model_for_task as model_for_task
+from separatrix.models.task_model import outputs_of as outputs_of
 from separatrix.models.trained_files import check_described as check_described
 from separatrix.models.trained_files import model_from as model_from
 from separatrix.models.user_architecture import ConstructorParameter as ConstructorParameter

@@ -9,6 +9,7 @@ The form is a pattern of architectures, then layers and width, then options:
 """
 
 import re
+import sys
 
 from separatrix.errors import SeparatrixError
 from separatrix.models.architecture import ModelSpec, Value
@@ -54,6 +55,29 @@ def parse_spec(text: str) -> ModelSpec:
             look_again(name)
     layers = tuple(pattern[number % len(pattern)] for number in range(depth))
     return ModelSpec(layers, width, tuple(sorted(options.items())))
+
+
+def model_name(module: type, layers: int, width: int, **options: Value) -> str:
+    """The name of a model whose layers are a class of one's own, for Python: ``RunSpec(architecture=model_name(…))``.
+
+    The class must be found again by its name: at the top level of a module, or of the script or notebook that runs.
+
+    >>> from torch import nn
+    >>> model_name(nn.Linear, 2, 64, bias=False)
+    'torch.nn.modules.linear:Linear-(2,64,bias=false)'
+    """
+    where, name = getattr(module, "__module__", None), getattr(module, "__qualname__", None)
+    if not isinstance(module, type) or not isinstance(where, str) or not isinstance(name, str):
+        raise SeparatrixError(f"{module!r} is not a class; give the class itself, such as model_name(MyMixer, 2, 64)")
+    if getattr(sys.modules.get(where), name, None) is not module:
+        raise SeparatrixError(
+            f"{where}.{name} cannot be found by its name; define the class at the top level of its module, not inside "
+            "a function"
+        )
+    given = "".join(
+        f",{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in options.items()
+    )
+    return str(parse_spec(f"{where}:{name}-({layers},{width}{given})"))
 
 
 def code_named_in(text: str) -> tuple[str, ...]:

@@ -170,13 +170,13 @@ class UserMixer(Mixer):
                 output = module(x, **more)
         except Exception as error:
             raise SeparatrixError(
-                f"{self.name} failed on an input of {tuple(x.shape)} (batch, length, width): "
-                f"{type(error).__name__}: {error}"
+                f"{self.name} failed on a trial input of batch {x.shape[0]}, length {x.shape[1]}, width {x.shape[2]}: "
+                f"{type(error).__name__}: {error}; {self._remedy(module, x.shape[1])}"
             ) from error
         if not isinstance(output, Tensor):
             raise SeparatrixError(
                 f"{self.name} returned {type(output).__name__} for an input of {tuple(x.shape)}; expected a tensor of "
-                "the same shape (batch, length, width)"
+                "the same shape (batch, length, width), such as the first of what a layer of attention returns"
             )
         if output.shape != x.shape:
             raise SeparatrixError(
@@ -185,6 +185,24 @@ class UserMixer(Mixer):
             )
         self._check_dtype(output, x)
         return output
+
+    def _remedy(self, module: nn.Module, length: int) -> str:
+        """What to change in a module that fails on the trial."""
+        kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        needed = [
+            each.name
+            for each in inspect.signature(module.forward).parameters.values()
+            if each.kind in kinds and each.default is inspect.Parameter.empty
+        ]
+        if len(needed) > 1:
+            return (
+                f"its forward needs {', '.join(needed)}, and is given one tensor (batch, length, width): wrap it in a "
+                f"module whose forward(x) calls it with {', '.join(['x'] * len(needed))} and returns one tensor"
+            )
+        return (
+            f"forward(x) must take every length, and is tried at length {length}: a module of one fixed length cuts "
+            "its weights to x.shape[1]"
+        )
 
     def _check_dtype(self, output: Tensor, x: Tensor) -> None:
         if output.dtype != x.dtype:

@@ -1,16 +1,20 @@
 """Figures of training runs: curves over steps, heat maps of accuracy beside the papers', attention matrices."""
 
 from collections.abc import Collection, Mapping, Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from separatrix.site.figure import PALETTE, draw, look
 from separatrix.site.heat import BITS, DIFFERENCE, PERCENT, Heat
 from separatrix.site.section import Figure
+from separatrix.training import RULE
 
 if TYPE_CHECKING:
     from separatrix.training import AttentionMaps, FigureData, FrontierPoint, Point, Record, Result
 
 MISSING = "#e6e6e6"
+LETTERS = 17
+"""Of a footnote, in an inch."""
 
 
 def curve_figure(title: str, curves: "Sequence[tuple[str, Sequence[Point]]]", name: str = "curves") -> Figure:
@@ -87,8 +91,9 @@ def experiment_figure(data: "FigureData") -> Figure:
             figure.supxlabel(footnote, fontsize=7.5, color="#555555")
 
     marked = UNDERTRAINED if undertrained(data) and tables else ""
-    footnote = "\n".join(filter(None, (step_note(data), diverged_note(data.cells.values()), marked)))
     width = max(6.5, sum(widths[:across]) + 0.4)
+    notes = filter(None, (step_note(data), diverged_note(data.cells.values()), marked))
+    footnote = "\n".join(fill(note, int(LETTERS * width)) for note in notes)
     height = height * (2 if square else 1) + 0.3
     return draw(data.stem, caption, paint, width, height, for_papers_alone=True)
 
@@ -204,7 +209,7 @@ def cell_text(kind: Kind, value: float | None) -> str:
 
 PAPER = "paper"
 """The title of the paper's own panel."""
-UNDERTRAINED = "* undertrained: still rising, or less than half of the steps of another cell; not coloured"
+UNDERTRAINED = f"* undertrained, not coloured: {RULE}"
 
 
 def undertrained(data: "FigureData") -> Collection[tuple[str, str]]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 HEADINGS = (
     "row", "column", "ours %", "paper %", "difference", "steps", "allowed", "learning rate", "ended", "runs",
-    "seconds", "device", "run",
+    "seconds", "device", "run", "undertrained",
 )  # fmt: skip
 CONFIG = {"responsive": True, "displaylogo": False, "showSendToCloud": False, "showEditInChartStudio": False}
 DASHES = ("solid", "dash", "dot", "dashdot")
@@ -77,14 +77,16 @@ def _is_number(text: str) -> bool:
 
 def cell_row(cell: "FigureCell") -> tuple[str, ...]:
     """A cell as a row under :data:`HEADINGS`."""
-    head = (cell.row, cell.column, _number(cell.accuracy), _number(cell.paper), _number(cell.deviation, "+.1f"))
+    ours = _number(cell.accuracy) + "*" * bool(cell.undertrained)
+    head = (cell.row, cell.column, ours, _number(cell.paper), _number(cell.deviation, "+.1f"))
     if cell.record is None:
         state = "no record" if cell.unfinished_step is None else f"in training, step {cell.unfinished_step:,}"
-        return (*head, "", "", "", state, "0", "", "", "")
+        return (*head, "", "", "", state, "0", "", "", "", "")
     spec, result = cell.record.spec, cell.record.result
     return (
         *head, f"{result.step:,}", f"{spec.steps:,}", f"{spec.learning_rate:g}", result.ending, str(cell.runs),
         f"{result.seconds:,.0f}", str(cell.record.environment.get("device_name", "")), spec.name,
+        ", ".join(cell.undertrained),
     )  # fmt: skip
 
 
@@ -184,7 +186,7 @@ def _hover(cell: "FigureCell") -> str:
         f"learning rate {spec.learning_rate:g}, seed {spec.seed}, best of {cell.runs} runs",
         f"{result.step:,} of {spec.steps:,} steps ({result.ending}), {result.seconds:,.0f} s",
         f"recipe {cell.recipe}, run {spec.name}",
-        *["undertrained: still rising, or less than half of the steps of another cell"] * cell.undertrained,
+        *([f"undertrained: {', '.join(cell.undertrained)}"] if cell.undertrained else []),
     ]
     return "".join(f"<br>{escape(line)}" for line in lines)
 

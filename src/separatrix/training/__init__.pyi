@@ -67,9 +67,15 @@ from separatrix.training.sinks import Sink as Sink
 from separatrix.training.sinks import sink_from as sink_from
 from separatrix.training.spec import RunSpec as RunSpec
 from separatrix.training.spec import spec_from as spec_from
+from separatrix.training.state_limit import GOALS as GOALS
+from separatrix.training.state_limit import RECIPES as RECIPES
+from separatrix.training.state_limit import best_by_length as best_by_length
+from separatrix.training.state_limit import nearest as nearest
+from separatrix.training.state_limit import state_limit as state_limit
 from separatrix.training.sweep import Cell as Cell
 from separatrix.training.sweep import Sweep as Sweep
 from separatrix.training.sweep_file import read_sweep as read_sweep
 from separatrix.training.train_runs import try_own_tasks as try_own_tasks
 from separatrix.training.trained import trained_model as trained_model
 from separatrix.training.tubes import check_tubes as check_tubes
+from separatrix.training.undertrained import RULE as RULE

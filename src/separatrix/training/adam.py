@@ -15,9 +15,6 @@ from functools import cached_property
 import torch
 from torch import Tensor, nn
 
-BETAS = (0.9, 0.999)
-EPSILON = 1e-8
-
 
 @dataclass(frozen=True)
 class MemberRates:
@@ -30,7 +27,9 @@ class MemberRates:
     final_rate: tuple[float, ...] = ()
     """Shares of the learning rate at the end; none where all keep theirs."""
     steps: int = 0
-    """Of the whole run; the same for all members."""
+    """Of the whole run; the same for all members, as what follows."""
+    betas: tuple[float, float] = (0.9, 0.999)
+    epsilon: float = 1e-8
 
 
 class Schedule:
@@ -114,7 +113,7 @@ class Adam:
     """The optimiser of one ensemble; :meth:`update` uses the gradients in ``flat.gradients`` and clears them."""
 
     def __init__(self, flat: FlatParameters, rates: MemberRates) -> None:
-        self.flat = flat
+        self.flat, self.betas, self.epsilon = flat, rates.betas, rates.epsilon
         self.first = torch.zeros_like(flat.values)
         self.second = torch.zeros_like(flat.values)
         device = flat.values.device
@@ -140,12 +139,13 @@ class Adam:
             shrink = (self.clip / (norms + 1e-6)).clamp(max=1.0)
             gradient.mul_(flat.spread(shrink))
         self.step.add_(1)
-        first_scale = 1 - BETAS[0] ** self.step
-        second_scale = (1 - BETAS[1] ** self.step).sqrt()
-        self.first.lerp_(gradient, 1 - BETAS[0])
-        self.second.mul_(BETAS[1]).addcmul_(gradient, gradient, value=1 - BETAS[1])
+        beta1, beta2 = self.betas
+        first_scale = 1 - beta1**self.step
+        second_scale = (1 - beta2**self.step).sqrt()
+        self.first.lerp_(gradient, 1 - beta1)
+        self.second.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
         # (m/s1) / (√v/s2 + ε) = (m · s2/s1) / (√v + ε·s2): one pass less over the numbers.
-        denominator = self.second.sqrt().add_((EPSILON * second_scale).to(gradient.dtype))
+        denominator = self.second.sqrt().add_((self.epsilon * second_scale).to(gradient.dtype))
         change = torch.div(self.first, denominator, out=denominator).mul_(self.rate)
         scale = second_scale / first_scale
         if self.schedule.constant:

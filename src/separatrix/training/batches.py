@@ -12,6 +12,7 @@ the positions are asked, for the same reason. What is drawn at once is bounded
 """
 
 import hashlib
+import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +27,8 @@ from separatrix.errors import SeparatrixError
 from separatrix.tasks import Examples, Split, Task, draws_from
 
 CHUNK_STEPS = 32
+SAMPLED, LEAST_WITHIN = 4096, 0.02
+"""Texts from which the share within limits of length is found, and the least share."""
 LARGEST_DRAW = 2 << 30
 """Bytes that are drawn at once; what is longer comes in parts, so that short inputs are the same with any limit."""
 
@@ -103,6 +106,8 @@ class DataSource:
     reads: int
     questions: int = 1
     full_length: float = 0.0
+    limits: tuple[int, int] = (0, 0)
+    """The shortest and the longest text of training that is not of full length; 0: no limit."""
 
     @cached_property
     def example_bytes(self) -> tuple[int, int]:
@@ -165,7 +170,52 @@ class DataSource:
     def _drawn(self, count: int, seed: int, purpose: str, number: int, part: int, split: Split) -> Examples:
         """The first part has the seed that everything has where there is one part."""
         own = derived_seed(seed, purpose if part == 0 else f"{purpose}, part {part}", number)
-        return draw(self.task, self.length, count, own, self.device, split)
+        if split == "eval" or not any(self.limits):
+            return draw(self.task, self.length, count, own, self.device, split)
+        return self._within(count, own)
+
+    @cached_property
+    def ends(self) -> tuple[int, int]:
+        """The limits of the training texts in positions, their question included."""
+        shortest, longest = self.limits
+        return self.task.positions(shortest) if shortest else 0, self.task.positions(longest or self.length)
+
+    @cached_property
+    def share_within(self) -> float:
+        """The share of the task's own training texts that lie within the limits."""
+        found = draw(self.task, self.length, SAMPLED, 0, torch.device("cpu"), "train")
+        return float(self._inside(found).double().mean())
+
+    def _inside(self, examples: Examples) -> Tensor:
+        padding = self.task.padding(self.length)
+        lengths = (examples.inputs != padding).sum(dim=1)
+        return (lengths >= self.ends[0]) & (lengths <= self.ends[1])
+
+    def check_limits(self) -> None:
+        """Refuse limits that leave nothing, or so little that nearly everything would be drawn in vain."""
+        if not any(self.limits):
+            return
+        shortest, longest = self.limits[0] or 1, self.limits[1] or self.length
+        if self.task.padding(self.length) is None:
+            raise SeparatrixError(f"all texts of {self.task.name} have one length; leave shortest and longest out")
+        if self.share_within < LEAST_WITHIN:
+            raise SeparatrixError(
+                f"of the training texts of {self.task.name} at length {self.length} {100 * self.share_within:.1f} % "
+                f"have lengths from {shortest} to {longest}; widen the limits to {100 * LEAST_WITHIN:.0f} % or more, "
+                "or train at full length with full_length=1"
+            )
+
+    def _within(self, count: int, seed: int) -> Examples:
+        """So many training texts within the limits: more are drawn, and the first that fit are kept."""
+        kept: list[Examples] = []
+        missing, attempt = count, 0
+        while missing > 0:
+            more = math.ceil(1.2 * missing / self.share_within) + 16
+            drawn = draw(self.task, self.length, more, derived_seed(seed, "within", attempt), self.device, "train")
+            rows = self._inside(drawn).nonzero()[:, 0][:missing]
+            kept.append(Examples(*(each[rows] for each in vars(drawn).values())))
+            missing, attempt = missing - len(rows), attempt + 1
+        return Examples(*(torch.cat(list(each)) for each in zip(*(vars(each).values() for each in kept), strict=True)))
 
     def _arranged(self, examples: Examples, steps: int) -> Batch:
         """Leading axis of steps; the positions asked are looked up once, for the whole chunk."""
@@ -194,15 +244,22 @@ class DataSource:
 
 
 def data_source(
-    task: Task, length: int, batch: int, device: torch.device, questions: int = 1, full_length: float = 0.0
+    task: Task,
+    length: int,
+    batch: int,
+    device: torch.device,
+    questions: int = 1,
+    full_length: float = 0.0,
+    limits: tuple[int, int] = (0, 0),
 ) -> DataSource:
     """The source for a task; how many positions are asked is read off a sample of both splits.
 
     Where they are few, only what is asked is computed. :func:`positions_asked` is tested over the catalog, and on the
     CPU every example is held against it.
     """
-    found = DataSource(task, length, batch, device, positions_asked(task, length), questions, full_length)
+    found = DataSource(task, length, batch, device, positions_asked(task, length), questions, full_length, limits)
     found.check_memory()
+    found.check_limits()
     return found
 
 

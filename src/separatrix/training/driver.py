@@ -16,9 +16,12 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import torch
+
 from separatrix.errors import SeparatrixError
 from separatrix.models import check_fit, code_named_in, parse_spec
 from separatrix.sources import check_unchanged
+from separatrix.training.batches import DataSource
 from separatrix.training.checkpoints import part_of, read_checkpoint
 from separatrix.training.events import Event, Finished, Progress, Saved, Snapshot
 from separatrix.training.executors.executor import Executor, Failure, Job
@@ -286,6 +289,9 @@ def _check_models(planned: Sequence[Group]) -> None:
     for architecture, task, length in seen:
         if task.answers_follow or not code_named_in(architecture):
             check_fit(parse_spec(architecture), task, length)
+    for spec in (spec for group in planned for spec in group.specs if spec.shortest or spec.longest):
+        limits = spec.shortest, spec.longest
+        DataSource(spec.the_task(), spec.length, spec.batch, torch.device("cpu"), 0, limits=limits).check_limits()
     for architecture in dict.fromkeys(architecture for architecture, _, _ in seen if code_named_in(architecture)):
         check_trainable(parse_spec(architecture))
 

@@ -63,7 +63,10 @@ class Ensemble:
         self.specs = tuple(specs)
         self.task, self.length = first.the_task(), first.length
         self.seeds = tuple(dict.fromkeys(spec.seed for spec in specs))
-        self.data = data_source(self.task, self.length, first.batch, self.device, first.questions, first.full_length)
+        limits = first.shortest, first.longest
+        self.data = data_source(
+            self.task, self.length, first.batch, self.device, first.questions, first.full_length, limits
+        )
         self.model: SequenceModel = model_for_task(
             self.architecture,
             self.task,
@@ -247,4 +250,6 @@ def _rates(specs: Sequence[RunSpec]) -> MemberRates:
         tuple(spec.clip for spec in specs),
         tuple(spec.final_rate for spec in specs),
         specs[0].steps,
+        (specs[0].beta1, specs[0].beta2),
+        specs[0].epsilon,
     )

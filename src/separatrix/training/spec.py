@@ -50,9 +50,10 @@ class RunSpec:
     bfloat16. ``clip`` bounds the norm of a gradient (0: no bound). ``warmup`` steps raise the learning rate linearly;
     behind them it falls along a cosine to ``final_rate`` of itself (1: it stays). ``questions`` are asked of each text
     in training, in evaluation one. ``full_length`` is the share of the training examples that have exactly the length
-    of the evaluation; the others have the lengths that the task draws for training. ``leak_margin`` asks a lookup's
-    attention for a gap, so that it can be certified (see ``leaks``; 0: none), ``state_radius`` a recurrent network for
-    tubes around its states (see ``tubes``).
+    of the evaluation; the others have the lengths that the task draws for training, from ``shortest`` to ``longest``
+    where these are given (0: no limit). ``beta1``, ``beta2`` and ``epsilon`` are those of Adam. ``leak_margin`` asks a
+    lookup's attention for a gap, so that it can be certified (see ``leaks``; 0: none), ``state_radius`` a recurrent
+    network for tubes around its states (see ``tubes``).
     ``start`` is the version of the initial weights: 2 are those of the published code,
     1 those of records made before, which can be read and not trained.
     ``goal`` is the accuracy at which a run stops; 0 trains all steps. ``snapshots`` are the steps after which the
@@ -88,6 +89,11 @@ class RunSpec:
     leak_margin: float = 0.0
     state_radius: float = 0.0
     full_length: float = 0.0
+    shortest: int = 0
+    longest: int = 0
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
 
     def __post_init__(self) -> None:
         if isinstance(self.task_parameters, Mapping):
@@ -105,6 +111,9 @@ class RunSpec:
             "leak_margin",
             "state_radius",
             "full_length",
+            "beta1",
+            "beta2",
+            "epsilon",
         ):
             # 1 and 1.0 are the same run and must have the same name.
             value = getattr(self, name)
@@ -140,6 +149,7 @@ class RunSpec:
         share = self.full_length
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
             found.append(f"full_length={share!r} must be a share of the training examples, from 0 to 1")
+        found += self._adam_problems() + self._length_problems()
         if self.start not in (1, START) or isinstance(self.start, bool):
             found.append(f"start={self.start!r} is unknown; leave it out")
         elif self.start == 1 and (self.questions, self.final_rate) != (1, 1.0):
@@ -170,6 +180,27 @@ class RunSpec:
             found.append(str(error))
         return found
 
+    def _adam_problems(self) -> list[str]:
+        found: list[str] = []
+        for name in ("beta1", "beta2"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
+                found.append(f"{name}={value!r} must be a share from 0 to below 1")
+        if isinstance(self.epsilon, bool) or not isinstance(self.epsilon, int | float) or not 0 < self.epsilon < 1:
+            found.append(f"epsilon={self.epsilon!r} must be above 0 and below 1")
+        return found
+
+    def _length_problems(self) -> list[str]:
+        found = [
+            f"{name}={value!r} must be a length from 1 to {self.length}, or 0 for no limit"
+            for name, value in (("shortest", self.shortest), ("longest", self.longest))
+            if isinstance(value, bool) or not isinstance(value, int) or value < 0
+            or (isinstance(self.length, int) and value > self.length)
+        ]  # fmt: skip
+        if not found and 0 < self.longest < self.shortest:
+            found.append(f"shortest={self.shortest} is above longest={self.longest}")
+        return found
+
     def _is_step(self, value: Any) -> bool:
         whole = isinstance(value, int) and not isinstance(value, bool) and isinstance(self.steps, int)
         return whole and 0 <= value <= self.steps
@@ -186,7 +217,7 @@ class RunSpec:
         plain["snapshots"] = list(self.snapshots)
         for name in LATER_FIELDS:
             # Descriptions from before the fields, and their names, stay as they are.
-            if not plain[name]:
+            if plain[name] == _DEFAULTS[name]:
                 del plain[name]
         return plain
 
@@ -205,7 +236,7 @@ class RunSpec:
     def recipe(self) -> Recipe:
         """How it is trained: as the paper says, with all that makes training stable, or otherwise."""
         steady = self.warmup == 0, self.clip == 0, self.final_rate == 1, self.questions == 1
-        if self.leak_margin or self.state_radius:
+        if any(getattr(self, name) != _DEFAULTS[name] for name in LATER_FIELDS if name != "full_length"):
             return "own"
         if all(steady):
             return "own" if self.full_length else "paper"
@@ -218,6 +249,11 @@ class RunSpec:
 
 
 FIELDS = tuple(field.name for field in fields(RunSpec))
+LATER_FIELDS = (
+    "leak_margin", "state_radius", "full_length", "shortest", "longest", "beta1", "beta2", "epsilon",
+)  # fmt: skip
+"""Fields that earlier descriptions do not have; left out of a description where they have their defaults."""
+_DEFAULTS = {field.name: field.default for field in fields(RunSpec)}
 REQUIRED_FIELDS = tuple(field.name for field in fields(RunSpec) if field.default is MISSING)
 """Without these there is no run."""
 

@@ -8,6 +8,7 @@ from separatrix.site.pages.cells import TITLES
 from separatrix.site.pages.components import definitions, missing, number, origin_line, part, percent, task_address
 from separatrix.site.pages.shell import Page
 from separatrix.site.section import Results
+from separatrix.training import RULE
 
 
 def architecture_page(row: Results, sections: Results) -> Page:
@@ -111,14 +112,15 @@ def _learned(row: Results, sections: Results) -> str:
     headings = ("task", "model", "learned to N", "not at N", "no weights beyond N", *(f"N = {n:,}" for n in lengths))
     shown = [
         (
-            each["task"], each["model"], _length(each["learned"]), _length(each["not_learned"]), _length(each["bound"]),
+            each["task"], each["model"], _length(each["learned"]), _not_learned(each), _length(each["bound"]),
             *(_best(each["lengths"].get(str(length))) for length in lengths),
         )
         for each in rows
     ]  # fmt: skip
     caption = (
         "The learned frontier: the longest input learned to 99 %, the shortest tried and not learned, the longest that "
-        "a lower bound leaves open to any weights, and the best accuracy at each length"
+        "a lower bound leaves open to any weights, and the best accuracy at each length. A star: undertrained, "
+        f"{RULE}"
     )
     table = html_table(
         headings, shown, caption, numbers=tuple(range(2, len(headings))),
@@ -132,4 +134,9 @@ def _length(value: int | None) -> str:
 
 
 def _best(found: Results | None) -> str:
-    return "–" if found is None else percent(found["accuracy"])
+    return "–" if found is None else percent(found["accuracy"]) + "*" * bool(found["undertrained"])
+
+
+def _not_learned(row: Results) -> str:
+    length = row["not_learned"]
+    return _length(length) + "*" * (length is not None and bool(row["lengths"][str(length)]["undertrained"]))

@@ -23,6 +23,8 @@ def training_mark(mark: Results | None) -> str:
     """The small mark for training evidence."""
     if mark is None:
         return _mark("none", "○", "no run recorded")
+    if mark["undertrained"]:
+        return _mark("little", f"◌ {mark['tried']}", f"undertrained up to N = {mark['tried']} ({mark['runs']} runs)")
     if mark["learned"] is None:
         return _mark("no", f"◇ {mark['tried']}", f"trained, not learned at N = {mark['tried']} ({mark['runs']} runs)")
     return _mark("yes", f"◆ {mark['learned']}", f"learned up to N = {mark['learned']} ({mark['runs']} runs)")
@@ -72,5 +74,5 @@ def reading_line(address: str) -> str:
         f'<p class="quiet signs"><a href="{address}">How to read it</a>: ≤ a network can, ≥ every model must '
         "(attention and FNNs: in fixed point); "
         '<span class="kind">✓</span> certified, <span class="kind">ƒ</span> the theorem’s formula, '
-        '<span class="kind">∴</span> a simple argument; ◆ learned, ◇ not learned, ○ not trained.</p>'
+        '<span class="kind">∴</span> a simple argument; ◆ learned, ◇ not learned, ◌ undertrained, ○ not trained.</p>'
     )

@@ -25,6 +25,8 @@ from separatrix.site.pages.shell import Page
 from separatrix.site.pages.stories import stories, story_data
 from separatrix.site.section import Results
 from separatrix.site.sections.separation import LEGEND
+from separatrix.site.state_limit import LEAD as LIMIT_LEAD
+from separatrix.site.state_limit import state_limit_picture
 
 TITLE = "Who can, who cannot, and why"
 LEAD = (
@@ -60,11 +62,23 @@ QUESTIONS: tuple[tuple[str, str, str], ...] = (
 def front_page(sections: Results, grid: Grid) -> Page:
     """The page from the results of all sections."""
     main = (
-        f"{_controls(grid)}{stories(sections, grid)}<section aria-labelledby='table-heading'>"
+        f"{_controls(grid)}{stories(sections, grid)}{_limit(sections)}<section aria-labelledby='table-heading'>"
         f"<h2 id='table-heading'>The table</h2>{reading_line('#reading-heading')}{_table(sections, grid)}</section>"
         f"{_reading()}{_start()}{_data(sections, grid)}{_dialog()}"
     )
     return Page("index.html", TITLE, LEAD, main)
+
+
+def _limit(sections: Results) -> str:
+    """What training reached of what the state allows, where there are records."""
+    found = sections["training"]["state_limit"]
+    if found is None:
+        return ""
+    command = command_block("separatrix figure state-limit --records shipped")
+    return (
+        '<section class="limit" aria-labelledby="limit-heading"><h2 id="limit-heading">How near does training come?'
+        f"</h2><p>{escape(LIMIT_LEAD)}</p>{state_limit_picture(found, '')}{command}</section>"
+    )
 
 
 def _controls(grid: Grid) -> str:
@@ -163,6 +177,7 @@ def _reading() -> str:
         '<dt><span class="trained yes">◆ N</span></dt><dd>learned: trained to at least 99 % up to this length (a run '
         "itself ends early only at its goal, 99.9 %)</dd>"
         '<dt><span class="trained no">◇ N</span></dt><dd>trained and not learned, up to this length</dd>'
+        '<dt><span class="trained little">◌ N</span></dt><dd>undertrained up to this length: nothing can be said</dd>'
         '<dt><span class="trained none">○</span></dt><dd>no run is recorded</dd></dl></div></section>'
     )
 

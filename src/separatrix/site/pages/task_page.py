@@ -246,11 +246,14 @@ def _training(task: str, sections: Results) -> str:
         )
     marks = training["marks"].get(task, {})
     learned = [
-        (TITLES[model], int(length), best["model"], percent(best["accuracy"]), best["run"])
+        (
+            TITLES[model], int(length), best["model"], percent(best["accuracy"]) + "*" * bool(best["undertrained"]),
+            ", ".join(best["undertrained"]), best["run"],
+        )
         for model, mark in marks.items()
         for length, best in sorted(mark["lengths"].items(), key=lambda pair: int(pair[0]))
-    ]
-    headings = ("class", "N", "best model", "accuracy", "run")
+    ]  # fmt: skip
+    headings = ("class", "N", "best model", "accuracy", "undertrained (*)", "run")
     caption = "The best recorded run of each class at each length"
     table = html_table(headings, learned, caption, numbers=(1, 3)) if learned else ""
     return part("training", "Does it learn it?", f"{body}{table}")

@@ -1,13 +1,13 @@
 """Training runs on pages: heat maps as tables, ours beside the paper's, and what is missing."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TypeAlias
 
 from separatrix.site.pages.components import figure_slot, files_slot, missing, number, origin_line
 from separatrix.site.section import Results
+from separatrix.training import RULE
 
-UNSEEN = '<span class="unseen"> undertrained</span>'
 Cells: TypeAlias = Mapping[tuple[str, str], float | None]
 
 
@@ -22,8 +22,8 @@ def reading_note(steps: Results | None) -> str:
         "expensive. So the tables show what a model reaches on a small budget. They do not show the paper’s order of "
         "the models, and a low number says nothing about what the model could learn.</p>"
         "<p>Below each accuracy: the steps that the best run was allowed × how many runs it is the best of "
-        "(20k × 3: the best of three runs, allowed 20,000 steps). Cells with a star are undertrained: still rising, or "
-        "less than half of the steps of another cell; they have no colour.</p></div>"
+        "(20k × 3: the best of three runs, allowed 20,000 steps). Cells with a star are undertrained and have no "
+        f"colour: {RULE}. Open one for its steps and reasons.</p></div>"
     )
 
 
@@ -34,10 +34,11 @@ def heat_table(
     values: Cells,
     kind: str,
     spent: Mapping[tuple[str, str], str | None] | None = None,
-    pale: Collection[tuple[str, str]] = (),
+    pale: Mapping[tuple[str, str], Sequence[str]] | None = None,
 ) -> str:
     """Percentages by (row, column), each on a ground whose strength is its value; ``kind``: share or difference;
-    ``spent`` is shown below a percentage; ``pale`` cells are undertrained, and have a star and no colour."""
+    ``spent`` is shown below a percentage. Cells of ``pale`` are undertrained, for the reasons given: they have a star,
+    no colour, and their steps and reasons folded in."""
 
     def cell(row: str, column: str) -> str:
         value = values.get((row, column))
@@ -48,8 +49,12 @@ def heat_table(
         sign = " below" if kind == "difference" and value < 0 else ""
         budget = (spent or {}).get((row, column))
         below = f'<span class="budget">{escape(budget)}</span>' if budget else ""
-        if (row, column) in pale:
-            return f'<td class="undertrained">{text}<span aria-hidden="true">*</span>{UNSEEN}{below}</td>'
+        if why := (pale or {}).get((row, column)):
+            said = "".join(f'<span class="budget">{escape(reason)}</span>' for reason in why)
+            return (
+                f'<td class="undertrained"><details><summary>{text}<span aria-hidden="true">*</span>'
+                f'<span class="unseen"> undertrained</span></summary>{below}{said}</details></td>'
+            )
         return f'<td class="heat{sign}" style="--strength:{strength:.0f}%">{text}{below}</td>'
 
     head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
@@ -76,7 +81,7 @@ def experiment_articles(rows: Sequence[Results], heading: str = "h2") -> str:
 def _article(row: Results, heading: str) -> str:
     """One experiment: our cells, the paper's, the difference, curves, and what must be said."""
     cells = {(cell["row"], cell["column"]): cell for cell in row["cells"]}
-    pale = {key for key, cell in cells.items() if cell["undertrained"]}
+    pale = {key: cell["undertrained"] for key, cell in cells.items() if cell["undertrained"]}
     tables: list[str] = []
     several = len(row["columns"]) > 1
     if row["recorded"] and several:

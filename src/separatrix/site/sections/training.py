@@ -15,6 +15,7 @@ from separatrix.shipped import shown
 from separatrix.site.origin import Origin
 from separatrix.site.pages.training import curves_name, experiment_articles, reading_note
 from separatrix.site.section import Advance, Figure, RecordedSection, Results
+from separatrix.site.state_limit import state_limit_figure, state_limit_results
 from separatrix.table import Sources, opened_runs
 
 if TYPE_CHECKING:
@@ -53,10 +54,13 @@ class TrainingSection(RecordedSection):
         with opened_runs(sources) as (runs, files):
             rows = [_entry(each, runs, read) for each in experiments().values()]
             records = runs.all()
+            built_in = _built_in(records)
+            limit = state_limit_results(runs)
+            marked = marks(built_in, runs)
+            held = learned(built_in, runs, f"separatrix runs list{read}")
         advance(f"{len(records)} recorded runs")
         return {
-            "files": files, "runs": len(records), "rows": rows, "marks": marks(_built_in(records)),
-            "learned": learned(_built_in(records), f"separatrix runs list{read}"),
+            "files": files, "runs": len(records), "rows": rows, "marks": marked, "learned": held, "state_limit": limit,
             "steps": _steps(rows, int(paper_figures()["training_recipe"]["max_steps"])),
         }  # fmt: skip
 
@@ -68,6 +72,8 @@ class TrainingSection(RecordedSection):
         from separatrix.site.training_figures import curve_figure, experiment_figure
 
         drawn: list[Figure] = []
+        if results["state_limit"] is not None:
+            drawn.append(state_limit_figure(results["state_limit"], results["state_limit"]["recipes"][0]))
         for row in recorded:
             data = figure_data(row)
             # The whole figure is for papers; a page shows its tables as text and its curves alone.
@@ -164,53 +170,59 @@ def column_of(spec: "ModelSpec") -> str | None:
     return None
 
 
-def marks(records: "Iterable[Record]") -> dict[str, dict[str, Any]]:
-    """For each task and column: the best accuracy at every length, and the longest length that was learned."""
+def marks(records: "Iterable[Record]", runs: "RunSource") -> dict[str, dict[str, Any]]:
+    """For each task and column: the best accuracy at every length, the longest length that was learned, and whether
+    every length that was not is undertrained."""
     from separatrix.models import parse_spec
 
-    found: dict[str, dict[str, Any]] = {}
+    held: dict[str, dict[str, list[Record]]] = {}
     for record in records:
         column = column_of(parse_spec(record.spec.architecture))
-        if column is None:
-            continue
-        mark = found.setdefault(record.spec.task, {}).setdefault(column, {"runs": 0, "lengths": {}})
-        mark["runs"] += 1
-        _keep_best(mark["lengths"], record)
-    for columns in found.values():
-        for mark in columns.values():
-            good = [int(length) for length, best in mark["lengths"].items() if best["accuracy"] >= LEARNED]
-            mark["learned"] = max(good, default=None)
-            mark["tried"] = max(map(int, mark["lengths"]))
-    return found
+        if column is not None:
+            held.setdefault(record.spec.task, {}).setdefault(column, []).append(record)
+    return {
+        task: {column: _mark(mine, columns, runs) for column, mine in columns.items()} for task, columns in held.items()
+    }
 
 
-def learned(records: "Iterable[Record]", command: str) -> dict[str, dict[str, Any]]:
+def _mark(mine: "list[Record]", columns: "dict[str, list[Record]]", runs: "RunSource") -> dict[str, Any]:
+    best = _best(mine, [record for each in columns.values() for record in each], runs)
+    good = [int(length) for length, one in best.items() if one["accuracy"] >= LEARNED]
+    return {
+        "runs": len(mine), "lengths": best, "learned": max(good, default=None), "tried": max(map(int, best)),
+        "undertrained": not good and all(one["undertrained"] for one in best.values()),
+    }  # fmt: skip
+
+
+def learned(records: "Iterable[Record]", runs: "RunSource", command: str) -> dict[str, dict[str, Any]]:
     """The learned frontier of each architecture: for every task and model the best accuracy at each length, the longest
     length that was learned, the shortest that was not, and the longest that a lower bound leaves open to any weights.
     """
     from separatrix.models import parse_spec
 
     held: dict[str, dict[tuple[str, str], list[Record]]] = {}
+    of_task: dict[str, list[Record]] = {}
     for record in records:
         key = (record.spec.task, record.spec.architecture)
+        of_task.setdefault(record.spec.task, []).append(record)
         for name in dict.fromkeys(parse_spec(record.spec.architecture).layers):
             held.setdefault(name, {}).setdefault(key, []).append(record)
     return {
         name: {
-            "rows": [_climbed(task, model, runs) for (task, model), runs in sorted(rows.items())],
-            "origin": _recorded([record for runs in rows.values() for record in runs], "{count} runs", command),
+            "rows": [_climbed(task, model, mine, of_task[task], runs) for (task, model), mine in sorted(rows.items())],
+            "origin": _recorded([record for mine in rows.values() for record in mine], "{count} runs", command),
         }
         for name, rows in sorted(held.items())
     }
 
 
-def _climbed(task: str, model: str, records: "list[Record]") -> dict[str, Any]:
+def _climbed(
+    task: str, model: str, records: "list[Record]", others: "list[Record]", runs: "RunSource"
+) -> dict[str, Any]:
     from separatrix.models import parse_spec
     from separatrix.training import PRECISION_BITS, longest_possible
 
-    lengths: dict[str, Any] = {}
-    for record in records:
-        _keep_best(lengths, record)
+    lengths = _best(records, others, runs)
     reached = {int(length): best["accuracy"] >= LEARNED for length, best in lengths.items()}
     run = records[0].spec
     bits = PRECISION_BITS[run.precision]
@@ -223,12 +235,19 @@ def _climbed(task: str, model: str, records: "list[Record]") -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _keep_best(lengths: dict[str, Any], record: "Record") -> None:
-    held = lengths.get(str(record.spec.length))
-    if held is None or record.result.accuracy > held["accuracy"]:
-        lengths[str(record.spec.length)] = {
-            "accuracy": record.result.accuracy, "model": record.spec.architecture, "run": record.spec.name,
-        }  # fmt: skip
+def _best(mine: "list[Record]", compared: "list[Record]", runs: "RunSource") -> dict[str, Any]:
+    """The best run at each length; undertrained is said by comparison with all runs of the task."""
+    from separatrix.training import best_by_length
+
+    names = {record.spec.name: record.spec.architecture for record in mine}
+    most = max(record.spec.steps for record in compared)
+    return {
+        str(each.length): {
+            "accuracy": each.accuracy, "model": names[each.run], "run": each.run,
+            "undertrained": list(each.undertrained),
+        }
+        for each in best_by_length(mine, runs, LEARNED, most)
+    }  # fmt: skip
 
 
 def figure_data(row: Results) -> "FigureData":
@@ -264,8 +283,8 @@ def figure_data(row: Results) -> "FigureData":
     cells = {
         (cell["row"], cell["column"]): FigureCell(
             cell["row"], cell["column"], record(cell["record"]), cell["of_this_scale"], cell["runs_compared"],
-            cell["unfinished_step"], cell["paper"], cell["still_rising"], cell["most_steps"], cell["undertrained"],
-            tuple(cell["seeds"]),
+            cell["unfinished_step"], cell["paper"], cell["still_rising"], cell["most_steps"],
+            tuple(cell["undertrained"]), tuple(cell["seeds"]),
         )
         for cell in row["cells"]
     }  # fmt: skip

@@ -6,7 +6,6 @@ runs of fewer or more steps than its scale has, and every cell says how many it 
 """
 
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
@@ -24,11 +23,10 @@ from separatrix.training.records import Record, best_of
 from separatrix.training.run_source import RunSource
 from separatrix.training.spec import START, RunSpec
 from separatrix.training.sweep import Cell, Sweep, value_text
+from separatrix.training.undertrained import still_rising, thousands, undertrained
 
-SHORT, LESS = 3.0, 2
-"""A cell is short of a number by more points than this; it had less than another by more than this factor."""
-LEAST_RISE, ERRORS = 0.01, 3.0
-"""Accuracy, and standard errors of the probes: a rise is more than either."""
+SHORT, SHARE = 3.0, 0.1
+"""A cell is short of a number by more points than this, or by more than this share of a small number."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +44,8 @@ class FigureCell:
 
     ``rising`` says that the best run still got better when its steps were used up (None: its curve is too short to
     say); ``most_steps`` are those that any of the runs was allowed, but for runs that were given up. ``undertrained``
-    says that a low accuracy means little: the cell missed its goal, and its runs were still rising or had less than
-    half of the steps that another cell of the figure had. ``seeds`` are the accuracies in percent of the best run's
-    setting, seed by seed.
+    are the reasons why a low accuracy says little (:mod:`separatrix.training.undertrained`); none where it does.
+    ``seeds`` are the accuracies in percent of the best run's setting, seed by seed.
     """
 
     row: str
@@ -60,7 +57,7 @@ class FigureCell:
     paper: float | None
     rising: bool | None = False
     most_steps: int = 0
-    undertrained: bool = False
+    undertrained: tuple[str, ...] = ()
     seeds: tuple[float, ...] = ()
 
     @property
@@ -91,7 +88,7 @@ class FigureCell:
         recipe = "" if self.recipe == "paper" else f", {self.recipe}"
         recipe += " at full length" if self.record.spec.full_length else ""
         spread = f", {len(self.seeds)} seeds from {min(self.seeds):.1f}" if len(self.seeds) > 1 else ""
-        return f"{self.record.spec.steps / 1000:g}k × {self.runs}{recipe}{spread}"
+        return f"{thousands(self.record.spec.steps)} × {self.runs}{recipe}{spread}"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for machines."""
@@ -106,7 +103,7 @@ class FigureCell:
             "budget": self.budget,
             "of_this_scale": self.of_this_scale,
             "still_rising": self.rising,
-            "undertrained": self.undertrained,
+            "undertrained": list(self.undertrained),
             "recipe": self.recipe,
             "seeds": list(self.seeds),
             "unfinished_step": self.unfinished_step,
@@ -273,15 +270,16 @@ def _cells(experiment: Experiment, sweep: Sweep, source: RunSource) -> dict[tupl
         made = _cell(cell, row, value_text(cell.at(experiment.columns)), everything, source, paper)
         found[made.row, made.column] = made
     most = max((each.most_steps for each in found.values()), default=0)
-    return {key: replace(each, undertrained=_undertrained(each, most)) for key, each in found.items()}
+    return {key: replace(each, undertrained=_undertrained(each, most, source)) for key, each in found.items()}
 
 
-def _undertrained(cell: FigureCell, most: int) -> bool:
-    """Whether a cell fell short of its goal, or of the paper's number, for want of steps as far as can be seen."""
-    if cell.record is None or cell.accuracy is None or cell.record.result.ending == "goal":
-        return False
-    short = cell.accuracy < (100 * cell.record.spec.goal if cell.paper is None else cell.paper) - SHORT
-    return short and (cell.rising is not False or LESS * cell.most_steps < most)
+def _undertrained(cell: FigureCell, most: int, source: RunSource) -> tuple[str, ...]:
+    """Why a cell fell short of the paper's number, or of its goal, as far as that is for want of training."""
+    if cell.record is None:
+        return ()
+    wanted = 100 * cell.record.spec.goal if cell.paper is None else cell.paper
+    curve, steps = source.curve(cell.record.spec.name), max(cell.most_steps, cell.record.spec.steps)
+    return undertrained(cell.record, curve, (wanted - min(SHORT, SHARE * wanted)) / 100, most, steps)
 
 
 def _cell(
@@ -315,24 +313,6 @@ def _seeds(best: Record | None, matching: Sequence[Record]) -> tuple[float, ...]
         return ()
     shared = replace(best.spec, seed=0)
     return tuple(sorted(100 * each.result.accuracy for each in matching if replace(each.spec, seed=0) == shared))
-
-
-def still_rising(curve: Sequence[Point], probe: int = 512) -> bool | None:
-    """Whether the last quarter of a curve lies above the quarter before it, by more than the chance of probes of so
-    many examples; None for a curve of fewer than four points.
-
-    >>> flat = [Point("a", step, 0.0, 0.0, 0.5) for step in range(8)]
-    >>> rising = [Point("a", step, 0.0, 0.0, step / 10) for step in range(8)]
-    >>> still_rising(flat), still_rising(rising), still_rising(rising[:1])
-    (False, True, None)
-    """
-    quarter = len(curve) // 4
-    if not quarter:
-        return None
-    last, before = ([point.accuracy for point in curve[-k * quarter :][:quarter]] for k in (1, 2))
-    middle = (sum(last) + sum(before)) / (2 * quarter)
-    error = math.sqrt(2 * middle * (1 - middle) / (probe * quarter))
-    return sum(last) / quarter > sum(before) / quarter + max(LEAST_RISE, ERRORS * error)
 
 
 def _same_cell(given: RunSpec, wanted: RunSpec, axes: Iterable[str]) -> bool:

@@ -2,13 +2,12 @@
 diverged or learned nothing, the cost."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from separatrix.tasks import ConstantAnswer, Task, constant_scored
 from separatrix.training.experiments.experiment import Experiment
 from separatrix.training.experiments.rounded_states import RoundedState, told
 from separatrix.training.records import OPEN_ENDED, Record
+from separatrix.training.undertrained import ERRORS, RULE, at_chance
 
 if TYPE_CHECKING:
     from separatrix.training.experiments.figure_data import FigureCell
@@ -17,9 +16,6 @@ NOTABLE = 10.0
 """Cells that differ from the paper by more points than this are named one by one."""
 UNEQUAL = 2
 """Models side by side whose steps differ by this factor are told of."""
-EXAMPLES, ERRORS = 16384, 3.0
-"""A model has learned something if it beats a constant answer, measured on half of so many examples, by more than so
-many standard errors of the two."""
 
 
 def remarks(
@@ -47,6 +43,8 @@ def remarks(
         spans = f"{budgets[0]:,}" if len(budgets) == 1 else f"{budgets[0]:,} to {budgets[-1]:,}"
         yield f"{len(short)} cells did not reach the goal and had {spans} steps; the paper allows {most:,}."
     yield from _unequal(recorded)
+    if pale := [cell for cell in recorded if cell.undertrained]:
+        yield f"{len(pale)} of {len(recorded)} recorded cells are undertrained (*): {RULE}."
     far = [cell for cell in recorded if cell.deviation is not None and abs(cell.deviation) > NOTABLE]
     if far:
         names = ", ".join(f"{cell.row} at {cell.column} ({cell.deviation:+.1f})" for cell in far)
@@ -60,7 +58,7 @@ def remarks(
         yield f"No cell differs from the paper by more than {NOTABLE:g} points."
     if lost := diverged(cells):
         yield f"Diverged at every learning rate tried, so that its accuracy means nothing: {_named(lost)}."
-    idle = [cell for cell in recorded if learned_nothing(cell)]
+    idle = [cell for cell in recorded if cell.record and at_chance(cell.record)]
     if idle:
         yield (
             f"Not shown to be better than always giving the commonest answer (within {ERRORS:g} standard errors): "
@@ -135,21 +133,6 @@ def _below_words(cell: "FigureCell", experiment: Experiment) -> bool:
     """Whether a cell lies far below what the paper says in words."""
     upto = experiment.near_perfect.get(cell.row)
     return upto is not None and int(cell.column) <= upto and cell.accuracy is not None and cell.accuracy < 100 - NOTABLE
-
-
-def learned_nothing(cell: "FigureCell") -> bool:
-    """Whether the best run of a cell scores what a constant answer does."""
-    if cell.record is None:
-        return False
-    spec = cell.record.spec
-    constant = _constant(spec.the_task(), spec.length)
-    return cell.record.result.accuracy <= constant.share + ERRORS * constant.error_beside(spec.evaluation_examples)
-
-
-@lru_cache(maxsize=256)
-def _constant(task: Task, length: int) -> ConstantAnswer:
-    """Kept, because a figure asks for it cell by cell."""
-    return constant_scored(task, length, EXAMPLES)
 
 
 def _steps(cell: "FigureCell") -> int:

@@ -58,6 +58,17 @@
     }
   });
 
+  // -- learned against impossible -------------------------------------------------------------------------------
+  for (const plane of document.querySelectorAll(".plane")) {
+    const readout = plane.parentElement.querySelector(".readout");
+    for (const kind of ["pointerover", "focusin"]) {
+      plane.addEventListener(kind, (event) => {
+        const mark = event.target.closest(".point");
+        if (mark) readout.textContent = mark.title;
+      });
+    }
+  }
+
   // -- the table -----------------------------------------------------------------------------------------------
   const stored = document.getElementById("grid");
   if (!stored) return;
