@@ -38,10 +38,6 @@ MEMBER_FIELDS: Mapping[str, Any] = {
 """What may differ between runs that train as one ensemble, with the values that stand for them in a shape."""
 
 
-LATER_FIELDS = ("leak_margin", "state_radius", "full_length")
-"""Fields that a description leaves out where they are 0, so that the names of older runs stay as they are."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class RunSpec:
     """One model trained once on one task.
