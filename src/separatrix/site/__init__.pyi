@@ -20,6 +20,7 @@ from separatrix.site.section import Figure as Figure
 from separatrix.site.section import RecordedSection as RecordedSection
 from separatrix.site.section import Section as Section
 from separatrix.site.training_figures import attention_figure as attention_figure
+from separatrix.site.training_figures import curve_figure as curve_figure
 from separatrix.site.training_figures import experiment_figure as experiment_figure
 from separatrix.site.training_figures import learned_frontier_figure as learned_frontier_figure
 from separatrix.site.training_figures import run_curves_figure as run_curves_figure

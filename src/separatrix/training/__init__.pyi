@@ -30,6 +30,7 @@ from separatrix.training.experiments.figure_data import experiment_of as experim
 from separatrix.training.experiments.figure_data import gather as gather
 from separatrix.training.experiments.figure_data import paper_figures as paper_figures
 from separatrix.training.experiments.figure_data import paper_table as paper_table
+from separatrix.training.experiments.remarks import at_chance as at_chance
 from separatrix.training.experiments.remarks import diverged_note as diverged_note
 from separatrix.training.experiments.remarks import how_to_train as how_to_train
 from separatrix.training.export_records import check_target as check_target
@@ -47,6 +48,7 @@ from separatrix.training.learned_frontier import FrontierPoint as FrontierPoint
 from separatrix.training.learned_frontier import Ladder as Ladder
 from separatrix.training.learned_frontier import climb as climb
 from separatrix.training.learned_frontier import longest_possible as longest_possible
+from separatrix.training.observers import Observer as Observer
 from separatrix.training.observers import Observers as Observers
 from separatrix.training.own_code import check_trainable as check_trainable
 from separatrix.training.own_code import drawing_remarks as drawing_remarks
@@ -70,6 +72,7 @@ from separatrix.training.spec import spec_from as spec_from
 from separatrix.training.sweep import Cell as Cell
 from separatrix.training.sweep import Sweep as Sweep
 from separatrix.training.sweep_file import read_sweep as read_sweep
+from separatrix.training.train_runs import train_runs as train_runs
 from separatrix.training.train_runs import try_own_tasks as try_own_tasks
 from separatrix.training.trained import trained_model as trained_model
 from separatrix.training.tubes import check_tubes as check_tubes

@@ -139,11 +139,14 @@ def _below_words(cell: "FigureCell", experiment: Experiment) -> bool:
 
 def learned_nothing(cell: "FigureCell") -> bool:
     """Whether the best run of a cell scores what a constant answer does."""
-    if cell.record is None:
-        return False
-    spec = cell.record.spec
+    return cell.record is not None and at_chance(cell.record)
+
+
+def at_chance(record: Record) -> bool:
+    """Whether a run is not shown to be better than the majority baseline, the best constant answer."""
+    spec = record.spec
     constant = _constant(spec.the_task(), spec.length)
-    return cell.record.result.accuracy <= constant.share + ERRORS * constant.error_beside(spec.evaluation_examples)
+    return record.result.accuracy <= constant.share + ERRORS * constant.error_beside(spec.evaluation_examples)
 
 
 @lru_cache(maxsize=256)
