@@ -12,7 +12,11 @@ from tools.calls.fitting_parts import Drawing, Given, Place, likely
 from tools.calls.fitting_training import TRAINING
 
 FITTING: dict[str, Drawing] = {**COMPUTING, **TRAINING}
-NEVER = {"address": "a running Ray cluster", "sinks": "a package that shows runs, or an account"}
+NEVER = {
+    "address": "a running Ray cluster",
+    "sinks": "a package that shows runs, or an account",
+    "budget": "the time that it asks for",
+}
 """Parameters that no fitting call has, with what they need."""
 
 

@@ -57,6 +57,9 @@ def _list(draw: DrawFn, place: Place) -> Given:
 def _sample(draw: DrawFn, place: Place) -> Given:
     given, _, _ = task_with_length(draw, place.own)
     add(draw, given, count=("1", "3", "16"), seed=("0", "1", "12345"), split=("train", "eval"))
+    if likely(draw, 1):
+        given["out"] = (chosen(draw, ("new", "new/deeper")),)
+        add(draw, given, kind=("jsonl", "npz"))
     return given
 
 

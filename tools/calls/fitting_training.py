@@ -105,6 +105,18 @@ def _frontier(draw: DrawFn, place: Place) -> Given:
     return given
 
 
+def _compare(draw: DrawFn, place: Place) -> Given:
+    """Of two small models on a short task; a budget would take the minutes that it asks for."""
+    given: Given = {"layer": (chosen(draw, ("RNN", "LSTM-(1,4)", "own_mixer.py:ForgettingAverage")),)}
+    given |= {"against": (chosen(draw, ("TF", "GRU,RNN-(1,4)")),), "steps": (chosen(draw, ("1", "5")),)}
+    given |= {"tasks": (chosen(draw, ("majority", "equality,functions.py:majority", "dyck:depth=3")),)}
+    given |= {"width": ("4",), "batch": ("2",), "examples": ("8",), "length": (chosen(draw, ("4", "6")),)}
+    add(draw, given, layers=("1", "2"), rates=RATES, seeds=("0", "1,2"), recipe=RECIPES, report=("new.html",))
+    add(draw, given, store=STORES, device=("cpu", "auto"))
+    switch(draw, given, resume=("--resume", "--fresh"))
+    return given
+
+
 def _source(draw: DrawFn, given: Given) -> None:
     """Where runs are read from: the store, files exported from it, or both kinds of files at once."""
     if likely(draw, 1):
@@ -165,6 +177,7 @@ def _serve(draw: DrawFn, place: Place) -> Given:
 
 
 TRAINING: dict[str, Drawing] = {
+    "compare": _compare,
     "train": _train, "sweep": _sweep, "frontier": _frontier, "runs": _runs, "figure": _figure, "atlas": _atlas,
     "serve": _serve,
 }  # fmt: skip

@@ -95,6 +95,7 @@ def furnish(folder: Path) -> Place:
         home.chmod(0o755)
     (folder / "small.toml").write_text(SWEEP)
     (folder / "functions.py").write_text(FUNCTIONS)
+    shutil.copy(ROOT / "examples" / "own_mixer.py", folder)
     (folder / "config.json").write_text(json.dumps(dict(presets()["gpt2"].config)))
     write_own_files(folder)
     _invent(folder / "invented.sqlite")

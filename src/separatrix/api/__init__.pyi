@@ -1,6 +1,3 @@
-from separatrix.api.answer import COLOURS as COLOURS
-from separatrix.api.answer import show as show
-from separatrix.api.answer import to_page as to_page
 from separatrix.api.bounding import bound as bound
 from separatrix.api.certifying import certify as certify
 from separatrix.api.certifying import check as check

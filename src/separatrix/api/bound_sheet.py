@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from separatrix.api.answer import Fact, Sheet, Tone
+from separatrix.answer import Fact, Sheet, Tone
 from separatrix.wording import counted
 
 

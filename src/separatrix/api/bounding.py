@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from separatrix.api.answer import Answer, Sheet
+from separatrix.answer import Answer, Sheet
 from separatrix.api.bound_sheet import bound_sheet
 from separatrix.bit_counts import OWN_PRECISION
 from separatrix.errors import SeparatrixError, UnknownNameError

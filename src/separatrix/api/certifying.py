@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from separatrix.api.answer import Answer, Fact, Sheet, Tone
+from separatrix.answer import Answer, Fact, Sheet, Tone
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.wording import counted
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from separatrix.api.answer import Answer, Grid, Sheet, Tone, plain
+from separatrix.answer import Answer, Grid, Sheet, Tone, plain
 from separatrix.api.training import run_specs
 from separatrix.errors import SeparatrixError
 from separatrix.extras import EXTRAS, require

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from separatrix.api.answer import Answer, Grid, Sheet, plain
+from separatrix.answer import Answer, Grid, Sheet, plain
 from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from separatrix.api.answer import Answer, Fact, Grid, Sheet
+from separatrix.answer import Answer, Fact, Grid, Sheet
 from separatrix.api.models import described
 from separatrix.bit_counts import OWN_PRECISION, PUBLISHED_PRECISION
 from separatrix.errors import SeparatrixError

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from separatrix.api.answer import Answer, Grid, Sheet, Tone
+from separatrix.answer import Answer, Grid, Sheet, Tone
 from separatrix.extras import require
 
 if TYPE_CHECKING:

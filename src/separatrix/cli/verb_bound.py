@@ -42,7 +42,8 @@ def command(
     as_json: JsonOption = False,
 ) -> int:
     """Give the smallest size that a model may have for a task, and run the evidence for it."""
-    from separatrix.api import bound, show
+    from separatrix.answer import show
+    from separatrix.api import bound
     from separatrix.communication import task_argument
     from separatrix.provenance import provenance
 

@@ -86,8 +86,8 @@ def command(
     if names_a_run(construction):
         refuse_given(context, OF_CONSTRUCTIONS, "is for a construction, not for a trained run; leave it out")
         return certify_trained(context, construction, length, store, nodes, bits, out, as_json, started)
+    from separatrix.answer import show as show_sheet
     from separatrix.api import certify
-    from separatrix.api import show as show_sheet
     from separatrix.cli.interrupts import uninterrupted
     from separatrix.cli.progress import progress_bar
     from separatrix.constructions import constructions

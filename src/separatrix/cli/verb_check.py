@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from separatrix.api import COLOURS
+from separatrix.answer import COLOURS
 from separatrix.cli.certify_trained import check_trained_weights
 from separatrix.cli.given_options import refuse_given
 from separatrix.cli.limits import MaxMemoryOption, limited_memory, memory_limit

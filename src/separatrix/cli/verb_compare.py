@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from separatrix.cli.given_options import refuse_given
 from separatrix.cli.output import JsonOption, command_line, console, print_json, remark
 from separatrix.cli.training_options import DeviceOption, Place, ResumeOption, StoreOption, parse_list, parse_rates
 from separatrix.errors import SeparatrixError
@@ -45,6 +46,7 @@ def command(
     batch: Annotated[int, typer.Option("--batch", help="Examples in a step.")] = 64,
     recipe: Annotated[str, typer.Option("--recipe", help="strong or paper, as for train.")] = "strong",
     report: Annotated[Path, typer.Option("--report", help="The report, a page in one file.")] = Path("compare.html"),
+    examples: Annotated[int, typer.Option("--examples", help="Fresh examples of the last evaluation.")] = 2000,
     store: StoreOption = None,
     device: DeviceOption = "auto",
     resume: ResumeOption = True,
@@ -52,7 +54,8 @@ def command(
 ) -> None:
     """Train your layer and known ones on the same tasks with the same budget, and write one report."""
     require("a comparison", "torch")
-    from separatrix.api import compare, show, to_page
+    from separatrix.answer import show, to_page
+    from separatrix.api import compare
     from separatrix.cli.progress import progress_bar
     from separatrix.cli.training_run import run_groups
     from separatrix.files import check_writable, write_atomically
@@ -64,8 +67,8 @@ def command(
     if report.suffix != ".html":
         raise SeparatrixError(f"--report {report} is no name of a page; give one that ends in .html")
     check_writable(report)
-    if steps is not None and not 1 <= steps <= 1 << 31:
-        raise SeparatrixError(f"--steps {steps} is out of range; choose 1 to 2^31")
+    if steps is not None:
+        refuse_given(context, ("budget",), f"and --steps {steps} both say how long; keep one")
     place = Place(device, "local", 0, None, 0, 30.0)
 
     def train(specs: "Sequence[RunSpec]") -> "Mapping[str, Record]":
@@ -82,7 +85,7 @@ def command(
         given = {
             "budget": budget, "steps": steps, "length": length, "layers": layers, "width": width,
             "rates": parse_rates(rates), "seeds": parse_list(seeds, int, "--seed"), "batch": batch, "recipe": recipe,
-            "store": store, "device": device,
+            "examples": examples, "store": store, "device": device,
         }  # fmt: skip
         found = compare(layer, _names(against), _names(tasks), trainer=train, **given)
     write_atomically(report, to_page(found.sheet()))

@@ -2,11 +2,13 @@
 
 import time
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from separatrix.cli.completion import complete_task
+from separatrix.cli.given_options import refuse_given
 from separatrix.cli.output import JsonOption, command_line, console, print_json
 
 if TYPE_CHECKING:
@@ -45,15 +47,35 @@ def command(
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter of the task, NAME=VALUE; may be repeated.")
     ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write the examples and a data card into this folder instead.")
+    ] = None,
+    kind: Annotated[
+        str, typer.Option("--format", help="With --out: jsonl, npz, or huggingface (a folder of datasets).")
+    ] = "jsonl",
     as_json: JsonOption = False,
 ) -> None:
-    """Show random examples of a task with their answers."""
+    """Show random examples of a task with their answers, or write them to files."""
     from separatrix.api import sample
     from separatrix.communication import task_argument
     from separatrix.provenance import provenance
 
     started = time.perf_counter()
-    found = sample(task_argument(task, settings or []), length, count, seed=seed, split=split.value)
+    chosen = task_argument(task, settings or [])
+    if out is not None:
+        from separatrix.tasks import ExampleSet, try_own_task
+
+        examples = ExampleSet(chosen, length, split.value, seed, count)
+        try_own_task(chosen, length)
+        data = examples.export(out, kind)
+        if as_json:
+            record = provenance(command_line(context), arithmetic="integers", seed=seed, started=started)
+            print_json({"task": chosen.name, "length": length, "count": count, "data": str(data), "provenance": record})
+        else:
+            console().print(f"{count:,} examples in {data}, with a data card", markup=False, soft_wrap=True)
+        return
+    refuse_given(context, ("kind",), "is for files; give --out FOLDER as well")
+    found = sample(chosen, length, count, seed=seed, split=split.value)
     if as_json:
         record = provenance(command_line(context), arithmetic="integers", seed=seed, started=started)
         print_json({**found.as_dict(), "provenance": record})
@@ -65,7 +87,7 @@ def _print(found: "Sampled") -> None:
     from rich.markup import escape
     from rich.panel import Panel
 
-    from separatrix.api import show
+    from separatrix.answer import show
 
     out, task, length = console(), found.of, found.length
     show(found.sheet(), out)

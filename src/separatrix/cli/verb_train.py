@@ -104,7 +104,8 @@ def command(
 ) -> None:
     """Train a grid of learning rates and seeds as one ensemble; interrupted runs go on where they stopped."""
     require("training", "torch")
-    from separatrix.api import run_specs, show, trained
+    from separatrix.answer import show
+    from separatrix.api import run_specs, trained
     from separatrix.cli.training_run import run_groups
     from separatrix.communication import task_argument
     from separatrix.provenance import provenance

@@ -15,6 +15,7 @@ from separatrix.communication.fooling import verify_fooling_set as verify_foolin
 from separatrix.communication.fooling import verify_strings as verify_strings
 from separatrix.communication.fooling_search import largest_found as largest_found
 from separatrix.communication.function_task import FunctionTask as FunctionTask
+from separatrix.communication.function_task import is_function_name as is_function_name
 from separatrix.communication.matrix import CommunicationMatrix as CommunicationMatrix
 from separatrix.communication.matrix import communication_matrix as communication_matrix
 from separatrix.communication.matrix import pack as pack

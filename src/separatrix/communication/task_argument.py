@@ -3,7 +3,7 @@
     dyck                  a task of the catalog, with its default parameters
     dyck:depth=3,types=2  with others
     mqar:zoology          a preset: a task with the settings of somebody's benchmark
-    mine.py:parity        a function of your own, as a task
+    mine.py:parity        a function of your own, as a task; mine.py:f,alphabet=4 with parameters
 
 :func:`task_argument` is for what a person writes, and may load their function. :func:`known_task` is for names that
 stand in records and files, and never loads code.
@@ -53,16 +53,28 @@ def task_argument(given: "str | Task | Callable[[Any], Any]", settings: Iterable
         return with_text_parameters(given, settings)
     if callable(given):
         return with_text_parameters(name_function(given), settings)
-    head, colon, tail = given.partition(":")
-    if given in tasks() or given in PRESETS or not colon:
-        return with_text_parameters(known_task(given), settings)
+    base, inside = _parts(given)
+    chosen = [*inside, *settings]
+    head, colon, _ = base.partition(":")
+    if base in tasks() or base in PRESETS or not colon:
+        return with_text_parameters(known_task(base), chosen)
     if head in tasks():
-        if "=" not in tail:
-            raise UnknownNameError(
-                f"preset of {head}", given, [each for each in PRESETS if each.startswith(f"{head}:")]
-            )
-        return with_text_parameters(tasks()[head], [*tail.split(","), *settings])
-    return with_text_parameters(name_function(given), settings)
+        known = [each for each in PRESETS if each.startswith(f"{head}:")]
+        raise UnknownNameError(f"preset of {head}", base, known or ["(none)"])
+    return with_text_parameters(name_function(base), chosen)
+
+
+def _parts(given: str) -> tuple[str, list[str]]:
+    """A name without its parameters, and these.
+
+    >>> _parts("dyck:depth=3,types=2"), _parts("mqar:zoology,filler=random"), _parts("mine.py:f")
+    (('dyck', ['depth=3', 'types=2']), ('mqar:zoology', ['filler=random']), ('mine.py:f', []))
+    """
+    head, colon, tail = given.rpartition(":")
+    if not colon or "=" not in tail:
+        return given, []
+    first, *rest = tail.split(",")
+    return (head, [first, *rest]) if "=" in first else (f"{head}:{first}", rest)
 
 
 def changed_parameters(task: Task) -> dict[str, Any]:

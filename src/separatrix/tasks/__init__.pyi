@@ -12,6 +12,7 @@ from separatrix.tasks.constant_answer import constant_score as constant_score
 from separatrix.tasks.constant_answer import constant_scored as constant_scored
 from separatrix.tasks.draws import Draws as Draws
 from separatrix.tasks.draws import draws_from as draws_from
+from separatrix.tasks.example_files import ExampleSet as ExampleSet
 from separatrix.tasks.own_task import try_own_task as try_own_task
 from separatrix.tasks.parameters import with_plain_parameters as with_plain_parameters
 from separatrix.tasks.parameters import with_text_parameters as with_text_parameters

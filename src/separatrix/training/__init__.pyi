@@ -14,6 +14,7 @@ from separatrix.training.events import Progress as Progress
 from separatrix.training.events import Result as Result
 from separatrix.training.events import Snapshot as Snapshot
 from separatrix.training.events import Tick as Tick
+from separatrix.training.example_stream import ExampleStream as ExampleStream
 from separatrix.training.executors import EXECUTORS as EXECUTORS
 from separatrix.training.executors.executor import Executor as Executor
 from separatrix.training.executors.opening import open_executor as open_executor
