@@ -224,6 +224,8 @@ def compare(
     from separatrix.models import parse_spec, remarks_on
 
     seconds = seconds_of(budget)
+    if steps is not None and not 1 <= steps <= 1 << 31:
+        raise SeparatrixError(f"--steps {steps} is out of range; choose 1 to 2^31")
     if not tasks:
         raise SeparatrixError("no task is named; give such as --tasks mqar,dyck")
     models = tuple(dict.fromkeys(str(parse_spec(sized(each, layers, width))) for each in (layer, *against)))
