@@ -7,7 +7,7 @@ of the terminal, HTML for notebooks and pages, or nothing of both: :meth:`Answer
 import html
 import io
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -47,13 +47,13 @@ class Grid:
 
 @dataclass(frozen=True)
 class Sheet:
-    """All that a record shows; ``pictures`` are SVG, which a terminal leaves out."""
+    """All that a record shows; ``pictures`` draws SVG, which a terminal leaves out."""
 
     title: str = ""
     facts: tuple[Fact, ...] = ()
     grids: tuple[Grid, ...] = ()
     notes: tuple[str, ...] = ()
-    pictures: tuple[str, ...] = ()
+    pictures: Callable[[], tuple[str, ...]] = tuple
 
 
 class Answer(ABC):
@@ -166,7 +166,7 @@ def to_html(sheet: Sheet) -> str:
         )
         title = f"<p>{html.escape(grid.title)}</p>" if grid.title else ""
         parts.append(f"{title}<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>")
-    parts += sheet.pictures
+    parts += sheet.pictures()
     parts += [f"<p>{html.escape(note)}</p>" for note in sheet.notes]
     return "\n".join([*parts, "</div>"])
 

@@ -100,7 +100,7 @@ def test_the_same_call_goes_on_where_it_stopped(place, monkeypatch):
 
 def test_the_verb_writes_one_page_that_fetches_nothing(place, capsys):
     command = [
-        "compare", "mine.py:Average", "--against", "RNN-(1,4)", "--tasks", "majority,dyck:depth=3", "--steps", "5",
+        "compare", "mine.py:Average", "--against", "RNN-(1,4)", "--tasks", "majority,dyck:depth=3", "--steps", "2",
         "--length", "4", "--width", "4", "--lr", "0.01", "--batch", "2", "--examples", "16", "--report", "page.html",
     ]  # fmt: skip
     assert run([*command, "--json"]) == 0
@@ -133,9 +133,11 @@ def test_bad_input_ends_in_one_line_and_leaves_nothing(place, capsys, more):
     assert [path for path in sorted(place.rglob("*")) if "__pycache__" not in path.parts] == before
 
 
-def test_a_budget_that_teaches_nothing_is_refused_with_one_that_does(place):
+def test_a_budget_that_teaches_nothing_is_refused_with_one_that_does(place, monkeypatch):
+    monkeypatch.setattr("separatrix.api.comparing.FEWEST", 1 << 40)
     with pytest.raises(sx.SeparatrixError, match="give at least"):
-        sx.compare("RNN", ["LSTM", "TF"], ["mqar"], budget=1, length=64, width=64, batch=512)
+        sx.compare("RNN", [], ["majority"], budget=1, **SMALL)
+    assert [path.name for path in place.iterdir()] == ["mine.py"]
 
 
 def entry(model, yours, learned, rate=0.01, diverged=False):

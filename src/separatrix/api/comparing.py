@@ -120,7 +120,7 @@ class Compared(Answer):
             "No weights beyond: at longer inputs the task is impossible for the model, whatever its weights. "
             "Satisfying a bound implies neither ability nor learnability.",
         )
-        return Sheet(f"{self.layer} compared", grids=grids, notes=notes, pictures=self._pictures())
+        return Sheet(f"{self.layer} compared", grids=grids, notes=notes, pictures=self._pictures)
 
     def _grid(self, task: str) -> Grid:
         mine = [each for each in self.entries if each.task == task]
