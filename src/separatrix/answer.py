@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -95,9 +95,9 @@ def plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, Mapping):
-        return {str(name): plain(each) for name, each in value.items()}
+        return {str(name): plain(each) for name, each in cast("Mapping[Any, Any]", value).items()}
     if isinstance(value, Iterable):
-        return [plain(each) for each in value]
+        return [plain(each) for each in cast("Iterable[Any]", value)]
     return str(value)
 
 
@@ -121,7 +121,7 @@ def show(sheet: Sheet, out: "Console") -> None:
             numbers = bool(grid.rows) and all(_is_number(row[place]) for row in grid.rows)
             table.add_column(escape(column), overflow="fold", justify="right" if numbers else "left")
         for number, row in enumerate(grid.rows):
-            tones = [(grid.tones or {}).get((number, place), "") for place in range(len(row))]
+            tones: list[Tone] = [(grid.tones or {}).get((number, place), "") for place in range(len(row))]
             table.add_row(*[_coloured(escape(text), tone) for text, tone in zip(row, tones, strict=True)])
         out.print(table)
     for note in sheet.notes:

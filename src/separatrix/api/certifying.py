@@ -219,7 +219,7 @@ class Checked(Answer):
     parameters: dict[str, Any]
     length: int
     arithmetic: str
-    inputs: str
+    inputs: str | None
     claim: str
     state: str
     valid: bool

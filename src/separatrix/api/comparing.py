@@ -99,7 +99,8 @@ class Compared(Answer):
             lost = [each.model for each in mine if each.diverged]
             if lost:
                 found.append(f"{task}: {', '.join(lost)} diverged at every learning rate")
-            edge = [each.model for each in mine if each.learned and each.rate in (self.rates[0], self.rates[-1])]
+            ends = {*self.rates[:1], *self.rates[-1:]}
+            edge = [each.model for each in mine if each.learned and each.accuracy < 0.99 and each.rate in ends]
             if edge and len(self.rates) > 1:
                 found.append(f"{task}: the rate of {', '.join(edge)} is at the edge of those tried; widen --lr")
         return tuple(found)

@@ -53,7 +53,7 @@ def function_bound(
     excluded = _excluded(found, model, precision) if named else None
     kinds = COVERED if named else (model,)
     bounds = [each for kind in kinds if (each := _bound(found, kind, precision)) is not None]
-    if named:  # only what is about this model's kind, which the exclusion knows
+    if excluded is not None:  # only what is about this model's kind, which the exclusion knows
         wanted = {"state bits": "rnn", "bits of communication": "transformer-1layer"}.get(str(excluded["quantity"]))
         bounds = [each for each in bounds if each["kind"] == wanted]
     first = bounds[0] if bounds else None

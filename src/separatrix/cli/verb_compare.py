@@ -2,6 +2,8 @@
 
 import re
 import time
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -69,11 +71,11 @@ def command(
     check_writable(report)
     if steps is not None:
         refuse_given(context, ("budget",), f"and --steps {steps} both say how long; keep one")
+    waiting = ExitStack()
     place = Place(device, "local", 0, None, 0, 30.0)
 
     def train(specs: "Sequence[RunSpec]") -> "Mapping[str, Record]":
-        from dataclasses import replace
-
+        waiting.close()  # the runs have bars of their own
         together: dict[str, list[RunSpec]] = {}
         for spec in specs:
             together.setdefault(spec.shape.name, []).append(spec)
@@ -81,13 +83,14 @@ def command(
         found, curves = run_groups(groups, store, place, True, resume, as_json, _label)
         return {name: replace(record, curve=tuple(curves[name])) for name, record in found.items()}
 
-    with progress_bar("looking at the models", as_json) as bar, listening(bar):
-        given = {
-            "budget": budget, "steps": steps, "length": length, "layers": layers, "width": width,
-            "rates": parse_rates(rates), "seeds": parse_list(seeds, int, "--seed"), "batch": batch, "recipe": recipe,
-            "examples": examples, "store": store, "device": device,
-        }  # fmt: skip
-        found = compare(layer, _names(against), _names(tasks), trainer=train, **given)
+    chosen, starts = parse_rates(rates), parse_list(seeds, int, "--seed")
+    with waiting:
+        waiting.enter_context(listening(waiting.enter_context(progress_bar("looking at the models", as_json))))
+        found = compare(
+            layer, _names(against), _names(tasks), budget=budget, steps=steps, length=length, layers=layers,
+            width=width, rates=chosen, seeds=starts, batch=batch, recipe=recipe, examples=examples, store=store,
+            device=device, trainer=train,
+        )  # fmt: skip
     write_atomically(report, to_page(found.sheet()))
     if as_json:
         record = provenance(command_line(context), arithmetic="float32", seed=found.seeds[0], started=started)

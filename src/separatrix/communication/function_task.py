@@ -217,7 +217,7 @@ class FunctionTask(Task):
     def solve(self, row: Row, length: int) -> Answers:
         """The function, called once."""
         del length
-        found = self._classes(numpy.array([row], dtype=numpy.int64))[0]
+        found = self.classes_of(numpy.array([row], dtype=numpy.int64))[0]
         decided = found.ndim == 0
         return [*[None] * (len(row) - 1), int(found)] if decided else [int(each) for each in found]
 
@@ -225,7 +225,7 @@ class FunctionTask(Task):
         """The function on every row; the arrays are where the inputs are."""
         del length
         xp, rows = namespace_of(inputs), to_numpy(inputs)
-        found = self._classes(rows)
+        found = self.classes_of(rows)
         targets, read = numpy.zeros(rows.shape, numpy.int64), numpy.zeros(rows.shape, bool)
         if found.ndim == 1:
             targets[:, -1], read[:, -1] = found, True
@@ -235,7 +235,8 @@ class FunctionTask(Task):
             return targets, read
         return xp.asarray(targets, device=inputs.device), xp.asarray(read, device=inputs.device)
 
-    def _classes(self, rows: NDArray[Any]) -> NDArray[Any]:
+    def classes_of(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """The class of the answer of each row (count,), or at each position (count, N)."""
         length = rows.shape[1]
         values = self.user(length).values(rows.astype(numpy.int64))
         known = {value: number for number, value in enumerate(self.values(length))}
@@ -267,7 +268,7 @@ class FunctionTask(Task):
         if symbols**length <= SEEN:
             return self._listed(draws, count, length)
         inputs = draws.digits(symbols, DRAWN * count, length)
-        answers = self._classes(to_numpy(inputs))
+        answers = self.classes_of(to_numpy(inputs))
         order = numpy.argsort(answers, kind="stable")
         first = numpy.searchsorted(answers[order], answers[order])
         turn = numpy.empty_like(order)
@@ -319,7 +320,7 @@ def _by_answer(task: FunctionTask, function: Callable[[Any], Any], length: int) 
     del function  # another function is another table
     every = task.space(length)
     inputs = every.chunk(0, every.count)
-    answers = task._classes(inputs)
+    answers = task.classes_of(inputs)
     order = numpy.argsort(answers, kind="stable")
     _, starts = numpy.unique(answers[order], return_index=True)
     return inputs[order], numpy.append(starts, len(inputs))

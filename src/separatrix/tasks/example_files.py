@@ -51,7 +51,7 @@ class ExampleSet:
         self.task.check_length(self.length)
         if self.split not in ("train", "eval"):
             raise SeparatrixError(f"split {self.split!r} is unknown; choose train or eval")
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 2**63:
+        if type(self.seed) is not int or not 0 <= self.seed < 2**63:
             raise SeparatrixError(f"seed {self.seed!r} is not a whole number from 0 to 2^63 - 1; give one such as 0")
         if self.count is not None and (isinstance(self.count, bool) or self.count < 1):
             raise SeparatrixError(f"count {self.count!r} is no number of examples; give 1 or more, or None for no end")
