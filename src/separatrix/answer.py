@@ -37,12 +37,14 @@ class Fact:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table with headings; ``tones`` are those of its cells, by row and column, where they have one."""
+    """A table with headings; ``tones`` are those of its cells, by row and column, where they have one, ``numbers`` the
+    headings of the columns that hold numbers."""
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     tones: Mapping[tuple[int, int], Tone] | None = None
+    numbers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -117,19 +119,15 @@ def show(sheet: Sheet, out: "Console") -> None:
         out.print(table)
     for grid in sheet.grids:
         table = Table(title=escape(grid.title) or None, title_justify="left")
-        for place, column in enumerate(grid.columns):
-            numbers = bool(grid.rows) and all(_is_number(row[place]) for row in grid.rows)
-            table.add_column(escape(column), overflow="fold", justify="right" if numbers else "left")
+        for column in grid.columns:
+            justify = "right" if column in grid.numbers else "left"
+            table.add_column(escape(column), overflow="fold", justify=justify)
         for number, row in enumerate(grid.rows):
             tones: list[Tone] = [(grid.tones or {}).get((number, place), "") for place in range(len(row))]
             table.add_row(*[_coloured(escape(text), tone) for text, tone in zip(row, tones, strict=True)])
         out.print(table)
     for note in sheet.notes:
         out.print(escape(note), soft_wrap=True)
-
-
-def _is_number(text: str) -> bool:
-    return not text.strip() or text.strip(" %+-").replace(",", "").replace(".", "").replace("e-", "").isdecimal()
 
 
 def _coloured(text: str, tone: Tone) -> str:

@@ -139,7 +139,7 @@ class Compared(Answer):
                 )
             )  # fmt: skip
         title = f"{task} at N = {mine[0].length}: majority baseline {100 * mine[0].majority:.1f} %"
-        return Grid(title, columns, tuple(rows), tones)
+        return Grid(title, columns, tuple(rows), tones, ("%", "rate", "parameters", "state bits"))
 
     def _pictures(self) -> tuple[str, ...]:
         from importlib.util import find_spec

@@ -63,7 +63,7 @@ class Sampled(Answer):
     def sheet(self) -> Sheet:
         """The examples in a table."""
         title = f"{self.of.title}, length {self.length}: {self.of.layout(self.length)}"
-        return Sheet(title, grids=(Grid("", ("", "input", "answer"), tuple(self.rows())),))
+        return Sheet(title, grids=(Grid("", ("", "input", "answer"), tuple(self.rows()), numbers=("",)),))
 
 
 def _shortened(text: str) -> str:

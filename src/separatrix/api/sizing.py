@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from separatrix.tasks import Task
 
 
+COUNTED = ("N", "classes", "state bits", "bits sent")
+
 # -- a function -----------------------------------------------------------------------------------------------------
 
 
@@ -86,7 +88,9 @@ class Profiled(Answer):
              "" if each.communication_bits is None else str(each.communication_bits), each.partition or "")
             for each in found.lengths
         )  # fmt: skip
-        grid = Grid("Every length up to N", ("N", "classes", "state bits", "bits sent", "partition"), lengths)
+        grid = Grid(
+            "Every length up to N", ("N", "classes", "state bits", "bits sent", "partition"), lengths, None, COUNTED
+        )
         inputs = f"all {found.table.symbols}^{found.length} inputs over {found.alphabet.in_words()}"
         return Sheet(f"{found.name}: {inputs}", tuple(rows), (grid,), ("About lengths beyond N nothing is said.",))
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from separatrix.tasks import Task
     from separatrix.training import Observer, Record, RunSpec
 
+NUMBERS = ("lr", "seed", "%", "mean loss", "steps", "seconds")
 SHOWN_DIGITS = 8
 """So much of a run's name stands in tables; ``runs show`` takes it."""
 
@@ -75,7 +76,7 @@ class Trained(Answer):
         if not self.learned:
             notes.append("no run is shown to be better than the majority baseline: nothing was learned yet")
         title = f"{self.model} on {self.task}, length {self.length}"
-        return Sheet(grids=(Grid(title, columns, tuple(rows), tones),), notes=tuple(notes))
+        return Sheet(grids=(Grid(title, columns, tuple(rows), tones, NUMBERS),), notes=tuple(notes))
 
 
 def run_specs(
