@@ -85,8 +85,9 @@ class Answer(ABC):
 def plain(value: Any) -> Any:
     """A value as JSON has it: records as tables, exact numbers and anything else as text.
 
-    >>> plain((Fraction(1, 3), Path("a"), {"n": 1}))
-    ['1/3', 'a', {'n': 1}]
+    >>> from fractions import Fraction
+    >>> plain((Fraction(1, 3), {"n": Fact("a", "b")}))
+    ['1/3', {'n': {'label': 'a', 'text': 'b', 'tone': ''}}]
     """
     if isinstance(value, Answer):
         return value.as_dict()
@@ -109,7 +110,7 @@ def show(sheet: Sheet, out: "Console") -> None:
     from rich.table import Table
 
     if sheet.title:
-        out.print(f"[bold]{escape(sheet.title)}[/bold]", soft_wrap=True)
+        out.print(f"[bold]{escape(sheet.title)}[/bold]")
     if sheet.facts:
         table = Table(show_header=False)
         table.add_column(style="bold", no_wrap=True)

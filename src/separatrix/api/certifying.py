@@ -120,7 +120,7 @@ def certify(
 
     >>> found = certify("index-lookup", 16)
     >>> found.certified, found.inputs_covered, found.width
-    (True, '64^16 · 16', 20)
+    (True, '64^16*16', 16)
     """
     from separatrix.certificates import (
         Claim,

@@ -86,7 +86,7 @@ def sample(
     ``task``: a name, one with parameters such as "dyck:depth=3", FILE.py:function, or a function.
 
     >>> sample("index", 6, 2).rows()
-    [('1', '110000#5', '0'), ('2', '100101#1', '1')]
+    [('1', '1 1 1 1 0 1 @1', '1'), ('2', '1 1 1 0 1 1 @1', '1')]
     """
     from separatrix.communication import task_argument
     from separatrix.tasks import draws_from, try_own_task

@@ -54,5 +54,5 @@ def command(
             colour = COLOURS[fact.tone]
             text = f"[{colour}]{word}[/{colour}]{escape(colon + rest)}" if colour else escape(fact.text)
             label = "" if fact.label in UNLABELLED else f"{fact.label}: "
-            console().print(f"{label}{text}", soft_wrap=True)
+            console().print(f"{label}{text}", soft_wrap=fact.label != "verdict")
     return 0 if found else 1

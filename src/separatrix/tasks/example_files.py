@@ -79,7 +79,7 @@ class ExampleSet:
         >>> from separatrix.tasks import tasks
         >>> inputs, labels = ExampleSet(tasks()["index"], 6, count=100).arrays()
         >>> inputs.shape, sorted(set(labels[:, -1].tolist())), set(labels[:, 0].tolist())
-        ((100, 8), [0, 1], {-100})
+        ((100, 7), [0, 1], {-100})
         """
         if self.count is None:
             raise SeparatrixError("examples without end cannot be stacked or exported; give count=, such as 10000")

@@ -22,7 +22,7 @@ class ExampleStream(IterableDataset[dict[str, Tensor]], Answer):
     >>> from separatrix.tasks import tasks
     >>> stream = ExampleStream(ExampleSet(tasks()["index"], 6, count=3))
     >>> [len(example["labels"]) for example in stream], len(stream)
-    ([8, 8, 8], 3)
+    ([7, 7, 7], 3)
     """
 
     def __init__(self, examples: ExampleSet) -> None:
