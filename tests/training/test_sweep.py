@@ -356,7 +356,7 @@ def test_the_verb_says_what_it_will_do_trains_and_does_not_train_again(call, swe
     table = call("sweep", "small.toml")
     assert "nothing is left to train" in table.err
     assert "LSTM-(1,8)" in table.out
-    (last,) = [line for line in table.out.splitlines() if "majority baseline" in line]
+    (last,) = [line for line in table.out.splitlines() if line.startswith("│ majority baseline")]
     shares = {cell["length"]: 100 * cell["constant_answer"] for cell in whole["cells"]}
     assert [f"{shares[length]:.1f}" for length in (6, 8)] == re.findall(r"\d+\.\d", last)
     plan_table = call("sweep", "small.toml", "--dry-run")

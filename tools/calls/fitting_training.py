@@ -54,7 +54,7 @@ def _train(draw: DrawFn, place: Place) -> Given:
     given |= {"steps": (str(steps),), "batch": (chosen(draw, ("2", "4")),), "examples": (chosen(draw, ("8", "16")),)}
     add(draw, given, rates=RATES, seeds=("0", "1,2"), weight_decay=("0", "0.1"), warmup=("0", "1"), clip=("0", "1"))
     add(draw, given, every=("1", "2"), goal=("0.5", "1"), precision=("float32", "float64", "bfloat16"), plot=PICTURES)
-    add(draw, given, recipe=RECIPES, final_rate=("0", "0.5", "1"))
+    add(draw, given, recipe=RECIPES, final_rate=("0", "0.5", "1"), full_length=("0", "0.5", "1"))
     if task.asks_last:
         add(draw, given, questions=("1", "2"))
     if likely(draw, 1, 6):
