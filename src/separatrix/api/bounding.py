@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from separatrix.answer import Answer, Sheet
 from separatrix.api.bound_sheet import bound_sheet
+from separatrix.api.models import class_named
 from separatrix.bit_counts import OWN_PRECISION
-from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
     from separatrix.bounds import Bound, Coverage, Model, ModelSize, Numbers, ProtocolBound
@@ -331,24 +332,6 @@ def _above(task: str, model: "Model", numbers: "Numbers") -> list[dict[str, str]
         }
         for side in known_from_above(task, model, numbers)
     ]
-
-
-def class_named(model: str, task: str) -> "Model":
-    """The class with this name; of anything else that is a model the message says how to ask about it."""
-    from separatrix.bounds import model_named
-    from separatrix.capacities import presets
-
-    if model in presets() or model.endswith(".json"):
-        raise SeparatrixError(
-            f"{model!r} is a published model, not a class of models; ask  separatrix capacity {model} --task {task}"
-        )
-    try:
-        return model_named(model)
-    except UnknownNameError as error:
-        raise SeparatrixError(
-            f"{error}; or write a model with its layers and width, such as 'Mamba-(2,64)'; published models are asked "
-            f"about by  separatrix capacity NAME --task {task}"
-        ) from None
 
 
 def own_model(

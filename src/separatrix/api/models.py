@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from separatrix.bit_counts import OWN_PRECISION
-from separatrix.errors import SeparatrixError
+from separatrix.errors import SeparatrixError, UnknownNameError
 
 if TYPE_CHECKING:
+    from separatrix.bounds import Model
     from separatrix.capacities import ModelDescription
 
 
@@ -31,3 +32,21 @@ def described(given: "str | Path | Mapping[str, Any]", precision: int | None = N
     if ":" in text and not Path(text).exists():
         raise SeparatrixError(f"{text!r} names a module of your own without its sizes; write '{text}-(1,64)'")
     return describe(text)
+
+
+def class_named(model: str, task: str) -> "Model":
+    """The class with this name; of anything else that is a model the message says how to ask about it."""
+    from separatrix.bounds import model_named
+    from separatrix.capacities import presets
+
+    if model in presets() or model.endswith(".json"):
+        raise SeparatrixError(
+            f"{model!r} is a published model, not a class of models; ask  separatrix capacity {model} --task {task}"
+        )
+    try:
+        return model_named(model)
+    except UnknownNameError as error:
+        raise SeparatrixError(
+            f"{error}; or write a model with its layers and width, such as 'Mamba-(2,64)'; published models are asked "
+            f"about by  separatrix capacity NAME --task {task}"
+        ) from None
