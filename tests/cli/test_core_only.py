@@ -21,7 +21,12 @@ from separatrix_kernel.trained import TRAINED_FILE
 CASES: dict[str, list[tuple[str, str | None]]] = {
     "atlas": [("atlas --out site", "atlas")],
     "attack": [("attack 0b5d1c2e", "train")],
-    "bound": [("bound dyck --model Mamba-(2,64) --length 400", None), ("bound equality --model rnn --length 32", None)],
+    "compare": [("compare mine.py:Layer", "train")],
+    "bound": [
+        ("bound mine.py:parity --model rnn --length 6", None),
+        ("bound dyck --model Mamba-(2,64) --length 400", None),
+        ("bound equality --model rnn --length 32", None),
+    ],
     "capacity": [
         ("capacity TF-(1,64)", None),
         ("capacity mamba-130m gpt2", None),
@@ -38,6 +43,7 @@ CASES: dict[str, list[tuple[str, str | None]]] = {
     ],
     "design": [
         ("design mqar --length 16", None),
+        ("design mine.py:parity --length 6", None),
         ("design mqar --length 16 --plot sizes.png", "atlas"),
     ],
     "figure": [("figure figure2-left --out figures", "atlas")],
@@ -60,7 +66,11 @@ CASES: dict[str, list[tuple[str, str | None]]] = {
         ("runs export runs.parquet --limit 3", "records"),
         ("runs bits 0", "train"),
     ],
-    "sample": [("sample dyck --length 8", None)],
+    "sample": [
+        ("sample dyck --length 8", None),
+        ("sample mine.py:parity --length 8", None),
+        ("sample mqar:zoology --length 16 --out data", None),
+    ],
     "serve": [("serve --port 0", "atlas")],
     "sweep": [("sweep figure2-left --scale quick --dry-run", "train")],
     "train": [("train equality TF-(1,16) --length 8 --steps 20", "train")],

@@ -6,6 +6,7 @@ A task that is missing here is tested with its default parameters at its smalles
 from typing import Any
 
 from separatrix.tasks import Task, tasks
+from separatrix.tasks.presets import PRESETS
 
 SMALL: dict[str, list[tuple[dict[str, Any], list[int]]]] = {
     "index-lookup": [({"alphabet": 3}, [1, 2, 5]), ({"alphabet": 64}, [2])],
@@ -27,6 +28,7 @@ SMALL: dict[str, list[tuple[dict[str, Any], list[int]]]] = {
     "cnf": [({}, [3, 9])],
     "majority": [({}, [2, 9])],
     "associative-recall": [({}, [1, 2, 3]), ({"keys": 3, "labels": 3}, [3])],
+    "mqar:zoology": [({"symbols": 6}, [4]), ({"symbols": 8, "filler": "random"}, [4]), ({"symbols": 8}, [6])],
     "mqar": [({}, [2, 4, 6]), ({"keys": 3, "labels": 3}, [6])],
     "nearest-neighbour": [
         ({"points": "hypercube", "dimension": 1}, [2, 4]),
@@ -54,10 +56,15 @@ SMALL: dict[str, list[tuple[dict[str, Any], list[int]]]] = {
 }
 
 
+def every_task() -> dict[str, Task]:
+    """The catalog, and the presets."""
+    return {**tasks(), **PRESETS}
+
+
 def small_cases() -> list[tuple[Task, int]]:
-    """Every task of the catalog with lengths at which all inputs can be walked through."""
+    """Every task with lengths at which all inputs can be walked through."""
     cases: list[tuple[Task, int]] = []
-    for name, task in tasks().items():
+    for name, task in every_task().items():
         for parameters, lengths in SMALL.get(name, [({}, default_lengths(task))]):
             cases += [(task.with_parameters(**parameters), length) for length in lengths]
     return cases
@@ -72,6 +79,6 @@ def default_lengths(task: Task) -> list[int]:
 def identify(value: object) -> str:
     """A readable test id for a case."""
     if isinstance(value, Task):
-        changed = {k: v for k, v in value.parameters().items() if tasks()[value.name].parameters()[k] != v}
+        changed = {k: v for k, v in value.parameters().items() if every_task()[value.name].parameters()[k] != v}
         return "-".join([value.name, *[f"{key}={item}" for key, item in changed.items()]])
     return str(value)

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from separatrix.errors import SeparatrixError
-from separatrix.tasks import Draws, Examples, Task, draws_from, tasks
-from tests.tasks.cases import default_lengths, identify, small_cases
+from separatrix.tasks import Draws, Examples, Task, draws_from
+from tests.tasks.cases import default_lengths, every_task, identify, small_cases
 
-EVERY_TASK = pytest.mark.parametrize("name", list(tasks()))
+EVERY_TASK = pytest.mark.parametrize("name", list(every_task()))
 SAMPLED_LENGTHS = (12, 36)
 
 
@@ -84,7 +84,7 @@ def test_enumeration_has_no_repeats_and_the_right_count(task: Task, length: int)
 @pytest.mark.parametrize("split", ["train", "eval"])
 @pytest.mark.parametrize("length", SAMPLED_LENGTHS)
 def test_labels_equal_solve_on_samples(name: str, split: str, length: int) -> None:
-    task = tasks()[name]
+    task = every_task()[name]
     length = valid_length(task, length)
     examples = task.sample(draws_from(11), 60, length, split)  # type: ignore[arg-type]
     assert_labels_are_solutions(task, examples, length, most=60)
@@ -95,7 +95,7 @@ def test_labels_equal_solve_on_samples(name: str, split: str, length: int) -> No
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32), size=st.integers(1, 40), split=st.sampled_from(["train", "eval"]))
 def test_fresh_samples_agree_with_solve_and_round_trip(name: str, seed: int, size: int, split: str) -> None:
-    task = tasks()[name]
+    task = every_task()[name]
     length = valid_length(task, size + 2)
     examples = task.sample(draws_from(seed), 5, length, split)  # type: ignore[arg-type]
     assert_labels_are_solutions(task, examples, length, most=5)
@@ -110,7 +110,7 @@ def test_fresh_samples_agree_with_solve_and_round_trip(name: str, seed: int, siz
 @EVERY_TASK
 @pytest.mark.parametrize("split", ["train", "eval"])
 def test_numpy_and_torch_give_the_same_examples_from_the_same_numbers(name: str, split: str) -> None:
-    task = tasks()[name]
+    task = every_task()[name]
     length = valid_length(task, 20)
     stream, log = recorded(3)
     first = task.sample(stream, 40, length, split)  # type: ignore[arg-type]
@@ -129,7 +129,7 @@ def test_numpy_and_torch_give_the_same_examples_from_the_same_numbers(name: str,
 
 @EVERY_TASK
 def test_same_seed_same_examples_other_seed_others(name: str) -> None:
-    task = tasks()[name]
+    task = every_task()[name]
     length = valid_length(task, 24)
     one, two, other = (task.sample(draws_from(seed), 20, length).inputs for seed in (5, 5, 6))
     numpy.testing.assert_array_equal(one, two)
@@ -138,7 +138,7 @@ def test_same_seed_same_examples_other_seed_others(name: str) -> None:
 
 @EVERY_TASK
 def test_a_torch_generator_works_and_repeats(name: str) -> None:
-    task = tasks()[name]
+    task = every_task()[name]
     length = valid_length(task, 16)
     one, two = (task.sample(draws_from(torch.Generator().manual_seed(9)), 8, length, "train") for _ in range(2))
     assert torch.equal(one.inputs, two.inputs)
@@ -147,7 +147,7 @@ def test_a_torch_generator_works_and_repeats(name: str) -> None:
 
 @EVERY_TASK
 def test_shapes_and_ranges(name: str) -> None:
-    task = tasks()[name]
+    task = every_task()[name]
     length = valid_length(task, 18)
     examples = task.sample(draws_from(1), 30, length)
     features = task.features(length)
@@ -164,7 +164,7 @@ def test_shapes_and_ranges(name: str) -> None:
 
 @EVERY_TASK
 def test_no_answer_is_always_right(name: str) -> None:
-    task = tasks()[name]
+    task = every_task()[name]
     length = valid_length(task, 20)
     examples = task.sample(draws_from(2), 400, length)
     asked = examples.targets[examples.read].reshape(-1)
@@ -174,7 +174,7 @@ def test_no_answer_is_always_right(name: str) -> None:
 
 @EVERY_TASK
 def test_zero_and_one_example(name: str) -> None:
-    task = tasks()[name]
+    task = every_task()[name]
     length = valid_length(task, 10)
     assert len(task.sample(draws_from(0), 0, length)) == 0
     assert len(task.sample(draws_from(0), 1, length)) == 1
@@ -182,7 +182,7 @@ def test_zero_and_one_example(name: str) -> None:
 
 @EVERY_TASK
 def test_split_covers_every_position_once(name: str) -> None:
-    task = tasks()[name]
+    task = every_task()[name]
     length = valid_length(task, 13)
     split = task.communication(length)
     assert sorted(split.alice + split.bob) == list(range(task.positions(length)))
@@ -192,7 +192,7 @@ def test_split_covers_every_position_once(name: str) -> None:
 
 @EVERY_TASK
 def test_described_for_people_and_machines(name: str) -> None:
-    task = tasks()[name]
+    task = every_task()[name]
     length = valid_length(task, 8)
     row = task.trim(task.sample(draws_from(0), 1, length).inputs[0], length)
     assert task.picture(row, length).strip()
@@ -209,7 +209,7 @@ def test_described_for_people_and_machines(name: str) -> None:
 
 @EVERY_TASK
 def test_bad_lengths_and_parameters_end_in_one_line(name: str) -> None:
-    task = tasks()[name]
+    task = every_task()[name]
     bad = [-1, 0, task.maximum_length + task.length_step]
     bad += [task.minimum_length + 1] if task.length_step > 1 else []
     for length in bad:

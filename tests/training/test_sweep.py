@@ -315,7 +315,7 @@ def test_a_constant_answer_has_a_column_where_the_rows_are_tasks():
     sweep = Sweep("two", "Two", {**base, "task_parameters": {}}, {"task": ["equality", "index-lookup"], "length": [6]})
     (shown,) = heat_maps(sweep.cells(), {}, ("task", "length"))
     table = heat_map_table("Two", shown)
-    assert [column.header for column in table.columns] == ["task", "6", "constant answer"]
+    assert [column.header for column in table.columns] == ["task", "6", "majority baseline"]
     first, second = (float(cell) for cell in table.columns[2].cells)
     assert first >= 50 > 5 > second
 
@@ -356,7 +356,7 @@ def test_the_verb_says_what_it_will_do_trains_and_does_not_train_again(call, swe
     table = call("sweep", "small.toml")
     assert "nothing is left to train" in table.err
     assert "LSTM-(1,8)" in table.out
-    (last,) = [line for line in table.out.splitlines() if "constant answer" in line]
+    (last,) = [line for line in table.out.splitlines() if line.startswith("│ majority baseline")]
     shares = {cell["length"]: 100 * cell["constant_answer"] for cell in whole["cells"]}
     assert [f"{shares[length]:.1f}" for length in (6, 8)] == re.findall(r"\d+\.\d", last)
     plan_table = call("sweep", "small.toml", "--dry-run")

@@ -17,7 +17,6 @@ from separatrix.certificates.shown import shown_claim as shown_claim
 from separatrix.certificates.shown import shown_count as shown_count
 from separatrix.certificates.shown import shown_counterexample as shown_counterexample
 from separatrix.certificates.shown import shown_reason as shown_reason
-from separatrix.certificates.shown import shown_state as shown_state
 from separatrix.certificates.shown import shown_trust as shown_trust
 from separatrix.certificates.shown import written_answer as written_answer
 from separatrix.certificates.verdict import Claim as Claim

@@ -29,7 +29,7 @@ from separatrix.sources import ended_by_own_code
 
 MEANT = {
     "explore": "serve", "explorer": "serve", "open": "serve", "verify": "check", "prove": "certify", "build": "certify",
-    "experiment": "sweep", "plot": "figure", "draw": "figure", "compare": "runs", "show": "runs", "memory": "capacity",
+    "experiment": "sweep", "plot": "figure", "draw": "figure", "show": "runs", "memory": "capacity",
 }  # fmt: skip
 """Words for what a verb does, with the verb."""
 INTERRUPTED = "interrupted; nothing half-written was left"

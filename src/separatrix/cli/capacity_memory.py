@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from separatrix.cli.model_argument import described
+from separatrix.api import described
 from separatrix.cli.output import console
 from separatrix.errors import SeparatrixError
 from separatrix.wording import counted

@@ -64,16 +64,21 @@ def learned_frontier(
     """Climb the ladder, then print or draw it; the same command goes on where it was interrupted."""
     require("--learned", "torch")
     from separatrix.cli.training_run import run_groups
+    from separatrix.communication import changed_parameters, task_argument
     from separatrix.provenance import provenance
     from separatrix.training import Ladder, climb
 
     started = time.perf_counter()
     check_picture("--figure", figure)
     every = max(1, min(100, steps // 4))
+    chosen = task_argument(task)
+    task, own = chosen.name, changed_parameters(chosen)
+    settings: dict[str, Any] = {"evaluate_every": every, "evaluation_examples": 2000}
+    settings |= {"task_parameters": own} if own else {}
     ladder = Ladder(
         task=task, patterns=tuple(patterns), widths=parse_list(widths, int, "--widths"),
         lengths=parse_list(lengths, int, "--lengths"), learning_rates=parse_rates(rates), steps=steps,
-        goal=goal, settings={"evaluate_every": every, "evaluation_examples": 2000},
+        goal=goal, settings=settings,
     )  # fmt: skip
 
     def train(groups: "Sequence[Group]") -> "Mapping[str, Record]":

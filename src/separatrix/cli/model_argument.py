@@ -1,16 +1,11 @@
-"""Models as they are named on the command line: a published one, a config.json, or one of this package's own."""
+"""Options about models that several verbs have."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from separatrix.bit_counts import OWN_PRECISION
 from separatrix.cli.completion import complete_numbers
-from separatrix.errors import SeparatrixError
-
-if TYPE_CHECKING:
-    from separatrix.capacities import ModelDescription
 
 PRECISION_HELP = (
     "Bits of every number that the model hands on; left out: for each part of its state those that its config and the "
@@ -27,28 +22,3 @@ ArithmeticOption = Annotated[
     ),
 ]
 """The arithmetic of a model, the same wherever a verdict is about one."""
-
-
-def described(text: str, precision: int | None = None) -> "ModelDescription":
-    """The model that a text names; of this package's own with states counted in numbers of so many bits."""
-    own = text.endswith(")") and not Path(text).exists()
-    if own:
-        from separatrix.models import description, parse_spec
-
-        bits = OWN_PRECISION if precision is None else precision
-        # A precision that is out of range is refused by who computes with it.
-        return description(parse_spec(text), max(1, bits))
-    if ":" in text and not Path(text).exists():
-        raise SeparatrixError(f"{text!r} names a module of your own without its sizes; write '{text}-(1,64)'")
-    from separatrix.capacities import describe
-
-    return describe(text)
-
-
-def check_task(text: str) -> None:
-    """Refuse the name of a function where a task is asked for, and say which command takes it."""
-    if ":" in text:
-        raise SeparatrixError(
-            f"{text!r} names a function, not a task; what any function needs is said by  separatrix profile {text} "
-            "--length 12  (and with --model MODEL, from which N on a model cannot compute it)"
-        )

@@ -9,7 +9,7 @@ import typer
 from separatrix.cli.capacity_memory import crossing_of, fits_of, print_memory, shown_bytes
 from separatrix.cli.completion import complete_preset
 from separatrix.cli.given_options import refuse_given
-from separatrix.cli.model_argument import PRECISION_HELP, ArithmeticOption, check_task, described
+from separatrix.cli.model_argument import PRECISION_HELP, ArithmeticOption
 from separatrix.cli.output import JsonOption, command_line, console, print_json
 from separatrix.cli.pictures import check_picture, write_picture
 
@@ -68,8 +68,9 @@ def command(
 ) -> int:
     """What a real model keeps in memory, and what it cannot do at any weights: its bits against the lower bounds."""
     check_picture("--plot", plot)
-    from separatrix.bounds import numbers_named
-    from separatrix.capacities import Budget, capacity, plain
+    from separatrix.api import capacity
+    from separatrix.capacities import Budget, plain
+    from separatrix.communication import refuse_function
     from separatrix.provenance import provenance
 
     started = time.perf_counter()
@@ -83,10 +84,11 @@ def command(
         refuse_given(context, OF_ONE_MODEL, f"asks about one model, and {len(config)} are named; name one")
         return _compare(context, config, precision, length, plot, as_json, started)
     for name in task or ():
-        check_task(name)
-    computed = None if arithmetic is None else numbers_named(arithmetic)
-    budget = Budget(cache_tokens, cache_bits, cache_window)
-    found = capacity(described(config[0], precision), precision, length, alphabet, task or None, computed, budget)
+        refuse_function(name)
+    found = capacity(
+        config[0], length=length, precision=precision, tasks=task or None, alphabet=alphabet, arithmetic=arithmetic,
+        budget=Budget(cache_tokens, cache_bits, cache_window),
+    ).card  # fmt: skip
     fits = fits_of(found, memory, weights, config[0])
     crossing = crossing_of(found, against, precision)
     if plot is not None:
@@ -106,6 +108,7 @@ def _compare(
     as_json: bool, started: float,
 ) -> int:  # fmt: skip
     """Several models side by side."""
+    from separatrix.api import described
     from separatrix.capacities import check_sizes
     from separatrix.cli.capacity_memory import compared, print_compared
     from separatrix.provenance import provenance

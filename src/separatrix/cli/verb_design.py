@@ -8,7 +8,7 @@ import typer
 
 from separatrix.bit_counts import OWN_PRECISION
 from separatrix.cli.completion import complete_task
-from separatrix.cli.model_argument import check_task
+from separatrix.cli.given_options import refuse_given
 from separatrix.cli.output import JsonOption, command_line, console, print_json
 from separatrix.cli.pictures import check_picture, write_picture
 from separatrix.errors import SeparatrixError
@@ -32,7 +32,7 @@ NAMED = {
 
 def command(
     context: typer.Context,
-    task: Annotated[str, typer.Argument(help="Name of a task.", autocompletion=complete_task)],
+    task: Annotated[str, typer.Argument(help="Name of a task, or FILE.py:function.", autocompletion=complete_task)],
     length: Annotated[int, typer.Option("--length", "-n", help="Input length N.")],
     accuracy: Annotated[
         str, typer.Option("--accuracy", help="exact: right on every input, which all bounds here are about.")
@@ -50,23 +50,24 @@ def command(
 ) -> None:
     """Say what a model for a task needs at least, which certified construction is enough, and which presets pass."""
     check_picture("--plot", plot)
-    check_task(task)
     if accuracy != EXACT:
         raise SeparatrixError(
             f"--accuracy {accuracy} is not known here: bounds and certificates are about models that are right on "
             "every input; give exact, or leave it out"
         )
+    from separatrix.api import design
     from separatrix.cli.progress import progress_bar
+    from separatrix.communication import task_argument
     from separatrix.progress import listening
     from separatrix.provenance import provenance
     from separatrix.site import design_picture
-    from separatrix.table import design
-    from separatrix.tasks import tasks, with_text_parameters
 
     started = time.perf_counter()
-    chosen = with_text_parameters(tasks()[task], settings or [])
+    chosen = task_argument(task, settings or [])
+    if plot is not None and chosen.name != task and ":" in task:
+        refuse_given(context, ("plot",), "draws the tasks of the papers; of a function use  separatrix profile --plot")
     with progress_bar(f"designs for {task} of length {length}", as_json) as show, listening(show):
-        found = design(chosen, length, precision, heads, certify=certify)
+        found = design(chosen, length, precision=precision, heads=heads, certify=certify).found
     if plot is not None:
         write_picture(plot, design_picture(found))
     if as_json:

@@ -65,12 +65,18 @@ def command(
         return
     check_picture("--figure", figure)
     from separatrix.cli.progress import progress_bar
+    from separatrix.communication import is_function_name
     from separatrix.constructions import constructions
     from separatrix.provenance import provenance
     from separatrix.site import frontier_picture
     from separatrix.table import LARGEST, FrontierStore, check_supported, survey, units
 
     started = time.perf_counter()
+    if is_function_name(construction):
+        raise SeparatrixError(
+            f"{construction} has no construction whose size could be searched; give --learned MODEL to train on it, or "
+            f"ask what it needs with  separatrix design {construction} --length 12"
+        )
     chosen = constructions()[construction]
     check_supported(construction)
     limit = memory_limit(max_memory)

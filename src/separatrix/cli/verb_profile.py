@@ -3,7 +3,6 @@
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +11,6 @@ from rich.markup import escape
 
 from separatrix.bit_counts import PUBLISHED_PRECISION
 from separatrix.cli.completion import complete_preset
-from separatrix.cli.model_argument import described
 from separatrix.cli.output import JsonOption, command_line, console, print_json, remark
 from separatrix.cli.pictures import check_picture, write_picture
 from separatrix.errors import SeparatrixError
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from separatrix.capacities import Capacity
     from separatrix.profiles import Estimate, PartitionProfile, Profile
 
 NAME = "profile"
@@ -82,13 +79,12 @@ def command(
     # Ranks are found by many products of small matrices, and OpenBLAS's threads spin between them: where other programs
     # hold the cores, two of them took twice the time of one. numpy reads this when it is loaded, which is below.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from separatrix.api import profile
     from separatrix.cli.limits import limited_memory, memory_limit
     from separatrix.cli.progress import progress_bar
-    from separatrix.profiles import Limits, ProfileOptions, as_record, exclusion, load_function, parse_alphabet
-    from separatrix.profiles import profile as run_profile
+    from separatrix.profiles import Limits
     from separatrix.progress import listening
     from separatrix.provenance import provenance
-    from separatrix.table import certify_sparse_form
 
     started = time.perf_counter()
     picture = None if plot is None else plot.absolute()  # the function may go to another folder
@@ -96,45 +92,31 @@ def command(
         raise SeparatrixError(f"--max-time {max_time} is not a time; give seconds above 0")
     if not 0 <= seed < 2**63:
         raise SeparatrixError(f"--seed {seed} is out of range; give 0 to 2^63 - 1")
-    symbols = parse_alphabet(alphabet)
     limit = memory_limit(max_memory, MEMORY)
-    bits = PUBLISHED_PRECISION if precision is None else precision
-    options = ProfileOptions(tuple(partition or ()), bits, Limits(limit, max_time), seed)
-    asked = None if model is None else _asked(model, precision)
-    name, function = load_function(target)
-    with progress_bar(f"profiling {escape(name)}", as_json) as show, listening(show), limited_memory(limit):
-        found = run_profile(name, function, length, symbols, options, _announce)
-        show("building and certifying the network of Theorem 13", 0, None)
-        network = None if found.sparse is None else certify_sparse_form(found.sparse.function, length)
+    with progress_bar(f"profiling {escape(target)}", as_json) as show, listening(show), limited_memory(limit):
+        found = profile(
+            target, length, alphabet, partitions=partition or (), precision=precision, model=model,
+            limits=Limits(limit, max_time), seed=seed, announce=_announce,
+        )  # fmt: skip
     if picture is not None:
         from separatrix.site import profile_figure
 
-        write_picture(picture, profile_figure(found))
-    told = None if asked is None else exclusion(found, asked)
+        write_picture(picture, profile_figure(found.found))
     if as_json:
-        record = as_record(found)
-        record["network"] = network
-        record["model"] = None if told is None else asdict(told)
-        record["provenance"] = provenance(command_line(context), arithmetic="integers", seed=seed, started=started)
-        print_json(record)
+        record = provenance(command_line(context), arithmetic="integers", seed=seed, started=started)
+        print_json({**found.as_dict(), "provenance": record})
     else:
-        _print(console(), found, network)
-        if told is not None:
-            console().print(f"\n[bold]{escape(told.model)}[/bold]: {escape(told.in_words())}", soft_wrap=True)
-    return 0 if network is None or network["certified"] else 1
+        _print(console(), found.found, found.network)
+        if found.model is not None:
+            told = f"\n[bold]{escape(found.model.model)}[/bold]: {escape(found.model.in_words())}"
+            console().print(told, soft_wrap=True)
+    return 0 if found else 1
 
 
 def _announce(cost: "Estimate") -> None:
     """Say on standard error what is about to be done, where it takes long enough to be waited for."""
     if cost.seconds >= ANNOUNCED:
         remark(cost.in_words())
-
-
-def _asked(text: str, precision: int | None) -> "Capacity":
-    """The size of the model, as capacity has it; a name that is not known ends here, before anything is computed."""
-    from separatrix.capacities import capacity
-
-    return capacity(described(text, precision), precision, only=())
 
 
 def _print(out: "Console", found: "Profile", network: dict[str, Any] | None) -> None:

@@ -2,24 +2,21 @@
 
 import time
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from separatrix.cli.completion import complete_task
+from separatrix.cli.given_options import refuse_given
 from separatrix.cli.output import JsonOption, command_line, console, print_json
-from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
-    from separatrix.tasks import Task
+    from separatrix.api import Sampled
 
 NAME = "sample"
 ORDER = 20
 EXAMPLE = "separatrix sample dyck --length 24 --count 5 --seed 1 --set depth=3"
-LARGEST_WORK = 100_000_000
-"""Steps of one batch, so that a mistyped number ends in a message and not in swapped memory or a long wait."""
-LONGEST_SHOWN = 600
-"""Characters of an input or an answer in the table."""
 FRAME = 4
 """Columns of the frame around a picture."""
 LARGEST_PICTURE = 200
@@ -36,7 +33,10 @@ class SplitName(StrEnum):
 def command(
     context: typer.Context,
     task: Annotated[
-        str, typer.Argument(help="Name of a task, see 'separatrix list tasks'.", autocompletion=complete_task)
+        str,
+        typer.Argument(
+            help="Name of a task, see 'separatrix list tasks', or FILE.py:function.", autocompletion=complete_task
+        ),
     ],
     length: Annotated[int, typer.Option("--length", "-n", help="Input length N, as the task counts it.")] = 24,
     count: Annotated[int, typer.Option("--count", "-c", help="How many examples.")] = 5,
@@ -47,74 +47,52 @@ def command(
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter of the task, NAME=VALUE; may be repeated.")
     ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write the examples and a data card into this folder instead.")
+    ] = None,
+    kind: Annotated[
+        str, typer.Option("--format", help="With --out: jsonl, npz, or huggingface (a folder of datasets).")
+    ] = "jsonl",
     as_json: JsonOption = False,
 ) -> None:
-    """Show random examples of a task with their answers."""
+    """Show random examples of a task with their answers, or write them to files."""
+    from separatrix.api import sample
+    from separatrix.communication import task_argument
     from separatrix.provenance import provenance
-    from separatrix.tasks import draws_from, tasks, try_own_task, with_text_parameters
 
     started = time.perf_counter()
-    chosen = with_text_parameters(tasks()[task], settings or [])
-    chosen.check_length(length)
-    if count < 1:
-        raise SeparatrixError(f"--count {count} is no example; choose 1 or more")
-    work = count * chosen.work(length)
-    if work > LARGEST_WORK:
-        raise SeparatrixError(
-            f"--count {count} at length {length} would cost about {work} steps, more than {LARGEST_WORK}; "
-            "lower --count or --length"
-        )
-    try_own_task(chosen, length)
-    examples = chosen.sample(draws_from(seed), count, length, split.value)
-    rows: list[dict[str, Any]] = []
-    for number in range(count):
-        row = chosen.trim(examples.inputs[number], length)
-        rows.append(
-            {"text": chosen.write(row, length), "input": row, "answers": chosen.answers(examples, number, length)}
-        )
+    chosen = task_argument(task, settings or [])
+    if out is not None:
+        from separatrix.tasks import ExampleSet, try_own_task
+
+        examples = ExampleSet(chosen, length, split.value, seed, count)
+        try_own_task(chosen, length)
+        data = examples.export(out, kind)
+        if as_json:
+            record = provenance(command_line(context), arithmetic="integers", seed=seed, started=started)
+            print_json({"task": chosen.name, "length": length, "count": count, "data": str(data), "provenance": record})
+        else:
+            console().print(f"{count:,} examples in {data}, with a data card", markup=False, soft_wrap=True)
+        return
+    refuse_given(context, ("kind",), "is for files; give --out FOLDER as well")
+    found = sample(chosen, length, count, seed=seed, split=split.value)
     if as_json:
         record = provenance(command_line(context), arithmetic="integers", seed=seed, started=started)
-        print_json(
-            {
-                "task": chosen.name,
-                "parameters": {name: _plain(value) for name, value in chosen.parameters().items()},
-                "length": length,
-                "split": split.value,
-                "count": count,
-                "examples": rows,
-                "provenance": record,
-            }
-        )
+        print_json({**found.as_dict(), "provenance": record})
         return
-    _print_table(chosen, length, rows)
+    _print(found)
 
 
-def _plain(value: Any) -> Any:
-    """A parameter as JSON has it; exact fractions as text."""
-    return value if isinstance(value, int | str | float | bool | None) else str(value)
-
-
-def _print_table(task: "Task", length: int, rows: list[dict[str, Any]]) -> None:
+def _print(found: "Sampled") -> None:
     from rich.markup import escape
     from rich.panel import Panel
-    from rich.table import Table
 
-    out = console()
-    out.print(f"[bold]{escape(task.title)}[/bold], length {length}: {escape(task.layout(length))}")
-    table = Table()
-    table.add_column("", justify="right", style="dim")
-    table.add_column("input", overflow="fold")
-    table.add_column("answer", overflow="fold")
-    for number, row in enumerate(rows, 1):
-        asked = [task.write_answer(answer, length) for answer in row["answers"] if answer is not None]
-        table.add_row(
-            str(number),
-            escape(_shortened(row["text"])),
-            escape(_shortened((" " if task.classes(length) else "; ").join(asked))),
-        )
-    out.print(table)
-    if rows and task.positions(length) <= LARGEST_PICTURE:
-        drawn = _in_chunks(task.picture(rows[0]["input"], length), out.width - FRAME)
+    from separatrix.answer import show
+
+    out, task, length = console(), found.of, found.length
+    show(found.sheet(), out)
+    if task.positions(length) <= LARGEST_PICTURE:
+        drawn = _in_chunks(task.picture(found.examples[0].input, length), out.width - FRAME)
         out.print(Panel(escape(drawn), title="example 1", title_align="left", expand=False))
 
 
@@ -140,10 +118,3 @@ def _in_chunks(picture: str, width: int) -> str:
         skipped = int(all(line[:1] in ("", " ") for line in rest))
         lines = [line[skipped:].rstrip() for line in rest]
     return "\n".join(chunks + remark)
-
-
-def _shortened(text: str) -> str:
-    """The beginning of a long text and how much is left out."""
-    if len(text) <= LONGEST_SHOWN:
-        return text
-    return f"{text[:LONGEST_SHOWN]} … {len(text) - LONGEST_SHOWN} more characters, all with --json"

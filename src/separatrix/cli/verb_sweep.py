@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 NAME = "sweep"
 ORDER = 83
 EXAMPLE = "separatrix sweep figure2-left --scale quick --dry-run"
-CONSTANT = "constant answer"
+CONSTANT = "majority baseline"
 
 
 def command(
@@ -67,7 +67,7 @@ def command(
     require("a sweep", "torch")
     from separatrix.cli.training_run import run_groups
     from separatrix.provenance import provenance
-    from separatrix.training import heat_maps, sink_from
+    from separatrix.training import at_chance, heat_maps, sink_from
 
     started = time.perf_counter()
     sweep, axes = _named(name, scale)
@@ -91,11 +91,11 @@ def command(
         notes().print(_plan_text(sweep.title, plan, place), soft_wrap=True)
     found, _ = run_groups(groups, store, place, full_grid, resume, as_json, _label, sinks or [])
     maps = heat_maps(cells, found, axes)
+    best = [cell.best(found) for cell in cells]
     if as_json:
         record = provenance(
             command_line(context), arithmetic=cells[0].runs[0].precision, seed=cells[0].runs[0].seed, started=started
         )
-        best = [cell.best(found) for cell in cells]
         print_json(
             {
                 "sweep": sweep.as_dict(),
@@ -106,6 +106,7 @@ def command(
                         "runs": len(cell.runs),
                         "accuracy": None if record is None else record.result.accuracy,
                         "constant_answer": constant,
+                        "learned": None if record is None else not at_chance(record),
                         "best": None if record is None else record.as_dict(),
                     }
                     for cell, record, constant in zip(cells, best, _constant_answers(cells), strict=True)
@@ -116,6 +117,10 @@ def command(
         return
     for each in maps:
         console().print(heat_map_table(sweep.title, each))
+    if idle := [cell for cell, record in zip(cells, best, strict=True) if record is not None and at_chance(record)]:
+        names = "; ".join(", ".join(str(value) for _, value in cell.coordinates) for cell in idle)
+        told = "not shown to be better than the majority baseline, so that nothing follows from comparing them"
+        console().print(f"{told}: {names}", soft_wrap=True, markup=False)
 
 
 def _named(name: str, scale: str | None) -> "tuple[Sweep, tuple[str, str] | None]":

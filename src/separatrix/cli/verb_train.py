@@ -11,7 +11,6 @@ from separatrix.cli.given_options import refuse_given
 from separatrix.cli.output import JsonOption, command_line, console, print_json
 from separatrix.cli.pictures import check_picture, write_picture
 from separatrix.cli.training_options import (
-    SHOWN_DIGITS,
     AddressOption,
     DeviceOption,
     ExecutorOption,
@@ -30,8 +29,7 @@ from separatrix.errors import SeparatrixError
 from separatrix.extras import require
 
 if TYPE_CHECKING:
-    from separatrix.tasks import Task
-    from separatrix.training import Record, RunSpec
+    from separatrix.training import RunSpec
 
 NAME = "train"
 ORDER = 82
@@ -44,7 +42,7 @@ EXAMPLE = 'separatrix train index-lookup "TF-(1,64)" --length 20 --lr 1e-3,5e-4 
 
 def command(
     context: typer.Context,
-    task: Annotated[str, typer.Argument(help="Name of a task.", autocompletion=complete_task)],
+    task: Annotated[str, typer.Argument(help="Name of a task, or FILE.py:function.", autocompletion=complete_task)],
     length: Annotated[int, typer.Option("--length", "-n", help="Length N of the inputs.")],
     architecture: Annotated[
         str | None, typer.Argument(help='A model, such as "TF-(1,64)" or "package.module:Mixer-(2,64)".')
@@ -113,16 +111,17 @@ def command(
 ) -> None:
     """Train a grid of learning rates and seeds as one ensemble; interrupted runs go on where they stopped."""
     require("training", "torch")
+    from separatrix.answer import show
+    from separatrix.api import run_specs, trained
     from separatrix.cli.training_run import run_groups
-    from separatrix.models import parse_spec
+    from separatrix.communication import task_argument
     from separatrix.provenance import provenance
-    from separatrix.tasks import automaton_of, constant_score, tasks, with_text_parameters
-    from separatrix.training import Group, RunSpec, check_leaks, check_tubes, halving_rungs, recipe_fields
+    from separatrix.tasks import automaton_of
+    from separatrix.training import Group, check_leaks, check_tubes, halving_rungs
 
     started = time.perf_counter()
     check_picture("--plot", plot)
-    chosen = with_text_parameters(tasks()[task], parameters or [])
-    model = parse_spec(_model(architecture, arch))
+    chosen = task_argument(task, parameters or [])
     own_ways = {
         "warmup": warmup,
         "clip": clip,
@@ -135,25 +134,16 @@ def command(
         "beta2": beta2,
         "epsilon": epsilon,
     }
-    trained: dict[str, Any] = {
-        **recipe_fields(recipe, chosen, steps),
-        **{name: value for name, value in own_ways.items() if value is not None},
-    }
+    fields: dict[str, Any] = {name: value for name, value in own_ways.items() if value is not None}
     if certifiable:
         refuse_given(context, ("goal",), "is not asked with --certifiable, which trains all steps; leave it out")
         words = automaton_of(chosen) is not None
-        trained |= {"state_radius": STATE_RADIUS} if words else {"leak_margin": LEAK_MARGIN}
+        fields |= {"state_radius": STATE_RADIUS} if words else {"leak_margin": LEAK_MARGIN}
         goal = 0.0
-    own = {name: value for name, value in chosen.parameters().items() if value != tasks()[task].parameters()[name]}
-    specs = tuple(
-        RunSpec(
-            task=task, task_parameters=tuple(sorted(own.items())), architecture=str(model), length=length,
-            learning_rate=rate, seed=seed, steps=steps, batch=batch, weight_decay=weight_decay,
-            evaluate_every=every, evaluation_examples=examples, probe_examples=min(512, examples), goal=goal,
-            precision=precision, **trained,
-        )
-        for rate in parse_rates(rates)
-        for seed in parse_list(seeds, int, "--seed")
+    specs = run_specs(
+        chosen, _model(architecture, arch), length, rates=parse_rates(rates), seeds=parse_list(seeds, int, "--seed"),
+        steps=steps, recipe=recipe, examples=examples, batch=batch, weight_decay=weight_decay, evaluate_every=every,
+        goal=goal, precision=precision, **fields,
     )  # fmt: skip
     if certifiable:
         check_leaks(specs[0])
@@ -161,54 +151,22 @@ def command(
     rungs = () if full_grid else halving_rungs(steps, len(specs), every)
     group = Group(specs, rungs, first_goal_ends=False)
     place = Place(device, executor, workers, address, threads, save_every)
-    found, curves = run_groups([group], store, place, full_grid, resume, as_json, _label, sinks or [])
+    records, curves = run_groups([group], store, place, full_grid, resume, as_json, _label, sinks or [])
+    found = trained(chosen, specs, records)
     if plot is not None:
         from separatrix.site import run_curves_figure
 
-        drawn = [(_label(spec), found[spec.name], curves[spec.name]) for spec in specs]
-        write_picture(plot, run_curves_figure(f"{model} on {task} at length {length}", drawn))
+        drawn = [(_label(spec), records[spec.name], curves[spec.name]) for spec in specs]
+        write_picture(plot, run_curves_figure(f"{found.model} on {found.task} at length {length}", drawn))
     if as_json:
         record = provenance(command_line(context), arithmetic=precision, seed=specs[0].seed, started=started)
-        runs = [found[spec.name].as_dict() for spec in specs]
-        print_json({"runs": runs, "constant_answer": constant_score(chosen, length), "provenance": record})
+        print_json({**found.as_dict(), "provenance": record})
         return
-    _print(chosen, str(model), length, [(spec, found[spec.name]) for spec in specs])
+    show(found.sheet(), console())
 
 
 def _label(spec: "RunSpec") -> str:
     return f"lr {spec.learning_rate:g} seed {spec.seed}"
-
-
-def _print(task: "Task", model: str, length: int, rows: "list[tuple[RunSpec, Record]]") -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    from separatrix.tasks import constant_score
-    from separatrix.training import best_of
-
-    best = best_of(record for _, record in rows)
-    assert best is not None
-    table = Table(title=escape(f"{model} on {task.name}, length {length}"))
-    for column in ("run", "lr", "seed", "%", "mean loss", "steps", "ended", "seconds"):
-        table.add_column(column, justify="left" if column in ("ended", "run") else "right", no_wrap=True)
-    for spec, record in rows:
-        result = record.result
-        finest = (result.accuracy, result.ending == "diverged") == (
-            best.result.accuracy,
-            best.result.ending == "diverged",
-        )
-        style = "bold" if finest else ""
-        values: tuple[Any, ...] = (
-            spec.name[:SHOWN_DIGITS], f"{spec.learning_rate:g}", spec.seed, f"{100 * result.accuracy:.2f}",
-            f"{result.loss:.4f}", result.step, result.ending, f"{result.seconds:.1f}",
-        )  # fmt: skip
-        table.add_row(*map(str, values), style=style)
-    console().print(table)
-    share = 100 * constant_score(task, length)
-    console().print(f"%: of fresh examples; a constant answer scores about {share:.1f} %")
-    console().print("mean loss: over the training batches since the previous evaluation")
-    if any(record.result.ending == "diverged" for _, record in rows):
-        console().print("diverged: the loss is no longer a number, so that the accuracy means nothing")
 
 
 def _model(architecture: str | None, arch: str | None) -> str:

@@ -28,6 +28,9 @@ from separatrix.models.exported import save_exported as save_exported
 from separatrix.models.kept_weights import fill as fill
 from separatrix.models.kept_weights import kept_buffers as kept_buffers
 from separatrix.models.kept_weights import kept_tensors as kept_tensors
+from separatrix.models.measured import LENGTHS as LENGTHS
+from separatrix.models.measured import Held as Held
+from separatrix.models.measured import Measured as Measured
 from separatrix.models.measured import capacity as capacity
 from separatrix.models.mixers.attention import SelfAttention as SelfAttention
 from separatrix.models.mixers.recurrent import TorchLayerMixer as TorchLayerMixer

@@ -4,8 +4,11 @@ from separatrix.profiles.engine import LengthProfile as LengthProfile
 from separatrix.profiles.engine import Profile as Profile
 from separatrix.profiles.engine import ProfileOptions as ProfileOptions
 from separatrix.profiles.engine import profile as profile
+from separatrix.profiles.excluded import Exclusion as Exclusion
 from separatrix.profiles.excluded import exclusion as exclusion
 from separatrix.profiles.function import FunctionError as FunctionError
+from separatrix.profiles.function import UserFunction as UserFunction
+from separatrix.profiles.function import probe as probe
 from separatrix.profiles.limits import Estimate as Estimate
 from separatrix.profiles.limits import Limits as Limits
 from separatrix.profiles.loading import load_function as load_function

@@ -23,6 +23,7 @@ from separatrix.site.state_limit import state_limit_figure as state_limit_figure
 from separatrix.site.state_limit import state_limit_page as state_limit_page
 from separatrix.site.state_limit import state_limit_results as state_limit_results
 from separatrix.site.training_figures import attention_figure as attention_figure
+from separatrix.site.training_figures import curve_figure as curve_figure
 from separatrix.site.training_figures import experiment_figure as experiment_figure
 from separatrix.site.training_figures import learned_frontier_figure as learned_frontier_figure
 from separatrix.site.training_figures import run_curves_figure as run_curves_figure

@@ -1,6 +1,8 @@
 from separatrix.table.attention import attention_maps as attention_maps
 from separatrix.table.design import Design as Design
 from separatrix.table.design import Enough as Enough
+from separatrix.table.design import Judged as Judged
+from separatrix.table.design import Need as Need
 from separatrix.table.design import Outcome as Outcome
 from separatrix.table.design import Row as Row
 from separatrix.table.design import curves as curves

@@ -14,7 +14,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, cast, get_type_hints
 
-import separatrix
 from separatrix.errors import SeparatrixError
 from separatrix.files import write_atomically
 from separatrix.reading import parse_json, read_file
@@ -30,7 +29,7 @@ SECONDS_BETWEEN_WRITES = 2.0
 def fingerprint() -> str:
     """A hash of all code on which a verdict depends."""
     digest = hashlib.sha256()
-    root = Path(separatrix.__file__).parent
+    root = Path(__file__).resolve().parent.parent
     for room in ROOMS:
         for file in sorted((root / room).rglob("*.py")):
             digest.update(str(file.relative_to(root)).encode())

@@ -1,4 +1,5 @@
 from separatrix.tasks.arrays import Array as Array
+from separatrix.tasks.arrays import namespace_of as namespace_of
 from separatrix.tasks.arrays import to_numpy as to_numpy
 from separatrix.tasks.automata import automaton_of as automaton_of
 from separatrix.tasks.automata import labelled_task as labelled_task
@@ -11,9 +12,11 @@ from separatrix.tasks.constant_answer import constant_score as constant_score
 from separatrix.tasks.constant_answer import constant_scored as constant_scored
 from separatrix.tasks.draws import Draws as Draws
 from separatrix.tasks.draws import draws_from as draws_from
+from separatrix.tasks.example_files import ExampleSet as ExampleSet
 from separatrix.tasks.own_task import try_own_task as try_own_task
 from separatrix.tasks.parameters import with_plain_parameters as with_plain_parameters
 from separatrix.tasks.parameters import with_text_parameters as with_text_parameters
+from separatrix.tasks.presets import PRESETS as PRESETS
 from separatrix.tasks.problems._matching import Matching as Matching
 from separatrix.tasks.problems._points import GRID as GRID
 from separatrix.tasks.problems._recall import Recall as Recall

@@ -14,6 +14,7 @@ from separatrix.training.events import Progress as Progress
 from separatrix.training.events import Result as Result
 from separatrix.training.events import Snapshot as Snapshot
 from separatrix.training.events import Tick as Tick
+from separatrix.training.example_stream import ExampleStream as ExampleStream
 from separatrix.training.executors import EXECUTORS as EXECUTORS
 from separatrix.training.executors.executor import Executor as Executor
 from separatrix.training.executors.opening import open_executor as open_executor
@@ -47,6 +48,7 @@ from separatrix.training.learned_frontier import FrontierPoint as FrontierPoint
 from separatrix.training.learned_frontier import Ladder as Ladder
 from separatrix.training.learned_frontier import climb as climb
 from separatrix.training.learned_frontier import longest_possible as longest_possible
+from separatrix.training.observers import Observer as Observer
 from separatrix.training.observers import Observers as Observers
 from separatrix.training.own_code import check_trainable as check_trainable
 from separatrix.training.own_code import drawing_remarks as drawing_remarks
@@ -75,7 +77,9 @@ from separatrix.training.state_limit import state_limit as state_limit
 from separatrix.training.sweep import Cell as Cell
 from separatrix.training.sweep import Sweep as Sweep
 from separatrix.training.sweep_file import read_sweep as read_sweep
+from separatrix.training.train_runs import train_runs as train_runs
 from separatrix.training.train_runs import try_own_tasks as try_own_tasks
 from separatrix.training.trained import trained_model as trained_model
 from separatrix.training.tubes import check_tubes as check_tubes
 from separatrix.training.undertrained import RULE as RULE
+from separatrix.training.undertrained import at_chance as at_chance

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from separatrix.errors import SeparatrixError
 from separatrix.models import ModelSpec, bounded_as, constant_state, parse_spec
+from separatrix.tasks import tasks
 from separatrix.training.grouping import Group
 from separatrix.training.records import Record
 from separatrix.training.spec import RunSpec
@@ -177,7 +178,7 @@ def limits_of(spec: ModelSpec, run: RunSpec, precision: int) -> "tuple[list[tupl
     from separatrix.bounds import floating, limits, protocol_bounds
 
     found = bounded_as(spec, run.length, precision)
-    if found is None:
+    if found is None or run.task not in tasks():  # of a function or a preset no theorem speaks
         return [], []
     kind, size = found
     return limits(protocol_bounds(run.task, kind), size, run.the_task(), floating(precision))

@@ -3,8 +3,8 @@
 Whoever names a model to be trained names its code and means it to run. A record names code as well, and a record may
 come from anybody: its file can lie beside the store, and a digest in the store is written by who wrote the store. So
 nothing is imported because a record says so; the person who asks must have named that code (:func:`check_trusted`). A
-task of one's own needs no such leave: it is brought by ``--with FILE.py`` or an installed package, and a record can
-only name one.
+task of one's own needs no such leave: it is brought by ``--with FILE.py``, an installed package or a function that the
+person names, and a record can only name one.
 
 Every parameter of a module of one's own is trained, each member with its own copy. What that would overrun is refused
 before (:func:`check_trainable`): parameters that are frozen, of whole numbers, or without a shape until the first call.
@@ -18,6 +18,7 @@ import torch
 from torch import nn
 from torch.nn.parameter import is_lazy
 
+from separatrix.communication import FunctionTask
 from separatrix.errors import SeparatrixError
 from separatrix.models import ConstructorParameter, ModelSpec, UserArchitecture, code_named_in, parse_spec
 from separatrix.sources import outside_sources
@@ -32,7 +33,8 @@ def own_code(spec: RunSpec, architecture: ModelSpec | None = None) -> dict[str, 
     >>> own_code(RunSpec(task="dyck", architecture="TF-(1,8)", length=6, learning_rate=0.1, steps=1))
     {}
     """
-    found = outside_sources(type(spec.the_task()))
+    task = spec.the_task()
+    found = task.sources if isinstance(task, FunctionTask) else outside_sources(type(task))
     for entry in dict.fromkeys((architecture or parse_spec(spec.architecture)).entries):
         found |= entry.sources if isinstance(entry, UserArchitecture) else outside_sources(type(entry))
     return found

@@ -7,9 +7,9 @@ any place. A description must give its own name, which is its hash.
 from collections.abc import Mapping
 from typing import Any, get_args
 
+from separatrix.communication import is_known
 from separatrix.errors import SeparatrixError
 from separatrix.reading import parse_json
-from separatrix.tasks import tasks
 from separatrix.training.events import Ending, Point, Result
 from separatrix.training.spec import RunSpec, spec_from
 
@@ -38,7 +38,7 @@ def task_not_here(spec: Any) -> str | None:
     except (ValueError, TypeError):
         return None
     task = plain.get("task") if isinstance(plain, Mapping) else None
-    return task if isinstance(task, str) and task not in tasks() else None
+    return task if isinstance(task, str) and not is_known(task) else None
 
 
 def checked_run(
@@ -48,7 +48,7 @@ def checked_run(
     try:
         plain = spec if isinstance(spec, Mapping) else parse_json(spec)
         task = plain.get("task") if isinstance(plain, Mapping) else None
-        described = None if isinstance(task, str) and task not in tasks() else recorded_spec(plain)
+        described = None if isinstance(task, str) and not is_known(task) else recorded_spec(plain)
     except (ValueError, TypeError) as error:
         raise damaged(where, name, f"its description is none ({str(error)[:300]})") from error
     if described is None:

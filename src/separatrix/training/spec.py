@@ -17,8 +17,9 @@ from dataclasses import MISSING, dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
+from separatrix.communication import known_task
 from separatrix.errors import SeparatrixError, UnknownNameError
-from separatrix.tasks import Task, tasks, with_plain_parameters
+from separatrix.tasks import Task, with_plain_parameters
 
 FORMAT = 1
 """Part of every name: raised when the same description would train differently."""
@@ -203,7 +204,7 @@ class RunSpec:
 
     def the_task(self) -> Task:
         """The task with this run's parameters."""
-        return with_plain_parameters(tasks()[self.task], dict(self.task_parameters))
+        return with_plain_parameters(known_task(self.task), dict(self.task_parameters))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data; :func:`spec_from` reads it back."""

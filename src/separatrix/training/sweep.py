@@ -12,9 +12,9 @@ from itertools import product
 from math import prod
 from typing import Any
 
+from separatrix.communication import changed_parameters, known_task, task_argument
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.models import parse_spec
-from separatrix.tasks import tasks
 from separatrix.training.grouping import Group, halving_rungs
 from separatrix.training.recipes import recipe_fields
 from separatrix.training.records import Record, best_of
@@ -208,11 +208,11 @@ def _value_problems(name: str, value: Any) -> Iterable[str]:
         return
     try:
         if name == RECIPE:
-            recipe_fields(str(value), tasks()[_ALONE["task"]], 1)
+            recipe_fields(str(value), known_task(_ALONE["task"]), 1)
         elif name == "architecture":
             parse_spec(str(value))
         elif name == "task":
-            tasks()[str(value)]
+            task_argument(str(value))
         else:
             RunSpec(**{**_ALONE, name: value})
     except SeparatrixError as error:
@@ -234,7 +234,11 @@ def _run(values: Mapping[str, Any]) -> RunSpec:
     for problem in missing_fields(values):
         raise SeparatrixError(problem)
     given = dict(values)
-    recipe, task, steps = given.pop(RECIPE, None), tasks()[str(given["task"])], given["steps"]
+    recipe, task, steps = given.pop(RECIPE, None), task_argument(str(given["task"])), given["steps"]
+    # A task with parameters in its name, or from a file, is recorded as what it is.
+    given["task"] = task.name
+    if own := changed_parameters(task):
+        given["task_parameters"] = {**own, **dict(given.get("task_parameters", ()))}
     if recipe is not None and isinstance(steps, int):
         given = {**recipe_fields(str(recipe), task, steps), **given}
     # The canonical short name, so that one model is one name in all records.

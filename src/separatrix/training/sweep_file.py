@@ -1,6 +1,7 @@
 """Sweep files: TOML, validated with pydantic, all mistakes listed at once.
 
-Models of one's own, FILE.py:Class, are looked for where the command is run, then beside the sweep file.
+Models of your own, FILE.py:Class, and functions as tasks, FILE.py:function, are looked for where the command is run,
+then next to the sweep file.
 
 title = "Index lookup, two models"
 [base]
@@ -90,8 +91,8 @@ def read_sweep(path: Path) -> Sweep:
 
 
 def _beside(name: str, value: Any, folder: Path) -> Any:
-    """A model whose FILE.py is not found from here, but beside the sweep file, with the path of that one."""
-    if name != "architecture" or not isinstance(value, str):
+    """A model or function whose FILE.py is not found from here, but next to the sweep file, with that one's path."""
+    if name not in ("architecture", "task") or not isinstance(value, str):
         return value
 
     def placed(found: re.Match[str]) -> str:

@@ -15,7 +15,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
-from separatrix import __version__
+from separatrix._version import __version__
 from separatrix.errors import SeparatrixError
 from separatrix.site.explorer import listings, replies
 from separatrix.site.explorer.catalogs import catalog

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from separatrix import __version__
+from separatrix._version import __version__
 from separatrix.arithmetic import families
 from separatrix.communication import VERSIONS
 from separatrix.constructions import constructions

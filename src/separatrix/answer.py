@@ -1,0 +1,184 @@
+"""What every function answers with: a frozen record, and the one way in which records are shown.
+
+A record says what there is to show as a :class:`Sheet`: facts, grids and notes in plain text. The sheet becomes a table
+of the terminal, HTML for notebooks and pages, or nothing of both: :meth:`Answer.as_dict` is the record as plain data.
+"""
+
+import html
+import io
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Tone: TypeAlias = Literal["", "good", "bad", "doubt"]
+COLOURS: dict[Tone, str] = {"": "", "good": "green", "bad": "red", "doubt": "yellow"}
+STYLE = (
+    "<style>.sx{font-family:system-ui,sans-serif;color:inherit}.sx table{border-collapse:collapse;margin:.4em 0}"
+    ".sx td,.sx th{text-align:left;vertical-align:top;padding:.15em .7em;border-bottom:1px solid #8884}"
+    ".sx .good{color:#00795b}.sx .bad{color:#c04a00}.sx .doubt{color:#8a6500}"
+    "@media(prefers-color-scheme:dark){.sx .good{color:#4fc3a1}.sx .bad{color:#ff9255}.sx .doubt{color:#e6b84d}}"
+    ".sx svg{max-width:100%;height:auto}</style>"
+)
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A line of a sheet; the tone is that of its text up to the first colon."""
+
+    label: str
+    text: str
+    tone: Tone = ""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table with headings; ``tones`` are those of its cells, by row and column, where they have one, ``numbers`` the
+    headings of the columns that hold numbers."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    tones: Mapping[tuple[int, int], Tone] | None = None
+    numbers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """All that a record shows; ``pictures`` draws SVG, which a terminal leaves out."""
+
+    title: str = ""
+    facts: tuple[Fact, ...] = ()
+    grids: tuple[Grid, ...] = ()
+    notes: tuple[str, ...] = ()
+    pictures: Callable[[], tuple[str, ...]] = tuple
+
+
+class Answer(ABC):
+    """A record that shows itself; subclasses are frozen dataclasses made with ``repr=False``."""
+
+    @abstractmethod
+    def sheet(self) -> Sheet:
+        """What a person should see."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The record as plain data, ready for JSON."""
+        return {each.name: plain(getattr(self, each.name)) for each in fields(self)}  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        """The sheet as a terminal shows it."""
+        from rich.console import Console
+
+        text = io.StringIO()
+        show(self.sheet(), Console(file=text, width=100, no_color=True))
+        return text.getvalue().rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        """The sheet as a notebook shows it."""
+        return to_html(self.sheet())
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: records as tables, exact numbers and anything else as text.
+
+    >>> from fractions import Fraction
+    >>> plain((Fraction(1, 3), {"n": Fact("a", "b")}))
+    ['1/3', {'n': {'label': 'a', 'text': 'b', 'tone': ''}}]
+    """
+    if isinstance(value, Answer):
+        return value.as_dict()
+    if isinstance(value, Enum):
+        return value.value
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if is_dataclass(value) and not isinstance(value, type):
+        return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(name): plain(each) for name, each in cast("Mapping[Any, Any]", value).items()}
+    if isinstance(value, Iterable):
+        return [plain(each) for each in cast("Iterable[Any]", value)]
+    return str(value)
+
+
+def show(sheet: Sheet, out: "Console") -> None:
+    """Print a sheet: facts as a table without headings, then the grids, then the notes."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    if sheet.title:
+        out.print(f"[bold]{escape(sheet.title)}[/bold]")
+    if sheet.facts:
+        table = Table(show_header=False)
+        table.add_column(style="bold", no_wrap=True)
+        table.add_column(overflow="fold")
+        for fact in sheet.facts:
+            table.add_row(escape(fact.label), _toned(fact))
+        out.print(table)
+    for grid in sheet.grids:
+        table = Table(title=escape(grid.title) or None, title_justify="left")
+        for column in grid.columns:
+            justify = "right" if column in grid.numbers else "left"
+            table.add_column(escape(column), overflow="fold", justify=justify)
+        for number, row in enumerate(grid.rows):
+            tones: list[Tone] = [(grid.tones or {}).get((number, place), "") for place in range(len(row))]
+            table.add_row(*[_coloured(escape(text), tone) for text, tone in zip(row, tones, strict=True)])
+        out.print(table)
+    for note in sheet.notes:
+        out.print(escape(note), soft_wrap=True)
+
+
+def _coloured(text: str, tone: Tone) -> str:
+    return f"[{COLOURS[tone]}]{text}[/{COLOURS[tone]}]" if tone and text else text
+
+
+def _toned(fact: Fact) -> str:
+    from rich.markup import escape
+
+    word, colon, rest = fact.text.partition(":")
+    return f"{_coloured(escape(word), fact.tone)}{escape(colon + rest)}"
+
+
+def to_html(sheet: Sheet) -> str:
+    """A sheet as HTML that stands alone: its style is inside, and nothing is fetched.
+
+    >>> "<td>1 &lt; 2</td>" in to_html(Sheet(facts=(Fact("claim", "1 < 2"),)))
+    True
+    """
+    parts = ['<div class="sx">', STYLE]
+    if sheet.title:
+        parts.append(f"<p><strong>{html.escape(sheet.title)}</strong></p>")
+    if sheet.facts:
+        rows = "".join(
+            f"<tr><th>{html.escape(each.label)}</th>{_cell(each.text, each.tone)}</tr>" for each in sheet.facts
+        )
+        parts.append(f"<table>{rows}</table>")
+    for grid in sheet.grids:
+        heads = "".join(f"<th>{html.escape(column)}</th>" for column in grid.columns)
+        tones = grid.tones or {}
+        body = "".join(
+            f"<tr>{''.join(_cell(text, tones.get((number, place), '')) for place, text in enumerate(row))}</tr>"
+            for number, row in enumerate(grid.rows)
+        )
+        title = f"<p>{html.escape(grid.title)}</p>" if grid.title else ""
+        parts.append(f"{title}<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>")
+    parts += sheet.pictures()
+    parts += [f"<p>{html.escape(note)}</p>" for note in sheet.notes]
+    return "\n".join([*parts, "</div>"])
+
+
+def to_page(sheet: Sheet) -> str:
+    """A sheet as a whole page in one file, which nothing is fetched for."""
+    head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+    style = "<style>:root{color-scheme:light dark}body{margin:1.5em auto;max-width:64em;padding:0 1em}</style>"
+    title = f"<title>{html.escape(sheet.title)}</title>"
+    return (
+        f'<!doctype html>\n<html lang="en"><head>{head}{title}{style}</head><body>\n{to_html(sheet)}\n</body></html>\n'
+    )
+
+
+def _cell(text: str, tone: Tone) -> str:
+    return f'<td class="{tone}">{html.escape(text)}</td>' if tone else f"<td>{html.escape(text)}</td>"

@@ -1,0 +1,14 @@
+from separatrix.api.bounding import bound as bound
+from separatrix.api.certifying import certify as certify
+from separatrix.api.certifying import check as check
+from separatrix.api.comparing import compare as compare
+from separatrix.api.datasets import dataset as dataset
+from separatrix.api.examples import Sampled as Sampled
+from separatrix.api.examples import sample as sample
+from separatrix.api.models import described as described
+from separatrix.api.sizing import capacity as capacity
+from separatrix.api.sizing import design as design
+from separatrix.api.sizing import profile as profile
+from separatrix.api.training import run_specs as run_specs
+from separatrix.api.training import train as train
+from separatrix.api.training import trained as trained

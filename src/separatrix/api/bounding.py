@@ -1,0 +1,393 @@
+"""``sx.bound``: how large a model must be at least for a task, the formula with its numbers, and the evidence."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from separatrix.answer import Answer, Sheet
+from separatrix.api.bound_sheet import bound_sheet
+from separatrix.api.models import class_named
+from separatrix.bit_counts import OWN_PRECISION
+from separatrix.errors import SeparatrixError
+
+if TYPE_CHECKING:
+    from separatrix.bounds import Bound, Coverage, Model, ModelSize, Numbers, ProtocolBound
+    from separatrix.tasks import Task
+
+LARGEST_LENGTH = 1 << 62
+LARGEST_PRECISION = 4096
+LARGEST_LIMIT = 8
+LONGEST_TRIED = 4096
+
+
+@dataclass(frozen=True, repr=False)
+class Bounded(Answer):
+    """The strongest bound on a model for a task at a length, with its evidence and what else is known.
+
+    ``at_least`` counts the ``quantity``: numbers of a state, or the width of a head; None where no bound is ``known``.
+    ``holds``: every piece of evidence was run and held, and no bound of your own was refuted.
+    """
+
+    task: str
+    parameters: dict[str, str]
+    settings: dict[str, str]
+    model: str
+    length: int
+    precision_bits: int
+    heads: int
+    layers: int
+    known: bool
+    claim: str
+    statement: str | None
+    in_the_papers: bool | None
+    quantity: str | None
+    at_least: int | None
+    formula: str | None
+    assumptions: list[str]
+    strongest: dict[str, Any] | None
+    strongest_of_the_papers: dict[str, Any] | None
+    arithmetic: str
+    holds: bool
+    refuted: list[dict[str, Any]]
+    silent: list[dict[str, str]]
+    rests_on: list[str]
+    evidence: list[dict[str, Any]]
+    bounds: list[dict[str, Any]]
+    architecture: dict[str, Any] | None
+    remarks: list[dict[str, str]]
+    known_from_above: list[dict[str, str]]
+
+    def __bool__(self) -> bool:
+        """Whether nothing that was run refutes the bound."""
+        return self.holds and all(each["holds"] for each in self.evidence)
+
+    def sheet(self) -> Sheet:
+        """The claim with its numbers, then the evidence, then what else is known."""
+        return bound_sheet(self.as_dict())
+
+
+def bound(
+    task: "str | Task | Callable[[Any], Any]",
+    model: str,
+    length: int,
+    *,
+    precision: int | None = None,
+    heads: int | None = None,
+    layers: int | None = None,
+    arithmetic: str | None = None,
+    limit: int = 6,
+) -> Bounded:
+    """The smallest size that a model may have for a task, and the evidence for it, which is run.
+
+    ``task``: a name, one with parameters such as "dyck:depth=3", FILE.py:function, or a function; of functions all
+    inputs of the length are evaluated. ``model``: a class such as "rnn" or "transformer-1layer", or a model such as
+    "LSTM-(3,256)". ``precision``: bits of a number, 32 if not given. ``limit``: reductions are checked on all instances
+    up to so many bits.
+
+    >>> found = bound("index-lookup", "rnn", 1024, limit=3)
+    >>> found.at_least, found.quantity, bool(found)
+    (192, 'state numbers', True)
+    """
+    from separatrix.bounds import agreed_bits, numbers_named
+    from separatrix.communication import FunctionTask, changed_parameters, task_argument
+    from separatrix.tasks import try_own_task
+
+    asked = None if arithmetic is None else numbers_named(arithmetic)
+    bits = (None if asked is None else agreed_bits(asked, precision)) or precision or OWN_PRECISION
+    if precision is not None and not 1 <= precision <= LARGEST_PRECISION:
+        raise SeparatrixError(f"--precision {precision} is out of range; choose 1 to {LARGEST_PRECISION} bits")
+    chosen = task_argument(task)
+    _check(chosen, length, bits, 1 if heads is None else heads, 1 if layers is None else layers, limit)
+    size = (length, bits, 1 if heads is None else heads, 1 if layers is None else layers)
+    if isinstance(chosen, FunctionTask):
+        from separatrix.api.function_bound import function_bound
+
+        return function_bound(chosen, model, *size, asked)
+    longest = min(LONGEST_TRIED, chosen.maximum_length)
+    # Bounds are asked for at lengths of which nobody draws an input; a shorter one with as many halves is tried.
+    shorter = longest - (longest - length) % (2 * chosen.length_step)
+    tried = max(chosen.minimum_length, min(length, shorter))
+    try_own_task(chosen, tried)
+    if "instance" in chosen.parameters():
+        _check_member(chosen, length, tried)
+    own = own_model(model, *size) if "(" in model else None
+    kind = class_named(model, chosen.name) if own is None else own[0]
+    if own is None:
+        _refuse_idle(kind, heads, layers)
+    result = {
+        "task": chosen.name,
+        "parameters": {name: str(value) for name, value in chosen.parameters().items()},
+        "settings": {name: str(value) for name, value in changed_parameters(chosen).items()},
+        "model": model,
+    }
+    return _answered(result, chosen, kind, own, size, asked, limit)
+
+
+def _answered(
+    result: dict[str, Any],
+    chosen: "Task",
+    kind: "Model",
+    own: "tuple[Model, ModelSize, tuple[str, ...]] | None",
+    size: tuple[int, int, int, int],
+    asked: "Numbers | None",
+    limit: int,
+) -> Bounded:
+    """The bounds on a class of models, each gated by what it covers."""
+    from separatrix.bounds import (
+        FIXED,
+        ProtocolBound,
+        bounds_for,
+        check_own_bound,
+        covered,
+        floating,
+        is_own,
+        judged,
+        origin,
+        strongest_first,
+    )
+
+    length, precision, heads, layers = size
+    if own is not None:
+        heads, layers = own[1].heads, own[1].layers
+    result |= {"length": length, "precision_bits": precision, "heads": heads, "layers": layers}
+    usual = FIXED if own is None else floating(precision)
+    numbers = usual if asked is None else asked
+    found = bounds_for(chosen.name, kind)
+    for bound in found:
+        if isinstance(bound, ProtocolBound) and is_own(bound):
+            check_own_bound(bound, chosen, length)
+    numbered = strongest_first(found, length, precision, heads, layers, chosen)
+    judgements = {bound.name: judged(bound, chosen, [length], limit) for bound in numbered if is_own(bound)}
+    refuted = [each for each in judgements.values() if each.refuted_by is not None]
+    # What is refuted, or is about other parameters, is named and says nothing; then anyone's own bound stands first,
+    # then the strongest.
+    silent = {bound.name: text for bound in numbered if (text := bound.silence(length, chosen))}
+    kept = [bound for bound in numbered if bound.name not in silent and bound not in [each.bound for each in refuted]]
+    kept.sort(key=lambda bound: not is_own(bound))
+    gated = [covered(bound, numbers, chosen) for bound in kept]
+    silent |= {each.bound.name: each.reason for each in gated if not each.covered}
+    gated = [each for each in gated if each.covered]
+    numbered = [each.bound for each in gated]
+    listed = [
+        {**_described(each.bound, chosen, length, precision, heads, layers), "arithmetic": each.arithmetic}
+        for each in gated
+    ]
+    if numbered and numbered[0].name in judgements:
+        evidence = list(judgements[numbered[0].name].evidence)
+    elif refuted:
+        evidence = list(refuted[0].evidence)
+    elif numbered:
+        evidence = list(numbered[0].evidence(limit))
+    else:
+        evidence = [each for bound in found if bound.name not in silent for each in bound.evidence(limit)]
+    result |= _headline(listed, found)
+    result["arithmetic"] = listed[0]["arithmetic"] if listed else numbers.name
+    result["holds"] = not refuted
+    if refuted and not (numbered and is_own(numbered[0])):
+        result |= _nothing(f"refuted: {refuted[0].bound.claim}")
+    result["refuted"] = [
+        {"name": each.bound.name, "claim": each.bound.claim, "from_file": origin(each.bound), "text": each.in_words()}
+        for each in refuted
+    ]
+    result["silent"] = [
+        {"name": bound.name, "claim": bound.claim, "text": silent[bound.name]}
+        for bound in found
+        if bound.name in silent
+    ]
+    result["rests_on"] = [
+        text for bound in numbered if bound.name in judgements and (text := judgements[bound.name].rests_on(length))
+    ]
+    result["evidence"] = [each.described() for each in evidence]
+    result["bounds"] = listed
+    result["architecture"] = None if own is None else verdict_on(kind, *own[1:], gated, chosen, length)
+    result["remarks"] = [
+        {"name": bound.name, "kind": bound.kind, "claim": bound.claim, "statement": bound.statement}
+        for bound in found
+        if bound.kind != "bound"
+    ]
+    result["known_from_above"] = _above(chosen.name, kind, numbers)
+    return Bounded(**result)
+
+
+def _refuse_idle(kind: "Model", heads: int | None, layers: int | None) -> None:
+    """Heads and layers enter the bounds of models that have them; for any other they would be passed over."""
+    given = {"--heads": heads, "--layers": layers}
+    idle = ("--heads", "--layers") if kind in ("rnn", "fnn") else ("--layers",) if kind != "graph-transformer" else ()
+    for name in idle:
+        if given[name] is not None:
+            whose = "" if kind in ("rnn", "fnn") else "is for graph-transformer and "
+            raise SeparatrixError(f"{name} {given[name]} {whose}changes nothing for {kind}; leave it out")
+
+
+def _check(task: "Task", length: int, precision: int, heads: int, layers: int, limit: int) -> None:
+    # Bounds hold beyond the lengths that are sampled; only the grid of lengths is the task's.
+    if not task.minimum_length <= length <= LARGEST_LENGTH or length % task.length_step:
+        step = f" in steps of {task.length_step}" if task.length_step > 1 else ""
+        raise SeparatrixError(
+            f"{task.name} has no inputs of length {length}; choose {task.minimum_length} to 2^62{step}"
+        )
+    if not 1 <= precision <= LARGEST_PRECISION:
+        raise SeparatrixError(f"--precision {precision} is out of range; choose 1 to {LARGEST_PRECISION} bits")
+    for name, value in (("--heads", heads), ("--layers", layers)):
+        if not 1 <= value <= 1 << 20:
+            raise SeparatrixError(f"{name} {value} is out of range; choose 1 to 2^20")
+    if not 1 <= limit <= LARGEST_LIMIT:
+        raise SeparatrixError(f"--limit {limit} is out of range; choose 1 to {LARGEST_LIMIT} bits")
+
+
+def _check_member(task: "Task", length: int, tried: int) -> None:
+    """A member of a class may have fewer lengths than the class; beyond those that are drawn a shorter one is tried."""
+    try:
+        task.check_length(tried)
+    except SeparatrixError as error:
+        raise error if tried == length else SeparatrixError(f"no inputs of length {length} either: {error}") from None
+
+
+def _described(
+    bound: "ProtocolBound", task: "Task", length: int, precision: int, heads: int, layers: int
+) -> dict[str, Any]:
+    """One bound with its numbers."""
+    from separatrix.bounds import origin
+
+    width = bound.smallest_width(length, precision, heads, layers, task)
+    paper = bound.paper_width(length, precision, heads, task)
+    return {
+        "name": bound.name,
+        "claim": bound.claim,
+        "statement": bound.statement,
+        "in_the_papers": not bound.extension,
+        "from_file": origin(bound) or None,
+        "other_parameters": bound.needs_in_words(length, task) not in bound.in_words,
+        "quantity": _quantity(bound.models),
+        "at_least": width,
+        "bounded": bound.quantity,
+        "bits_needed": bound.required_bits(length, task),
+        "formula": f"{bound.formula(length, precision, heads, layers, task)}, so m ≥ {width}",
+        "paper_formula": None if paper is None else bound.paper_in_words,
+        "paper_at_least": paper,
+        "problem": bound.problem,
+        "reduction": bound.reduction,
+        "assumptions": list(bound.assumptions),
+        "deviations": list(bound.deviations),
+    }
+
+
+def _quantity(models: "Collection[Model]") -> str:
+    """What m counts: the numbers of a recurrent model's state, units of a layer, or the width of a head."""
+    return "state numbers" if "rnn" in models else "width"
+
+
+def _headline(listed: list[dict[str, Any]], found: "tuple[Bound, ...]") -> dict[str, Any]:
+    """What is said first: the strongest bound, with the papers' own beside it, or that none is known."""
+    if listed:
+        first = listed[0]
+        strongest = max(listed, key=lambda each: each["at_least"])
+        papers = next((each for each in listed if each["in_the_papers"]), None)
+        return {
+            "known": True,
+            **{key: first[key] for key in ("claim", "statement", "in_the_papers", "quantity", "at_least", "formula")},
+            "assumptions": first["assumptions"],
+            "strongest": _short(strongest),
+            "strongest_of_the_papers": None if papers is None else _short(papers),
+        }
+    claim = "no bound known"
+    for bound in found:
+        if bound.kind == "conjecture":
+            claim += f"; conjectured: {bound.statement} ({bound.claim})"
+    return _nothing(claim)
+
+
+def _nothing(claim: str) -> dict[str, Any]:
+    """What is said first where no bound is."""
+    return {
+        "known": False,
+        "claim": claim,
+        "statement": None,
+        "in_the_papers": None,
+        "quantity": None,
+        "at_least": None,
+        "formula": None,
+        "assumptions": [],
+        "strongest": None,
+        "strongest_of_the_papers": None,
+    }
+
+
+def _short(bound: dict[str, Any]) -> dict[str, Any]:
+    return {key: bound[key] for key in ("name", "claim", "at_least")}
+
+
+def _above(task: str, model: "Model", numbers: "Numbers") -> list[dict[str, str]]:
+    """What is known from above, each with what it is known in: constructions by name, which ``certify`` proves, and
+    simple reasons."""
+    from separatrix.table import known_from_above
+
+    return [
+        {
+            "growth": side.growth,
+            "kind": side.kind,
+            "text": side.text,
+            "source": side.source,
+            "arithmetic": side.arithmetic or numbers.name,
+        }
+        for side in known_from_above(task, model, numbers)
+    ]
+
+
+def own_model(
+    text: str, length: int, precision: int, heads: int, layers: int
+) -> "tuple[Model, ModelSize, tuple[str, ...]]":
+    """The class and size of one of this package's architectures, such as ``LSTM-(3,256)``, and what is assumed."""
+    from separatrix.capacities import which_bounds
+    from separatrix.models import ahead_in, bounded_as, description, own_statements, parse_spec
+
+    spec = parse_spec(text)
+    for name, value in (("--heads", heads), ("--layers", layers)):
+        if value != 1:
+            raise SeparatrixError(f"{name} {value} is for a class of models; {spec} says its own, leave it out")
+    found = bounded_as(spec, length, precision)
+    if found is None:
+        ahead = "".join(
+            f" {name} looks ahead in a trial, so that its state_numbers are not used." for name in ahead_in(spec)
+        )
+        why = which_bounds(description(spec, precision))[1]
+        raise SeparatrixError(
+            f"{spec} is in no class of models that the bounds speak about. {why}{ahead} See  separatrix capacity "
+            f"'{spec}'"
+        )
+    return *found, own_statements(spec)
+
+
+def verdict_on(
+    kind: "Model",
+    size: "ModelSize",
+    assumed: tuple[str, ...],
+    gated: "list[Coverage]",
+    task: "Task",
+    length: int,
+) -> dict[str, Any]:
+    """What the bounds say about a model of this size, in its arithmetic: whether it is possible here, and how long.
+
+    ``functions``: the class all of which is impossible, where a bound is about a class and not about one function.
+    """
+    from separatrix.bounds import most_partial_sums
+
+    bounds = [each.bound for each in gated]
+    excluding = [each for each in gated if not each.bound.possible(length, size, task)]
+    sums = [most_partial_sums(each.bound, length, size, task) for each in excluding]
+    handed_on = [many for many in sums if many is not None]
+    limits = [longest for bound in bounds if (longest := bound.longest_length(size, task)) is not None]
+    return {
+        "class": kind,
+        "width": size.width,
+        "heads": size.heads,
+        "layers": size.layers,
+        "state_bits": size.memory_bits if kind == "rnn" else None,
+        "possible": not excluding,
+        "excluded_by": [each.bound.claim for each in excluding],
+        "functions": next((words for each in excluding if (words := each.bound.of_a_class(task))), ""),
+        "partial_sums": min(handed_on, default=None),
+        "arithmetic": list(dict.fromkeys(each.arithmetic for each in excluding or gated)),
+        "longest_possible": min(limits, default=None),
+        "assumed": list(assumed),
+    }

@@ -1,0 +1,174 @@
+"""Bounds and designs for a function of your own: all its values at a length, counted, in place of a theorem.
+
+The bounds are those of :mod:`separatrix.profiles`: the residual classes of every cut for a recurrent model
+(BHBK24 Theorem 2), the best partition found for one attention layer (Theorem 4, repaired). They are about the one
+length at which all inputs were evaluated.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from separatrix.api.bounding import Bounded
+from separatrix.errors import SeparatrixError
+
+if TYPE_CHECKING:
+    from separatrix.bounds import Numbers
+    from separatrix.communication import FunctionTask
+    from separatrix.profiles import Profile
+
+COVERED = ("rnn", "transformer-1layer")
+RECURRENT = "any numbers of p bits, the state handed on step by step"
+ATTENTION = "fixed point: a sum is rounded once"
+DETERMINISTIC = "the model is deterministic and right on every input of length N"
+
+
+def profiled(task: "FunctionTask", length: int, precision: int) -> "Profile":
+    """The profile of a task's function, with its alphabet."""
+    from separatrix.profiles import ProfileOptions, profile
+
+    return profile(task.name, task.function, length, task.symbols, ProfileOptions(precision=precision))
+
+
+def function_bound(
+    task: "FunctionTask", model: str, length: int, precision: int, heads: int, layers: int, asked: "Numbers | None"
+) -> Bounded:
+    """What a class of models, or one model, needs for a function at a length."""
+    from separatrix.communication import changed_parameters
+
+    named = "(" in model
+    if not named and model not in COVERED:
+        raise SeparatrixError(
+            f"{model} has no bound that is computed for functions; choose {' or '.join(COVERED)}, or a model such as "
+            "'LSTM-(1,64)'"
+        )
+    if asked is not None:
+        raise SeparatrixError(
+            f"--arithmetic {asked.name} is for the tasks of the papers; of a function leave it out, or ask about a "
+            "model such as 'TF-(1,64)', whose own arithmetic counts"
+        )
+    if model == "transformer-1layer" and heads != 1:
+        raise SeparatrixError(
+            f"--heads {heads} is for the tasks of the papers; the bound here counts m·H, leave it out"
+        )
+    found = profiled(task, length, precision)
+    excluded = _excluded(found, model, precision) if named else None
+    kinds = COVERED if named else (model,)
+    bounds = [each for kind in kinds if (each := _bound(found, kind, precision)) is not None]
+    if excluded is not None:  # only what is about this model's kind, which the exclusion knows
+        wanted = {"state bits": "rnn", "bits of communication": "transformer-1layer"}.get(str(excluded["quantity"]))
+        bounds = [each for each in bounds if each["kind"] == wanted]
+    first = bounds[0] if bounds else None
+    short = None if first is None else {key: first[key] for key in ("name", "claim", "at_least")}
+    return Bounded(
+        task=task.name,
+        parameters={name: str(value) for name, value in task.parameters().items()},
+        settings={name: str(value) for name, value in changed_parameters(task).items()},
+        model=model,
+        length=length,
+        precision_bits=precision,
+        heads=heads,
+        layers=layers,
+        known=first is not None,
+        claim=first["claim"] if first else "no partition forces a bit: no bound is known",
+        statement=first["statement"] if first else None,
+        in_the_papers=False if first else None,
+        quantity=first["quantity"] if first else None,
+        at_least=first["at_least"] if first else None,
+        formula=first["formula"] if first else None,
+        assumptions=[DETERMINISTIC] if first else [],
+        strongest=short,
+        strongest_of_the_papers=None,
+        arithmetic=first["arithmetic"] if first else "any",
+        holds=True,
+        refuted=[],
+        silent=[],
+        rests_on=[],
+        evidence=[_evidence(found)] if first else [],
+        bounds=bounds,
+        architecture=excluded,
+        remarks=[],
+        known_from_above=_above(found),
+    )
+
+
+def _bound(found: "Profile", kind: str, precision: int) -> dict[str, Any] | None:
+    if kind == "rnn":
+        bits = found.residuals.minimum_state_bits
+        width = -(-bits // precision)
+        about = {
+            "claim": "BHBK24 Theorem 2, with the residual classes of this function",
+            "statement": f"{max(found.residuals.classes)} residual classes after some prefix need {bits} bits of state",
+            "quantity": "state numbers",
+            "at_least": width,
+            "bounded": "m",
+            "bits_needed": bits,
+            "formula": f"m·p = {precision}m ≥ {bits} at N = {found.length}, so m ≥ {width}",
+            "arithmetic": RECURRENT,
+        }
+    elif found.need is None or found.best is None:
+        return None
+    else:
+        bits, width = found.need.bits, found.need.width
+        about = {
+            "claim": "BHBK24 Theorem 4 (repaired), with the best partition found of this function",
+            "statement": f"the partition {found.best.partition.name} needs {bits} bits of communication",
+            "quantity": "width",
+            "at_least": width,
+            "bounded": "mH(p + log2 N)",
+            "bits_needed": bits,
+            "formula": f"mH(p + log2 N) ≥ {bits}/3 for m ≥ 4 at N = {found.length}, so m ≥ {width} with one head",
+            "arithmetic": ATTENTION,
+        }
+    name = f"{found.name} at N = {found.length}"
+    fixed = {
+        "name": name, "in_the_papers": False, "from_file": None, "other_parameters": False, "paper_formula": None,
+        "paper_at_least": None, "problem": None, "reduction": None, "assumptions": [DETERMINISTIC], "deviations": [],
+        "kind": kind,
+    }  # fmt: skip
+    return {**fixed, **about}
+
+
+def _excluded(found: "Profile", model: str, precision: int) -> dict[str, Any]:
+    """What the counts say about one of this package's models at the longest length."""
+    from separatrix.api.models import described
+    from separatrix.capacities import capacity
+    from separatrix.profiles import exclusion
+
+    card = capacity(described(model, precision), precision, only=())
+    told = exclusion(found, card)
+    kind = {"state bits": "rnn", "bits of communication": "transformer-1layer"}.get(str(told.quantity), "unbounded")
+    layer = card.model.layers[0]
+    return {
+        "class": kind,
+        "width": layer.head_width or layer.width,
+        "heads": layer.heads or 1,
+        "layers": sum(each.count for each in card.model.layers),
+        "state_bits": card.state_bits if kind == "rnn" else None,
+        "possible": told.first is None,
+        "excluded_by": [] if told.first is None else [told.in_words()],
+        "functions": "",
+        "partial_sums": None,
+        "arithmetic": [told.arithmetic] if told.arithmetic else [],
+        "longest_possible": None,
+        "assumed": [] if told.quantity is not None else [told.reason],
+        "quantity": told.quantity,
+    }
+
+
+def _evidence(found: "Profile") -> dict[str, Any]:
+    inputs = f"{found.table.symbols}^{found.length}"
+    return {"kind": "verified", "holds": True, "text": f"counted on all {inputs} inputs of length {found.length}"}
+
+
+def _above(found: "Profile") -> list[dict[str, str]]:
+    """The function's own automaton for this length is a recurrent model."""
+    states = found.residuals.automaton_states if found.yes_no else found.residuals.states
+    bits = max(1, (states - 1).bit_length())
+    return [
+        {
+            "growth": f"{bits} bits of state",
+            "kind": "fact",
+            "text": f"an automaton of {states} states computes it at exactly N = {found.length}",
+            "source": "counted here",
+            "arithmetic": RECURRENT,
+        }
+    ]

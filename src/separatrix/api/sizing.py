@@ -1,0 +1,318 @@
+"""``sx.profile``, ``sx.capacity`` and ``sx.design``: what a function needs, a model keeps, a task asks for."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from separatrix.answer import Answer, Fact, Grid, Sheet
+from separatrix.api.models import described
+from separatrix.bit_counts import OWN_PRECISION, PUBLISHED_PRECISION
+from separatrix.errors import SeparatrixError
+from separatrix.wording import counted
+
+if TYPE_CHECKING:
+    from separatrix.bounds import Numbers
+    from separatrix.capacities import Budget, Capacity
+    from separatrix.models import Held, Measured
+    from separatrix.profiles import Estimate, Exclusion, Limits, Profile
+    from separatrix.table import Design
+    from separatrix.tasks import Task
+
+
+COUNTED = ("N", "classes", "state bits", "bits sent")
+
+# -- a function -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, repr=False)
+class Profiled(Answer):
+    """What any recurrent model and any one-layer Transformer need for a function; ``found`` has every count.
+
+    ``network``: the two-layer network of Theorem 13 and its verdict, where the function has a sparse form. ``model``:
+    whether a model that was asked about is excluded.
+    """
+
+    found: "Profile"
+    network: dict[str, Any] | None
+    model: "Exclusion | None"
+
+    @property
+    def state_bits(self) -> int:
+        """Bits of state that any recurrent model needs at N."""
+        return self.found.residuals.minimum_state_bits
+
+    @property
+    def communication_bits(self) -> int | None:
+        """Bits that the best partition found forces; None where none applies."""
+        return None if self.found.best is None else self.found.best.bits
+
+    @property
+    def classes(self) -> tuple[int, ...]:
+        """Residual classes after 0, 1, … N symbols."""
+        return tuple(self.found.residuals.classes)
+
+    def __bool__(self) -> bool:
+        """Whether no network that was built for the function failed."""
+        return self.network is None or bool(self.network["certified"])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        from separatrix.profiles import as_record
+
+        record = as_record(self.found)
+        return {**record, "network": self.network, "model": None if self.model is None else asdict(self.model)}
+
+    def sheet(self) -> Sheet:
+        """The needs, then every length that was run."""
+        from separatrix.table import verdict_in_words
+
+        found = self.found
+        rows = [
+            Fact("any recurrent model", f"at least {counted(self.state_bits, 'bit')} of state at N = {found.length}")
+        ]
+        if found.need is not None and found.best is not None:
+            limit = "no width is excluded" if found.need.width == 1 else f"one head needs width ≥ {found.need.width}"
+            text = (
+                f"mH(p + log2 N) ≥ {found.need.bits}/3, by {found.best.partition.name}; at p = {found.need.precision}"
+            )
+            rows.append(Fact("one attention layer", f"{text} {limit}"))
+        if self.network is not None:
+            size = f"width {self.network['width']}, {self.network['heads']} heads"
+            rows.append(Fact("two layers, Theorem 13", f"{size}: {verdict_in_words(self.network)}"))
+        if self.model is not None:
+            excluded = self.model.first is not None
+            rows.append(Fact(self.model.model, self.model.in_words(), "bad" if excluded else ""))
+        lengths = tuple(
+            (str(each.length), str(each.classes), str(each.state_bits),
+             "" if each.communication_bits is None else str(each.communication_bits), each.partition or "")
+            for each in found.lengths
+        )  # fmt: skip
+        grid = Grid(
+            "Every length up to N", ("N", "classes", "state bits", "bits sent", "partition"), lengths, None, COUNTED
+        )
+        inputs = f"all {found.table.symbols}^{found.length} inputs over {found.alphabet.in_words()}"
+        return Sheet(f"{found.name}: {inputs}", tuple(rows), (grid,), ("About lengths beyond N nothing is said.",))
+
+
+def profile(
+    function: "str | Callable[[Any], Any]",
+    length: int,
+    alphabet: str = "2",
+    *,
+    partitions: Iterable[str] = (),
+    precision: int | None = None,
+    model: "str | Mapping[str, Any] | None" = None,
+    limits: "Limits | None" = None,
+    seed: int = 0,
+    announce: "Callable[[Estimate], None] | None" = None,
+) -> Profiled:
+    """Evaluate a function on all inputs up to a length, and count what models need for it.
+
+    ``function``: a Python function of a tuple (or string) of symbols, or FILE.py:function. ``alphabet``: a size, "N",
+    characters such as "()[]", or words with commas. ``model``: also say at which length a model cannot compute it.
+
+    >>> found = profile(lambda bits: bits == bits[::-1], 8)
+    >>> found.state_bits, found.communication_bits
+    (4, 5)
+    """
+    from separatrix.capacities import capacity as card_of
+    from separatrix.profiles import Limits, ProfileOptions, exclusion, load_function, parse_alphabet
+    from separatrix.profiles import profile as run_profile
+    from separatrix.progress import report
+    from separatrix.table import certify_sparse_form
+
+    symbols = parse_alphabet(alphabet)
+    bits = PUBLISHED_PRECISION if precision is None else precision
+    options = ProfileOptions(tuple(partitions), bits, limits or Limits(), seed)
+    # A name that is not known ends here, before anything is computed.
+    asked = None if model is None else card_of(described(model, precision), precision, only=())
+    name, called = load_function(function) if isinstance(function, str) else (_name(function), function)
+    found = run_profile(name, called, length, symbols, options, announce)
+    report("building and certifying the network of Theorem 13", 0, None)
+    network = None if found.sparse is None else certify_sparse_form(found.sparse.function, length)
+    return Profiled(found, network, None if asked is None else exclusion(found, asked))
+
+
+def _name(function: object) -> str:
+    if not callable(function):
+        raise SeparatrixError(f"{function!r} is no function; give one of a tuple of symbols, or FILE.py:function")
+    return getattr(function, "__name__", type(function).__name__).replace("<lambda>", "the function")
+
+
+# -- a model --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, repr=False)
+class Kept(Answer):
+    """What a model keeps of a text, and which tasks are impossible for it at any weights.
+
+    ``card``: the verdicts. ``measured``: what a model at hand was seen to keep; None for a model by name or config.
+    """
+
+    card: "Capacity"
+    measured: "Measured | None" = field(default=None)
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.card.model.name if self.measured is None else self.measured.name
+
+    @property
+    def state_bits(self) -> int | None:
+        """Bits that the model hands from token to token; None where they grow with the length."""
+        return self.card.state_bits
+
+    @property
+    def bytes_at(self) -> Mapping[int, int]:
+        """The bytes of a text, by its length: measured where the model is at hand."""
+        return self.card.bytes_at if self.measured is None else self.measured.bytes_at
+
+    @property
+    def arrays(self) -> "tuple[Held, ...]":
+        """The arrays that a model at hand keeps."""
+        return () if self.measured is None else self.measured.arrays
+
+    @property
+    def fixed_bytes(self) -> int:
+        """The bytes of arrays that have the same size at all lengths, of a model at hand."""
+        return 0 if self.measured is None else self.measured.fixed_bytes
+
+    @property
+    def by_config(self) -> bool:
+        """Whether the verdicts are those of the model's config."""
+        return self.measured is None or self.measured.by_config
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the card counts what was measured."""
+        return self.measured is None or self.measured.agrees
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        from separatrix.capacities import plain
+
+        seen = None if self.measured is None else {"bytes_at": dict(self.bytes_at), "agrees": self.agrees}
+        return {**plain(self.card), **({} if seen is None else {"measured": seen})}
+
+    def sheet(self) -> Sheet:
+        """Memory first, then what is impossible."""
+        card = self.card
+        kept = "grows with the input" if card.state_bits is None else f"{card.state_bits:,} bits"
+        rows = [Fact("state", kept), Fact("bounds", card.reason)]
+        rows += [Fact(f"{length:,} tokens", f"{held:,} bytes") for length, held in self.bytes_at.items()]
+        limits = tuple(
+            (
+                each.task,
+                "never" if each.first_impossible is None else f"{each.first_impossible:,}",
+                each.needs,
+                each.claim,
+            )
+            for each in card.limits
+            if each.scope == "model"
+        )
+        grid = Grid("Impossible for any weights", ("task", "from N =", "bits needed", "claim"), limits)
+        note = "Satisfying a bound implies neither ability nor learnability."
+        return Sheet(self.name, tuple(rows), (grid,) if limits else (), (note,))
+
+
+def capacity(
+    model: "str | Path | Mapping[str, Any] | Any",
+    lengths: Sequence[int] | None = None,
+    *,
+    length: int | None = None,
+    precision: int | None = None,
+    tasks: "Sequence[str | Task] | None" = None,
+    alphabet: int = 64,
+    arithmetic: "str | Numbers | None" = None,
+    budget: "Budget | None" = None,
+    keeps: "Callable[[Any, int], object] | None" = None,
+) -> Kept:
+    """What a model keeps of a text, against the lower bounds.
+
+    ``model``: a preset, an id at Hugging Face, the path or the fields of a config, a model such as "LSTM-(3,256)", or a
+    torch module at hand, which is run on texts of several ``lengths`` (``keeps`` runs one of another kind). ``length``:
+    that of the verdicts. ``budget``: what its caches may keep.
+
+    >>> capacity("mamba-130m").state_bits
+    22413312
+    >>> capacity({"model_type": "gru", "hidden_size": 64}).state_bits
+    2048
+    """
+    from separatrix.bounds import numbers_named
+    from separatrix.capacities import Budget
+    from separatrix.capacities import capacity as card_of
+
+    if not isinstance(model, str | Path | Mapping):
+        from separatrix.models import LENGTHS
+        from separatrix.models import capacity as measure
+
+        seen = measure(model, lengths or LENGTHS, keeps=keeps, length=length)
+        return Kept(seen.card, seen)
+    if lengths is not None or keeps is not None:
+        raise SeparatrixError("lengths and keeps are for a model at hand; of a name or config give length")
+    computed = numbers_named(arithmetic) if isinstance(arithmetic, str) else arithmetic
+    text = str(model) if isinstance(model, Path) else model
+    return Kept(card_of(described(text, precision), precision, length, alphabet, tasks, computed, budget or Budget()))
+
+
+# -- a task ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, repr=False)
+class Designed(Answer):
+    """What a task of a length needs at least, what is enough, and which published models pass; ``found`` has it all."""
+
+    found: "Design"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        return self.found.plain()
+
+    def sheet(self) -> Sheet:
+        """A row for each design, then the presets by outcome."""
+        from separatrix.table import Outcome
+
+        rows = tuple(
+            (
+                row.design,
+                "; ".join(f"{need.at_least:,} {need.quantity}" for need in row.needs) or "no bound is known",
+                row.enough[0].how if row.enough else "nothing is known",
+                row.enough[0].evidence if row.enough else "",
+            )
+            for row in self.found.rows
+        )
+        names = {outcome: [each.preset for each in self.found.judged(outcome)] for outcome in Outcome}
+        words = {Outcome.EXCLUDED: "excluded", Outcome.PASSES: "not excluded", Outcome.UNKNOWN: "nothing is known"}
+        presets = [Fact(words[each], ", ".join(found) or "none") for each, found in names.items()]
+        title = f"{self.found.task.name} at N = {self.found.length:,}, right on every input"
+        grid = Grid("", ("design", "needs at least", "enough", "evidence"), rows)
+        note = "Satisfying a bound implies neither ability nor learnability."
+        return Sheet(title, tuple(presets), (grid,), (note,))
+
+
+def design(
+    task: "str | Task | Callable[[Any], Any]",
+    length: int,
+    *,
+    precision: int = OWN_PRECISION,
+    heads: int = 1,
+    certify: bool = False,
+) -> Designed:
+    """What a model for a task needs at least, which construction is enough, and which published models pass.
+
+    ``certify``: certify every network at this length, however long it takes. Of a function (FILE.py:function, or one
+    in Python) all inputs of the length are evaluated.
+
+    >>> [row.design for row in design("majority", 64).found.rows]
+    ['recurrent', 'windows', 'one-layer', 'two-layer', 'hybrid']
+    """
+    from separatrix.communication import FunctionTask, task_argument
+    from separatrix.table import design as find
+
+    chosen = task_argument(task)
+    if isinstance(chosen, FunctionTask):
+        from separatrix.api.function_design import function_design
+
+        return Designed(function_design(chosen, length, precision, heads))
+    return Designed(find(chosen, length, precision, heads, certify=certify))

@@ -1,0 +1,153 @@
+"""``sx.train``: train a model on a task, a grid of learning rates and seeds as one ensemble."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from separatrix.answer import Answer, Grid, Sheet, Tone
+from separatrix.extras import require
+
+if TYPE_CHECKING:
+    from separatrix.tasks import Task
+    from separatrix.training import Observer, Record, RunSpec
+
+NUMBERS = ("lr", "seed", "%", "mean loss", "steps", "seconds")
+SHOWN_DIGITS = 8
+"""So much of a run's name stands in tables; ``runs show`` takes it."""
+
+
+@dataclass(frozen=True, repr=False)
+class Trained(Answer):
+    """The records of a grid of runs, in the order of the grid, and what the majority baseline scores."""
+
+    task: str
+    model: str
+    length: int
+    majority: float
+    runs: "tuple[Record, ...]"
+
+    @property
+    def best(self) -> "Record":
+        """The most accurate run."""
+        from separatrix.training import best_of
+
+        found = best_of(self.runs)
+        assert found is not None
+        return found
+
+    @property
+    def accuracy(self) -> float:
+        """That of the best run, on fresh examples."""
+        return self.best.result.accuracy
+
+    @property
+    def learned(self) -> bool:
+        """Whether the best run is shown to be better than the majority baseline."""
+        from separatrix.training import at_chance
+
+        return not at_chance(self.best)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The records as plain data."""
+        return {"runs": [each.as_dict() for each in self.runs], "constant_answer": self.majority}
+
+    def sheet(self) -> Sheet:
+        """A row for each run."""
+        columns = ("run", "lr", "seed", "%", "mean loss", "steps", "ended", "seconds")
+        best, tones = self.best.result, dict[tuple[int, int], Tone]()
+        rows: list[tuple[str, ...]] = []
+        for number, record in enumerate(self.runs):
+            spec, result = record.spec, record.result
+            if (result.accuracy, result.ending == "diverged") == (best.accuracy, best.ending == "diverged"):
+                tones[number, columns.index("%")] = "good" if self.learned else "doubt"
+            rows.append(
+                (
+                    spec.name[:SHOWN_DIGITS], f"{spec.learning_rate:g}", str(spec.seed), f"{100 * result.accuracy:.2f}",
+                    f"{result.loss:.4f}", str(result.step), result.ending, f"{result.seconds:.1f}",
+                )
+            )  # fmt: skip
+        notes = [
+            f"%: of fresh examples; the majority baseline is about {100 * self.majority:.1f} %",
+            "mean loss: over the training batches since the previous evaluation",
+        ]
+        if any(each.result.ending == "diverged" for each in self.runs):
+            notes.append("diverged: the loss is no longer a number, so that the accuracy means nothing")
+        if not self.learned:
+            notes.append("no run is shown to be better than the majority baseline: nothing was learned yet")
+        title = f"{self.model} on {self.task}, length {self.length}"
+        return Sheet(grids=(Grid(title, columns, tuple(rows), tones, NUMBERS),), notes=tuple(notes))
+
+
+def run_specs(
+    task: "Task",
+    model: str,
+    length: int,
+    *,
+    rates: Sequence[float] = (1e-3, 5e-4, 2e-4),
+    seeds: Sequence[int] = (0,),
+    steps: int = 5000,
+    recipe: str = "paper",
+    examples: int = 5000,
+    **fields: Any,
+) -> "tuple[RunSpec, ...]":
+    """The runs of a grid; ``fields`` are further ones of :class:`separatrix.training.spec.RunSpec`."""
+    from separatrix.communication import changed_parameters
+    from separatrix.models import parse_spec
+    from separatrix.training import RunSpec, recipe_fields
+
+    spec = parse_spec(model)
+    return tuple(
+        RunSpec(
+            task=task.name, task_parameters=tuple(sorted(changed_parameters(task).items())), architecture=str(spec),
+            length=length, learning_rate=rate, seed=seed, steps=steps, evaluation_examples=examples,
+            probe_examples=min(512, examples), **{**recipe_fields(recipe, task, steps), **fields},
+        )
+        for rate in rates
+        for seed in seeds
+    )  # fmt: skip
+
+
+def trained(task: "Task", specs: "Sequence[RunSpec]", found: "Mapping[str, Record]") -> Trained:
+    """The answer of a grid whose records are ``found``."""
+    from separatrix.tasks import constant_score
+
+    first = specs[0]
+    majority = constant_score(task, first.length)
+    return Trained(task.name, first.architecture, first.length, majority, tuple(found[each.name] for each in specs))
+
+
+def train(
+    task: "str | Task | Callable[[Any], Any]",
+    model: str,
+    length: int,
+    *,
+    rates: Sequence[float] = (1e-3, 5e-4, 2e-4),
+    seeds: Sequence[int] = (0,),
+    steps: int = 5000,
+    recipe: str = "paper",
+    store: str | Path | None = None,
+    device: str = "auto",
+    observers: "Sequence[Observer]" = (),
+    **fields: Any,
+) -> Trained:
+    """Train a model on a task; what the store holds already is not trained again, and what was interrupted goes on.
+
+    ``task``: a name, one with parameters such as "dyck:depth=3", FILE.py:function, or a function. ``model``: such as
+    "TF-(1,64)" or "mine.py:Layer-(2,64)". ``recipe``: "paper", or "strong" with warm-up, clipping and decay. ``store``:
+    SEPARATRIX_STORE or runs.sqlite if not given. ``fields``: others of a run, such as ``batch`` and ``goal``.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     found = train("majority", "TF-(1,8)", 4, rates=[0.01], steps=20, store=f"{folder}/runs.sqlite", examples=64)
+    >>> len(found.runs), found.runs[0].result.step <= 20
+    (1, True)
+    """
+    require("training", "torch")
+    from separatrix.communication import task_argument
+    from separatrix.training import train_runs
+
+    chosen = task_argument(task)
+    specs = run_specs(chosen, model, length, rates=rates, seeds=seeds, steps=steps, recipe=recipe, **fields)
+    found = train_runs(specs, None if store is None else Path(store), device=device, observers=observers)
+    return trained(chosen, specs, {each.spec.name: each for each in found})

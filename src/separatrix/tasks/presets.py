@@ -1,0 +1,10 @@
+"""Tasks with the settings of somebody's benchmark, by ``TASK:PRESET``; they are no entries of the catalog."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from separatrix.tasks.problems._zoology import ZoologyRecall
+from separatrix.tasks.task import Task
+
+PRESETS: Mapping[str, Task] = MappingProxyType({"mqar:zoology": ZoologyRecall()})
+"""All presets by their names."""

@@ -1,0 +1,171 @@
+"""The functions of ``import separatrix as sx``: light to import, and each answers with a record that shows itself."""
+
+import json
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError
+from html.parser import HTMLParser
+
+import pytest
+
+import separatrix as sx
+from separatrix.answer import Answer, Fact, Grid, Sheet, show, to_html, to_page
+from separatrix.api import NAMES
+
+HEAVY = {"numpy", "torch", "rich", "typer", "flint", "pydantic", "matplotlib"}
+
+
+def palindrome(bits):
+    return bits == bits[::-1]
+
+
+class Balanced(HTMLParser):
+    """Fails on a tag that is closed in the wrong order or never."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.texts: list[str] = []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attributes):
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def test_importing_loads_no_room():
+    program = "import sys, separatrix; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert not HEAVY & set(ended.stdout.split())
+
+
+def test_every_function_is_there_documented_and_typed():
+    assert set(NAMES) <= set(sx.__all__) & set(dir(sx))
+    for name in NAMES:
+        function = getattr(sx, name)
+        assert ">>>" in function.__doc__
+        assert "return" in function.__annotations__
+    with pytest.raises(AttributeError):
+        _ = sx.no_such_thing
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("answers")
+    store = folder / "runs.sqlite"
+    return {
+        "certify": sx.certify("index-lookup", 16, out=folder / "lookup"),
+        "check": sx.check(folder / "lookup"),
+        "bound": sx.bound("equality", "rnn", 32, limit=3),
+        "bound of a function": sx.bound(palindrome, "transformer-1layer", 6),
+        "profile": sx.profile(palindrome, 6, model="LSTM-(1,8)"),
+        "capacity": sx.capacity("lstm-3-256", tasks=["index-lookup"], length=64),
+        "design": sx.design("equality", 8),
+        "design of a function": sx.design(palindrome, 6),
+        "sample": sx.sample("dyck:depth=3", 8, 2),
+        "dataset": sx.dataset("mqar", length=8, count=3),
+        "train": sx.train("majority", "RNN-(1,4)", 4, rates=[0.01], steps=4, store=store, examples=32, batch=4),
+        "compare": sx.compare(
+            "RNN", ["LSTM"], ["majority"], steps=5, length=4, width=4, layers=1, rates=[0.01], examples=32, batch=4,
+            store=store,
+        ),
+    }  # fmt: skip
+
+
+def test_every_answer_shows_itself_in_all_three_ways(answers):
+    for name, answer in answers.items():
+        assert isinstance(answer, Answer), name
+        sheet = answer.sheet()
+        words = [fact.text for fact in sheet.facts] + [
+            cell for grid in sheet.grids for row in grid.rows for cell in row
+        ]
+        assert words, name
+        page = Balanced(answer._repr_html_())
+        assert {word for word in words if word} <= set(page.texts), name
+        assert words[0].split()[0] in repr(answer), name
+        assert json.loads(json.dumps(answer.as_dict())), name
+
+
+def test_records_are_frozen(answers):
+    for name, answer in answers.items():
+        if name != "dataset":  # a torch dataset is no dataclass
+            with pytest.raises(FrozenInstanceError):
+                answer.length = 3
+
+
+def test_the_numbers_are_those_of_the_command_line(answers, tmp_path, monkeypatch, capsys):
+    from separatrix.cli.app import run
+
+    monkeypatch.chdir(tmp_path)
+    run(["bound", "equality", "--model", "rnn", "--length", "32", "--limit", "3", "--json"])
+    told = json.loads(capsys.readouterr().out)
+    del told["provenance"]
+    assert told == json.loads(json.dumps(answers["bound"].as_dict()))
+    run(["certify", "index-lookup", "--length", "16", "--out", "lookup", "--json"])
+    told, mine = json.loads(capsys.readouterr().out), json.loads(json.dumps(answers["certify"].as_dict()))
+    assert {key for key in mine if told[key] != mine[key]} <= {"seconds", "certificate"}
+
+
+def test_a_claim_that_fails_is_false_and_shows_the_input(tmp_path):
+    from fractions import Fraction
+
+    from separatrix.constructions import Options
+
+    found = sx.certify("index-lookup", 16, Options(gain=Fraction(1, 100)), out=tmp_path)
+    assert not found and found.state == "refuted"
+    assert "counterexample" in [fact.label for fact in found.sheet().facts]
+    again = sx.check(tmp_path / "refuted.json", replay=True)
+    assert not again and again.counterexample == found.counterexample
+
+
+def test_capacity_takes_names_configs_files_and_modules(tmp_path):
+    import torch
+
+    config = {"model_type": "lstm", "hidden_size": 16, "num_layers": 2}
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps(config))
+    module = torch.nn.LSTM(8, 16, num_layers=2)
+    kept = [sx.capacity(each) for each in (config, file, str(file))]
+    assert {each.state_bits for each in kept} == {2 * 2 * 16 * 32}
+    assert sx.capacity(module).bytes_at[64] == 2 * 2 * 16 * 4
+    assert sx.capacity("state-spaces/mamba-130m").name == "mamba-130m"
+    assert sx.capacity("LSTM-(2,16)").state_bits == kept[0].state_bits
+    with pytest.raises(sx.SeparatrixError, match="nearest"):
+        sx.capacity("mamba-131m")
+
+
+def test_bad_input_ends_in_one_line():
+    for call in (
+        lambda: sx.certify("index-lokup", 16),
+        lambda: sx.bound("dyck", "rnn", 7),
+        lambda: sx.bound("dyck", "rnn", 8, heads=2),
+        lambda: sx.bound(palindrome, "fnn", 6),
+        lambda: sx.profile(3, 4),
+        lambda: sx.sample("dyck", 8, 0),
+        lambda: sx.design("dyk", 8),
+        lambda: sx.check("nowhere"),
+        lambda: sx.dataset("dyck", 8, "test"),
+        lambda: sx.compare("RNN", tasks=[]),
+        lambda: sx.compare("RNN", budget="soon"),
+    ):
+        with pytest.raises(sx.SeparatrixError) as error:
+            call()
+        assert len(str(error.value).splitlines()) == 1
+
+
+def test_text_of_anyone_is_not_taken_for_markup(capsys):
+    from rich.console import Console
+
+    evil = "[red]<script>alert(1)</script>[/nothing]"
+    sheet = Sheet(evil, (Fact(evil, evil, "bad"),), (Grid(evil, (evil,), ((evil,),), {(0, 0): "good"}),), (evil,))
+    show(sheet, Console(width=200))
+    assert capsys.readouterr().out.count("<script>") == 7
+    assert "<script>" not in to_html(sheet) + to_page(sheet)
+    Balanced(to_page(sheet).partition("\n")[2])
