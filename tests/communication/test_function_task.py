@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from separatrix.cli.app import run
-from separatrix.communication.function_task import VARIABLE, FunctionTask
-from separatrix.communication.task_argument import changed_parameters, is_known, known_task, task_argument
 from separatrix.errors import SeparatrixError
+from separatrix.profiles.function_task import VARIABLE, FunctionTask
+from separatrix.profiles.task_names import changed_parameters, is_known, known_task, task_argument
 from separatrix.tasks import draws_from
 from separatrix.tasks.own_task import _try_sample
 
@@ -42,7 +42,7 @@ def broken(bits):
 def place(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(VARIABLE, "{}")
-    monkeypatch.setattr("separatrix.communication.function_task._here", {})
+    monkeypatch.setattr("separatrix.profiles.function_task._here", {})
     (tmp_path / "mine.py").write_text(FUNCTIONS)
     return tmp_path
 
@@ -129,7 +129,7 @@ def test_two_files_of_one_name_are_not_mixed_up(place):
 def test_another_process_knows_what_was_named(place, monkeypatch):
     task = task_argument("mine.py:parity")
     assert json.loads(os.environ[VARIABLE])["mine.py:parity"].startswith(str(place))
-    monkeypatch.setattr("separatrix.communication.function_task._here", {})  # as in a worker
+    monkeypatch.setattr("separatrix.profiles.function_task._here", {})  # as in a worker
     monkeypatch.chdir("/")
     assert task.solve([1, 0, 0], 3) == [None, None, 1]
 

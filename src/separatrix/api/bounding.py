@@ -89,7 +89,7 @@ def bound(
     (192, 'state numbers', True)
     """
     from separatrix.bounds import agreed_bits, numbers_named
-    from separatrix.communication import FunctionTask, changed_parameters, task_argument
+    from separatrix.profiles import FunctionTask, changed_parameters, task_argument
     from separatrix.tasks import try_own_task
 
     asked = None if arithmetic is None else numbers_named(arithmetic)

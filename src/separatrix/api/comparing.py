@@ -221,8 +221,8 @@ def compare(
     [('RNN-(2,8)', True), ('LSTM-(2,8)', False)]
     """
     require("a comparison", "torch")
-    from separatrix.communication import FunctionTask, task_argument
     from separatrix.models import parse_spec, remarks_on
+    from separatrix.profiles import FunctionTask, task_argument
 
     seconds = seconds_of(budget)
     if steps is not None and not 1 <= steps <= 1 << 31:

@@ -28,7 +28,7 @@ def dataset(
     [12, 12]
     """
     require("a torch dataset", "torch")
-    from separatrix.communication import task_argument
+    from separatrix.profiles import task_argument
     from separatrix.tasks import ExampleSet, try_own_task
     from separatrix.training import ExampleStream
 

@@ -88,7 +88,7 @@ def sample(
     >>> sample("index", 6, 2).rows()
     [('1', '1 1 1 1 0 1 @1', '1'), ('2', '1 1 1 0 1 1 @1', '1')]
     """
-    from separatrix.communication import task_argument
+    from separatrix.profiles import task_argument
     from separatrix.tasks import draws_from, try_own_task
 
     chosen = task_argument(task)

@@ -12,8 +12,7 @@ from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
     from separatrix.bounds import Numbers
-    from separatrix.communication import FunctionTask
-    from separatrix.profiles import Profile
+    from separatrix.profiles import FunctionTask, Profile
 
 COVERED = ("rnn", "transformer-1layer")
 RECURRENT = "any numbers of p bits, the state handed on step by step"
@@ -32,7 +31,7 @@ def function_bound(
     task: "FunctionTask", model: str, length: int, precision: int, heads: int, layers: int, asked: "Numbers | None"
 ) -> Bounded:
     """What a class of models, or one model, needs for a function at a length."""
-    from separatrix.communication import changed_parameters
+    from separatrix.profiles import changed_parameters
 
     named = "(" in model
     if not named and model not in COVERED:

@@ -5,9 +5,8 @@ from dataclasses import replace
 from separatrix.api.function_bound import ATTENTION, RECURRENT, profiled
 from separatrix.bit_counts import bits_for
 from separatrix.capacities import Preset, capacity, presets
-from separatrix.communication import FunctionTask
 from separatrix.errors import SeparatrixError
-from separatrix.profiles import Profile, exclusion
+from separatrix.profiles import FunctionTask, Profile, exclusion
 from separatrix.table import Design, Enough, Judged, Need, Outcome, Row, certify_sparse_form
 
 WHOLE = "deterministic models that are right on every input of this length"

@@ -307,7 +307,7 @@ def design(
     >>> [row.design for row in design("majority", 64).found.rows]
     ['recurrent', 'windows', 'one-layer', 'two-layer', 'hybrid']
     """
-    from separatrix.communication import FunctionTask, task_argument
+    from separatrix.profiles import FunctionTask, task_argument
     from separatrix.table import design as find
 
     chosen = task_argument(task)

@@ -92,8 +92,8 @@ def run_specs(
     **fields: Any,
 ) -> "tuple[RunSpec, ...]":
     """The runs of a grid; ``fields`` are further ones of :class:`separatrix.training.spec.RunSpec`."""
-    from separatrix.communication import changed_parameters
     from separatrix.models import parse_spec
+    from separatrix.profiles import changed_parameters
     from separatrix.training import RunSpec, recipe_fields
 
     spec = parse_spec(model)
@@ -144,7 +144,7 @@ def train(
     (1, True)
     """
     require("training", "torch")
-    from separatrix.communication import task_argument
+    from separatrix.profiles import task_argument
     from separatrix.training import train_runs
 
     chosen = task_argument(task)

@@ -64,7 +64,7 @@ def learned_frontier(
     """Climb the ladder, then print or draw it; the same command goes on where it was interrupted."""
     require("--learned", "torch")
     from separatrix.cli.training_run import run_groups
-    from separatrix.communication import changed_parameters, task_argument
+    from separatrix.profiles import changed_parameters, task_argument
     from separatrix.provenance import provenance
     from separatrix.training import Ladder, climb
 

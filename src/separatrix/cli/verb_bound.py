@@ -44,7 +44,7 @@ def command(
     """Give the smallest size that a model may have for a task, and run the evidence for it."""
     from separatrix.answer import show
     from separatrix.api import bound
-    from separatrix.communication import task_argument
+    from separatrix.profiles import task_argument
     from separatrix.provenance import provenance
 
     started = time.perf_counter()

@@ -70,7 +70,7 @@ def command(
     check_picture("--plot", plot)
     from separatrix.api import capacity
     from separatrix.capacities import Budget, plain
-    from separatrix.communication import refuse_function
+    from separatrix.profiles import refuse_function
     from separatrix.provenance import provenance
 
     started = time.perf_counter()

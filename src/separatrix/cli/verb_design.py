@@ -57,7 +57,7 @@ def command(
         )
     from separatrix.api import design
     from separatrix.cli.progress import progress_bar
-    from separatrix.communication import task_argument
+    from separatrix.profiles import task_argument
     from separatrix.progress import listening
     from separatrix.provenance import provenance
     from separatrix.site import design_picture

@@ -65,8 +65,8 @@ def command(
         return
     check_picture("--figure", figure)
     from separatrix.cli.progress import progress_bar
-    from separatrix.communication import is_function_name
     from separatrix.constructions import constructions
+    from separatrix.profiles import is_function_name
     from separatrix.provenance import provenance
     from separatrix.site import frontier_picture
     from separatrix.table import LARGEST, FrontierStore, check_supported, survey, units

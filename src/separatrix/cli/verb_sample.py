@@ -57,7 +57,7 @@ def command(
 ) -> None:
     """Show random examples of a task with their answers, or write them to files."""
     from separatrix.api import sample
-    from separatrix.communication import task_argument
+    from separatrix.profiles import task_argument
     from separatrix.provenance import provenance
 
     started = time.perf_counter()

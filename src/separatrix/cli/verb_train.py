@@ -114,7 +114,7 @@ def command(
     from separatrix.answer import show
     from separatrix.api import run_specs, trained
     from separatrix.cli.training_run import run_groups
-    from separatrix.communication import task_argument
+    from separatrix.profiles import task_argument
     from separatrix.provenance import provenance
     from separatrix.tasks import automaton_of
     from separatrix.training import Group, check_leaks, check_tubes, halving_rungs

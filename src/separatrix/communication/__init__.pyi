@@ -14,8 +14,6 @@ from separatrix.communication.fooling import verify_by_uniqueness as verify_by_u
 from separatrix.communication.fooling import verify_fooling_set as verify_fooling_set
 from separatrix.communication.fooling import verify_strings as verify_strings
 from separatrix.communication.fooling_search import largest_found as largest_found
-from separatrix.communication.function_task import FunctionTask as FunctionTask
-from separatrix.communication.function_task import is_function_name as is_function_name
 from separatrix.communication.matrix import CommunicationMatrix as CommunicationMatrix
 from separatrix.communication.matrix import communication_matrix as communication_matrix
 from separatrix.communication.matrix import pack as pack
@@ -67,8 +65,3 @@ from separatrix.communication.reductions.reduction import bits_of_numbers as bit
 from separatrix.communication.rows import count_distinct_rows as count_distinct_rows
 from separatrix.communication.rows import one_way_bits as one_way_bits
 from separatrix.communication.rows import whole_rows as whole_rows
-from separatrix.communication.task_argument import changed_parameters as changed_parameters
-from separatrix.communication.task_argument import is_known as is_known
-from separatrix.communication.task_argument import known_task as known_task
-from separatrix.communication.task_argument import refuse_function as refuse_function
-from separatrix.communication.task_argument import task_argument as task_argument

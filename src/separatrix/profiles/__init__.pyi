@@ -9,8 +9,15 @@ from separatrix.profiles.excluded import exclusion as exclusion
 from separatrix.profiles.function import FunctionError as FunctionError
 from separatrix.profiles.function import UserFunction as UserFunction
 from separatrix.profiles.function import probe as probe
+from separatrix.profiles.function_task import FunctionTask as FunctionTask
+from separatrix.profiles.function_task import is_function_name as is_function_name
 from separatrix.profiles.limits import Estimate as Estimate
 from separatrix.profiles.limits import Limits as Limits
 from separatrix.profiles.loading import load_function as load_function
 from separatrix.profiles.partitions import PartitionProfile as PartitionProfile
 from separatrix.profiles.record import as_record as as_record
+from separatrix.profiles.task_names import changed_parameters as changed_parameters
+from separatrix.profiles.task_names import is_known as is_known
+from separatrix.profiles.task_names import known_task as known_task
+from separatrix.profiles.task_names import refuse_function as refuse_function
+from separatrix.profiles.task_names import task_argument as task_argument

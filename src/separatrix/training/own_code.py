@@ -18,9 +18,9 @@ import torch
 from torch import nn
 from torch.nn.parameter import is_lazy
 
-from separatrix.communication import FunctionTask
 from separatrix.errors import SeparatrixError
 from separatrix.models import ConstructorParameter, ModelSpec, UserArchitecture, code_named_in, parse_spec
+from separatrix.profiles import FunctionTask
 from separatrix.sources import outside_sources
 from separatrix.training.spec import RunSpec
 

@@ -7,8 +7,8 @@ any place. A description must give its own name, which is its hash.
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from separatrix.communication import is_known
 from separatrix.errors import SeparatrixError
+from separatrix.profiles import is_known
 from separatrix.reading import parse_json
 from separatrix.training.events import Ending, Point, Result
 from separatrix.training.spec import RunSpec, spec_from

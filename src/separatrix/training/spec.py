@@ -17,8 +17,8 @@ from dataclasses import MISSING, dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
-from separatrix.communication import known_task
 from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.profiles import known_task
 from separatrix.tasks import Task, with_plain_parameters
 
 FORMAT = 1

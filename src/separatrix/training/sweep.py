@@ -12,9 +12,9 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from separatrix.communication import changed_parameters, known_task, task_argument
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.models import parse_spec
+from separatrix.profiles import changed_parameters, known_task, task_argument
 from separatrix.training.grouping import Group, halving_rungs
 from separatrix.training.recipes import recipe_fields
 from separatrix.training.records import Record, best_of

@@ -12,8 +12,8 @@ stand in records and files, and never loads code.
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from separatrix.communication.function_task import FunctionTask, is_function_name, name_function
 from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.profiles.function_task import FunctionTask, is_function_name, name_function
 from separatrix.tasks import PRESETS, Task, tasks, with_text_parameters
 
 
