@@ -13,8 +13,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, cast
 
-from separatrix_kernel.lookup import Lookup, Weights, proved
+from separatrix_kernel.lookup import Lookup, proved
 from separatrix_kernel.reading import fields, integer, integers, items, parse, read_bytes, require, text
+from separatrix_kernel.transformer import Weights
 from separatrix_kernel.words import WORDS_FORMAT, WordsAccepted, check_words
 
 TRAINED_FORMAT = "separatrix-trained-1"

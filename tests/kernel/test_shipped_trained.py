@@ -14,8 +14,9 @@ from separatrix.models.trained_files import model_from
 from separatrix.shipped import FOLDER
 from separatrix.tasks import draws_from, tasks
 from separatrix.tasks.automata import automaton_of
-from separatrix_kernel.lookup import Lookup, Weights, proved
+from separatrix_kernel.lookup import Lookup, proved
 from separatrix_kernel.trained import TRAINED_FILE, WEIGHTS_FILE, check_trained, check_trained_folder, read_claim
+from separatrix_kernel.transformer import Weights
 from separatrix_kernel.words import WordsAccepted, read_automaton
 
 PLACE: Path = FOLDER / "trained" / "index-lookup-100"

@@ -22,9 +22,10 @@ from separatrix.models.sequence_model import SequenceModel
 from separatrix.models.trained_files import weights_file
 from separatrix.progress import tracked
 from separatrix.provers import Decided, LookupProver, Outcome
-from separatrix_kernel.lookup import Weights, proved
+from separatrix_kernel.lookup import proved
 from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.trained import TRAINED_FILE, TRAINED_FORMAT, WEIGHTS_FILE
+from separatrix_kernel.transformer import Weights
 
 PROGRESS_FILE = "progress.jsonl"
 Pair = tuple[int, int]
