@@ -17,7 +17,7 @@ from functools import cached_property, lru_cache
 from math import isqrt
 from typing import NamedTuple
 
-from separatrix_kernel.answers import Answers
+from separatrix_kernel.answers import Answers, Box
 from separatrix_kernel.balls import (
     BITS,
     ONE,
@@ -60,11 +60,14 @@ class Question(NamedTuple):
 
 
 class Heads:
-    """A model, the symbols that keys may hold, how many keys there are, and the tokens that may ask; all from 0 on."""
+    """A model, the symbols that each key may hold, and the tokens that may ask, which are numbered from 0 on."""
 
-    def __init__(self, weights: Weights, alphabet: int, length: int, asking: range) -> None:
+    def __init__(self, weights: Weights, held: Sequence[range], asking: range) -> None:
+        length, alphabet = len(held), max((each.stop for each in held), default=0)
         require(weights.positions > length, f"the model has positions for inputs of {weights.positions} cells alone")
-        self.weights, self.alphabet, self.length, self.asking = weights, alphabet, length, asking
+        require(max(alphabet, asking.stop) <= weights.vocabulary, "the model's vocabulary lacks tokens of the inputs")
+        self.weights, self.held, self.asking = weights, held, asking
+        self.alphabet, self.length = alphabet, length
         self.width, self.heads = weights.width, weights.heads
         self.inner = weights.width // weights.heads
         width, classes = self.width, weights.classes
@@ -94,9 +97,13 @@ class Heads:
 
     @cached_property
     def rows(self) -> list[list[list[int]]]:
-        """Of each place and symbol the normed vector; its errors are below ``row_error``."""
+        """Of each place and symbol the normed vector, 0 where it cannot be; its errors are below ``row_error``."""
         self.row_error, self.sizes = 0, [0] * self.width
-        found = [[self._row(symbol, place) for symbol in range(self.alphabet)] for place in range(self.length)]
+        nothing = [0] * self.width
+        found = [
+            [self._row(symbol, place) if symbol in some else nothing for symbol in range(self.alphabet)]
+            for place, some in enumerate(self.held)
+        ]
         for token in self.asking:
             self._row(token, self.length)
         self.sizes = [each + self.row_error for each in self.sizes]
@@ -248,9 +255,23 @@ class Heads:
         """Exponentials of a head's scores, of each place and symbol and of the question: less the largest score."""
         found = self.question(p)
         error, own = found.error[head], found.own[head]
-        most = max(own, max(max(place) for place in found.scores[head]))
-        every = [[power_range(score - most, error) for score in place] for place in found.scores[head]]
+        scores = found.scores[head]
+        most = max(own, max(max(place[s] for s in some) for place, some in zip(scores, self.held, strict=True)))
+        every = [
+            [power_range(score - most, error) if s in some else (0, 0) for s, score in enumerate(place)]
+            for place, some in zip(scores, self.held, strict=True)
+        ]
         return every, power_range(own - most, error)
+
+    def boxed(self, p: int, low: Sequence[int], high: Sequence[int]) -> Box:
+        """The box of vectors whose coordinates and forms are between these ends, without the errors of the base."""
+        found, width = self.question(p), self.width
+        centres = [(a + b) // 2 for a, b in zip(low[:width], high[:width], strict=True)]
+        radii = found.base.radii
+        spread = [(b - a + 1) // 2 + r + 1 for a, b, r in zip(low[:width], high[:width], radii, strict=True)]
+        errors = found.seen_base.radii[width:]
+        forms = [(a - r, b + r) for a, b, r in zip(low[width:], high[width:], errors, strict=True)]
+        return Box(Balls(centres, spread), forms, isqrt(dot(spread, spread)) + 1)
 
     def values(self, head: int, form: Sequence[int]) -> list[list[int]]:
         """A linear form of what each place adds with each symbol, rounded down."""

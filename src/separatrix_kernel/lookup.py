@@ -13,7 +13,7 @@ from math import isqrt
 from typing import Any
 
 from separatrix_kernel.answers import Box
-from separatrix_kernel.balls import BITS, ONE, Balls, dot, power_range
+from separatrix_kernel.balls import BITS, ONE, dot, power_range
 from separatrix_kernel.heads import Heads, least_product
 from separatrix_kernel.reading import integer, integers, require, text
 from separatrix_kernel.transformer import Weights
@@ -29,8 +29,7 @@ class Lookup(Heads):
 
     def __init__(self, weights: Weights, alphabet: int, length: int) -> None:
         require(weights.classes == alphabet, f"the model has {weights.classes} classes, not {alphabet}")
-        require(weights.vocabulary >= alphabet + length, "the model's vocabulary has no token for each question")
-        super().__init__(weights, alphabet, length, range(alphabet, alphabet + length))
+        super().__init__(weights, [range(alphabet)] * length, range(alphabet, alphabet + length))
 
     @cached_property
     def place_hulls(self) -> list[list[tuple[list[int], list[int]]]]:
@@ -93,13 +92,9 @@ class Lookup(Heads):
             start = [v + b for v, b in zip(start, base, strict=False)]
             wide = isqrt(dot(apart[:width], apart[:width])) + 1
             reach += wide + (leaks * (distance + _distance(base[:width], point) + wide) >> BITS) + width + 4
-        centres = [(a + b) // 2 for a, b in zip(low[:width], high[:width], strict=True)]
-        radii = found.base.radii
-        spread = [(b - a + 1) // 2 + r + 1 for a, b, r in zip(low[:width], high[:width], radii, strict=True)]
-        errors = found.seen_base.radii[width:]
-        forms = [(a - r, b + r) for a, b, r in zip(low[width:], high[width:], errors, strict=True)]
-        reach += _distance(start, centres) + isqrt(dot(radii, radii)) + 1
-        return Box(Balls(centres, spread), forms, min(reach, isqrt(dot(spread, spread)) + 1))
+        box, radii = self.boxed(p, low, high), found.base.radii
+        reach += _distance(start, box.y.centres) + isqrt(dot(radii, radii)) + 1
+        return box._replace(reach=min(reach, box.reach))
 
     def _hull(self, head: int, sets: Sets) -> tuple[list[int], list[int]]:
         """The least and the greatest of what keys add that are not fixed; of all keys where almost none is fixed."""
