@@ -32,7 +32,7 @@ from separatrix_kernel.specification import Count, Inputs, read_specification
 from separatrix_kernel.transformer import Weights
 
 COUNTS_FORMAT = "separatrix-counts-1"
-COUNTS_FIELDS = ("format", "task", "specification", "sha256", "certified", "counterexamples", "open")
+COUNTS_FIELDS = ("format", "task", "length", "specification", "sha256", "certified", "counterexamples", "open")
 DEEPEST = 200
 ROUNDS = 3
 MOST_SUMS = 1 << 26
@@ -238,6 +238,8 @@ class CountsAccepted:
     """What was shown about trained weights and a task that counts."""
 
     task: str
+    length: int
+    """Like the task's name this is for people; the specification decides."""
     sha256: str
     specification: tuple[Inputs, Count]
     certified: tuple[tuple[int, int, int], ...]
@@ -263,7 +265,7 @@ class CountsAccepted:
         return "\n".join(
             [
                 f"weights     weights.safetensors, SHA-256 {self.sha256}",
-                f"task        {self.task}",
+                f"task        {self.task}, length {self.length}",
                 f"inputs      {inputs.covered} of {len(inputs.tokens)} tokens; right is {count.words()}",
                 f"shown       {len(self.certified)} slices by last token and count, each for all of its inputs: "
                 f"{self.share_in_words()}",
@@ -280,6 +282,14 @@ def _slice(value: Any, model: Thresholds) -> tuple[int, int, int]:
     return token - model.asking.start, low, high
 
 
+def read_counting(value: Any) -> tuple[Inputs, Count]:
+    """A specification that counts."""
+    inputs, count = read_specification(value)
+    if not isinstance(count, Count):
+        raise RefusedError("the specification does not count")
+    return inputs, count
+
+
 def check_counts(content: Any, data: bytes, listen: Listener | None = None) -> CountsAccepted:
     """Check the content of ``trained.json`` against the bytes of the weights; refuses with the slice that failed."""
     found = fields(content, "trained.json", COUNTS_FIELDS)
@@ -288,9 +298,8 @@ def check_counts(content: Any, data: bytes, listen: Listener | None = None) -> C
     require(text(found["sha256"], "the hash") == digest, f"the weights have SHA-256 {digest}, not the stated one")
     task = text(found["task"], "the task")
     require(len(task) <= 200 and task.isprintable(), "the task is not a short name")
-    inputs, count = read_specification(found["specification"])
-    if not isinstance(count, Count):
-        raise RefusedError("the specification does not count")
+    length = integer(found["length"], "the length", 1)
+    inputs, count = read_counting(found["specification"])
     model = Thresholds(Weights(data), inputs, count)
     taken = [[False] * (model.greatest + 1) for _ in model.asking]
     shown: list[tuple[int, int, int]] = []
@@ -320,5 +329,5 @@ def check_counts(content: Any, data: bytes, listen: Listener | None = None) -> C
         failing.append(tuple(tokens))
     whole = sum(map(sum, model.numbers))
     return CountsAccepted(
-        task, digest, (inputs, count), tuple(shown), covered, whole, tuple(failing), len(found["open"])
+        task, length, digest, (inputs, count), tuple(shown), covered, whole, tuple(failing), len(found["open"])
     )

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from separatrix.cli.certify_trained import check_trained_weights
+from separatrix.cli.check_trained import check_trained_weights
 from separatrix.cli.given_options import refuse_given
 from separatrix.cli.limits import MaxMemoryOption, limited_memory, memory_limit
 from separatrix.cli.output import JsonOption, command_line, console, print_json

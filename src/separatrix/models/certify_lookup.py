@@ -100,7 +100,7 @@ def certify_lookup(model: SequenceModel, length: int, folder: Path, nodes: int =
                 progress.write(_line(pair, found[pair]) + "\n")
                 progress.flush()
     result = Certified(alphabet, length, found)
-    write_atomically(folder / TRAINED_FILE, json.dumps(_claim(result, about["sha256"])) + "\n")
+    write_atomically(folder / TRAINED_FILE, json.dumps(_claim(result, about["sha256"]), separators=(",", ":")) + "\n")
     with suppress(OSError):
         (folder / PROGRESS_FILE).unlink()
     return result

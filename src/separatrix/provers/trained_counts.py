@@ -30,9 +30,9 @@ class CountsProver(TransformerProver[Thresholds]):
     >>> from separatrix.models.task_model import model_for_task
     >>> from separatrix.models.trained_files import weights_file
     >>> from separatrix.tasks import tasks
-    >>> from separatrix_kernel.specification import read_specification
+    >>> from separatrix_kernel.thresholds import read_counting
     >>> model = model_for_task(parse_spec("TF-(1,8)"), tasks()["majority"], 4, seeds=[0])
-    >>> specification = read_specification(tasks()["majority"].specification(4))
+    >>> specification = read_counting(tasks()["majority"].specification(4))
     >>> prover = CountsProver(Weights(weights_file(model)), *specification)
     >>> sorted({str(each.outcome) for _, each in prover.all()})
     ['certified', 'counterexample']
@@ -149,9 +149,7 @@ class CountsProver(TransformerProver[Thresholds]):
         for effect in effects:
             change = [effect[place, some[-1]] - effect[place, some[0]] for place, some in enumerate(sets)]
             rows = numpy.concatenate([rows, [self._text(p, numpy.array(change), sets, count)]])
-        tokens = self.model.worth[-1][p]
         rows = rows[[self.model.counted([*row, self.model.asking[p]]) == count for row in rows.tolist()]]
-        del tokens
         if not len(rows):
             return None
         margins = self.margins(p, answer, rows)
