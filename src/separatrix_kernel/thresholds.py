@@ -11,10 +11,11 @@ d_j. So the least sum with K fixed takes those that count more at places whose g
 with each d_j in g_j equal parts it is at least the sum of the k smallest parts; where all g_j are 1, exactly that.
 Parts are sorted, so that for K from a to b the negative ones between the first and the last k are taken too.
 
-Any λ gives a bound: with F the least sum and D any number that every Σ_j e_j is at least (at most, where F ≥ 0), the
-form is at least λ + F/D. A few such steps from an average come near the true minimum (Dinkelbach 1967); nothing needs
-to be stated, and nothing is searched. They bound all coordinates and the feed-forward's forms, which is a box; classes
-that the box leaves in doubt get a form of their own (``answers``). A proof may split the symbols of a place in two.
+Any λ gives a bound: with F the least sum and D a number that every Σ_j e_j is at least (at most, where F ≥ 0), the
+form is at least λ + F/D; and it is at least the least of all values. F falls with λ and is concave, so that a few
+evaluations along secants come near its zero, the true minimum (Dinkelbach 1967); nothing needs to be stated. That
+bounds all coordinates and the feed-forward's forms, which is a box; classes that the box leaves in doubt get a form of
+their own (``answers``). A proof may split the symbols of a place in two.
 """
 
 import hashlib
@@ -34,7 +35,8 @@ from separatrix_kernel.transformer import Weights
 COUNTS_FORMAT = "separatrix-counts-1"
 COUNTS_FIELDS = ("format", "task", "length", "specification", "sha256", "certified", "counterexamples", "open")
 DEEPEST = 200
-ROUNDS = 3
+ROUNDS = 6
+CLOSE = 1 << 12
 MOST_SUMS = 1 << 26
 Listener = Callable[[int, int], None]
 Group = tuple[list[int], list[int], int]
@@ -165,14 +167,23 @@ class Thresholds(Heads):
         total = shares[1] * own + sum(
             w * v for row, some in zip(shares[0], values, strict=True) for w, v in zip(row, some, strict=True)
         )
-        bound = total // (shares[1] + sum(map(sum, shares[0])))
-        for _ in range(ROUNDS):
+        point = total // (shares[1] + sum(map(sum, shares[0])))
+        allowed = (some[s] for (less, more, _), some in zip(part.groups, values, strict=True) for s in (*less, *more))
+        bound, before = min(own, *allowed), (point, 0)
+        for number in range(ROUNDS):
             terms = [
-                [least_product(power, value - bound) for power, value in zip(place, some, strict=True)]
+                [least_product(power, value - point) for power, value in zip(place, some, strict=True)]
                 for place, some in zip(powers[0], values, strict=True)
             ]
-            least = part.least(terms) + least_product(powers[1], own - bound)
-            bound += least // (sums[0] if least < 0 else sums[1])
+            least = part.least(terms) + least_product(powers[1], own - point)
+            bound = max(bound, point + least // (sums[0] if least < 0 else sums[1]))
+            # The next point is where a line through this one and the one before it is 0; any would do.
+            (other, value), before = before, (point, least)
+            if number and value != least:
+                point -= least * (point - other) // (least - value)
+            point = max(point, bound) if number else bound
+            if number and point - bound < CLOSE:
+                break
         return bound
 
     def box(self, p: int, part: Part) -> Box:

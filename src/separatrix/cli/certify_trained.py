@@ -270,8 +270,8 @@ def _print(result: dict[str, Any]) -> None:
         ("verdict", verdict),
         (
             {"pairs": "pairs (place, symbol)", "slices": "slices (last token, counts)"}[parts],
-            f"{counts['certified']} of {every} certified, each for all of its inputs; {counts['counterexample']} with a "
-            f"counterexample; {counts['open']} open",
+            f"{counts['certified']} of {every} certified, each for all of its inputs; {counts['counterexample']} with "
+            f"a counterexample; {counts['open']} open",
         ),
         ("arithmetic", result["arithmetic"]),
         ("certificate", escape(result["certificate"])),
