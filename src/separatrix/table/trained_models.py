@@ -42,11 +42,6 @@ class TrainedModel:
     kilobytes: int
 
     @property
-    def short(self) -> str:
-        """The model and where it is right."""
-        return f"{self.model}, {'every length' if self.length is None else f'N = {self.length}'}"
-
-    @property
     def text(self) -> str:
         """In words, for a cell."""
         state = f" with its state {self.state}" if self.state else ""
@@ -54,7 +49,7 @@ class TrainedModel:
 
     def described(self) -> dict[str, Any]:
         """Plain data for machines."""
-        return {**asdict(self), "short": self.short, "text": self.text}
+        return {**asdict(self), "text": self.text}
 
 
 @cache

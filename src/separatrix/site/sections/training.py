@@ -13,9 +13,9 @@ from rich.table import Table
 
 from separatrix.shipped import shown
 from separatrix.site.origin import Origin
-from separatrix.site.pages.training import curves_name, experiment_articles, reading_note
+from separatrix.site.pages.training import certified_article, curves_name, experiment_articles, reading_note
 from separatrix.site.section import Advance, Figure, RecordedSection, Results
-from separatrix.table import Sources, opened_runs
+from separatrix.table import Sources, attacked_in_words, attacks, opened_runs, trained_models
 
 if TYPE_CHECKING:
     from separatrix.models import ModelSpec
@@ -57,6 +57,8 @@ class TrainingSection(RecordedSection):
         return {
             "files": files, "runs": len(records), "rows": rows, "marks": marks(_built_in(records)),
             "learned": learned(_built_in(records), f"separatrix runs list{read}"),
+            "certified": [one.described() for one in trained_models()],
+            "attacks": attacks(), "attacked": attacked_in_words(),
             "steps": _steps(rows, int(paper_figures()["training_recipe"]["max_steps"])),
         }  # fmt: skip
 
@@ -78,8 +80,9 @@ class TrainingSection(RecordedSection):
         return drawn
 
     def body(self, results: Results) -> str:
-        """One article for each experiment."""
-        return reading_note(results["steps"]) + experiment_articles(results["rows"])
+        """What is certified, then one article for each experiment."""
+        experiments = experiment_articles(results["rows"])
+        return certified_article(results) + reading_note(results["steps"]) + experiments
 
     def table(self, results: Results) -> Table | None:
         """How much is recorded of each experiment."""
