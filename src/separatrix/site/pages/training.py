@@ -86,10 +86,11 @@ def certified_article(results: Results) -> str:
     headings = ("run", "sampled", "failing inputs found", "certified for", "one failing input")
     table = html_table(headings, found, caption, numbers=(1, 2))
     commands = "".join(command_block(each) for each in attacks["commands"])
+    proved, searched = map(origin_line, results["certified_origins"])
     return (
         '<article id="certified"><h2>Trained, and right on every input</h2><p>A certificate of trained weights decides '
         "every input of a length, or of all lengths, in exact arithmetic over the stored weights and in float32. "
-        f"{escape(results['attacked'])} That a search finds none proves nothing.</p>{models}{table}"
+        f"{escape(results['attacked'])} That a search finds none proves nothing.</p>{models}{proved}{table}{searched}"
         f"<details><summary>How the attacked runs were trained</summary>{commands}</details></article>"
     )
 
