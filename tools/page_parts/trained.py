@@ -26,8 +26,9 @@ def _lookup() -> str:
         assert len(claim["certified"]) == length * alphabet
         harder = sum(proof != ["leaf", []] for _, _, proof in claim["certified"])
         rows.append([
-            str(length), f"{length}·{alphabet}^{length}", f"{length * alphabet:,} of {length * alphabet:,}", str(harder),
-            f"{measured['training_seconds']:,} s", f"{measured['certify_processor_seconds']:,} s", f"{size} kB",
+            str(length), f"{length}·{alphabet}^{length}", f"{length * alphabet:,} of {length * alphabet:,}",
+            str(harder), f"{measured['training_seconds']:,} s", f"{measured['certify_processor_seconds']:,} s",
+            f"{size} kB",
         ])  # fmt: skip
     headings = [
         "length",
@@ -42,8 +43,8 @@ def _lookup() -> str:
         [
             markdown_table(headings, rows),
             "",
-            "Training is wall time of one thread on a busy two-core machine, `certify` processor time of one process, for "
-            "the search",
+            "Training is wall time of one thread on a busy two-core machine, `certify` processor time of one process, "
+            "for the search",
             "and the kernel's check of every proof.",
         ]
     )
