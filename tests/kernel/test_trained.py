@@ -328,6 +328,14 @@ def test_a_bound_that_is_stated_too_tightly_is_refused():
     assert tried
 
 
+def test_a_side_of_a_split_without_symbols_needs_no_proof():
+    prover, found = decided_case(MIXED)
+    (p, c), each = next((pair, each) for pair, each in found.items() if each.proof is not None)
+    proved(prover.model, p, c, ["split", 0, [0, 1, 2], each.proof, "never read"])
+    with pytest.raises(RefusedError):
+        proved(prover.model, p, c, ["split", 0, [0, 1], each.proof, "read"] if p else ["split", 1, [0], "read", "read"])
+
+
 def test_weights_that_are_not_numbers_are_refused():
     model = copy.deepcopy(trained(3, 3, 30))
     model.readout.bias.data[0, 0] = float("nan")
