@@ -1,5 +1,6 @@
 """From a folder with trained weights to a verdict: for which questions and symbols is a lookup right on every text?
 
+Claims about counts and about words have their own formats (``thresholds``, ``words``); this one is about lookups.
 ``trained.json`` names the weights by their hash and gives a proof for each pair (place p, symbol c) that it claims:
 every text of the length that has c at p gets the answer c to the question p. Right means that c's logit is the only
 largest one, in exact arithmetic over the stored float32 weights, and in every float32 evaluation that ``balls``
@@ -13,8 +14,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, cast
 
-from separatrix_kernel.lookup import Lookup, Weights, proved
+from separatrix_kernel.lookup import Lookup, proved
 from separatrix_kernel.reading import fields, integer, integers, items, parse, read_bytes, require, text
+from separatrix_kernel.thresholds import COUNTS_FORMAT, CountsAccepted, check_counts
+from separatrix_kernel.transformer import Weights
 from separatrix_kernel.words import WORDS_FORMAT, WordsAccepted, check_words
 
 TRAINED_FORMAT = "separatrix-trained-1"
@@ -102,9 +105,12 @@ def check_trained(content: Any, data: bytes, listen: Listener | None = None) -> 
     return TrainedAccepted(alphabet, length, digest, pairs, failing, len(found["open"]))
 
 
-def check_trained_folder(folder: Path, listen: Listener | None = None) -> TrainedAccepted | WordsAccepted:
+def check_trained_folder(
+    folder: Path, listen: Listener | None = None
+) -> TrainedAccepted | CountsAccepted | WordsAccepted:
     """Check the claim about trained weights in a folder."""
     content, data = parse(read_bytes(folder / TRAINED_FILE), TRAINED_FILE), read_bytes(folder / WEIGHTS_FILE)
-    if isinstance(content, dict) and cast("dict[str, Any]", content).get("format") == WORDS_FORMAT:
+    stated = cast("dict[str, Any]", content).get("format") if isinstance(content, dict) else None
+    if stated == WORDS_FORMAT:
         return check_words(content, data, listen)
-    return check_trained(content, data, listen)
+    return (check_counts if stated == COUNTS_FORMAT else check_trained)(content, data, listen)

@@ -6,9 +6,12 @@ from unittest.mock import ANY
 import pytest
 
 from separatrix.models import certify_lookup
+from separatrix.models.certify_counts import certify_counts
 from separatrix.models.trained_files import weights_file
 from separatrix.provers.trained_lookup import LookupProver
+from separatrix.tasks import tasks
 from separatrix_kernel.trained import TRAINED_FILE, WEIGHTS_FILE
+from tests.kernel.test_thresholds import trained as counting
 from tests.kernel.trained_models import every_input, failing, trained
 
 LENGTH, ALPHABET = 3, 3
@@ -84,6 +87,35 @@ def test_inputs_that_fail_are_reported_and_replayed(call, tmp_path):
     checked = json.loads(call("check", str(tmp_path / "made"), "--replay", "--json").out)
     assert checked["valid"] and all(checked["replayed"])
     assert len(checked["replayed"]) == len(found["counterexamples"])
+
+
+def test_a_model_that_counts_is_certified_checked_and_replayed(call, tmp_path):
+    task = tasks()["majority"]
+    good, bad = tmp_path / "good", tmp_path / "bad"
+    for folder, steps in ((good, 60), (bad, 20)):
+        certify_counts(counting("majority", 6, steps, "TF-(1,8)", 0), task, 6, folder)
+    certified_again = call("certify", str(good), "--out", str(tmp_path / "again"), "--json")
+    found = json.loads(certified_again.out)
+    assert (certified_again.code, found["certified"], found["inputs"], found["task"]) == (0, True, "2^6", "majority")
+    assert (tmp_path / "again" / TRAINED_FILE).read_text() == (good / TRAINED_FILE).read_text()
+    assert call("check", str(good), "--json").code == 0
+    ended = call("certify", str(bad), "--out", str(bad), "--json")
+    found = json.loads(ended.out)
+    assert ended.code == 1 and found["counterexamples"] and found["slices"]["counterexample"]
+    assert found["counterexamples_shown"][0] in call("certify", str(bad), "--out", str(bad)).out
+    checked = json.loads(call("check", str(bad), "--replay", "--json").out)
+    assert checked["valid"] and all(checked["replayed"]) and len(checked["replayed"]) == len(found["counterexamples"])
+    # Another length's, another task's or no task's specification does not pass under this name.
+    claim = json.loads((good / TRAINED_FILE).read_text())
+    for change in ({"length": 7}, {"task": "sparse-threshold:sparsity=1"}, {"task": "no-such-task"}, {"task": "dyck"}):
+        (good / TRAINED_FILE).write_text(json.dumps({**claim, **change}))
+        refused = call("check", str(good), "--json")
+        assert (refused.code, json.loads(refused.out)["valid"]) == (1, False)
+    (good / TRAINED_FILE).write_text(json.dumps(claim))
+    for more in (("--length", "7"), ("--bits", "2")):
+        refused = call("certify", str(good), "--out", str(tmp_path / "none"), *more)
+        assert (refused.code, len(refused.err.splitlines())) == (2, 1)
+    assert not (tmp_path / "none").exists()
 
 
 def test_work_that_was_stopped_goes_on(tmp_path, monkeypatch):

@@ -10,8 +10,10 @@ import pytest
 
 import separatrix_kernel
 from separatrix_kernel import FORMAT, RefusedError, check
+from separatrix_kernel.thresholds import COUNTS_FORMAT, check_counts
 from separatrix_kernel.trained import TRAINED_FORMAT, read_claim
 from tests.kernel.files import proved
+from tests.kernel.test_thresholds import MIXED, certified
 
 jsonschema = pytest.importorskip("jsonschema")
 FOLDER = Path(separatrix_kernel.__file__).parent
@@ -114,3 +116,23 @@ def test_the_schema_of_trained_weights_and_the_reader_agree():
             read_claim(copy.deepcopy(other))
     for proof in (["leaf"], ["split", 0, [0], leaf], ["guess", []], ["leaf", [[1]]], ["leaf", [1]], "leaf", []):
         assert not validator.is_valid({**content, "certified": [[0, 0, proof]]})
+
+
+def test_the_schema_of_counts_and_the_reader_agree():
+    content, data = certified(MIXED)[1:]
+    # Few slices, so that each refusal takes no proof before it.
+    some = content["certified"][0]
+    content = {**content, "certified": [some], "open": [some[:3]]}
+    validator = schema(COUNTS_FORMAT)
+    assert validator.is_valid(content)
+    check_counts(content, data)
+    for other in malformed(content, ("task", "certified")):
+        if "." not in json.dumps(other):
+            assert not validator.is_valid(other), other
+        with pytest.raises(RefusedError):
+            check_counts(copy.deepcopy(other), data)
+    for proof in (["leaf", []], ["split", 0, [0], ["leaf"]], ["guess"], "leaf", [], ["leaf", ["leaf"]]):
+        other = {**content, "certified": [[*some[:3], proof]]}
+        assert not validator.is_valid(other)
+        with pytest.raises(RefusedError):
+            check_counts(other, data)

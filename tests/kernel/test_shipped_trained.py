@@ -14,12 +14,15 @@ from separatrix.models.trained_files import model_from
 from separatrix.shipped import FOLDER
 from separatrix.tasks import draws_from, tasks
 from separatrix.tasks.automata import automaton_of
-from separatrix_kernel.lookup import Lookup, Weights, proved
+from separatrix_kernel.lookup import Lookup, proved
+from separatrix_kernel.thresholds import check_counts, read_counting
 from separatrix_kernel.trained import TRAINED_FILE, WEIGHTS_FILE, check_trained, check_trained_folder, read_claim
+from separatrix_kernel.transformer import Weights
 from separatrix_kernel.words import WordsAccepted, read_automaton
 
 PLACE: Path = FOLDER / "trained" / "index-lookup-100"
 ALPHABET, LENGTH = 64, 100
+LOOKUPS = sorted(int(path.name.rpartition("-")[2]) for path in (FOLDER / "trained").glob("index-lookup-*"))
 
 
 @pytest.fixture(scope="module")
@@ -27,13 +30,15 @@ def weights():
     return (PLACE / WEIGHTS_FILE).read_bytes()
 
 
-def test_every_pair_is_claimed_of_these_very_weights(weights):
-    claim = read_claim(json.loads((PLACE / TRAINED_FILE).read_text()))
+@pytest.mark.parametrize("length", LOOKUPS)
+def test_every_pair_is_claimed_of_these_very_weights(length):
+    place = FOLDER / "trained" / f"index-lookup-{length}"
+    claim = read_claim(json.loads((place / TRAINED_FILE).read_text()))
     pairs = {(p, c) for p, c, _ in claim["certified"]}
-    assert pairs == {(p, c) for p in range(LENGTH) for c in range(ALPHABET)}
-    assert (claim["alphabet"], claim["length"], claim["open"], claim["counterexamples"]) == (ALPHABET, LENGTH, [], [])
+    assert pairs == {(p, c) for p in range(length) for c in range(ALPHABET)}
+    assert (claim["alphabet"], claim["length"], claim["open"], claim["counterexamples"]) == (ALPHABET, length, [], [])
     # The hash is checked before any proof is.
-    nothing = check_trained({**claim, "certified": []}, weights)
+    nothing = check_trained({**claim, "certified": []}, (place / WEIGHTS_FILE).read_bytes())
     assert nothing.sha256 == claim["sha256"]
 
 
@@ -42,6 +47,23 @@ def test_some_pairs_are_proved_again(weights):
     model = Lookup(Weights(weights), ALPHABET, LENGTH)
     for p, c, proof in rows[0:64:21] + rows[-64::21]:
         proved(model, p, c, proof)
+
+
+def test_majority_is_right_on_all_inputs():
+    """Slices by one box are proved again, those with splits claimed; together they are all inputs."""
+    place = FOLDER / "trained" / "majority-31"
+    claim, data = json.loads((place / TRAINED_FILE).read_text()), (place / WEIGHTS_FILE).read_bytes()
+    assert read_counting(claim["specification"]) == read_counting(tasks()["majority"].specification(31))
+    slices = {(token, count) for token, low, high, _ in claim["certified"] for count in range(low, high + 1)}
+    assert slices == {(token, count) for token in (0, 1) for count in range(32)}
+    assert (claim["open"], claim["counterexamples"]) == ([], [])
+    quick = [row for row in claim["certified"] if row[3] == ["leaf"]][::6]
+    assert check_counts({**claim, "certified": quick}, data).share > 0
+    search = Attack(model_from(data), tasks()["majority"], 31)
+    generator = numpy.random.default_rng(0)
+    near = numpy.argsort(generator.random((512, 31)), axis=1) < generator.integers(15, 17, (512, 1))
+    inputs = numpy.concatenate([numpy.full((512, 1), 2), near.astype(numpy.int64)], axis=1)
+    assert (search.margins(inputs) > 0).all()
 
 
 def test_torch_agrees_on_texts_of_repeated_symbols(weights):

@@ -13,12 +13,14 @@ import torch
 from torch.nn import functional
 
 from separatrix.models.trained_files import weights_file
-from separatrix.provers.trained_lookup import LookupProver, Outcome
+from separatrix.provers.trained_lookup import LookupProver
+from separatrix.provers.trained_transformer import Outcome
 from separatrix_kernel.__main__ import main
 from separatrix_kernel.balls import BITS, ONE, Balls, Linear, Packed, exponentials, gelu, norm, power_range
-from separatrix_kernel.lookup import Weights, proved
+from separatrix_kernel.lookup import proved
 from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.trained import TRAINED_FILE, TRAINED_FORMAT, WEIGHTS_FILE, TrainedAccepted, check_trained
+from separatrix_kernel.transformer import Weights
 from tests.kernel.trained_models import every_input, failing, pair_of, trained
 
 MIXED = (3, 4, 50, "TF-(1,8)", 2)
@@ -226,17 +228,17 @@ def test_boxes_and_forms_hold_on_every_context(case, monkeypatch):
                     away = numpy.sqrt(((y[rows] * ONE - numpy.array(box.y.centres)) ** 2).sum(axis=1))
                     assert (away <= box.reach + 1).all()
                     try:
-                        passed = kernel.passed(box)
+                        passed = kernel.answers.passed(box)
                     except RefusedError:
                         continue
                     assert (
                         abs(z[rows] * ONE - numpy.array(passed.half.z.centres)) <= numpy.array(passed.half.z.radii) + 1
                     ).all()
-                    for k, margin in enumerate(kernel.margins(passed, c)):
+                    for k, margin in enumerate(kernel.answers.margins(passed, c)):
                         if k == c:
                             continue
                         least = ((logits[rows, c] - logits[rows, k]) * sigma[rows]).min()
-                        form, rest = kernel.form(p, passed, c, k)
+                        form, rest = kernel.answers.form(kernel.question(p).base, passed, c, k)
                         bounds = [prover._least(p, head, sets, form) << (BITS - 20) for head in range(kernel.heads)]
                         assert max(margin, rest + sum(bounds)) <= least * ONE + 1
 
@@ -326,6 +328,14 @@ def test_a_bound_that_is_stated_too_tightly_is_refused():
     assert tried
 
 
+def test_a_side_of_a_split_without_symbols_needs_no_proof():
+    prover, found = decided_case(MIXED)
+    (p, c), each = next((pair, each) for pair, each in found.items() if each.proof is not None)
+    proved(prover.model, p, c, ["split", 0, [0, 1, 2], each.proof, "never read"])
+    with pytest.raises(RefusedError):
+        proved(prover.model, p, c, ["split", 0, [0, 1], each.proof, "read"] if p else ["split", 1, [0], "read", "read"])
+
+
 def test_weights_that_are_not_numbers_are_refused():
     model = copy.deepcopy(trained(3, 3, 30))
     model.readout.bias.data[0, 0] = float("nan")
@@ -361,7 +371,7 @@ def test_the_command_states_what_was_shown_of_trained_weights(tmp_path, capsys):
 def test_what_trained_weights_ask_for_has_an_end(limit, most, monkeypatch):
     claim, data = content(trained(*MIXED), *MIXED[:2], decided_case(MIXED)[1])
     check_trained(claim, data)
-    monkeypatch.setattr(f"separatrix_kernel.lookup.{limit}", most)
+    monkeypatch.setattr(f"separatrix_kernel.heads.{limit}", most)
     with pytest.raises(RefusedError):
         check_trained(claim, data)
 

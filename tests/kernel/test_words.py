@@ -18,7 +18,7 @@ from safetensors.numpy import save
 from separatrix.errors import SeparatrixError
 from separatrix.models.certify_words import certify_words, first_failing, words_to_try
 from separatrix.models.recurrent_files import answers_to_words, levels, recurrent_file, recurrent_from
-from separatrix.provers.trained_lookup import Outcome
+from separatrix.provers.trained_transformer import Outcome
 from separatrix.provers.trained_words import UNIT, WordsProver
 from separatrix.tasks import tasks
 from separatrix.tasks.automata import automaton_of

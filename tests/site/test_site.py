@@ -2,6 +2,7 @@
 
 import json
 import re
+from html import escape
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -34,6 +35,7 @@ from separatrix.table.attention import attention_maps
 from separatrix.table.errata import Erratum, Finding, errata
 from separatrix.table.recorded import opened_runs, recorded_surveys
 from separatrix.table.separation import CLASSES, certified_size
+from separatrix.table.trained_models import attacked_in_words, attacks, trained_models
 from separatrix.tasks import draws_from, tasks
 
 VOID = {"meta", "br", "img", "link", "hr", "input", "path", "use", "rect", "circle", "line", "image", "stop"}
@@ -167,6 +169,15 @@ def test_records_that_ship_with_the_project_are_shown_with_where_they_come_from(
         assert "NVIDIA H200" in text, path
     learned = sections["training"]["learned"]["transformer"]["rows"]
     assert any(row["task"] == "index-lookup" and row["learned"] for row in learned)
+
+
+def test_certified_trained_models_and_attacks_are_on_the_pages(site):
+    text = (site / "training.html").read_text(encoding="utf-8")
+    for one in trained_models():
+        assert escape(one.text) in text
+        assert escape(one.text) in (site / task_address(one.task)).read_text(encoding="utf-8")
+    assert escape(attacked_in_words()) in text
+    assert all(escape(row["one"]) in text for row in attacks()["rows"])
 
 
 def test_the_paper_s_numbers_stand_beside_ours(site):

@@ -15,7 +15,7 @@ from rich.console import Console
 from separatrix.bounds import MODELS, NUMBERS, ContradictionError, ModelSize, protocol_bounds
 from separatrix.constructions import constructions
 from separatrix.site.sections.separation import SECTION
-from separatrix.table import separation
+from separatrix.table import separation, trained_models
 from separatrix.table.separation import CLASSES, Certified, cell, known_from_above, size_of_model, table
 from separatrix.tasks import tasks
 
@@ -186,3 +186,16 @@ def test_the_section_shows_every_cell_without_colour(monkeypatch, cells, certifi
     terminal = Console(width=80, file=io.StringIO())
     terminal.print(shown)
     assert "…" not in terminal.file.getvalue(), "it fits 80 columns"
+
+
+def test_certified_trained_weights_are_evidence_that_bounds_must_allow(monkeypatch):
+    found = cell("index-lookup", "transformer-1layer", ())
+    assert found.trained[0].length == 100
+    assert "trained, and right on all 100·64^100 inputs" in found.described()["trained"][0]["text"]
+    assert {one.length for one in cell("dyck", "rnn", ()).trained} == {None}
+    assert not cell("equality", "rnn", ()).trained
+    # A state of 32 bits cannot hold 100 symbols: such a certificate would contradict a theorem.
+    small = replace(found.trained[0], model="RNN-(1,1)", column="rnn", numbers=1)
+    monkeypatch.setattr(trained_models, "trained_models", lambda: (small,))
+    with pytest.raises(ContradictionError):
+        cell("index-lookup", "rnn", ())

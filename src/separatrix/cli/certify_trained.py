@@ -1,9 +1,9 @@
-"""How ``certify`` and ``check`` treat trained weights: a run of a store, or a folder with a weight file."""
+"""How ``certify`` treats trained weights: a run of a store, or a folder with a weight file."""
 
 import re
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import typer
 
@@ -14,12 +14,14 @@ from separatrix.extras import require
 from separatrix.files import check_writable
 
 if TYPE_CHECKING:
-    from separatrix.models import Certified, SequenceModel, WordsVerdict
+    from separatrix.models import Certified, CertifiedCounts, SequenceModel, WordsVerdict
     from separatrix.tasks import Task
-    from separatrix_kernel.words import WordsAccepted
 
 RUN_NAME = re.compile(r"[0-9a-f]{4,16}")
-COVERED_TASKS = "covered are TF of one layer on index-lookup, and RNN, GRU and LSTM of one layer on dyck"
+COVERED_TASKS = (
+    "covered are TF of one layer on index-lookup, majority and other counts of places, and RNN, GRU and LSTM of one "
+    "layer on dyck"
+)
 LARGEST_CLAIM = 1 << 26
 ARITHMETIC = "exact over the stored float32 weights, and float32 in any order of summation"
 
@@ -55,7 +57,7 @@ def certify_trained(
     """Certify a trained model and say what is certified, refuted and open; 0 where every input is certified."""
     require("certifying a trained run", "torch")
     from separatrix.cli.progress import progress_bar
-    from separatrix.models import certify_lookup, certify_words
+    from separatrix.models import certify_counts, certify_lookup, certify_words
     from separatrix.progress import listening
     from separatrix.provenance import provenance
     from separatrix_kernel.trained import TRAINED_FILE
@@ -65,19 +67,22 @@ def certify_trained(
     if bits == 0:
         raise SeparatrixError("--bits 0 leaves no state; choose 1 to 16, or leave it out")
     given = _given(name, store)
-    words = given.task is not None
+    words = given.kind == "words"
     if words:
-        refuse_given(context, ("length", "nodes"), "is for a lookup; words are certified at every length; leave it out")
+        every = "is for texts of a length; words are certified at every length; leave it out"
+        refuse_given(context, ("length", "nodes"), every)
     else:
-        refuse_given(context, ("bits",), "is for a recurrent model on dyck, not for a lookup; leave it out")
+        refuse_given(context, ("bits",), "is for a recurrent model on dyck, not for a Transformer; leave it out")
     chosen = given.length if length is None else length
     folder = out or Path("certificates") / (f"{given.label}-words" if words else f"{given.label}-{chosen}")
     if folder.exists() and not folder.is_dir():
         raise SeparatrixError(f"--out {folder} is a file; give a folder")
     check_writable(folder / TRAINED_FILE)
     with progress_bar(f"certifying {given.label}", as_json) as show, listening(show):
-        if given.task is not None:
+        if words:
             summary = _words_summary(certify_words(given.model, given.task, folder, bits or 0), given.task)
+        elif given.kind == "counts":
+            summary = _counts_summary(certify_counts(given.model, given.task, chosen, folder, nodes), given.task)
         else:
             summary = _summary(certify_lookup(given.model, chosen, folder, nodes))
     result = {
@@ -102,8 +107,8 @@ class _Given(NamedTuple):
     """That it was trained for."""
     label: str
     """What to call it."""
-    task: "Task | None"
-    """Of a recurrent model; None for a lookup."""
+    task: "Task"
+    kind: Literal["lookup", "counts", "words"]
 
 
 def _given(name: str, store: Path | None) -> _Given:
@@ -114,30 +119,33 @@ def _given(name: str, store: Path | None) -> _Given:
         if store is not None:
             raise SeparatrixError(f"--store {store} is for the name of a run, and {name} is a folder; leave it out")
         return _in_folder(Path(name))
-    from separatrix.models import CELLS, check_described, check_recurrent, parse_spec
+    from separatrix.models import CELLS, check_described, check_recurrent, counts_places, parse_spec
     from separatrix.tasks import automaton_of
     from separatrix.training import Records, store_path, trained_model
 
     with Records(store_path(store), create=False) as records:
         record = records.get(name)
         spec, model, task = record.spec, parse_spec(record.spec.architecture), record.spec.the_task()
-        words = automaton_of(task) is not None
-        if not words and spec.task != "index-lookup":
-            raise SeparatrixError(f"run {name} is of {spec.task}, which cannot be certified; {COVERED_TASKS}")
-        if words:
+        kind = "lookup"
+        if automaton_of(task) is not None:
+            kind = "words"
             check_recurrent(model, spec.precision)
+        elif spec.task != "index-lookup" and not counts_places(task, spec.length):
+            raise SeparatrixError(f"run {name} is of {spec.task}, which cannot be certified; {COVERED_TASKS}")
         elif model.entries[0].name in CELLS:
             raise SeparatrixError(f"{model} on {spec.task} cannot be certified; {COVERED_TASKS}")
         else:
+            kind = "lookup" if spec.task == "index-lookup" else "counts"
             check_described(model, spec.precision)
-        return _Given(trained_model(record, records.files), spec.length, spec.name, task if words else None)
+        return _Given(trained_model(record, records.files), spec.length, spec.name, task, kind)
 
 
 def _in_folder(folder: Path) -> _Given:
-    """The model of a folder; of a recurrent one the task is in the certificate there."""
+    """The model of a folder; but for lookups the task is in the certificate there."""
     from separatrix.models import model_from, recurrent_from
     from separatrix.reading import parse_json, read_file
-    from separatrix.tasks import labelled_task
+    from separatrix.tasks import labelled_task, tasks
+    from separatrix_kernel.thresholds import COUNTS_FORMAT
     from separatrix_kernel.trained import TRAINED_FILE, WEIGHTS_FILE
     from separatrix_kernel.words import WORDS_FORMAT
 
@@ -147,9 +155,13 @@ def _in_folder(folder: Path) -> _Given:
         found = parse_json(read_file(folder / TRAINED_FILE, LARGEST_CLAIM, "give a folder that certify wrote"))
         claim = cast("dict[str, Any]", found) if isinstance(found, dict) else claim
     if claim.get("format") == WORDS_FORMAT:
-        return _Given(recurrent_from(data), 1, folder.name, labelled_task(str(claim.get("task"))))
-    model = model_from(data)
-    return _Given(model, model.length - 1, folder.name, None)
+        return _Given(recurrent_from(data), 1, folder.name, labelled_task(str(claim.get("task"))), "words")
+    model, length = model_from(data), claim.get("length")
+    if claim.get("format") == COUNTS_FORMAT:
+        task = labelled_task(str(claim.get("task")))
+        return _Given(model, length if isinstance(length, int) else 0, folder.name, task, "counts")
+    lookup = tasks()["index-lookup"].with_parameters(alphabet=model.classes)
+    return _Given(model, model.length - 1, folder.name, lookup, "lookup")
 
 
 def _words_summary(found: "WordsVerdict", task: "Task") -> dict[str, Any]:
@@ -222,6 +234,23 @@ def _summary(found: "Certified") -> dict[str, Any]:
     }
 
 
+def _counts_summary(found: "CertifiedCounts", task: "Task") -> dict[str, Any]:
+    from separatrix.provers import Outcome
+    from separatrix.tasks import changed_label
+
+    return {
+        "task": changed_label(task),
+        "length": found.length,
+        "inputs": found.inputs,
+        "slices": {str(outcome): found.count(outcome) for outcome in Outcome},
+        "share_certified": str(found.share),
+        "certified": found.share == 1,
+        "counterexamples": [list(row) for row in found.failing()],
+        "counterexamples_shown": [task.write(list(row), found.length) for row in found.failing()],
+        "open": [list(part) for part, each in found.slices.items() if each.outcome == Outcome.OPEN],
+    }
+
+
 def _print(result: dict[str, Any]) -> None:
     from rich.markup import escape
     from rich.table import Table
@@ -229,7 +258,8 @@ def _print(result: dict[str, Any]) -> None:
     table = Table(show_header=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
-    counts, fails = result["pairs"], result["counterexamples"]
+    parts = "pairs" if "pairs" in result else "slices"
+    counts, fails = result[parts], result["counterexamples"]
     every = sum(counts.values())
     if result["certified"]:
         verdict = f"[green]certified[/green]: right on all {result['inputs']} inputs"
@@ -239,14 +269,16 @@ def _print(result: dict[str, Any]) -> None:
         ("model", escape(f"{result['model']}, run {result['run']}, trained")),
         ("verdict", verdict),
         (
-            "pairs (place, symbol)",
-            f"{counts['certified']} of {every} certified, each for all texts; {counts['counterexample']} with a "
-            f"counterexample; {counts['open']} open",
+            {"pairs": "pairs (place, symbol)", "slices": "slices (last token, counts)"}[parts],
+            f"{counts['certified']} of {every} certified, each for all of its inputs; {counts['counterexample']} with "
+            f"a counterexample; {counts['open']} open",
         ),
         ("arithmetic", result["arithmetic"]),
         ("certificate", escape(result["certificate"])),
     ]
-    if fails:
+    if fails and parts == "slices":
+        rows.insert(3, ("a counterexample", f"{escape(result['counterexamples_shown'][0])}: torch errs"))
+    elif fails:
         row, alphabet = fails[0], result["alphabet"]
         asked = row[-1] - alphabet
         rows.insert(
@@ -255,79 +287,3 @@ def _print(result: dict[str, Any]) -> None:
     for name, value in rows:
         table.add_row(name, value)
     console().print(table)
-
-
-def check_trained_weights(context: typer.Context, folder: Path, replay: bool, as_json: bool, started: float) -> int:
-    """Check the certificate of trained weights in a folder; 0 where what it claims is shown."""
-    if replay:
-        require("--replay of a trained model", "torch")
-    from rich.markup import escape
-
-    from separatrix.cli.progress import progress_bar
-    from separatrix.provenance import provenance
-    from separatrix_kernel.reading import RefusedError
-    from separatrix_kernel.trained import WEIGHTS_FILE, TrainedAccepted, check_trained_folder
-    from separatrix_kernel.words import WordsAccepted
-
-    accepted: TrainedAccepted | WordsAccepted | None = None
-    reason = "what it claims is shown"
-    with progress_bar(f"checking {folder}", as_json) as show:
-        try:
-            accepted = check_trained_folder(folder, lambda done, total: show(f"checking {folder}", done, total))
-            if isinstance(accepted, WordsAccepted):
-                check_automaton(accepted)
-        except RefusedError as refusal:
-            accepted, reason = None, str(refusal)
-    result: dict[str, Any] = {
-        "task": "index-lookup",
-        "valid": accepted is not None,
-        "trust": "kernel" if accepted is not None else None,
-        "reason": reason,
-        "arithmetic": ARITHMETIC,
-        "seconds": round(time.perf_counter() - started, 3),
-    }
-    if isinstance(accepted, WordsAccepted):
-        result |= {
-            "task": accepted.task,
-            "words": "every length",
-            "state_bits": accepted.bits or None,
-            "sha256": accepted.sha256,
-            "boxes": accepted.boxes,
-        }
-    elif accepted is not None:
-        result |= {
-            "length": accepted.length,
-            "alphabet": accepted.alphabet,
-            "sha256": accepted.sha256,
-            "pairs_certified": len(accepted.certified),
-            "share_certified": str(accepted.share),
-            "counterexamples": [list(row) for row in accepted.counterexamples],
-        }
-        if replay:
-            from separatrix.models import fails, model_from
-
-            model = model_from((folder / WEIGHTS_FILE).read_bytes())
-            result["replayed"] = [fails(model, row) for row in accepted.counterexamples]
-    if as_json:
-        record = provenance(command_line(context), arithmetic=ARITHMETIC, seed=None, started=started)
-        print_json({**result, "provenance": record})
-    elif accepted is None:
-        console().print(f"[red]not valid[/red]: {escape(reason)}", soft_wrap=True)
-    else:
-        console().print(accepted.words(), soft_wrap=True, markup=False)
-        console().print(f"[green]valid[/green]: right on {accepted.share_in_words()}")
-        if "replayed" in result:
-            told = f"{sum(result['replayed'])} of {len(result['replayed'])} counterexamples fail in torch"
-            console().print(f"replayed: {told}", soft_wrap=True)
-    return 0 if accepted is not None and all(result.get("replayed", [])) else 1
-
-
-def check_automaton(accepted: "WordsAccepted") -> None:
-    """Refuse a certificate whose automaton is not the one of the task that it names."""
-    from separatrix.tasks import automaton_of, labelled_task
-    from separatrix_kernel.reading import RefusedError
-    from separatrix_kernel.words import read_automaton
-
-    plain = automaton_of(labelled_task(accepted.task))
-    if plain is None or read_automaton(plain) != accepted.automaton:
-        raise RefusedError(f"the certificate's automaton is not that of {accepted.task}")

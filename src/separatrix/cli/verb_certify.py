@@ -73,7 +73,7 @@ def command(
         Path | None, typer.Option("--store", help="A trained run: its store; SEPARATRIX_STORE or runs.sqlite.")
     ] = None,
     nodes: Annotated[
-        int, typer.Option("--nodes", help="A trained lookup: most cases that the proof of one pair may have.")
+        int, typer.Option("--nodes", help="A trained Transformer: most cases that one proof may have.")
     ] = 64,
     bits: Annotated[
         int | None,

@@ -7,10 +7,11 @@ from typing import Annotated
 import typer
 
 from separatrix.answer import COLOURS
-from separatrix.cli.certify_trained import check_trained_weights
+from separatrix.cli.check_trained import check_trained_weights
 from separatrix.cli.given_options import refuse_given
 from separatrix.cli.limits import MaxMemoryOption, limited_memory, memory_limit
 from separatrix.cli.output import JsonOption, command_line, console, print_json
+from separatrix.shipped import resolved
 
 NAME = "check"
 ORDER = 60
@@ -30,6 +31,7 @@ def command(
     started = time.perf_counter()
     from separatrix_kernel.trained import TRAINED_FILE
 
+    (file,) = resolved([file])
     folder = file.parent if file.name == TRAINED_FILE else file
     if (folder / TRAINED_FILE).is_file():
         refuse_given(context, ("max_memory",), "is for networks of constructions, not trained weights; leave it out")

@@ -13,6 +13,10 @@ from separatrix.models.bounded import ahead_in as ahead_in
 from separatrix.models.bounded import bounded_as as bounded_as
 from separatrix.models.bounded import constant_state as constant_state
 from separatrix.models.bounded import own_statements as own_statements
+from separatrix.models.certify_counts import CertifiedCounts as CertifiedCounts
+from separatrix.models.certify_counts import answers_wrongly as answers_wrongly
+from separatrix.models.certify_counts import certify_counts as certify_counts
+from separatrix.models.certify_counts import counts_places as counts_places
 from separatrix.models.certify_lookup import Certified as Certified
 from separatrix.models.certify_lookup import certify_lookup as certify_lookup
 from separatrix.models.certify_lookup import fails as fails

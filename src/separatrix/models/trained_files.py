@@ -15,8 +15,8 @@ from separatrix.models.architecture import ModelSpec
 from separatrix.models.kept_weights import fill, kept_tensors
 from separatrix.models.naming import parse_spec
 from separatrix.models.sequence_model import SequenceModel
-from separatrix_kernel.lookup import Weights
 from separatrix_kernel.reading import RefusedError
+from separatrix_kernel.transformer import Weights
 
 COVERED = "covered are TF-(1,WIDTH) with learned or sinusoidal positions, any number of heads, in float32"
 
@@ -27,7 +27,7 @@ def weights_file(model: SequenceModel) -> bytes:
     >>> from separatrix.models.naming import parse_spec
     >>> from separatrix.models.sequence_model import build_model
     >>> model = build_model(parse_spec("TF-(1,8)"), vocabulary=7, classes=3, length=4, seeds=[0])
-    >>> from separatrix_kernel.lookup import Weights
+    >>> from separatrix_kernel.transformer import Weights
     >>> Weights(weights_file(model)).width
     8
     """

@@ -8,44 +8,23 @@ symbol at a time. The search is float64 and untrusted: its proofs are checked by
 """
 
 import math
-from dataclasses import dataclass
-from enum import StrEnum
-from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy
-from numpy.typing import NDArray
 
+from separatrix.provers.trained_transformer import Decided, Floats, Integers, Outcome, TransformerProver
 from separatrix_kernel.balls import BITS, ONE
-from separatrix_kernel.lookup import STATED_BITS, Lookup, Weights, everything
+from separatrix_kernel.lookup import STATED_BITS, Lookup, everything
 from separatrix_kernel.reading import RefusedError
+from separatrix_kernel.transformer import Weights
 
-Floats: TypeAlias = NDArray[numpy.float64]
-Integers: TypeAlias = NDArray[numpy.int64]
 ITERATIONS = 60
 ROUNDS = 40
 STARTS = 6
 UNIT = 2.0**-STATED_BITS
 
 
-class Outcome(StrEnum):
-    """What is known about a pair."""
-
-    CERTIFIED = "certified"
-    COUNTEREXAMPLE = "counterexample"
-    OPEN = "open"
-
-
-@dataclass(frozen=True)
-class Decided:
-    """A pair's proof, or the input that fails, or neither."""
-
-    outcome: Outcome
-    proof: list[Any] | None = None
-    failing: tuple[int, ...] | None = None
-
-
-class LookupProver:
+class LookupProver(TransformerProver[Lookup]):
     """Decides pairs of one model at one length; ``nodes`` is how many leaves and splits a proof may have.
 
     >>> from separatrix_kernel.lookup import proved
@@ -61,9 +40,8 @@ class LookupProver:
     """
 
     def __init__(self, weights: Weights, alphabet: int, length: int, nodes: int = 64) -> None:
-        self.model = Lookup(weights, alphabet, length)
-        self.alphabet, self.length, self.nodes = alphabet, length, nodes
-        self._powers: tuple[int, list[tuple[Floats, Floats]]] | None = None
+        super().__init__(Lookup(weights, alphabet, length))
+        self.nodes = nodes
 
     # -- deciding ------------------------------------------------------------------------------------------
 
@@ -99,15 +77,15 @@ class LookupProver:
     def _leaf(self, p: int, c: int, sets: list[list[int]]) -> tuple[list[Any] | None, list[int] | None]:
         """A proof for these texts by one box, or a linear form that it falls short on."""
         try:
-            passed = self.model.passed(self.model.leak(p, sets))
+            passed = self.model.answers.passed(self.model.leak(p, sets))
         except RefusedError:
             return None, None
-        margins = self.model.margins(passed, c)
+        margins = self.model.answers.margins(passed, c)
         classes: list[list[int]] = []
         # The most doubtful first: where it fails, the others need not be looked at.
         for margin, k in sorted((margin, k) for k, margin in enumerate(margins) if k != c and margin <= 0):
             del margin
-            form, rest = self.model.form(p, passed, c, k)
+            form, rest = self.model.answers.form(self.model.question(p).base, passed, c, k)
             bounds = [self._least(p, head, sets, form) for head in range(self.model.heads)]
             if rest + (sum(bounds) << (BITS - STATED_BITS)) <= 0:
                 return None, form
@@ -116,20 +94,9 @@ class LookupProver:
 
     # -- bounds ----------------------------------------------------------------------------------------------
 
-    def _tables(self, p: int) -> list[tuple[Floats, Floats]]:
-        """Of each head the least and greatest powers of all places, symbols and (in the last row) the question."""
-        if self._powers is None or self._powers[0] != p:
-            found: list[tuple[Floats, Floats]] = []
-            for head in range(self.model.heads):
-                every, own = self.model.powers(p, head)
-                table = numpy.array([*every, [own] * self.alphabet], dtype=numpy.float64) / ONE
-                found.append((table[..., 0], table[..., 1]))
-            self._powers = p, found
-        return self._powers[1]
-
     def _lowest(self, p: int, head: int, sets: list[list[int]], values: Floats, own: Floats) -> Floats:
         """The least averages of values (places, symbols, forms), with the question's own (forms,)."""
-        low, high = self._tables(p)[head]
+        low, high = self.tables(p)[head]
         allowed = numpy.zeros((self.length + 1, self.alphabet), dtype=bool)
         for place, some in enumerate(sets):
             allowed[place, some] = True
@@ -150,13 +117,9 @@ class LookupProver:
 
     def _least(self, p: int, head: int, sets: list[list[int]], form: list[int]) -> int:
         weights = numpy.array(form, dtype=numpy.float64) / ONE
-        values = (self._adds[head] @ weights)[..., None]
+        values = (self.adds[head] @ weights)[..., None]
         own = numpy.array([self.model.own_value(p, head, form) / ONE])
         return math.floor(float(self._lowest(p, head, sets, values, own)[0]) / UNIT) - 1
-
-    @cached_property
-    def _adds(self) -> list[Floats]:
-        return [numpy.array(head, dtype=numpy.float64) / ONE for head in self.model.adds]
 
     def _split(self, p: int, sets: list[list[int]], form: list[int] | None) -> tuple[int, list[int]] | None:
         """The place that leaks most, and that of its symbols that does, or those that matter to the form in doubt."""
@@ -166,8 +129,8 @@ class LookupProver:
             if len(some) < 2:
                 continue
             effect = numpy.zeros(len(some))
-            for head, (_, high) in enumerate(self._tables(p)):
-                values = self._adds[head][place, some]
+            for head, (_, high) in enumerate(self.tables(p)):
+                values = self.adds[head][place, some]
                 away = 1.0 if weights is None else numpy.abs(values @ weights - (values @ weights).mean()) + 1e-3
                 effect += high[place, some] * away
             if best is None or effect.max() > best[0]:
@@ -205,17 +168,17 @@ class LookupProver:
 
     def _candidates(self, p: int, c: int) -> Integers:
         """Texts of one symbol, and for each class the one that its margin's gradient likes best."""
-        powers = [numpy.sqrt(low * high) for low, high in self._tables(p)]
+        powers = [numpy.sqrt(low * high) for low, high in self.tables(p)]
         rows = numpy.repeat(numpy.arange(self.alphabet)[:, None], self.length, axis=1)
-        centre = self._attended(p, self._with(rows, p, c)).mean(axis=0)
+        centre = self.attended(p, self._with(rows, p, c)).mean(axis=0)
         step = 1e-4
         moved = numpy.concatenate([centre + step * numpy.eye(len(centre)), centre - step * numpy.eye(len(centre))])
-        logits = self._logits(moved)
+        logits = self.logits(moved)
         gradient = (logits[: len(centre)] - logits[len(centre) :]) / (2 * step)
         forms = gradient[:, [c]] - gradient
         liked = numpy.zeros((self.length, self.alphabet, self.alphabet))
         for head, power in enumerate(powers):
-            values = self._adds[head] @ forms
+            values = self.adds[head] @ forms
             liked += power[:-1, :, None] * (values - values.mean(axis=(0, 1)))
         return self._with(numpy.concatenate([rows, liked.argmin(axis=1).T]), p, c)
 
@@ -224,44 +187,3 @@ class LookupProver:
         rows = rows.copy()
         rows[:, p] = c
         return rows
-
-    def margins(self, p: int, c: int, rows: Integers) -> Floats:
-        """What c has more than the best other class on each of these texts, in float64."""
-        logits = self._logits(self._attended(p, rows))
-        own = logits[:, c].copy()
-        logits[:, c] = -math.inf
-        return own - logits.max(axis=1)
-
-    def _attended(self, p: int, rows: Integers) -> Floats:
-        """The vectors behind the attention."""
-        question = self.model.question(p)
-        total = numpy.repeat(numpy.array(question.base.centres, dtype=numpy.float64)[None] / ONE, len(rows), axis=0)
-        places = numpy.arange(self.length)
-        for head, (low, high) in enumerate(self._tables(p)):
-            power = (low + high) / 2
-            weights = numpy.concatenate([power[places, rows], numpy.full((len(rows), 1), power[-1, 0])], axis=1)
-            weights /= weights.sum(axis=1, keepdims=True)
-            total += numpy.einsum("bj,bjd->bd", weights[:, :-1], self._adds[head][places, rows])
-            total += weights[:, -1:] * (numpy.array(question.added[head], dtype=numpy.float64) / ONE)
-        return total
-
-    def _logits(self, y: Floats) -> Floats:
-        hidden = self._normed(y) @ self._maps["first"][0] + self._maps["first"][1]
-        inner = math.sqrt(2 / math.pi) * (hidden + 0.044715 * hidden**3)
-        z = y + (0.5 * hidden * (1 + numpy.tanh(inner))) @ self._maps["second"][0] + self._maps["second"][1]
-        return self._normed(z) @ self._maps["readout"][0] + self._maps["readout"][1]
-
-    def _normed(self, x: Floats) -> Floats:
-        centred = x - x.mean(axis=-1, keepdims=True)
-        return centred / numpy.sqrt((centred**2).mean(axis=-1, keepdims=True) + float(self.model.weights.epsilon))
-
-    @cached_property
-    def _maps(self) -> dict[str, tuple[Floats, Floats]]:
-        linears = {"first": self.model.first, "second": self.model.second, "readout": self.model.readout}
-        return {
-            name: (
-                numpy.array(each.columns, dtype=numpy.float64).T / ONE,
-                numpy.array(each.bias, dtype=numpy.float64) / ONE,
-            )
-            for name, each in linears.items()
-        }

@@ -12,12 +12,16 @@ FOLDER = Path(__file__).parent
 
 
 def resolved(paths: Iterable[Path]) -> list[Path]:
-    """Paths as a person gave them; ``shipped`` becomes the folder, unless something of that name is here.
+    """Paths as a person gave them; ``shipped`` and what is in it become the folder, unless it is here by that name.
 
     >>> resolved([Path("shipped")]) == [FOLDER], resolved([Path("runs.sqlite")])
     (True, [PosixPath('runs.sqlite')])
+    >>> resolved([Path("shipped/trained")]) == [FOLDER / "trained"]
+    True
     """
-    return [FOLDER if path == Path(NAME) and not path.exists() else path for path in paths]
+    return [
+        FOLDER.joinpath(*path.parts[1:]) if path.parts[:1] == (NAME,) and not path.exists() else path for path in paths
+    ]
 
 
 def shown(path: Path) -> str:

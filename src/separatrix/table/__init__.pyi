@@ -50,3 +50,6 @@ from separatrix.table.trace import Trace as Trace
 from separatrix.table.trace import rows_to_run as rows_to_run
 from separatrix.table.trace import slots_of as slots_of
 from separatrix.table.trace import trace as trace
+from separatrix.table.trained_models import attacked_in_words as attacked_in_words
+from separatrix.table.trained_models import attacks as attacks
+from separatrix.table.trained_models import trained_models as trained_models

@@ -1,10 +1,11 @@
 """The table: for each task and class of models how its size must grow with N, with the evidence from above and below.
 
-A cell puts three kinds of things side by side: constructions that are built and certified here and now for all inputs
-of one length, facts that need no theorem (``bounds/known_from_above.py``), and the lower bounds of the communication
-room with their numbers at the same length. Sizes are representation sizes in bits: state bits of recurrent models,
-m·p·H of attention layers, m·p of a feed-forward network's first layer. Growth is up to powers of log N, so that
-"logarithmic" is what the papers write as width O(log N) at precision O(log N).
+A cell puts four kinds of things side by side: constructions that are built and certified here and now for all inputs
+of one length, facts that need no theorem (``bounds/known_from_above.py``), the lower bounds of the communication room
+with their numbers at the same length, and trained weights that are certified for all inputs (``trained_models``).
+Sizes are representation sizes in bits: state bits of recurrent models, m·p·H of attention layers, m·p of a feed-forward
+network's first layer. Growth is up to powers of log N, so that "logarithmic" is what the papers write as width O(log N)
+at precision O(log N).
 
 A verdict is the growth where both sides meet, or where the size from above is at most logarithmic and no bound can say
 more than that; otherwise it is open *here*: neither the papers nor this package settle it. A certified network, or a
@@ -37,6 +38,7 @@ from separatrix.certificates import Claim, check
 from separatrix.constructions import SIGNIFICANT, Construction, constructions
 from separatrix.errors import SeparatrixError
 from separatrix.networks import AnyNetwork, Attention, GraphAttention, Network, RecurrentNetwork, ThirdOrderAttention
+from separatrix.table.trained_models import TrainedModel, trained_on
 from separatrix.tasks import Task, tasks
 
 LENGTH = 64
@@ -140,6 +142,8 @@ class Cell:
     upper: tuple[Side, ...]
     lower: tuple[Side, ...]
     remarks: tuple[str, ...]
+    trained: tuple[TrainedModel, ...] = ()
+    """Weights that were found by training, and certified for every input."""
 
     def described(self) -> dict[str, object]:
         """Plain data for machines."""
@@ -148,6 +152,7 @@ class Cell:
             "upper": [vars(side) for side in self.upper],
             "lower": [vars(side) for side in self.lower],
             "remarks": list(self.remarks),
+            "trained": [one.described() for one in self.trained],
         }
 
 
@@ -254,7 +259,8 @@ def cell(task: str, model: Model, certified: Iterable[Certified], length: int = 
         return Cell(task, model, "not applicable", (), (), ("its inputs are not graphs",))
     if model == "graph-transformer":
         remarks += [f"{one.text} ({one.theorem}) by a higher-order graph unit" for one in sizes if one.task == task]
-    return Cell(task, model, _verdict(task, model, upper, lower), upper, lower, tuple(remarks))
+    verdict = _verdict(task, model, upper, lower)
+    return Cell(task, model, verdict, upper, lower, tuple(remarks), trained_on(task, model))
 
 
 def upper_sides(task: str, model: Model, certified: Iterable[Certified], length: int) -> tuple[Side, ...]:

@@ -2,6 +2,7 @@ from separatrix.tasks.arrays import Array as Array
 from separatrix.tasks.arrays import namespace_of as namespace_of
 from separatrix.tasks.arrays import to_numpy as to_numpy
 from separatrix.tasks.automata import automaton_of as automaton_of
+from separatrix.tasks.automata import changed_label as changed_label
 from separatrix.tasks.automata import labelled_task as labelled_task
 from separatrix.tasks.automata import needed_automaton as needed_automaton
 from separatrix.tasks.automata import task_label as task_label

@@ -60,3 +60,14 @@ most 4096 stacks of brackets
             "brackets"
         )
     return found
+
+
+def changed_label(task: Task) -> str:
+    """A task with those parameters that are not the catalog's, in one word; ``labelled_task`` reads it too.
+
+    >>> changed_label(tasks()["majority"]), changed_label(tasks()["sparse-threshold"].with_parameters(sparsity=1))
+    ('majority', 'sparse-threshold:sparsity=1')
+    """
+    usual = tasks()[task.name].parameters()
+    given = ",".join(f"{name}={value}" for name, value in sorted(task.parameters().items()) if usual[name] != value)
+    return f"{task.name}:{given}" if given else task.name

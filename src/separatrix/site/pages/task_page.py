@@ -123,6 +123,7 @@ def _evidence(row: Results, sections: Results, grid: Grid) -> str:
 def _class_evidence(task: str, model: str, title: str, cell: Results, sections: Results, grid: Grid) -> str:
     above = "".join(_side("≤", side) for side in cell["upper"])
     below = "".join(_side("≥", side) for side in cell["lower"])
+    below += "".join(_trained(one) for one in cell["trained"])
     remarks = "".join(f'<li class="remark">{escape(remark)}</li>' for remark in cell["remarks"])
     numbers = grid.cell(task, model)
     listed = [bound["name"] for bound in sections["numbers"]["cells"][task][model]["bounds"]]
@@ -148,6 +149,14 @@ def _side(mark: str, side: Results) -> str:
     return (
         f'<li><span class="side">{mark} {escape(side["growth"])}</span> {escape(side["text"] + within)} '
         f'<span class="quiet">{escape(side["source"])}</span> {badge("proved")}</li>'
+    )
+
+
+def _trained(one: Results) -> str:
+    """Weights that training found: the certificate is a proof for every input of the length."""
+    return (
+        f'<li><span class="side">trained</span> {escape(one["text"])} <code>{escape(one["command"])}</code> '
+        f"{badge('proved')}</li>"
     )
 
 

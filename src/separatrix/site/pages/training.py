@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TypeAlias
 
-from separatrix.site.pages.components import figure_slot, files_slot, missing, number, origin_line
+from separatrix.site.html import table as html_table
+from separatrix.site.pages.components import command_block, figure_slot, files_slot, missing, number, origin_line
 from separatrix.site.section import Results
 from separatrix.training import RULE
 
@@ -64,6 +65,38 @@ def heat_table(
     return (
         f'<div class="scroll" tabindex="0"><table class="heat-map" data-kind="{kind}"><caption>{escape(caption)}'
         f'</caption><thead><tr><th scope="col">model \\ N</th>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    )
+
+
+def certified_article(results: Results) -> str:
+    """Trained models that are right on every input, and what a search found in runs that are right on samples."""
+    rows = [(one["task"], one["text"], one["command"]) for one in results["certified"]]
+    caption = "Trained models in the package, each certified for every input"
+    models = html_table(("task", "certified", "prove it again"), rows, caption)
+    attacks = results["attacks"]
+    found = [
+        (
+            f"{row['task']}, {row['model']}, N = {row['length']}, seed {row['seed']}",
+            f"{100 * row['accuracy']:g} %",
+            row["failing"],
+            "every input" if row["certified"] else "",
+            row["one"],
+        )
+        for row in attacks["rows"]
+    ]
+    caption = (
+        f"Runs that answered {attacks['sampled']:,} sampled inputs rightly, attacked for {attacks['seconds']} seconds "
+        f"or until {attacks['most']} failing inputs were found"
+    )
+    headings = ("run", "sampled", "failing inputs found", "certified for", "one failing input")
+    table = html_table(headings, found, caption, numbers=(1, 2))
+    commands = "".join(command_block(each) for each in attacks["commands"])
+    proved, searched = map(origin_line, results["certified_origins"])
+    return (
+        '<article id="certified"><h2>Trained, and right on every input</h2><p>A certificate of trained weights decides '
+        "every input of a length, or of all lengths, in exact arithmetic over the stored weights and in float32. "
+        f"{escape(results['attacked'])} That a search finds none proves nothing.</p>{models}{proved}{table}{searched}"
+        f"<details><summary>How the attacked runs were trained</summary>{commands}</details></article>"
     )
 
 

@@ -13,10 +13,10 @@ from rich.table import Table
 
 from separatrix.shipped import shown
 from separatrix.site.origin import Origin
-from separatrix.site.pages.training import curves_name, experiment_articles, reading_note
+from separatrix.site.pages.training import certified_article, curves_name, experiment_articles, reading_note
 from separatrix.site.section import Advance, Figure, RecordedSection, Results
 from separatrix.site.state_limit import state_limit_figure, state_limit_results
-from separatrix.table import Sources, opened_runs
+from separatrix.table import Sources, attacked_in_words, attacks, opened_runs, trained_models
 
 if TYPE_CHECKING:
     from separatrix.models import ModelSpec
@@ -61,6 +61,8 @@ class TrainingSection(RecordedSection):
         advance(f"{len(records)} recorded runs")
         return {
             "files": files, "runs": len(records), "rows": rows, "marks": marked, "learned": held, "state_limit": limit,
+            "certified": [one.described() for one in trained_models()],
+            "attacks": attacks(), "attacked": attacked_in_words(), "certified_origins": _certified_origins(),
             "steps": _steps(rows, int(paper_figures()["training_recipe"]["max_steps"])),
         }  # fmt: skip
 
@@ -84,8 +86,9 @@ class TrainingSection(RecordedSection):
         return drawn
 
     def body(self, results: Results) -> str:
-        """One article for each experiment."""
-        return reading_note(results["steps"]) + experiment_articles(results["rows"])
+        """What is certified, then one article for each experiment."""
+        experiments = experiment_articles(results["rows"])
+        return certified_article(results) + reading_note(results["steps"]) + experiments
 
     def table(self, results: Results) -> Table | None:
         """How much is recorded of each experiment."""
@@ -105,6 +108,18 @@ def _steps(rows: list[dict[str, Any]], allowed: int) -> dict[str, int] | None:
     if not known:
         return None
     return {"least": min(least for least, _ in known), "most": max(most for _, most in known), "paper": allowed}
+
+
+def _certified_origins() -> list[dict[str, Any]]:
+    """Where certificates of trained weights come from, and where attacks do."""
+    found, attacked = trained_models(), attacks()
+    arithmetic = "exact over the stored weights, and float32"
+    reach = f"{len(found)} certificates, claims as the package has them"
+    sampled = f"{len(attacked['rows'])} runs, trained on one thread of a CPU"
+    return [
+        Origin("proved", reach, found[0].command, arithmetic).plain(),
+        Origin("recorded", sampled, "separatrix attack RUN", "float32").plain(),
+    ]
 
 
 def _built_in(records: "list[Record]") -> "list[Record]":

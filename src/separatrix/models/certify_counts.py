@@ -1,0 +1,133 @@
+"""Certify a trained Transformer on a task that counts places: every slice is proved, refuted by an input, or left open.
+
+A slice is a last token and some counts. Proofs have been accepted by the kernel (``separatrix_kernel.thresholds``)
+before they are written next to the weights, and each counterexample was run in torch and failed.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from separatrix.errors import SeparatrixError
+from separatrix.files import write_atomically
+from separatrix.models.sequence_model import SequenceModel
+from separatrix.models.trained_files import weights_file
+from separatrix.progress import tracked
+from separatrix.provers import CountsProver, Decided, Outcome, Slice
+from separatrix.tasks import Task, changed_label
+from separatrix_kernel.reading import RefusedError
+from separatrix_kernel.thresholds import COUNTS_FORMAT, proved, read_counting
+from separatrix_kernel.trained import TRAINED_FILE, WEIGHTS_FILE
+from separatrix_kernel.transformer import Weights
+
+
+@dataclass(frozen=True)
+class CertifiedCounts:
+    """What is known about a trained model and a task that counts, at one length."""
+
+    length: int
+    slices: dict[Slice, Decided]
+    inputs: str
+    """How many inputs there are, as a power."""
+    share: Fraction
+    """The share of all inputs that are certified."""
+
+    def count(self, outcome: Outcome) -> int:
+        """How many slices ended so."""
+        return sum(each.outcome == outcome for each in self.slices.values())
+
+    def failing(self) -> list[tuple[int, ...]]:
+        """The inputs that torch answers wrongly, one of each slice that has any that were found."""
+        return [each.failing for each in self.slices.values() if each.failing is not None]
+
+
+def counts_places(task: Task, length: int) -> bool:
+    """Whether a task's answer is a function of how many conditions hold that look at one place each.
+
+    >>> from separatrix.tasks import tasks
+    >>> counts_places(tasks()["majority"], 5), counts_places(tasks()["equality"], 4)
+    (True, False)
+    """
+    answer = (task.specification(length) or {"answer": {}})["answer"]
+    groups = answer.get("conditions", []) if answer.get("kind") == "count" else []
+    return bool(groups) and all(len(places) == 1 for group in groups for places in group["places"])
+
+
+def certify_counts(model: SequenceModel, task: Task, length: int, folder: Path, nodes: int = 64) -> CertifiedCounts:
+    """Decide all slices of a model that was trained to count, and write weights and certificate into a folder.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from separatrix.models.naming import parse_spec
+    >>> from separatrix.models.task_model import model_for_task
+    >>> from separatrix.tasks import tasks
+    >>> model = model_for_task(parse_spec("TF-(1,8)"), tasks()["majority"], 4, seeds=[0])
+    >>> with TemporaryDirectory() as place:
+    ...     found = certify_counts(model, tasks()["majority"], 4, Path(place))
+    >>> found.count(Outcome.OPEN), found.inputs, found.share < 1
+    (0, '2^4', True)
+    """
+    task.check_length(length)
+    if task.positions(length) > model.length:
+        raise SeparatrixError(f"--length {length} is longer than this model's inputs of {model.length} tokens")
+    data, plain = weights_file(model), task.specification(length)
+    try:
+        inputs, count = read_counting(plain)
+        prover = CountsProver(Weights(data), inputs, count, nodes)
+    except RefusedError as refusal:
+        raise SeparatrixError(f"these weights cannot be certified: {refusal}") from refusal
+    kernel, found = prover.model, dict[Slice, Decided]()
+    for start in tracked(prover.starts(), f"certifying slices of {inputs.covered} inputs"):
+        for part, decided in prover.decide(start):
+            found[part] = _confirmed(model, task, length, _checked(prover, part, decided))
+    shown = {part: each for part, each in found.items() if each.proof is not None}
+    covered = sum(sum(kernel.numbers[p][low : high + 1]) for p, low, high in shown)
+    result = CertifiedCounts(length, found, inputs.covered, Fraction(covered, count.count(inputs)))
+    claim = {
+        "format": COUNTS_FORMAT,
+        "task": changed_label(task),
+        "length": length,
+        "specification": plain,
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "certified": [[*_stated(prover, part), each.proof] for part, each in shown.items()],
+        "counterexamples": [list(row) for row in result.failing()],
+        "open": [_stated(prover, part) for part, each in found.items() if each.outcome == Outcome.OPEN],
+    }
+    write_atomically(folder / WEIGHTS_FILE, data)
+    write_atomically(folder / TRAINED_FILE, json.dumps(claim, separators=(",", ":")) + "\n")
+    return result
+
+
+def _stated(prover: CountsProver, part: Slice) -> list[int]:
+    """A slice as the certificate has it."""
+    p, low, high = part
+    return [prover.model.asking[p], low, high]
+
+
+def _checked(prover: CountsProver, part: Slice, decided: Decided) -> Decided:
+    """What the kernel accepts: a proof that it refuses leaves its slice open. One box was the kernel's own word."""
+    if decided.proof is None or decided.proof == ["leaf"]:
+        return decided
+    try:
+        proved(prover.model, *part, decided.proof)
+    except RefusedError:
+        return Decided(Outcome.OPEN)
+    return decided
+
+
+def _confirmed(model: SequenceModel, task: Task, length: int, decided: Decided) -> Decided:
+    """A counterexample that torch agrees with; where torch is right, the slice is open."""
+    if decided.failing is None or answers_wrongly(model, task, length, decided.failing):
+        return decided
+    return Decided(Outcome.OPEN)
+
+
+@torch.no_grad()
+def answers_wrongly(model: SequenceModel, task: Task, length: int, row: tuple[int, ...]) -> bool:
+    """Whether the model's float32 answer at the last place of an input is wrong."""
+    logits: Any = model(torch.tensor([[row]]), read=torch.tensor([[[len(row) - 1]]]))[0, 0, 0]
+    return int(logits.argmax()) != task.solve(list(row), length)[-1]

@@ -1,0 +1,139 @@
+"""Trained models in the package that are certified for every input, and attacks on others: a kind of evidence.
+
+A construction says what weights can do, a run what training reached on samples; a certificate of trained weights says
+both for every input (docs/kernel.md). What is here is read from the certificates' claims; ``separatrix check`` proves
+each again. A model that a lower bound excludes would be a contradiction, and is compared with every bound.
+"""
+
+import json
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+from separatrix.bounds import NUMBERS, Model, ModelSize, ProtocolBound, bounds_for, covered
+from separatrix.shipped import FOLDER, shown
+from separatrix.tasks import tasks
+
+PLACE = FOLDER / "trained"
+CLAIM, WEIGHTS, ATTACKS = "trained.json", "weights.safetensors", "attacks.json"
+LONG = 1 << 16
+"""The length at which bounds are asked about a model that is right at every length."""
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """Weights that gradient descent found, right on every input."""
+
+    task: str
+    """With parameters where they are not the usual ones."""
+    model: str
+    column: Model
+    length: int | None
+    """None: every length."""
+    inputs: str
+    state: str
+    """What is claimed is about the model as it is, where this is empty."""
+    numbers: int
+    """What a bound counts: numbers of a state, or rows of a head's projections."""
+    precision: int
+    heads: int
+    command: str
+    kilobytes: int
+
+    @property
+    def text(self) -> str:
+        """In words, for a cell."""
+        state = f" with its state {self.state}" if self.state else ""
+        return f"{self.model}{state}: trained, and right on {self.inputs}"
+
+    def described(self) -> dict[str, Any]:
+        """Plain data for machines."""
+        return {**asdict(self), "text": self.text}
+
+
+@cache
+def trained_models() -> tuple[TrainedModel, ...]:
+    """All of the package, by task and length.
+
+    >>> [each.model for each in trained_models() if each.task == "index-lookup"][0]
+    'TF-(1,64)'
+    """
+    found = [_model(path.parent) for path in sorted(PLACE.glob(f"*/{CLAIM}"))]
+    return tuple(sorted(found, key=lambda one: (one.task, one.column, one.length or 0, one.model)))
+
+
+def trained_on(task: str, column: Model) -> tuple[TrainedModel, ...]:
+    """Those of a cell of the table; raises ``ContradictionError`` where a bound says that one cannot be."""
+    found = tuple(each for each in trained_models() if (each.task, each.column) == (task, column))
+    for one in found:
+        for bound in bounds_for(task, column):
+            if not isinstance(bound, ProtocolBound):
+                continue
+            reached = covered(bound, NUMBERS["float32"], tasks()[task])
+            if reached.covered:
+                size = ModelSize(one.numbers, one.precision, one.heads)
+                reached.bound.check_consistent(one.length or LONG, size, one.text, tasks()[task])
+    return found
+
+
+@cache
+def attacks() -> dict[str, Any]:
+    """Runs that were right on all sampled inputs, and how many failing inputs a search then found."""
+    return json.loads((PLACE / ATTACKS).read_text(encoding="utf-8"))
+
+
+def attacked_in_words() -> str:
+    """How many of the attacked runs have failing inputs.
+
+    >>> attacked_in_words().split(" of ")[1].split()[1]
+    'runs'
+    """
+    rows = attacks()["rows"]
+    failing = sum(row["failing"] > 0 for row in rows)
+    proved = sum(row["certified"] for row in rows)
+    return (
+        f"{failing} of {len(rows)} runs that answered every sampled input rightly have inputs on which they fail; "
+        f"{proved} are certified for every input."
+    )
+
+
+def _model(folder: Path) -> TrainedModel:
+    claim = cast("dict[str, Any]", json.loads((folder / CLAIM).read_text(encoding="utf-8")))
+    about = _structure(folder / WEIGHTS)
+    size = round(sum(file.stat().st_size for file in folder.iterdir()) / 1000)
+    command = f"separatrix check {shown(folder)}"
+    task = _usual_name(claim["task"])
+    width = about["width"]
+    if "boxes" in claim:
+        name = f"{about['cell'].upper()}-(1,{width})"
+        state = f"rounded to {claim['bits']} bits" if claim["bits"] else ""
+        numbers, precision = width * (2 if about["cell"] == "lstm" else 1), claim["bits"] or 32
+        return TrainedModel(
+            task, name, "rnn", None, "words of every length", state, numbers, precision, 1, command, size
+        )
+    heads, length = about["heads"], claim["length"]
+    name = f"TF-(1,{width}{f',heads={heads}' if heads > 1 else ''})"
+    inputs = f"all {length}·{claim['alphabet']}^{length} inputs" if "alphabet" in claim else _counted(claim)
+    rows = width // heads
+    return TrainedModel(task, name, "transformer-1layer", length, inputs, "", rows, 32, heads, command, size)
+
+
+def _structure(path: Path) -> dict[str, Any]:
+    """What the header of a weight file says of its model."""
+    with path.open("rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+    return json.loads(header["__metadata__"]["separatrix"])
+
+
+def _usual_name(label: str) -> str:
+    """The task's name alone where its parameters are the usual ones."""
+    from separatrix.tasks import changed_label, labelled_task
+
+    return changed_label(labelled_task(label))
+
+
+def _counted(claim: dict[str, Any]) -> str:
+    runs = claim["specification"]["inputs"]
+    sizes = [(run["tokens"][1] - run["tokens"][0], run["count"]) for run in runs]
+    return "all " + "·".join(f"{size}^{count}" for size, count in sizes if size > 1) + " inputs"

@@ -1,0 +1,344 @@
+"""A trained Transformer of one layer that answers by a count: right on all inputs with one last token and some counts.
+
+The specification is a count whose conditions each look at one place (``specification``), so that every symbol at every
+place counts a fixed number, and the answer depends on the sum K. Majority is the case of bits that count themselves.
+The last place is read; its token t asks.
+
+RULE (counts). Fix t and let K be from a to b. A linear form w of what a head gives (``heads``) is at least λ on these
+inputs if Σ_j e_j(s_j)(w·o_j(s_j) - λ) ≥ 0 on them. At each place the symbols count in at most two ways, g_j apart.
+Start with the least term of each place among the symbols that count less; choosing one that counts more instead adds
+d_j. So the least sum with K fixed takes those that count more at places whose g_j add up to k = K less the rest, and
+with each d_j in g_j equal parts it is at least the sum of the k smallest parts; where all g_j are 1, exactly that.
+Parts are sorted, so that for K from a to b the negative ones between the first and the last k are taken too.
+
+Any λ gives a bound: with F the least sum and D a number that every Σ_j e_j is at least (at most, where F ≥ 0), the
+form is at least λ + F/D; and it is at least the least of all values. F falls with λ and is concave, so that a few
+evaluations along secants come near its zero, the true minimum (Dinkelbach 1967); nothing needs to be stated. That
+bounds all coordinates and the feed-forward's forms, which is a box; classes that the box leaves in doubt get a form of
+their own (``answers``). A proof may split the symbols of a place in two.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import lcm
+from typing import Any, NamedTuple
+
+from separatrix_kernel.answers import Box
+from separatrix_kernel.heads import Heads, Power, least_product
+from separatrix_kernel.reading import Budget, RefusedError, fields, integer, integers, items, require, text
+from separatrix_kernel.specification import Count, Inputs, read_specification
+from separatrix_kernel.transformer import Weights
+
+COUNTS_FORMAT = "separatrix-counts-1"
+COUNTS_FIELDS = ("format", "task", "length", "specification", "sha256", "certified", "counterexamples", "open")
+DEEPEST = 200
+ROUNDS = 6
+CLOSE = 1 << 12
+MOST_SUMS = 1 << 26
+Listener = Callable[[int, int], None]
+Group = tuple[list[int], list[int], int]
+"""Of a place the symbols that count less, those that count more, and how much more."""
+
+
+class Part(NamedTuple):
+    """Inputs with one last token and some counts, as far as bounds see them."""
+
+    groups: list[Group]
+    fewest: int
+    most: int
+    """How much those symbols that count more add together."""
+    room: int
+    """How much they could add."""
+    unit: int
+    """A multiple of how much each adds."""
+
+    def least(self, terms: Sequence[Sequence[int]]) -> int:
+        """At most the sum of the terms of each place and symbol, on every input."""
+        total, parts = 0, list[int]()
+        for (less, more, apart), row in zip(self.groups, terms, strict=True):
+            first = min([row[s] for s in less])
+            total += first
+            if apart:
+                parts += [(min([row[s] for s in more]) - first) * (self.unit // apart)] * apart
+        parts.sort()
+        negative = sum(each for each in parts[self.fewest : self.most] if each < 0)
+        return (total * self.unit + sum(parts[: self.fewest]) + negative) // self.unit
+
+
+class Thresholds(Heads):
+    """A model and a specification that counts places."""
+
+    def __init__(self, weights: Weights, inputs: Inputs, count: Count) -> None:
+        *before, last = inputs.tokens
+        require(len(before) > 0, "inputs have a single place")
+        require(all(answer < weights.classes for _, answer in count.answers), "an answer is not a class of the model")
+        super().__init__(weights, before, last)
+        self.inputs, self.count = inputs, count
+        self.worth = [[0] * len(tokens) for tokens in inputs.tokens]
+        for places, table in count.conditions:
+            require(len(places) == 1, "a condition looks at other than one place")
+            self.worth[places[0]] = [a + b for a, b in zip(self.worth[places[0]], table, strict=True)]
+        self.greatest = sum(max(each) for each in self.worth)
+        Budget(MOST_SUMS, "slices").spend(len(last) * (self.greatest + 1))
+        # Every form that a box needs is bounded from both sides, some times.
+        forms = self.heads * (self.width + weights.hidden)
+        self.steps += 2 * ROUNDS * forms * (self.length * self.alphabet + len(count.conditions))
+
+    def worth_of(self, place: int, token: int) -> int:
+        """What a token counts at a place."""
+        return self.worth[place][token - self.inputs.tokens[place].start]
+
+    def counted(self, tokens: Sequence[int]) -> int:
+        """The count of an input."""
+        return sum(self.worth_of(place, token) for place, token in enumerate(tokens))
+
+    @cached_property
+    def numbers(self) -> list[list[int]]:
+        """How many inputs there are, by the number of the last token and the count."""
+        work = Budget(MOST_SUMS, "sums of numbers of inputs")
+        before = [1]
+        for worth in self.worth[:-1]:
+            after = [0] * (len(before) + max(worth))
+            for each in worth:
+                work.spend(len(before))
+                for at, number in enumerate(before):
+                    after[at + each] += number
+            before = after
+        empty = [0] * (self.greatest + 1)
+        return [([0] * each + before + empty)[: len(empty)] for each in self.worth[-1]]
+
+    def part(self, p: int, sets: Sequence[Sequence[int]], low: int, high: int) -> Part | None:
+        """Inputs with these symbols and a count from ``low`` to ``high``; None where there are none."""
+        rest, groups = self.worth[-1][p], list[Group]()
+        for place, some in enumerate(sets):
+            kinds = sorted({self.worth_of(place, s) for s in some})
+            require(len(kinds) <= 2, f"symbols at place {place} count in more than two ways")
+            less = [s for s in some if self.worth_of(place, s) == kinds[0]]
+            groups.append((less, [s for s in some if self.worth_of(place, s) != kinds[0]], kinds[-1] - kinds[0]))
+            rest += kinds[0]
+        room = sum(group[2] for group in groups)
+        fewest, most = max(0, low - rest), min(room, high - rest)
+        unit = lcm(*(group[2] for group in groups if group[2]))
+        return Part(groups, fewest, most, room, unit) if fewest <= most else None
+
+    # -- bounds ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def seen_by_form(self) -> list[list[list[tuple[int, ...]]]]:
+        """``seen`` by head, form and place."""
+        by_place = [[list(zip(*place, strict=True)) for place in head] for head in self.seen]
+        return [[list(each) for each in zip(*head, strict=True)] for head in by_place]
+
+    def sums(self, p: int, head: int, part: Part) -> tuple[int, int]:
+        """At most and at least every sum of a head's exponentials."""
+        powers, own = self.powers(p, head)
+        low = own[0] + part.least([[power[0] for power in place] for place in powers])
+        high = own[1] - part.least([[-power[1] for power in place] for place in powers])
+        require(low > 0, "keys may get no weight")
+        return low, high
+
+    def shares(self, p: int, head: int, part: Part) -> tuple[list[list[int]], int]:
+        """Weights of an average to start from, of each place and symbol and of the asking token; any would do."""
+        powers, own = self.powers(p, head)
+        whole = max(2 * part.room, 1)
+        taken = part.fewest + part.most
+        found: list[list[int]] = []
+        for (less, more, apart), place in zip(part.groups, powers, strict=True):
+            row = [0] * self.alphabet
+            for some, share in ((less, whole - taken if apart else whole), (more, taken)):
+                for s in some:
+                    row[s] = share * place[s][1] // len(some)
+            found.append(row)
+        return found, whole * own[1]
+
+    def lowest(
+        self,
+        part: Part,
+        powers: tuple[list[list[Power]], Power],
+        sums: tuple[int, int],
+        shares: tuple[list[list[int]], int],
+        values: Sequence[Sequence[int]],
+        own: int,
+    ) -> int:
+        """At most the average of values by a head's weights, on every input of a part."""
+        total = shares[1] * own + sum(
+            w * v for row, some in zip(shares[0], values, strict=True) for w, v in zip(row, some, strict=True)
+        )
+        point = total // (shares[1] + sum(map(sum, shares[0])))
+        allowed = (some[s] for (less, more, _), some in zip(part.groups, values, strict=True) for s in (*less, *more))
+        bound, before = min(own, *allowed), (point, 0)
+        for number in range(ROUNDS):
+            terms = [
+                [least_product(power, value - point) for power, value in zip(place, some, strict=True)]
+                for place, some in zip(powers[0], values, strict=True)
+            ]
+            least = part.least(terms) + least_product(powers[1], own - point)
+            bound = max(bound, point + least // (sums[0] if least < 0 else sums[1]))
+            # The next point is where a line through this one and the one before it is 0; any would do.
+            (other, value), before = before, (point, least)
+            if number and value != least:
+                point -= least * (point - other) // (least - value)
+            point = max(point, bound) if number else bound
+            if number and point - bound < CLOSE:
+                break
+        return bound
+
+    def box(self, p: int, part: Part) -> Box:
+        """The box behind the attention; what a key adds to a form is below the next unit."""
+        found = self.question(p)
+        low, high = list(found.seen_base.centres), list(found.seen_base.centres)
+        for head in range(self.heads):
+            about = self.powers(p, head), self.sums(p, head, part), self.shares(p, head, part)
+            for i, (values, own) in enumerate(zip(self.seen_by_form[head], found.seen[head], strict=True)):
+                low[i] += self.lowest(part, *about, values, own)
+                high[i] -= self.lowest(part, *about, [[-v - 1 for v in some] for some in values], -own - 1)
+        return self.boxed(p, low, high)
+
+    def show(self, p: int, part: Part, answer: int) -> None:
+        """Refuse unless the answer has the only largest logit on every input of a part."""
+        self.work.spend(self.steps)
+        passed = self.answers.passed(self.box(p, part))
+        for k, margin in enumerate(self.answers.margins(passed, answer)):
+            if k == answer or margin > 0:
+                continue
+            self.work.spend(self.steps)
+            form, rest = self.answers.form(self.question(p).base, passed, answer, k)
+            for head in range(self.heads):
+                about = self.powers(p, head), self.sums(p, head, part), self.shares(p, head, part)
+                rest += self.lowest(part, *about, self.values(head, form), self.own_value(p, head, form))
+            require(rest > 0, f"last token {self.asking[p]}: class {k} may win")
+
+
+def proved(model: Thresholds, p: int, low: int, high: int, proof: Any) -> None:
+    """Check the proof of one slice: inputs that end in token number p, with counts from ``low`` to ``high``.
+
+    A proof is ``["leaf"]``: one box is enough; or ``["split", place, symbols, proof, proof]``: the place holds one of
+    these symbols, or another.
+    """
+    answers = {model.count.of_count(low), *(each for least, each in model.count.answers if low < least <= high)}
+    require(len(answers) == 1, f"counts from {low} to {high} have different answers")
+    _walk(model, p, [list(each) for each in model.held], low, high, answers.pop(), proof)
+
+
+def _walk(
+    model: Thresholds, p: int, sets: list[list[int]], low: int, high: int, answer: int, proof: Any, depth: int = 0
+) -> None:
+    require(isinstance(proof, list) and len(proof) > 0, "a proof is not a list")
+    require(depth <= DEEPEST, f"a proof has splits within more than {DEEPEST} splits")
+    if text(proof[0], "the kind of a proof", ["leaf", "split"]) == "split":
+        require(len(proof) == 5, "a split has other than five entries")
+        place = integer(proof[1], "a split's place", 0, model.length - 1)
+        some = set(integers(proof[2], "a split's symbols", 0, model.alphabet - 1))
+        for side, rest in ((True, proof[3]), (False, proof[4])):
+            kept = [s for s in sets[place] if (s in some) == side]
+            if kept:
+                _walk(model, p, [*sets[:place], kept, *sets[place + 1 :]], low, high, answer, rest, depth + 1)
+        return
+    require(len(proof) == 1, "a leaf has further entries")
+    model.work.spend(model.length * model.alphabet)
+    part = model.part(p, sets, low, high)
+    if part is not None:
+        model.show(p, part, answer)
+
+
+@dataclass(frozen=True)
+class CountsAccepted:
+    """What was shown about trained weights and a task that counts."""
+
+    task: str
+    length: int
+    """Like the task's name this is for people; the specification decides."""
+    sha256: str
+    specification: tuple[Inputs, Count]
+    certified: tuple[tuple[int, int, int], ...]
+    """Last token, least and greatest count."""
+    inputs_certified: int
+    inputs: int
+    counterexamples: tuple[tuple[int, ...], ...]
+    """Inputs that are stated to fail; whoever believes that runs them."""
+    left_open: int
+
+    @property
+    def share(self) -> Fraction:
+        """The share of all inputs that are certified."""
+        return Fraction(self.inputs_certified, self.inputs)
+
+    def share_in_words(self) -> str:
+        """That share for people."""
+        return "all inputs" if self.share == 1 else f"{self.share} of all inputs"
+
+    def words(self) -> str:
+        """The claim in plain words, one fact a line."""
+        inputs, count = self.specification
+        return "\n".join(
+            [
+                f"weights     weights.safetensors, SHA-256 {self.sha256}",
+                f"task        {self.task}, length {self.length}",
+                f"inputs      {inputs.covered} of {len(inputs.tokens)} tokens; right is {count.words()}",
+                f"shown       {len(self.certified)} slices by last token and count, each for all of its inputs: "
+                f"{self.share_in_words()}",
+                f"not shown   {self.left_open} slices; {len(self.counterexamples)} inputs, it says, fail",
+                "arithmetic  exact over the stored float32 weights, and float32 in any order of summation",
+            ]
+        )
+
+
+def _slice(value: Any, model: Thresholds) -> tuple[int, int, int]:
+    """The number of the last token, and the counts."""
+    token, low, high = integers(items(value, "a slice", 3), "a slice", 0, max(model.asking.stop, model.greatest))
+    require(token in model.asking and low <= high <= model.greatest, "a slice is not one of this model's inputs")
+    return token - model.asking.start, low, high
+
+
+def read_counting(value: Any) -> tuple[Inputs, Count]:
+    """A specification that counts."""
+    inputs, count = read_specification(value)
+    if not isinstance(count, Count):
+        raise RefusedError("the specification does not count")
+    return inputs, count
+
+
+def check_counts(content: Any, data: bytes, listen: Listener | None = None) -> CountsAccepted:
+    """Check the content of ``trained.json`` against the bytes of the weights; refuses with the slice that failed."""
+    found = fields(content, "trained.json", COUNTS_FIELDS)
+    text(found["format"], "the format", [COUNTS_FORMAT])
+    digest = hashlib.sha256(data).hexdigest()
+    require(text(found["sha256"], "the hash") == digest, f"the weights have SHA-256 {digest}, not the stated one")
+    task = text(found["task"], "the task")
+    require(len(task) <= 200 and task.isprintable(), "the task is not a short name")
+    length = integer(found["length"], "the length", 1)
+    inputs, count = read_counting(found["specification"])
+    model = Thresholds(Weights(data), inputs, count)
+    taken = [[False] * (model.greatest + 1) for _ in model.asking]
+    shown: list[tuple[int, int, int]] = []
+    covered = 0
+    rows = items(found["certified"], "the certified slices")
+    for number, each in enumerate(rows):
+        if listen is not None:
+            listen(number, len(rows))
+        row = items(each, "a certified slice", 4)
+        p, low, high = _slice(row[:3], model)
+        require(not any(taken[p][low : high + 1]), f"counts from {low} to {high} are listed twice")
+        taken[p][low : high + 1] = [True] * (high + 1 - low)
+        proved(model, p, low, high, row[3])
+        covered += sum(model.numbers[p][low : high + 1])
+        shown.append((model.asking[p], low, high))
+    for each in items(found["open"], "the open slices"):
+        _slice(each, model)
+    failing: list[tuple[int, ...]] = []
+    for each in items(found["counterexamples"], "the counterexamples"):
+        tokens = integers(each, "a counterexample", 0)
+        right = len(tokens) == len(inputs.tokens) and all(
+            token in some for token, some in zip(tokens, inputs.tokens, strict=True)
+        )
+        require(right, "a counterexample is not an input")
+        p = tokens[-1] - model.asking.start
+        require(not taken[p][model.counted(tokens)], "a counterexample is of a certified slice")
+        failing.append(tuple(tokens))
+    whole = sum(map(sum, model.numbers))
+    return CountsAccepted(
+        task, length, digest, (inputs, count), tuple(shown), covered, whole, tuple(failing), len(found["open"])
+    )

@@ -1,0 +1,56 @@
+"""The weights of a trained Transformer of one layer, read strictly from a safetensors file of float32 numbers."""
+
+from fractions import Fraction
+
+from separatrix_kernel.balls import fixed
+from separatrix_kernel.reading import Tensors, fields, integer, integers, require, text
+
+STRUCTURE = ("kind", "width", "heads", "hidden", "epsilon", "vocabulary", "classes", "positions")
+MOST_WIDTH = 1024
+
+
+class Weights:
+    """The weights of a model in units of 2^-40."""
+
+    def __init__(self, data: bytes) -> None:
+        self._tensors = Tensors(data)
+        about = fields(self._tensors.structure, "the model's structure", STRUCTURE)
+        text(about["kind"], "the model's kind", ["transformer"])
+        self.width = integer(about["width"], "the width", 1, MOST_WIDTH)
+        self.heads = integer(about["heads"], "the number of heads", 1, self.width)
+        require(self.width % self.heads == 0, "the heads do not divide the width")
+        self.hidden = integer(about["hidden"], "the feed-forward's width", 1, 4 * MOST_WIDTH)
+        self.vocabulary = integer(about["vocabulary"], "the vocabulary", 1)
+        self.classes = integer(about["classes"], "the number of classes", 2)
+        self.positions = integer(about["positions"], "the number of positions", 1)
+        small = integers(about["epsilon"], "the norms' epsilon", 1)
+        require(len(small) == 2 and small[0] <= small[1], "the norms' epsilon is not a fraction up to 1")
+        self.epsilon = Fraction(*small)
+        width = self.width
+        self.embedding = self._matrix("embedding.weight", self.vocabulary, width)
+        self.places = self._matrix("positions.table", self.positions, width)
+        self.first_norm = self._affine("blocks.0.norm")
+        self.project = self._map("blocks.0.mixer.project", width, 3 * width)
+        self.output = self._map("blocks.0.mixer.output", width, width)
+        self.second_norm = self._affine("blocks.0.feed_forward_norm")
+        self.inner = self._map("blocks.0.feed_forward.inner", width, self.hidden)
+        self.outer = self._map("blocks.0.feed_forward.outer", self.hidden, width)
+        self.last_norm = self._affine("norm")
+        self.readout = self._map("readout", width, self.classes)
+        self._tensors.finish()
+
+    def _matrix(self, name: str, rows: int, columns: int) -> list[list[int]]:
+        shape, values = self._tensors.take(name, "F32", 2, name)
+        require(shape == [rows, columns], f"{name} has the shape {shape}, not {[rows, columns]}")
+        return [[fixed(each) for each in values[row * columns : (row + 1) * columns]] for row in range(rows)]
+
+    def _vector(self, name: str, count: int) -> list[int]:
+        shape, values = self._tensors.take(name, "F32", 1, name)
+        require(shape == [count], f"{name} has the shape {shape}, not {[count]}")
+        return [fixed(each) for each in values]
+
+    def _affine(self, name: str) -> tuple[list[int], list[int]]:
+        return self._vector(f"{name}.weight", self.width), self._vector(f"{name}.bias", self.width)
+
+    def _map(self, name: str, inputs: int, outputs: int) -> tuple[list[list[int]], list[int]]:
+        return self._matrix(f"{name}.weight", inputs, outputs), self._vector(f"{name}.bias", outputs)
