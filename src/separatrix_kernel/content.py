@@ -37,7 +37,17 @@ from separatrix_kernel.attention import Packed, blocks, packed, sign_score, writ
 from separatrix_kernel.boxes import Box
 from separatrix_kernel.embedding import Projection, Sign, View
 from separatrix_kernel.evaluation import score
-from separatrix_kernel.network import Attention, Head, Matrix, PairAttention, PairHead, Row, Transformer
+from separatrix_kernel.network import (
+    Attention,
+    GraphAttention,
+    GraphHead,
+    Head,
+    Matrix,
+    PairAttention,
+    PairHead,
+    Row,
+    Transformer,
+)
 from separatrix_kernel.numbers import Numbers
 from separatrix_kernel.reading import Budget, require
 from separatrix_kernel.specification import Inputs
@@ -315,10 +325,11 @@ class ContentPairs(Grouped):
                         for view, (at, tokens) in zip(views, looks, strict=True)
                     ]
                 )
-            keys, values = ([self._product(a, b) for a, b in product(*sides)] for sides in zip(*held, strict=True))
+            keys, values = ([self.product(a, b) for a, b in product(*sides)] for sides in zip(*held, strict=True))
             self.add(len(roles_of_pair[0]) * len(roles_of_pair[1]), keys, 0, values)
 
-    def _product(self, left: list[int], right: list[int]) -> list[int]:
+    def product(self, left: list[int], right: list[int]) -> list[int]:
+        """The key or the value of a pair."""
         return [self.numbers.product(a, b) for a, b in zip(left, right, strict=True)]
 
     def look(self, position: int) -> object:
@@ -337,6 +348,26 @@ class ContentPairs(Grouped):
         return self._known[groups]
 
 
+class ContentEdges(ContentPairs):
+    """A head on the edges of a graph. Role 0 are all pairs of vertices, whose "token" is the number of their score;
+    role 1 is the dummy. A key is its score, and every query is 1."""
+
+    def __init__(self, head: GraphHead, network: Transformer, numbers: Numbers) -> None:
+        Grouped.__init__(self, network, Matrix((), 0), head.scoring, False, numbers)
+        views = [Projection(network, matrix, numbers) for matrix in head.values]
+        places = range(network.positions)
+        held = [{tuple(view.project(view.position(at), view.token(0))) for at in places} for view in views]
+        self.room(len(held[0]) * len(held[1]), head.values[0])
+        values = [self.product(list(a), list(b)) for a, b in product(*held)]
+        self.add(network.positions**2, [[each] for each in head.scores], 0, values)
+        self.add(1, [[head.dummy]], 0, [[0] * len(head.values[0].rows)])
+
+    def query(self, position: int, token: int) -> list[int]:
+        """1, whose product with a score is exact."""
+        del position, token
+        return [self.numbers.scale]
+
+
 def one_look(view: Projection, role: range, inputs: Inputs) -> tuple[Sign, range]:
     """The sign and the tokens that all positions of a role have."""
     looks = {(view.position(place), inputs.tokens[place]) for place in role}
@@ -351,7 +382,7 @@ class ContentLayer:
         self, network: Transformer, live: list[int], inputs: Inputs, roles: list[range], numbers: Numbers
     ) -> None:
         layer = network.layers[0]
-        assert isinstance(layer, Attention | PairAttention)
+        assert isinstance(layer, Attention | PairAttention | GraphAttention)
         self.inputs, self.numbers, self.size = inputs, numbers, len(live)
         self.own = View(network, live if layer.residual else [], numbers)
         self.heads: list[tuple[ContentHead | ContentPairs, list[Row]]] = []
@@ -362,6 +393,8 @@ class ContentLayer:
                 continue
             if isinstance(head, PairHead):
                 self.heads.append((ContentPairs(head, network, inputs, roles, numbers), rows))
+            elif isinstance(head, GraphHead):
+                self.heads.append((ContentEdges(head, network, numbers), rows))
             else:
                 self.heads.append((ContentHead(head, network, inputs, roles, numbers), rows))
 

@@ -90,7 +90,7 @@ def candidates(network: AnyNetwork, specification: dict[str, Any], arithmetic: F
     if isinstance(network, RecurrentNetwork):
         if specification["answer"]["kind"] == "automaton":
             yield {"rule": "automaton"}
-    elif len(inputs) == network.positions:
+    elif network.positions == specification["answer"].get("vertices", len(inputs)):
         try:
             statements = stated_layers(network, inputs, specification["answer"]["kind"], arithmetic)
         except RefusedError:
@@ -118,11 +118,12 @@ def stated_layers(
     if not acting or attention[:1] != acting[:1] or len(attention) > 2:
         return None
     first = network.layers[acting[0]]
-    assert isinstance(first, Attention | ThirdOrderAttention)
-    matching = asked in ("recall", "sums")
-    if matching and not comparable(network, inputs, asked):
+    assert not isinstance(first, FeedForward)
+    matching = asked in ("recall", "sums", "cycles")
+    summed = network.readout.decoding == "power-sums"
+    if matching and not summed and not comparable(network, inputs, asked):
         return None
-    places = {"kind": "match"} if matching else None
+    places = {"kind": "power-sums" if summed else "match"} if matching else None
     if not matching and network.readout.at == "last" and isinstance(first, Attention):
         places = stated_places(network, first.heads, inputs, arithmetic, everywhere=len(attention) == 2)
     if places is None:
