@@ -350,7 +350,11 @@ class ContentPairs(Grouped):
 
 class ContentEdges(ContentPairs):
     """A head on the edges of a graph. Role 0 are all pairs of vertices, whose "token" is the number of their score;
-    role 1 is the dummy. A key is its score, and every query is 1."""
+    role 1 is the dummy. A key is its score, and every query is 1.
+
+    Linear and ReLU attention: let all pairs have one value, and all but those with number 7 one score. Then the average
+    is a function of how many pairs have number 7, and every number of them is tried: 0, or from 1 to all.
+    """
 
     def __init__(self, head: GraphHead, network: Transformer, numbers: Numbers) -> None:
         Grouped.__init__(self, network, Matrix((), 0), head.scoring, False, numbers)
@@ -362,10 +366,39 @@ class ContentEdges(ContentPairs):
         self.add(network.positions**2, [[each] for each in head.scores], 0, values)
         self.add(1, [[head.dummy]], 0, [[0] * len(head.values[0].rows)])
 
+        self.scores, self.dummy, self.summed = head.scores, head.dummy, head.scoring in ("linear", "relu")
+
     def query(self, position: int, token: int) -> list[int]:
         """1, whose product with a score is exact."""
         del position, token
         return [self.numbers.scale]
+
+    def groups(self, position: int, token: int, case: Case) -> tuple[Group, ...]:
+        """The groups of pairs; for linear and ReLU attention how many there are, and how many have number 7."""
+        if not self.summed:
+            return super().groups(position, token, case)
+        return ((self.counts[0], *((1, self.counts[0]) if case.some else (0, 0)), 0),)
+
+    def average(self, groups: tuple[Group, ...], known: tuple[tuple[int, int], ...]) -> Box:
+        """The bounds of the average."""
+        if not self.summed:
+            return super().average(groups, known)
+        numbers, (*others, full) = self.numbers, self.scores
+        alike = len(set(others)) == 1 and all(low == high for low, high, _ in self.values[0])
+        require(alike, f"{self.scoring} attention to edges is covered for two scores and one value")
+        ((pairs, least, most, _),) = groups
+        assert least is not None
+        numbers.work.spend((most - least + 1) * (8 + len(self.values[0])))
+        found: list[list[int]] = []
+        for number in range(least, most + 1):
+            counts = Counter({self.dummy: 1})
+            counts.update({full: number})
+            counts.update({others[0]: pairs - number})
+            weights = numbers.weights(self.scoring, +counts)
+            given = [(number, weights.get(full, 0)), (pairs - number, weights.get(others[0], 0))]
+            values = ([count * numbers.product(w, value) for count, w in given] for value, _, _ in self.values[0])
+            found.append([numbers.saturate(sum(each)) for each in values])
+        return tuple((min(each), max(each)) for each in zip(*found, strict=True))
 
 
 def one_look(view: Projection, role: range, inputs: Inputs) -> tuple[Sign, range]:

@@ -149,7 +149,7 @@ def read(readout: Readout, vector: Vector, numbers: Numbers) -> Vector:
 def decode(readout: Readout, raw: Vector, numbers: Numbers) -> int | None:
     """The answer in a readout: the largest coordinate's number, the first on ties, or bits, most significant first.
 
-    By power sums: coordinates are rounded to the nearest whole numbers, ties upwards. These are z and s_1 … s_n, and the
+    By power sums: coordinates are rounded to the nearest whole numbers, ties upwards. These are z and s_1 … s_n. The
     answer is 1 if two of the numbers below M that s_1 … s_n stand for (``sketched``) add up with z to 0 modulo M.
     """
     if readout.decoding == "argmax":

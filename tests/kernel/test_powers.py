@@ -295,3 +295,25 @@ def test_power_sums_are_proved_at_every_length_that_is_built():
         found = prove(built.network, built.task, length, built.arithmetic)
         assert found is not None
         assert check(found.content, to_bytes(built.network)).rule == "layers"
+
+
+@pytest.mark.parametrize("scoring", ["linear", "relu"])
+def test_other_attention_to_edges_is_covered_for_two_scores_and_one_value(scoring):
+    content, data = proved(*GRAPH)
+    file = File(data)
+    file.structure["layers"][0]["heads"][0]["scoring"] = scoring
+    assert not judged(claimed(content, file.to_bytes()), file.to_bytes())
+    uneven = file.copy()
+    uneven.tensors[HEAD + "scores"][2][3] = 1
+    assert "two scores" in judged(claimed(content, uneven.to_bytes()), uneven.to_bytes())
+    rows = file.copy()
+    rows.tensors["embedding.0.generator"][2][1] = 1
+    assert "one value" in judged(claimed(content, rows.to_bytes()), rows.to_bytes())
+    # The scores of all pairs, of the dummy or of both alike; a dummy that outweighs the rest; ends of the range.
+    random = Random(scoring)
+    for _ in range(25):
+        other = file.copy()
+        low, full, dummy = (random.choice((0, 0, 1, -1, 7, 1 << 40, -(1 << 63))) for _ in range(3))
+        other.tensors[HEAD + "scores"][2][:] = [low] * 7 + [full]
+        other.tensors[HEAD + "dummy"][2][:] = [dummy]
+        judged(claimed(content, other.to_bytes()), other.to_bytes())

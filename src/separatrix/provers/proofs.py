@@ -32,7 +32,7 @@ MOST_TOKENS, MOST_ROWS, MOST_RECALLED = 1 << 14, 1 << 10, (1 << 8) + 1
 MOST_TRIPLES = 1 << 21
 """Triples of tokens that are compared one by one."""
 MOST_SUMMED = 1 << 20
-"""The same for running sums, which take a few microseconds for each."""
+"""The same for running sums and recurrent networks, which take a few microseconds for each."""
 FEW_INPUTS = 1 << 10
 """Inputs that are run one by one where nothing else applies."""
 
@@ -53,17 +53,25 @@ def prove(network: AnyNetwork, task: Task, length: int, arithmetic: object) -> P
     >>> prove(built.network, built.task, built.length, built.arithmetic).accepted.inputs_covered
     '64^8*8'
     """
+    found = attempt(network, task, length, arithmetic)
+    return found if isinstance(found, Proved) else None
+
+
+def attempt(network: AnyNetwork, task: Task, length: int, arithmetic: object) -> Proved | str | None:
+    """The same, or why the kernel refuses what a prover wrote, or None where none has anything to write."""
     specification = own_specification(task, length)
     if specification is None:
         return None
     if isinstance(arithmetic, FixedPoint) and arithmetic.softmax_rule == "appendix-d":
-        most, found = MOST_POSITIONS, candidates(network, specification, arithmetic)
+        most = MOST_SUMMED if isinstance(network, RecurrentNetwork) else MOST_POSITIONS
+        found = candidates(network, specification, arithmetic)
     elif isinstance(arithmetic, Floating) and arithmetic.in_order:
         most, found = MOST_SUMMED, running_sums(network, specification)
     else:
         return None
     if network.positions > most:
         return None
+    refused = None
     data = to_bytes(network)
     content: dict[str, Any] = {
         "format": FORMAT,
@@ -79,9 +87,9 @@ def prove(network: AnyNetwork, task: Task, length: int, arithmetic: object) -> P
         try:
             full = {**content, "proof": proof}
             return Proved(full, check(full, data))
-        except RefusedError:
-            continue
-    return None
+        except RefusedError as refusal:
+            refused = refused or str(refusal)
+    return refused
 
 
 def candidates(network: AnyNetwork, specification: dict[str, Any], arithmetic: FixedPoint) -> Iterator[dict[str, Any]]:
