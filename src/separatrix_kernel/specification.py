@@ -96,7 +96,7 @@ class Form:
 
     def count(self, inputs: Inputs) -> int:
         """How many inputs there are."""
-        return prod(len(tokens) for tokens in inputs.tokens)
+        return prod(len(tokens) ** count for count, tokens in inputs.runs)
 
     def covered(self, inputs: Inputs) -> str:
         """How that number comes about."""

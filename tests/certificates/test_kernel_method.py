@@ -241,7 +241,7 @@ def test_what_the_method_does_not_cover():
     local = constructions()["match3-local"].build(8)
     verdict = check(local.network, Claim(local.task, 8, local.arithmetic), "kernel")
     assert not verdict.valid
-    assert "states none" in verdict.reason
+    assert "states no specification" in verdict.reason
 
 
 @EVERY_VARIANT

@@ -25,7 +25,7 @@ RIGHT = "every input is answered correctly"
 NO_STATEMENT = "the task states no specification"
 SAMPLES = 8
 MOST_SAMPLED = 1 << 16
-"""Positions of all samples together, if there is more than one; a slow solution takes a millisecond for a hundred."""
+"""Tokens of all samples together, if there is more than one."""
 
 
 def with_proof(network: AnyNetwork, claim: Claim, verdict: Verdict) -> tuple[Verdict, Mapping[str, Any] | None]:
@@ -70,7 +70,7 @@ def states_itself(task: Task, length: int) -> bool:
         raise SeparatrixError(f"the specification of {task.name} cannot be read: {refusal}; correct it") from refusal
     if task.count(length) != answers.count(inputs):
         raise SeparatrixError(f"the specification of {task.name} has other inputs than the task; correct it")
-    count = max(1, min(SAMPLES, MOST_SAMPLED // task.positions(length)))
+    count = max(1, min(SAMPLES, MOST_SAMPLED // len(inputs.tokens)))
     for row in task.sample(draws_from(0), count, length).inputs.tolist():
         tokens = off_diagonal(row) if answers.on_graphs else row
         inside = all(each in some for each, some in zip(tokens, inputs.tokens, strict=True)) and answers.admits(tokens)

@@ -22,9 +22,7 @@ class Kernel(Method):
     def prove(self, network: AnyNetwork, claim: Claim) -> str:
         """The inputs that the accepted proof covers."""
         if not states_itself(claim.task, claim.length):
-            raise UnsupportedError(
-                f"the kernel needs a specification, and {claim.task.name} states none at this length"
-            )
+            raise UnsupportedError(f"{claim.task.name} states no specification at this length")
         found = attempt(network, claim.task, claim.length, claim.arithmetic)
         if isinstance(found, Proved):
             return found.accepted.inputs_covered

@@ -1,7 +1,7 @@
 """A string that a recurrent network answers otherwise than the automaton of its task.
 
-Both read the same tokens; pairs of their states are listed breadth first, for as many steps as the string has. A pair on
-which they disagree is *bad*. Going back from the bad pairs, once for each token, gives a string of exactly the length.
+Both read the same tokens; pairs of their states are listed breadth first, for as many steps as the string has. A pair
+on which they disagree is *bad*. Going back from the bad pairs, once for each token, gives a string of the length.
 """
 
 from collections.abc import Iterator
