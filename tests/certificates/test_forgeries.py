@@ -385,13 +385,13 @@ def test_a_task_that_only_bears_the_name_is_not_proved_by_it(forged):
         assert not check(network, claim, name).valid, name
 
 
-def test_a_task_of_the_users_own_with_the_right_answers_goes_to_the_kernel():
+def test_a_task_of_the_users_own_with_the_right_answers_is_enumerated():
     @dataclass(frozen=True, kw_only=True)
     class Same(IndexLookup):
         """The same under another class: nothing is known about it but its answers."""
 
     network, claim = build("index-lookup", 4, {"alphabet": 3})
-    assert check(network, replace(claim, task=Same(alphabet=3))).method == "kernel"
+    assert check(network, replace(claim, task=Same(alphabet=3))).method == "enumeration"
 
 
 def test_what_a_method_wrongly_proves_is_caught_by_random_inputs(monkeypatch):

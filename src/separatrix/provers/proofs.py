@@ -57,14 +57,19 @@ def prove(network: AnyNetwork, task: Task, length: int, arithmetic: object) -> P
     return found if isinstance(found, Proved) else None
 
 
-def attempt(network: AnyNetwork, task: Task, length: int, arithmetic: object) -> Proved | str | None:
-    """The same, or why the kernel refuses what a prover wrote, or None where none has anything to write."""
+def attempt(
+    network: AnyNetwork, task: Task, length: int, arithmetic: object, most_run: int = FEW_INPUTS
+) -> Proved | str | None:
+    """The same, or why the kernel refuses what a prover wrote, or None where none has anything to write.
+
+    Up to ``most_run`` inputs may be run one by one.
+    """
     specification = own_specification(task, length)
     if specification is None:
         return None
     if isinstance(arithmetic, FixedPoint) and arithmetic.softmax_rule == "appendix-d":
         most = MOST_SUMMED if isinstance(network, RecurrentNetwork) else MOST_POSITIONS
-        found = candidates(network, specification, arithmetic)
+        found = candidates(network, specification, arithmetic, most_run)
     elif isinstance(arithmetic, Floating) and arithmetic.in_order:
         most, found = MOST_SUMMED, running_sums(network, specification)
     else:
@@ -92,7 +97,9 @@ def attempt(network: AnyNetwork, task: Task, length: int, arithmetic: object) ->
     return refused
 
 
-def candidates(network: AnyNetwork, specification: dict[str, Any], arithmetic: FixedPoint) -> Iterator[dict[str, Any]]:
+def candidates(
+    network: AnyNetwork, specification: dict[str, Any], arithmetic: FixedPoint, most_run: int
+) -> Iterator[dict[str, Any]]:
     """Proofs worth trying, the quickest to check first."""
     inputs = [range(*run["tokens"]) for run in specification["inputs"] for _ in range(run["count"])]
     if isinstance(network, RecurrentNetwork):
@@ -108,8 +115,8 @@ def candidates(network: AnyNetwork, specification: dict[str, Any], arithmetic: F
             yield {"rule": "layers", "statements": statements}
     count = 1
     for tokens in inputs:
-        count = min(count * len(tokens), FEW_INPUTS + 1)
-    if count <= FEW_INPUTS:
+        count = min(count * len(tokens), most_run + 1)
+    if count <= most_run:
         yield {"rule": "enumeration"}
 
 

@@ -1,7 +1,7 @@
 """The kernel: a prover looks at the weights and writes a proof, and ``separatrix_kernel`` decides about it.
 
 What a refusal says is a suspicion: the proof did not hold, and inputs are tried. Where no prover has anything to write
-the method does not apply.
+the method does not apply. That inputs are few is left to enumeration, which is quicker.
 """
 
 from separatrix.certificates.proofs import states_itself
@@ -23,7 +23,7 @@ class Kernel(Method):
         """The inputs that the accepted proof covers."""
         if not states_itself(claim.task, claim.length):
             raise UnsupportedError(f"{claim.task.name} states no specification at this length")
-        found = attempt(network, claim.task, claim.length, claim.arithmetic)
+        found = attempt(network, claim.task, claim.length, claim.arithmetic, most_run=0)
         if isinstance(found, Proved):
             return found.accepted.inputs_covered
         if found is None:
