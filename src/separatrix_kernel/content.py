@@ -377,7 +377,7 @@ class ContentEdges(ContentPairs):
         """The groups of pairs; for linear and ReLU attention how many there are, and how many have number 7."""
         if not self.summed:
             return super().groups(position, token, case)
-        return ((self.counts[0], *((1, self.counts[0]) if case.some else (0, 0)), 0),)
+        return ((self.counts[0], int(bool(case.some)), self.counts[0] if case.some else 0, 0),)
 
     def average(self, groups: tuple[Group, ...], known: tuple[tuple[int, int], ...]) -> Box:
         """The bounds of the average."""
@@ -401,7 +401,7 @@ class ContentEdges(ContentPairs):
         return tuple((min(each), max(each)) for each in zip(*found, strict=True))
 
 
-def one_look(view: Projection, role: range, inputs: Inputs) -> tuple[Sign, range]:
+def one_look(view: View, role: range, inputs: Inputs) -> tuple[Sign, range]:
     """The sign and the tokens that all positions of a role have."""
     looks = {(view.position(place), inputs.tokens[place]) for place in role}
     require(len(looks) == 1, "keys that are to be compared depend on their positions")

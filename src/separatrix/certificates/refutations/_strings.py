@@ -5,6 +5,7 @@ on which they disagree is *bad*. Going back from the bad pairs, once for each to
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy
 
@@ -32,7 +33,7 @@ def wrong_string(network: RecurrentNetwork, claim: Claim) -> Iterator[Tokens]:
     # can_fail[t]: the pairs from which some t tokens lead to a bad pair; a missing successor leads nowhere.
     can_fail = [bad]
     for _ in tracked(range(claim.length), "strings that fail"):
-        can_fail.append(numpy.append(can_fail[-1], False)[following].any(axis=1))
+        can_fail.append(numpy.asarray(numpy.append(can_fail[-1], False)[following].any(axis=1)))
     if not can_fail[-1][0]:
         return
     place, tokens = 0, numpy.zeros(claim.length, dtype=numpy.int64)
@@ -43,10 +44,11 @@ def wrong_string(network: RecurrentNetwork, claim: Claim) -> Iterator[Tokens]:
     yield tokens
 
 
-def pairs_of(network: RecurrentNetwork, claim: Claim, automaton: dict[str, list[int]]) -> tuple[Tokens, Tokens] | None:
+def pairs_of(network: RecurrentNetwork, claim: Claim, automaton: dict[str, Any]) -> tuple[Tokens, Tokens] | None:
     """For each pair of states the next pair by token, -1 beyond the length, and whether its answers disagree."""
-    cell, steps, symbols = RecurrentCell(network, claim.arithmetic), automaton["steps"], len(automaton["steps"][0])
-    numbers = {(tuple(cell.initial.tolist()), automaton["start"]): 0}
+    steps: list[list[int]] = automaton["steps"]
+    cell, symbols = RecurrentCell(network, claim.arithmetic), len(steps[0])
+    numbers: dict[tuple[tuple[int, ...], int], int] = {(tuple(cell.initial.tolist()), automaton["start"]): 0}
     listed = list(numbers)
     following: list[list[int]] = []
     for _ in range(claim.length):
@@ -54,7 +56,9 @@ def pairs_of(network: RecurrentNetwork, claim: Claim, automaton: dict[str, list[
         if not fresh:
             break
         states = numpy.repeat(numpy.array([state for state, _ in fresh]), symbols, axis=0)
-        after = cell.step(states, numpy.tile(numpy.arange(symbols, dtype=numpy.int64), len(fresh))).tolist()
+        after: list[list[int]] = cell.step(
+            states, numpy.tile(numpy.arange(symbols, dtype=numpy.int64), len(fresh))
+        ).tolist()
         for place, (_, other) in enumerate(fresh):
             row = after[place * symbols : (place + 1) * symbols]
             pairs = [(tuple(state), steps[other][token]) for token, state in enumerate(row)]
