@@ -317,3 +317,22 @@ def test_other_attention_to_edges_is_covered_for_two_scores_and_one_value(scorin
         other.tensors[HEAD + "scores"][2][:] = [low] * 7 + [full]
         other.tensors[HEAD + "dummy"][2][:] = [dummy]
         judged(claimed(content, other.to_bytes()), other.to_bytes())
+
+
+def test_coarse_numbers_and_broken_weights_are_accepted_only_where_right():
+    """Products that are not exact, in numbers so coarse that each rounding counts."""
+    content, data = proved("match3-heads", 2, {"modulus": 2})
+    random, accepted = Random(1), 0
+    for _ in range(400):
+        file = File(data)
+        for matrix in (file.structure["readout"]["matrix"], *(
+            head[name] for head in file.structure["layers"][0]["heads"] for name in ("value", "output")
+        )):  # fmt: skip
+            numbers, factor = file.tensors[matrix["numerators"]][2], random.choice((1, 1, 2, 3, 7))
+            matrix["denominator"] = factor
+            numbers[:] = [factor * each + random.choice((0, 0, 0, 0, 1, -1)) * (factor > 1) for each in numbers]
+        arithmetic = (
+            f"fixed:N={random.choice((2, 3, 5, 6))},Kc={random.randint(1, 4)},{random.choice(('down', 'nearest'))}"
+        )
+        accepted += judged({**claimed(content, file.to_bytes()), "arithmetic": arithmetic}, file.to_bytes()) == ""
+    assert accepted > 3
