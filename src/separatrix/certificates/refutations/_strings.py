@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy
+from numpy.typing import NDArray
 
 from separatrix.arithmetic import FixedPoint
 from separatrix.certificates.verdict import Claim, Tokens
@@ -31,7 +32,7 @@ def wrong_string(network: RecurrentNetwork, claim: Claim) -> Iterator[Tokens]:
         return
     following, bad = found
     # can_fail[t]: the pairs from which some t tokens lead to a bad pair; a missing successor leads nowhere.
-    can_fail = [bad]
+    can_fail: list[NDArray[numpy.bool_]] = [bad]
     for _ in tracked(range(claim.length), "strings that fail"):
         can_fail.append(numpy.asarray(numpy.append(can_fail[-1], False)[following].any(axis=1)))
     if not can_fail[-1][0]:
@@ -44,7 +45,9 @@ def wrong_string(network: RecurrentNetwork, claim: Claim) -> Iterator[Tokens]:
     yield tokens
 
 
-def pairs_of(network: RecurrentNetwork, claim: Claim, automaton: dict[str, Any]) -> tuple[Tokens, Tokens] | None:
+def pairs_of(
+    network: RecurrentNetwork, claim: Claim, automaton: dict[str, Any]
+) -> tuple[Tokens, NDArray[numpy.bool_]] | None:
     """For each pair of states the next pair by token, -1 beyond the length, and whether its answers disagree."""
     steps: list[list[int]] = automaton["steps"]
     cell, symbols = RecurrentCell(network, claim.arithmetic), len(steps[0])
