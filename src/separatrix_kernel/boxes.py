@@ -170,7 +170,7 @@ class BoxReadout:
 
         Bits grow with their coordinate, so equal bits at both bounds are equal in between. Coordinate i is the first
         largest one for certain if its least value exceeds the greatest of each one before it and reaches that of each
-        one after it; the bounds' own answers must agree then. An exact answer needs a single point.
+        one after it; the bounds' own answers must agree then. Any other answer needs a single point.
         """
         ranges = [affine_range(r, b, box, self.numbers) for r, b in zip(self.rows, self.readout.bias, strict=True)]
         low, high = [each[0] for each in ranges], [each[1] for each in ranges]
@@ -179,6 +179,6 @@ class BoxReadout:
             assert answer is not None
             sure = all(low[answer] >= high[n] + (n < answer) for n in range(len(high)) if n != answer)
             return answer if sure else None
-        if self.readout.decoding == "exact" and low != high:
+        if self.readout.decoding != "bits" and low != high:
             return None
         return answer if answer == decode(self.readout, high, self.numbers) else None

@@ -98,5 +98,5 @@ def check(content: Any, data: bytes) -> Accepted:
     return Accepted(
         task, cast("dict[str, Any]", found["parameters"]), length, arithmetic,
         cast("dict[str, Any]", found["specification"]), file, digest,
-        answers.covered(inputs), rule, answers.words(), claim.network.positions,
+        answers.covered(inputs), rule, answers.words(), len(inputs.tokens),
     )  # fmt: skip

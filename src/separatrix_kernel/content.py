@@ -37,7 +37,17 @@ from separatrix_kernel.attention import Packed, blocks, packed, sign_score, writ
 from separatrix_kernel.boxes import Box
 from separatrix_kernel.embedding import Projection, Sign, View
 from separatrix_kernel.evaluation import score
-from separatrix_kernel.network import Attention, Head, Matrix, PairAttention, PairHead, Row, Transformer
+from separatrix_kernel.network import (
+    Attention,
+    GraphAttention,
+    GraphHead,
+    Head,
+    Matrix,
+    PairAttention,
+    PairHead,
+    Row,
+    Transformer,
+)
 from separatrix_kernel.numbers import Numbers
 from separatrix_kernel.reading import Budget, require
 from separatrix_kernel.specification import Inputs
@@ -315,10 +325,11 @@ class ContentPairs(Grouped):
                         for view, (at, tokens) in zip(views, looks, strict=True)
                     ]
                 )
-            keys, values = ([self._product(a, b) for a, b in product(*sides)] for sides in zip(*held, strict=True))
+            keys, values = ([self.product(a, b) for a, b in product(*sides)] for sides in zip(*held, strict=True))
             self.add(len(roles_of_pair[0]) * len(roles_of_pair[1]), keys, 0, values)
 
-    def _product(self, left: list[int], right: list[int]) -> list[int]:
+    def product(self, left: list[int], right: list[int]) -> list[int]:
+        """The key or the value of a pair."""
         return [self.numbers.product(a, b) for a, b in zip(left, right, strict=True)]
 
     def look(self, position: int) -> object:
@@ -337,7 +348,60 @@ class ContentPairs(Grouped):
         return self._known[groups]
 
 
-def one_look(view: Projection, role: range, inputs: Inputs) -> tuple[Sign, range]:
+class ContentEdges(ContentPairs):
+    """A head on the edges of a graph. Role 0 are all pairs of vertices, whose "token" is the number of their score;
+    role 1 is the dummy. A key is its score, and every query is 1.
+
+    Linear and ReLU attention: let all pairs have one value, and all but those with number 7 one score. Then the average
+    is a function of how many pairs have number 7, and every number of them is tried: 0, or from 1 to all.
+    """
+
+    def __init__(self, head: GraphHead, network: Transformer, numbers: Numbers) -> None:
+        Grouped.__init__(self, network, Matrix((), 0), head.scoring, False, numbers)
+        views = [Projection(network, matrix, numbers) for matrix in head.values]
+        places = range(network.positions)
+        held = [{tuple(view.project(view.position(at), view.token(0))) for at in places} for view in views]
+        self.room(len(held[0]) * len(held[1]), head.values[0])
+        values = [self.product(list(a), list(b)) for a, b in product(*held)]
+        self.add(network.positions**2, [[each] for each in head.scores], 0, values)
+        self.add(1, [[head.dummy]], 0, [[0] * len(head.values[0].rows)])
+
+        self.scores, self.dummy, self.summed = head.scores, head.dummy, head.scoring in ("linear", "relu")
+
+    def query(self, position: int, token: int) -> list[int]:
+        """1, whose product with a score is exact."""
+        del position, token
+        return [self.numbers.scale]
+
+    def groups(self, position: int, token: int, case: Case) -> tuple[Group, ...]:
+        """The groups of pairs; for linear and ReLU attention how many there are, and how many have number 7."""
+        if not self.summed:
+            return super().groups(position, token, case)
+        return ((self.counts[0], int(bool(case.some)), self.counts[0] if case.some else 0, 0),)
+
+    def average(self, groups: tuple[Group, ...], known: tuple[tuple[int, int], ...]) -> Box:
+        """The bounds of the average."""
+        if not self.summed:
+            return super().average(groups, known)
+        numbers, (*others, full) = self.numbers, self.scores
+        alike = len(set(others)) == 1 and all(low == high for low, high, _ in self.values[0])
+        require(alike, f"{self.scoring} attention to edges is covered for two scores and one value")
+        ((pairs, least, most, _),) = groups
+        assert least is not None
+        numbers.work.spend((most - least + 1) * (8 + len(self.values[0])))
+        found: list[list[int]] = []
+        for number in range(least, most + 1):
+            counts = Counter({self.dummy: 1})
+            counts.update({full: number})
+            counts.update({others[0]: pairs - number})
+            weights = numbers.weights(self.scoring, +counts)
+            given = [(number, weights.get(full, 0)), (pairs - number, weights.get(others[0], 0))]
+            values = ([count * numbers.product(w, value) for count, w in given] for value, _, _ in self.values[0])
+            found.append([numbers.saturate(sum(each)) for each in values])
+        return tuple((min(each), max(each)) for each in zip(*found, strict=True))
+
+
+def one_look(view: View, role: range, inputs: Inputs) -> tuple[Sign, range]:
     """The sign and the tokens that all positions of a role have."""
     looks = {(view.position(place), inputs.tokens[place]) for place in role}
     require(len(looks) == 1, "keys that are to be compared depend on their positions")
@@ -351,7 +415,7 @@ class ContentLayer:
         self, network: Transformer, live: list[int], inputs: Inputs, roles: list[range], numbers: Numbers
     ) -> None:
         layer = network.layers[0]
-        assert isinstance(layer, Attention | PairAttention)
+        assert isinstance(layer, Attention | PairAttention | GraphAttention)
         self.inputs, self.numbers, self.size = inputs, numbers, len(live)
         self.own = View(network, live if layer.residual else [], numbers)
         self.heads: list[tuple[ContentHead | ContentPairs, list[Row]]] = []
@@ -362,6 +426,8 @@ class ContentLayer:
                 continue
             if isinstance(head, PairHead):
                 self.heads.append((ContentPairs(head, network, inputs, roles, numbers), rows))
+            elif isinstance(head, GraphHead):
+                self.heads.append((ContentEdges(head, network, numbers), rows))
             else:
                 self.heads.append((ContentHead(head, network, inputs, roles, numbers), rows))
 

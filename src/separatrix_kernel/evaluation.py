@@ -6,10 +6,13 @@ net run it.
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 
 from separatrix_kernel.network import (
     Attention,
     FeedForward,
+    GraphAttention,
+    GraphHead,
     Head,
     Matrix,
     Network,
@@ -20,6 +23,7 @@ from separatrix_kernel.network import (
     Transformer,
 )
 from separatrix_kernel.numbers import Numbers
+from separatrix_kernel.specification import adjacency
 
 Vector = list[int]
 
@@ -31,12 +35,14 @@ def evaluate(network: Network, tokens: Sequence[int], numbers: Numbers, asked: i
         for token in tokens:
             state = step(network, state, token, numbers)
         return [decode(network.readout, read(network.readout, state, numbers), numbers)]
-    stream = [embed(network, token, position, numbers) for position, token in enumerate(tokens)]
+    graph = adjacency(tokens, network.positions) if network.reads_graphs else []
+    held = [0] * network.positions if network.reads_graphs else tokens
+    stream = [embed(network, token, position, numbers) for position, token in enumerate(held)]
     for layer in network.layers:
         if isinstance(layer, FeedForward):
             stream = [feed_forward(layer, each, numbers) for each in stream]
         else:
-            stream = attend(layer, stream, numbers)
+            stream = attend(layer, stream, numbers, graph)
     return [decode(network.readout, read(network.readout, each, numbers), numbers) for each in stream[-asked:]]
 
 
@@ -66,19 +72,30 @@ def added(left: Vector, right: Vector, numbers: Numbers) -> Vector:
     return [numbers.saturate(a + b) for a, b in zip(left, right, strict=True)]
 
 
-def attend(layer: Attention | PairAttention, stream: list[Vector], numbers: Numbers) -> list[Vector]:
+def attend(
+    layer: Attention | PairAttention | GraphAttention, stream: list[Vector], numbers: Numbers, graph: list[list[int]]
+) -> list[Vector]:
     """All positions after an attention layer."""
     total = [list(each) if layer.residual else [0] * len(each) for each in stream]
     for head in layer.heads:
-        if isinstance(head, PairHead):
-            keys, values = (pairs(stream, matrices, numbers) for matrices in (head.keys, head.values))
-        else:
+        keys = list[Vector]()
+        if isinstance(head, Head):
             keys, values = ([matrix.apply(each, numbers) for each in stream] for matrix in (head.key, head.value))
+        else:
+            values = pairs(stream, head.values, numbers)
+        if isinstance(head, PairHead):
+            keys = pairs(stream, head.keys, numbers)
+        elif isinstance(head, GraphHead):
+            values.append([0] * len(values[0]))
         for position, own in enumerate(stream):
-            seen = len(keys) if isinstance(head, PairHead) else head.visible(position, len(stream))
-            query = head.query.apply(own, numbers)
-            numbers.work.spend(seen * (1 + len(values[0])))
-            weights = weigh(head, [score(query, key, numbers) for key in keys[:seen]], numbers)
+            numbers.work.spend(len(values) * (1 + len(values[0])))
+            if isinstance(head, GraphHead):
+                scores = [head.scores[each] for each in patterns(graph, position)] + [head.dummy]
+            else:
+                seen = head.visible(position, len(stream)) if isinstance(head, Head) else len(keys)
+                query = head.query.apply(own, numbers)
+                scores = [score(query, key, numbers) for key in keys[:seen]]
+            weights = weigh(head, scores, numbers)
             average = [
                 numbers.saturate(sum(numbers.product(w, v[place]) for w, v in zip(weights, values, strict=False)))
                 for place in range(len(values[0]))
@@ -94,13 +111,19 @@ def pairs(stream: list[Vector], matrices: tuple[Matrix, Matrix], numbers: Number
     return [[numbers.product(a, b) for a, b in zip(x, y, strict=True)] for x in first for y in second]
 
 
+def patterns(graph: list[list[int]], vertex: int) -> list[int]:
+    """4 x_ij + 2 x_jk + x_ki for a vertex i and all pairs (j, k), k fastest."""
+    vertices = range(len(graph))
+    return [4 * graph[vertex][j] + 2 * graph[j][k] + graph[k][vertex] for j in vertices for k in vertices]
+
+
 def score(query: Vector, key: Vector, numbers: Numbers) -> int:
     """The inner product, every product rounded and saturated, the sum saturated once."""
     numbers.work.spend(1 + len(query))
     return numbers.saturate(sum(numbers.product(a, b) for a, b in zip(query, key, strict=True)))
 
 
-def weigh(head: Head | PairHead, scores: list[int], numbers: Numbers) -> list[int]:
+def weigh(head: Head | PairHead | GraphHead, scores: list[int], numbers: Numbers) -> list[int]:
     """The weights of the visible keys, in order."""
     if head.scoring == "leftmost" and scores:
         # Weight 1 for the first key of the largest score, and 1 rounds to 1.
@@ -124,12 +147,42 @@ def read(readout: Readout, vector: Vector, numbers: Numbers) -> Vector:
 
 
 def decode(readout: Readout, raw: Vector, numbers: Numbers) -> int | None:
-    """The answer in a readout: the largest coordinate's number, the first on ties, or bits, most significant first."""
+    """The answer in a readout: the largest coordinate's number, the first on ties, or bits, most significant first.
+
+    By power sums: coordinates are rounded to the nearest whole numbers, ties upwards. These are z and s_1 … s_n. The
+    answer is 1 if two of the numbers below M that s_1 … s_n stand for (``sketched``) add up with z to 0 modulo M.
+    """
     if readout.decoding == "argmax":
         return raw.index(max(raw))
+    if readout.decoding == "power-sums":
+        modulus, prime = readout.sums
+        numbers.work.spend(len(raw) * (len(raw) + modulus))
+        own, *sums = [(2 * value + numbers.scale) // (2 * numbers.scale) for value in raw]
+        held = sketched(tuple(each % prime for each in sums), modulus, prime)
+        return int(any((-own - each) % modulus in held for each in held))
     if readout.decoding == "exact" and any(value not in (0, numbers.scale) for value in raw):
         return None
     answer = 0
     for value in raw:
         answer = 2 * answer + (numbers.saturate(2 * value) > numbers.scale)
     return answer
+
+
+@lru_cache(maxsize=16)
+def sketched(sums: tuple[int, ...], modulus: int, prime: int) -> frozenset[int]:
+    """The numbers below M that are roots of the polynomial with the power sums s_1 … s_n modulo the prime P > n.
+
+    Newton's identities t · e_t = Σ_i (-1)^(i-1) e_(t-i) s_i, i = 1 … t, give its coefficients (-1)^t e_t one by one.
+    """
+    symmetric = [1]
+    for degree in range(1, len(sums) + 1):
+        terms = ((-1) ** (i - 1) * symmetric[degree - i] * sums[i - 1] for i in range(1, degree + 1))
+        symmetric.append(sum(terms) * pow(degree, -1, prime) % prime)
+    found = set[int]()
+    for candidate in range(modulus):
+        value = 0
+        for degree, each in enumerate(symmetric):
+            value = (value * candidate + (-1) ** degree * each) % prime
+        if not value:
+            found.add(candidate)
+    return frozenset(found)

@@ -8,6 +8,10 @@ token at p matches. The boxes of a position, over all its tokens, are then one b
 the second layer must count (``counting``) on inputs that are these bits: each of them may be anything, which covers all
 that occur. The answer is whether one of them is 1.
 
+RULE (cycles). A vertex i is on a cycle of three edges exactly if some pair (j, k) has all of i → j, j → k and k → i,
+which is score number 7. If not, every pair has another number; which one is left open. So this is the rule above with
+the number of its score in the place of what a pair holds.
+
 RULE (recall). Let a query hold x, which is the i-th key, at place 2i. No other key and no other query holds x. So
 ``content`` bounds the query's vector after the first layer, and the box that holds it for every x is a function of i.
 The second layer's keys and values must read coordinates that no layer before it changes: there every vector is still
@@ -25,10 +29,12 @@ from separatrix_kernel.content import Case, ContentLayer
 from separatrix_kernel.counting import CountLayer, Local
 from separatrix_kernel.network import Attention, Head, Matrix, Row
 from separatrix_kernel.reading import require
-from separatrix_kernel.specification import Count, Inputs, Recall, Sums
+from separatrix_kernel.specification import Count, Cycles, Inputs, Recall, Sums
 
 if TYPE_CHECKING:
     from separatrix_kernel.rules import Layers
+
+ALL_EDGES = frozenset([7])
 
 
 def hull(boxes: Iterable[Box]) -> Box:
@@ -40,7 +46,7 @@ def hull(boxes: Iterable[Box]) -> Box:
 class Matching:
     """The rule for sums."""
 
-    def __init__(self, layers: "Layers", spec: Sums) -> None:
+    def __init__(self, layers: "Layers", spec: Sums | Cycles) -> None:
         self.layers, self.spec, self.tokens = layers, spec, layers.inputs.tokens
         layers.state(0, "match")
         roles = [spec.window, *[range(p, p + 1) for p in range(len(self.tokens)) if p not in spec.window]]
@@ -49,8 +55,8 @@ class Matching:
     def check(self) -> None:
         """Refuse unless every token's answer, or the one answer, is right."""
         stop = len(self.layers.network.layers)
-        if not self.spec.each:
-            return self._count()
+        if isinstance(self.spec, Sums) and not self.spec.each:
+            return self._count(self.spec)
         require(self.layers.second == stop, "each token is asked, and a second attention layer mixes them")
         for position in self._looks(self.spec.window):
             for token, bit, box in self._boxes(position):
@@ -69,25 +75,27 @@ class Matching:
         for token in self.tokens[position]:
             cases = [(0, Case())]
             if inside:
-                partners = self._partners(token)
-                cases = [] if self.spec.always(token) else [(0, Case(without={0: partners}))]
+                partners, always = ALL_EDGES, False
+                if isinstance(self.spec, Sums):
+                    partners, always = self._partners(self.spec, token), self.spec.always(token)
+                cases = [] if always else [(0, Case(without={0: partners}))]
                 cases += [(1, Case(some=partners))] if partners else []
             for bit, case in cases:
                 groups = self.content.groups(position, token, case)
                 yield token, bit, self.content.box(position, token, groups, case)
 
-    def _partners(self, token: int) -> frozenset[int]:
+    def _partners(self, spec: Sums, token: int) -> frozenset[int]:
         """What adds up with a token to 0: tokens, or pairs of them as numbers."""
-        tokens, modulus = self.tokens[self.spec.window.start], self.spec.modulus
-        rows = 1 if self.spec.terms == 2 else len(tokens)
+        tokens, modulus = self.tokens[spec.window.start], spec.modulus
+        rows = 1 if spec.terms == 2 else len(tokens)
         self.layers.numbers.work.spend(rows * (1 + len(tokens) // modulus))
-        if self.spec.terms == 2:
-            return frozenset(self.spec.partners(token, tokens))
-        pairs = ((first, second) for first in tokens for second in self.spec.partners(token + first, tokens))
+        if spec.terms == 2:
+            return frozenset(spec.partners(token, tokens))
+        pairs = ((first, second) for first in tokens for second in spec.partners(token + first, tokens))
         return frozenset((first - tokens.start) * len(tokens) + second - tokens.start for first, second in pairs)
 
-    def _count(self) -> None:
-        layers, spec, second, size = self.layers, self.spec, self.layers.second, len(self.tokens)
+    def _count(self, spec: Sums) -> None:
+        layers, second, size = self.layers, self.layers.second, len(self.tokens)
         require(second < len(layers.network.layers), "one answer is asked about all tokens, and no layer counts")
         layers.state(second, "count")
         known: dict[object, list[Box]] = {}

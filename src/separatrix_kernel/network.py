@@ -1,23 +1,37 @@
 """Networks as data, read strictly and encoded in the arithmetic of the claim.
 
-Two formats of files are read: ``separatrix-network-1``, a Transformer on tokens, and ``separatrix-recurrent-1``. Cells
-of several numbers, sets of positions and attention on graphs are not covered and refused by name.
+Two formats of files are read: ``separatrix-network-1``, a Transformer on tokens or on the vertices of a graph, and
+``separatrix-recurrent-1``. Cells of several numbers and sets of positions are not covered and refused by name.
 A matrix is kept as sparse rows of (column, raw weight): a weight that rounds to 0 makes products that are 0.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from math import isqrt
 from typing import Any, Protocol, TypeAlias
 
 from separatrix_kernel.numbers import Numbers
-from separatrix_kernel.reading import RefusedError, Tensors, fields, integer, interval, items, require, text, truth
+from separatrix_kernel.reading import (
+    RefusedError,
+    Tensors,
+    fields,
+    integer,
+    integers,
+    interval,
+    items,
+    require,
+    text,
+    truth,
+)
 
 Row: TypeAlias = tuple[tuple[int, int], ...]
 """The (column, raw weight) of a row that are not 0."""
 LARGEST_DENOMINATOR = 1 << 62
 LARGEST_SIZE = 1 << 32
 HEAD = ("query", "key", "value", "output")
+PATTERNS = 8
+LARGEST_PRIME = 1 << 31
 PAIR_HEAD = ("query", "first_key", "second_key", "first_value", "second_value", "output")
 SCORINGS = ("softmax", "hard", "leftmost", "linear", "relu")
 FEED_FORWARD = ("inner", "inner_bias", "outer", "outer_bias")
@@ -97,6 +111,25 @@ class PairHead:
 
 
 @dataclass(frozen=True)
+class GraphHead:
+    """A head of vertices that attend to pairs of vertices: vertex i gives the pair (j, k) the score number
+    4 x_ij + 2 x_jk + x_ki, where x_ij is 1 if there is an edge from i to j, and a dummy pair of value 0 its own score.
+
+    The value of a pair is a product as in ``PairHead``; the dummy comes last.
+    """
+
+    scores: list[int]
+    dummy: int
+    values: tuple[Matrix, Matrix]
+    output: Matrix
+    scoring: str
+
+    def needs(self, entries: set[int]) -> set[int]:
+        """The columns that some entries of the average depend on."""
+        return {column for value in self.values for entry in entries for column, _ in value.rows[entry]}
+
+
+@dataclass(frozen=True)
 class Attention:
     """Heads whose outputs are added one after the other; with ``residual`` to the layer's input."""
 
@@ -113,6 +146,14 @@ class PairAttention:
 
 
 @dataclass(frozen=True)
+class GraphAttention:
+    """The same on the edges of a graph."""
+
+    heads: tuple[GraphHead, ...]
+    residual: bool
+
+
+@dataclass(frozen=True)
 class FeedForward:
     """x ↦ W₂ ReLU(W₁ x + b₁) + b₂, with ``residual`` added to x."""
 
@@ -123,17 +164,21 @@ class FeedForward:
     residual: bool
 
 
-Layer: TypeAlias = Attention | PairAttention | FeedForward
+Layer: TypeAlias = Attention | PairAttention | GraphAttention | FeedForward
 
 
 @dataclass(frozen=True)
 class Readout:
-    """W x + b at the last position, or at every one, and how an answer is decoded from it."""
+    """W x + b at the last position, or at every one, and how an answer is decoded from it.
+
+    ``sums`` are the modulus M and the prime P of a readout by power sums, (0, 0) for others.
+    """
 
     matrix: Matrix
     bias: list[int]
     decoding: str
     at: str
+    sums: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)
@@ -174,6 +219,11 @@ class Transformer:
     layers: tuple[Layer, ...]
     readout: Readout
 
+    @property
+    def reads_graphs(self) -> bool:
+        """Whether its inputs are graphs, and its positions their vertices, which all hold token 0."""
+        return any(isinstance(layer, GraphAttention) for layer in self.layers)
+
 
 @dataclass(frozen=True)
 class Recurrent:
@@ -185,6 +235,7 @@ class Recurrent:
     initial: list[int]
     cell: tuple[tuple[Matrix, list[int]], ...]
     readout: Readout
+    reads_graphs = False
 
 
 Network: TypeAlias = Transformer | Recurrent
@@ -231,12 +282,18 @@ class Reader:
 
     def _readout(self, value: Any, width: int) -> Readout:
         found = fields(value, "the readout", ["matrix", "bias", "decoding", "at"], ["power_sums"])
-        require("power_sums" not in found, "the kernel does not cover readouts by power sums")
         matrix = self._matrix(found["matrix"], "the readout", None, width)
         bias = self._matrix(found["bias"], "the readout's bias", len(matrix.rows), 1).column()
-        decoding = text(found["decoding"], "the decoding", ["bits", "argmax", "exact"])
+        decoding = text(found["decoding"], "the decoding", ["bits", "argmax", "exact", "power-sums"])
         require(bool(matrix.rows), "the readout has no coordinate")
-        return Readout(matrix, bias, decoding, text(found["at"], "the readout's place", ["last", "every"]))
+        at = text(found["at"], "the readout's place", ["last", "every"])
+        require(("power_sums" in found) == (decoding == "power-sums"), "a readout by power sums needs both numbers")
+        if decoding != "power-sums":
+            return Readout(matrix, bias, decoding, at)
+        modulus, prime = integers(items(found["power_sums"], "the power sums", 2), "the power sums", 2, LARGEST_PRIME)
+        known = modulus <= prime and all(prime % each for each in range(2, isqrt(prime) + 1))
+        require(known and len(matrix.rows) <= prime, "power sums need a prime, at least the modulus and the rows")
+        return Readout(matrix, bias, decoding, at, (modulus, prime))
 
     def _recurrent(self, structure: Any) -> Recurrent:
         names = ["format", "vocabulary", "positions", "embedding", "initial", "cell", "readout", "about"]
@@ -336,14 +393,31 @@ class Reader:
             outer = self._matrix(found["outer"], f"{what}, outer", width, len(inner.rows))
             shift = self._matrix(found["outer_bias"], f"{what}, outer bias", width, 1)
             return FeedForward(inner, bias.column(), outer, shift.column(), residual)
-        if kind not in ("attention", "third-order-attention"):
+        if kind not in ("attention", "third-order-attention", "graph-attention"):
             raise RefusedError(f"{what} is {kind[:40]!r}; the kernel covers attention and feed-forward")
         found = fields(value, what, ["kind", "residual", "heads"])
         residual = truth(found["residual"], f"the residual of {what}")
         named = [(head, f"head {n} of {what}") for n, head in enumerate(items(found["heads"], f"the heads of {what}"))]
         if kind == "attention":
             return Attention(tuple(self._head(head, name, width) for head, name in named), residual)
+        if kind == "graph-attention":
+            return GraphAttention(tuple(self._graph_head(head, name, width) for head, name in named), residual)
         return PairAttention(tuple(self._pair_head(head, name, width) for head, name in named), residual)
+
+    def _graph_head(self, value: Any, what: str, width: int) -> GraphHead:
+        found = fields(value, what, ["scoring", "scores", "dummy", *PAIR_HEAD[3:]])
+        scoring = text(found["scoring"], f"the scoring of {what}", SCORINGS)
+        both: list[list[int]] = []
+        for name, size in (("scores", PATTERNS), ("dummy", 1)):
+            rows, columns, raw = self._dense(found[name], f"{what}, {name}")
+            require((rows, columns) == (1, size), f"{what}, {name}, is {rows} x {columns}; that does not fit")
+            both.append(raw)
+        return GraphHead(both[0], both[1][0], *self._pair_values(found, what, width), scoring)
+
+    def _pair_values(self, found: dict[str, Any], what: str, width: int) -> tuple[tuple[Matrix, Matrix], Matrix]:
+        first = self._matrix(found["first_value"], f"{what}, first value", None, width)
+        second = self._matrix(found["second_value"], f"{what}, second value", len(first.rows), width)
+        return (first, second), self._matrix(found["output"], f"{what}, output", width, len(first.rows))
 
     def _pair_head(self, value: Any, what: str, width: int) -> PairHead:
         found = fields(value, what, ["scoring", *PAIR_HEAD])
@@ -351,10 +425,7 @@ class Reader:
         query = self._matrix(found["query"], f"{what}, query", None, width)
         size = len(query.rows)
         keys = [self._matrix(found[name], f"{what}, {name}", size, width) for name in PAIR_HEAD[1:3]]
-        first = self._matrix(found["first_value"], f"{what}, first value", None, width)
-        second = self._matrix(found["second_value"], f"{what}, second value", len(first.rows), width)
-        output = self._matrix(found["output"], f"{what}, output", width, len(first.rows))
-        return PairHead(query, (keys[0], keys[1]), (first, second), output, scoring)
+        return PairHead(query, (keys[0], keys[1]), *self._pair_values(found, what, width), scoring)
 
     def _head(self, value: Any, what: str, width: int) -> Head:
         found = fields(value, what, ["scoring", "mask", *HEAD])

@@ -12,8 +12,9 @@ RULE (layers). One statement for each layer. A layer that adds 0 to all coordina
 left out. After the first attention layer the vector of a query lies in a box that is a function of its own token and
 of the tokens at the places that the statement names (``attention``). A feed-forward maps boxes to boxes (``boxes``). A
 second attention layer must count (``counting``). At the end every box must decode to one answer, and that must be the
-one that the specification determines from the tokens of the box's case. Where the first layer compares tokens, other
-rules take the place of these (``content``, ``matching``).
+one that the specification determines from the tokens of the box's case. Where the first layer compares tokens or looks
+at edges, or answers are decoded from power sums, other rules take the place of these (``content``, ``matching``,
+``powers``).
 """
 
 from collections.abc import Iterator
@@ -26,10 +27,20 @@ from separatrix_kernel.boxes import Box, BoxLayer, BoxReadout, is_idle, live_coo
 from separatrix_kernel.counting import CountLayer, Local
 from separatrix_kernel.evaluation import decode, evaluate, read, step
 from separatrix_kernel.matching import Matching, Recalling
-from separatrix_kernel.network import Attention, FeedForward, Layer, Network, PairAttention, Recurrent, Transformer
+from separatrix_kernel.network import (
+    Attention,
+    FeedForward,
+    GraphAttention,
+    Layer,
+    Network,
+    PairAttention,
+    Recurrent,
+    Transformer,
+)
 from separatrix_kernel.numbers import Numbers
+from separatrix_kernel.powers import PowerSums
 from separatrix_kernel.reading import Budget, RefusedError, fields, integers, items, require, text
-from separatrix_kernel.specification import Answers, Automaton, Count, Inputs, Recall, Select, Sums
+from separatrix_kernel.specification import Answers, Automaton, Count, Cycles, Inputs, Recall, Select, Sums
 
 MOST_INPUTS = 1 << 16
 MOST_SCORES = 1 << 26
@@ -41,9 +52,11 @@ MOST_CASES = 1 << 24
 
 def check_fit(network: Network, inputs: Inputs, answers: Answers) -> None:
     """Refuse unless the network reads these inputs and answers where the claim asks."""
-    given = len(inputs.tokens)
+    held = answers.held(inputs)
+    given = len(held.tokens)
+    require(network.reads_graphs == answers.on_graphs, "only one of the network and the claim is about graphs")
     require(network.positions == given, f"the network reads {network.positions} positions, the inputs have {given}")
-    most = max(tokens.stop for _, tokens in inputs.runs)
+    most = max(tokens.stop for _, tokens in held.runs)
     require(most <= network.vocabulary, f"tokens go up to {most - 1}, beyond the network's vocabulary")
     last = network.readout.at == "last"
     require(last or answers.everywhere, "the network is read at every position; the claim is about the last one")
@@ -118,16 +131,20 @@ class Layers:
 
     def __init__(self, claim: Claim, statements: Any) -> None:
         assert isinstance(claim.network, Transformer)
-        self.claim, self.numbers, self.inputs = claim, claim.numbers, claim.inputs
+        spec, self.inputs = claim.answers, claim.answers.held(claim.inputs)
+        self.claim, self.numbers = claim, claim.numbers
         self.work = Budget(MOST_CASES, "cases")
         Budget(MOST_QUERIES, "positions").spend(claim.network.positions)
         self.network = network = self._without_idle(claim.network, statements)
         layers = network.layers
-        pairs = [number for number, layer in enumerate(layers) if isinstance(layer, PairAttention)]
-        triples = isinstance(claim.answers, Sums) and claim.answers.terms == 3
-        require(pairs == [0] * triples, "attention to pairs is covered as the first layer, for sums of three terms")
         attention = [number for number, layer in enumerate(layers) if not isinstance(layer, FeedForward)]
         require(attention[:1] == [0] and len(attention) <= 2, "the rule needs attention first and at most twice")
+        kinds = [type(layers[number]) for number in attention]
+        first: type[Layer] = GraphAttention if isinstance(spec, Cycles) else Attention
+        if isinstance(spec, Sums) and spec.terms == 3 and network.readout.decoding != "power-sums":
+            first = PairAttention
+        fits = kinds[0] is first and set(kinds[1:]) <= {Attention}
+        require(fits, "attention to pairs or edges is covered as the first layer, for sums of three terms or cycles")
         self.second = attention[1] if len(attention) == 2 else len(layers)
         for number, layer in enumerate(layers):
             if isinstance(layer, FeedForward):
@@ -161,7 +178,9 @@ class Layers:
     def check(self) -> None:
         """Refuse unless all obligations hold."""
         spec = self.claim.answers
-        if isinstance(spec, Sums):
+        if isinstance(spec, Sums) and self.network.readout.decoding == "power-sums":
+            PowerSums(self, spec).check()
+        elif isinstance(spec, Sums | Cycles):
             Matching(self, spec).check()
         elif isinstance(spec, Recall):
             Recalling(self, spec).check()

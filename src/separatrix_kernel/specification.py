@@ -8,7 +8,8 @@ more. Answers are asked for at the last position, or at several last ones. They 
 * ``automaton``: what the state says after a finite automaton has read all tokens;
 * ``table``: an explicit list, one answer for each input;
 * ``recall``: for each query among the keys before it, the label that follows that key;
-* ``sums``: whether two or three tokens of a window add up to 0 modulo M, for each of them or for any.
+* ``sums``: whether two or three tokens of a window add up to 0 modulo M, for each of them or for any;
+* ``cycles``: for each vertex of a directed graph whether a cycle of three edges passes through it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -59,6 +60,11 @@ class Form:
     """What all forms share; these are the ways of a form that asks at the last position and promises nothing."""
 
     promises = False
+    on_graphs = False
+
+    def held(self, inputs: Inputs) -> Inputs:
+        """What the positions of a network hold: the inputs themselves."""
+        return inputs
 
     @property
     def asked(self) -> int:
@@ -90,7 +96,7 @@ class Form:
 
     def count(self, inputs: Inputs) -> int:
         """How many inputs there are."""
-        return prod(len(tokens) for tokens in inputs.tokens)
+        return prod(len(tokens) ** count for count, tokens in inputs.runs)
 
     def covered(self, inputs: Inputs) -> str:
         """How that number comes about."""
@@ -320,7 +326,58 @@ class Sums(Form):
         return f"{whose} {which}, 1 if it and {others} up to 0 modulo {self.modulus}, else 0"
 
 
-Answers: TypeAlias = Select | Count | Automaton | Table | Recall | Sums
+def adjacency(tokens: Sequence[int], vertices: int) -> list[list[int]]:
+    """The matrix x of a graph without loops, given by x_ij for all i ≠ j, j fastest."""
+    rows = [tokens[start : start + vertices - 1] for start in range(0, len(tokens), vertices - 1)]
+    return [[*row[:place], 0, *row[place:]] for place, row in enumerate(rows)]
+
+
+@dataclass(frozen=True)
+class Cycles(Form):
+    """For each vertex i of a directed graph without loops: whether there are edges i → j, j → k and k → i.
+
+    Tokens are the entries x_ij, i ≠ j, of its matrix, j fastest: 1 if there is an edge from i to j.
+    """
+
+    vertices: int
+    on_graphs = True
+    each = True
+
+    def held(self, inputs: Inputs) -> Inputs:
+        """Every vertex holds token 0."""
+        del inputs
+        return Inputs([range(1)] * self.vertices, [(self.vertices, range(1))])
+
+    @property
+    def window(self) -> range:
+        """The vertices."""
+        return range(self.vertices)
+
+    @property
+    def asked(self) -> int:
+        """An answer for each vertex."""
+        return self.vertices
+
+    @property
+    def everywhere(self) -> bool:
+        """The network is read at every vertex."""
+        return True
+
+    def right(self, tokens: Sequence[int]) -> list[int]:
+        """The right answers."""
+        graph, vertices = adjacency(tokens, self.vertices), range(self.vertices)
+        pairs = [(j, k) for j in vertices for k in vertices if graph[j][k]]
+        return [int(any(graph[i][j] and graph[k][i] for j, k in pairs)) for i in vertices]
+
+    def words(self) -> str:
+        """For people."""
+        return (
+            f"for each of {self.vertices} vertices of a directed graph, 1 if a cycle of three edges passes through it, "
+            "else 0; tokens are the entries of the adjacency matrix without its diagonal, row by row"
+        )
+
+
+Answers: TypeAlias = Select | Count | Automaton | Table | Recall | Sums | Cycles
 
 
 def read_specification(value: Any) -> tuple[Inputs, Answers]:
@@ -415,6 +472,14 @@ def _sums(value: Any, inputs: Inputs) -> Sums:
     return Sums(window, integer(found["modulus"], "the modulus", 1), terms, each)
 
 
+def _cycles(value: Any, inputs: Inputs) -> Cycles:
+    vertices = integer(fields(value, "the cycles", ["kind", "vertices"])["vertices"], "the number of vertices", 2)
+    edges = len(inputs.tokens) == vertices * (vertices - 1) and set(inputs.tokens) == {range(2)}
+    require(edges, "the inputs are not 0 or 1 for each pair of different vertices")
+    return Cycles(vertices)
+
+
 READERS = {
     "select": _select, "count": _count, "automaton": _automaton, "table": _table, "recall": _recall, "sums": _sums,
+    "cycles": _cycles,
 }  # fmt: skip

@@ -2,24 +2,20 @@
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy
 import pytest
 
 from separatrix.arithmetic import Balls, FixedPoint
-from separatrix.certificates import Claim, UnsupportedError, check
+from separatrix.certificates import UnsupportedError, check
 from separatrix.certificates.methods import (
     _cells,
     _focused,
     _placed_bits,
     _token_scores,
-    automaton,
     block_addressed,
     enumeration,
-    power_sums,
     prefix_flags,
-    three_cycle,
     triple_matching,
 )
 from separatrix.certificates.methods._bounded_softmax import Group, averages
@@ -27,19 +23,16 @@ from separatrix.certificates.methods._boxes import Box, decided, product_range
 from separatrix.certificates.methods._focused import kinds_of
 from separatrix.certificates.methods._prefixes import Evaluation, cut
 from separatrix.certificates.methods.sparse_averaging import inner_products
-from separatrix.constructions import Options, constructions
 from separatrix.networks import (
     ExactMatrix,
     SignRows,
     ThirdOrderAttention,
     ThirdOrderHead,
 )
-from tests.certificates.changes import build, changed, with_dual, with_head
+from tests.certificates.changes import build, with_dual, with_head
 from tests.certificates.refused import (
     AVERAGING,
-    CYCLE,
     DYCK,
-    HEADS,
     LAST,
     LOCAL,
     LOOKUP,
@@ -57,7 +50,6 @@ LIMITS = [
     (MATCH2, _token_scores, "LARGEST_TABLE", "pair-matching", "too many pairs"),
     (MATCH3, triple_matching, "LARGEST_MODULUS", "triple-matching", "beyond 1"),
     (LOCAL, _placed_bits, "MOST_POINTS", "window-matching", "too many sums"),
-    (HEADS, power_sums, "LARGEST_STREAM", "power-sums", "too large for the method"),
     (DYCK, prefix_flags, "LARGEST_STATES", "prefix-flags", "different prefixes"),
     (DYCK, prefix_flags, "LARGEST_SUMS", "prefix-flags", "different counts"),
 ]
@@ -173,64 +165,6 @@ class TestBounds:
         sums = numpy.full((1, evaluation.sums_width), 10**6, dtype=numpy.int64)
         with pytest.raises(UnsupportedError, match="an average leaves the range"):
             evaluation.counted(2, sums, 4)
-
-
-class TestAutomata:
-    """Networks that are right for a shallower language than claimed: they have fewer states than it."""
-
-    @pytest.fixture
-    def shallow(self):
-        built = constructions()["dyck-dfa"].build(8, Options(parameters={"depth": 1}))
-        return built.network, Claim(built.task.with_parameters(depth=3), 8, built.arithmetic)
-
-    def test_too_many_pairs(self, shallow, monkeypatch):
-        monkeypatch.setattr(automaton, "LARGEST_STATES", 6)
-        verdict = check(*shallow, "automaton")
-        assert not verdict.valid
-        assert "pairs of states" in verdict.reason
-
-    def test_a_history_that_is_too_long(self, shallow, monkeypatch):
-        assert check(*shallow, "automaton").refuted
-        monkeypatch.setattr(automaton, "LARGEST_HISTORY", 1)
-        verdict = check(*shallow, "automaton")
-        assert not verdict.valid
-        assert "too long" in verdict.reason
-
-
-class TestGraphs:
-    """Attention that is not a softmax, on every number of pairs with all three edges."""
-
-    @pytest.mark.parametrize("scoring", ["linear", "relu"])
-    def test_scores_of_zero_give_no_weight(self, scoring):
-        network, claim = build(*CYCLE)
-        network = with_head(network, 0, scoring=scoring)
-        assert check(network, claim, "three-cycle").valid
-        assert check(network, claim, "enumeration").valid
-
-    @pytest.mark.parametrize("scoring", ["linear", "relu"])
-    def test_a_dummy_with_all_the_weight_is_refuted(self, scoring):
-        network, claim = build(*CYCLE)
-        layer: Any = network.layers[0]
-        network = with_head(network, 0, scoring=scoring, scores=changed(layer.heads[0].scores, 0, 7, -99))
-        verdict = check(network, claim, "three-cycle")
-        assert verdict.refuted
-
-    def test_several_scores_and_many_vertices_are_not_covered(self, monkeypatch):
-        network, claim = build(*CYCLE)
-        layer: Any = network.layers[0]
-        network = with_head(network, 0, scoring="linear")
-        uneven = with_head(network, 0, scores=changed(layer.heads[0].scores, 0, 3, 1))
-        assert "two scores" in check(uneven, claim, "three-cycle").reason
-        monkeypatch.setattr(three_cycle, "LARGEST_TABLE", 1)
-        assert "few vertices" in check(network, claim, "three-cycle").reason
-
-    def test_only_feed_forwards_may_follow(self):
-        network, claim = build(*CYCLE)
-        network = with_head(network, 0, scoring="linear")
-        network = replace(network, layers=(*network.layers, network.layers[0]))
-        verdict = check(network, claim, "three-cycle")
-        assert not verdict.valid
-        assert "feed-forwards" in verdict.reason
 
 
 class TestAveragingByOtherAttention:

@@ -20,7 +20,7 @@ METHODS = {
     "match2": "pair-matching",
     "match3-last": "pair-matching",
     "match3": "triple-matching",
-    "directed-3-cycle": "three-cycle",
+    "directed-3-cycle": "kernel",
 }
 SMALL = [
     ("match2-code", 4, 12), ("match2", 5, 7), ("match3-last", 4, 16), ("match3", 3, 11), ("directed-3-cycle", 4, None),

@@ -12,10 +12,8 @@ from separatrix.networks import Attention
 from tests.certificates.changes import build
 from tests.certificates.refused import (
     AVERAGING,
-    CYCLE,
     DYCK,
     EQUALITY,
-    HEADS,
     LAST,
     LOCAL,
     LOOKUP,
@@ -91,10 +89,6 @@ REFUSED = [
     (MATCH3, read(at="last"), "triple-matching", "every position"),
     (MATCH3, layered(0, residual=True), "triple-matching", "without residual"),
     (MATCH3, halved(0, "query"), "triple-matching", None),
-    # three-cycle
-    (CYCLE, layered(0, residual=True), "three-cycle", "one graph unit"),
-    (CYCLE, read(at="last"), "three-cycle", "every vertex"),
-    (CYCLE, layers(lambda given: [given[0], given[0], given[1]]), "three-cycle", None),
     # dual-certificates
     (AVERAGING, layered(0, residual=True), "dual-certificates", "without residual"),
     (AVERAGING, head("query", "key"), "dual-certificates", "one dual certificate"),
@@ -135,12 +129,6 @@ REFUSED = [
     (LOCAL, absent_is_zero, "window-matching", "a number that is not there"),
     (LOCAL, valued_dummy, "window-matching", "the dummy has a value"),
     (LOCAL, part("place", indices=numpy.array([0, 1, 1, 2])), "window-matching", "share their coordinates"),
-    # power-sums
-    (HEADS, readout_bias, "power-sums", "without a constant"),
-    (HEADS, scored(scoring="linear"), "power-sums", None),
-    (HEADS, both(head("query", "own"), head("key", "own")), "power-sums", "uniform attention"),
-    (HEADS, head("output", "own"), "power-sums", "the own residue and the sums alone"),
-    (HEADS, scored(mask="causal"), "power-sums", "without a mask"),
     # prefix-flags
     (DYCK, read(at="every"), "prefix-flags", "last position"),
     (DYCK, layers(lambda given: [*given[:-1]]), "prefix-flags", "two or three attention layers"),

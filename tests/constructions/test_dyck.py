@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from separatrix.arithmetic import Arithmetic, Balls, FixedPoint, Floating
 from separatrix.certificates import Claim
-from separatrix.certificates.methods.automaton import explore
+from separatrix.certificates.refutations._strings import pairs_of
 from separatrix.constructions import Built, Options, constructions
 from separatrix.constructions.theorems._brackets import brackets_of
 from separatrix.constructions.theorems.dyck_dfa import state_count, transition_table
@@ -123,16 +123,24 @@ def classes_by_refinement(table: list[list[int]], accepting: list[int]) -> int:
         block = refined
 
 
+def explored(built: Built, types: int) -> tuple[list[list[int]], list[int]]:
+    """The network's own states: the next state by token, -1 beyond the length, and the answers."""
+    nothing = {"start": 0, "steps": [[0] * (2 * types)], "answers": [0]}
+    found = pairs_of(recurrent(built), Claim(built.task, 40, built.arithmetic), nothing)
+    assert found is not None
+    return found[0].tolist(), found[1].astype(int).tolist()
+
+
 @pytest.mark.parametrize("variant", ["repaired", "one-hot"])
 @EVERY_LANGUAGE
 def test_the_automaton_is_minimal_and_complete(variant, types, depth):
     """E8: Σ_{i≤k} n^i + 1 states, 8 for (2,2) and not 7; found by exploring the network, all distinguishable."""
     built = build("dyck-dfa", 40, types, depth, variant=variant)
-    found = explore(recurrent(built), Claim(built.task, 40, built.arithmetic), 2 * types)
+    following, answers = explored(built, types)
     expected = sum(types**level for level in range(depth + 1)) + 1
-    assert len(found.answers) == expected == state_count(types, depth)
-    assert classes_by_refinement(found.following.tolist(), found.answers.tolist()) == expected
-    assert found.following.min() >= 0
+    assert len(answers) == expected == state_count(types, depth)
+    assert classes_by_refinement(following, answers) == expected
+    assert min(map(min, following)) >= 0
     assert (types, depth) != (2, 2) or expected == 8
 
 
@@ -148,10 +156,9 @@ def test_the_table_pops_what_it_pushes():
 @EVERY_LANGUAGE
 def test_the_cell_reduces_to_the_minimal_automaton_and_stays_small(variant, types, depth):
     built = build("dyck-rnn", 40, types, depth, variant=variant)
-    network, claim = recurrent(built), Claim(built.task, 40, built.arithmetic)
-    found = explore(network, claim, 2 * types)
-    assert found.following.min() >= 0, "no new states after a while"
-    assert classes_by_refinement(found.following.tolist(), found.answers.tolist()) == state_count(types, depth)
+    following, answers = explored(built, types)
+    assert min(map(min, following)) >= 0, "no new states after a while"
+    assert classes_by_refinement(following, answers) == state_count(types, depth)
 
 
 @settings(max_examples=60, deadline=None)

@@ -100,6 +100,8 @@ class Slow:
 
         def answer(vector: Vector) -> int | None:
             found = self.plus(self.times(weights, vector), bias)
+            if readout["decoding"] == "power-sums":
+                return self._triple([Fraction(each, self.one) for each in found], *readout["power_sums"])
             if readout["decoding"] == "argmax":
                 return max(range(len(found)), key=lambda place: (found[place], -place))
             if readout["decoding"] == "exact" and not set(found) <= {0, self.one}:
@@ -107,6 +109,24 @@ class Slow:
             return int("".join("1" if 2 * each > self.one else "0" for each in found), 2)
 
         return lambda tokens: [answer(vector) for vector in read(tokens)]
+
+    def _triple(self, numbers: list[Fraction], modulus: int, prime: int) -> int:
+        """Whether two of the numbers that the power sums stand for complete a triple with the first number.
+
+        The sketch is inverted by division: Σ_j 1 / (1 - y_j X) is the series of the power sums, and that series is
+        -D' / D for the polynomial D = Π (1 - y_j X), which gives D coefficient by coefficient.
+        """
+        own, *sums = [(2 * each + 1) // 2 for each in numbers]
+        series = [1]
+        for degree in range(1, len(sums) + 1):
+            total = -sum(sums[place] * series[degree - 1 - place] for place in range(degree))
+            series.append(next(each for each in range(prime) if (each * degree - total) % prime == 0))
+        roots = [
+            each
+            for each in range(modulus)
+            if sum(factor * each ** (len(sums) - place) for place, factor in enumerate(series)) % prime == 0
+        ]
+        return int(any((own + a + b) % modulus == 0 for a in roots for b in roots))
 
     def _recurrent(self) -> Callable[[tuple[int, ...]], Vectors]:
         embedding, initial = self.matrix(self.about["embedding"]), self.vector(self.about["initial"])
@@ -125,9 +145,15 @@ class Slow:
     def _transformer(self) -> Callable[[tuple[int, ...]], Vectors]:
         embed = self._embedding()
         kinds = {"feed-forward": self._feed, "attention": self._heads, "third-order-attention": self._pair_heads}
-        layers = [kinds[each["kind"]](each) for each in self.about["layers"]]
+        on_graphs = any(each["kind"] == "graph-attention" for each in self.about["layers"])
+        self.graph: dict[tuple[int, int], int] = {}
+        layers = [kinds.get(each["kind"], self._edge_heads)(each) for each in self.about["layers"]]
 
         def read(tokens: tuple[int, ...]) -> Vectors:
+            if on_graphs:
+                vertices = range(self.about["positions"])
+                self.graph = dict(zip([(i, j) for i in vertices for j in vertices if i != j], tokens, strict=True))
+                tokens = (0,) * len(vertices)
             stream = [embed(token, position) for position, token in enumerate(tokens)]
             for layer in layers:
                 stream = layer(stream)
@@ -216,6 +242,29 @@ class Slow:
 
         return run
 
+    def _edge_heads(self, layer: dict[str, Any]) -> Callable[[Vectors], Vectors]:
+        names = ("scores", "dummy", "first_value", "second_value", "output")
+        heads = [(head, *(self.matrix(head[name]) for name in names)) for head in layer["heads"]]
+
+        def run(stream: Vectors) -> Vectors:
+            total = [vector if layer["residual"] else [0] * len(vector) for vector in stream]
+            everyone = range(len(stream))
+            for head, (scores,), ((dummy,),), first, second, output in heads:
+                left, right = ([self.times(matrix, vector) for vector in stream] for matrix in (first, second))
+                for i in everyone:
+                    given, values = list[int](), list[Vector]()
+                    for j, k in product(everyone, repeat=2):
+                        edges = [self.graph.get(edge, 0) for edge in ((i, j), (j, k), (k, i))]
+                        given.append(scores[int("".join(map(str, edges)), 2)])
+                        values.append([self.rounded(a * b, self.one) for a, b in zip(left[j], right[k], strict=True)])
+                    weights = self.weights(head["scoring"], [*given, dummy])
+                    values.append([0] * len(first))
+                    average = [self.dot(weights, [each[row] for each in values]) for row in range(len(first))]
+                    total[i] = self.plus(total[i], self.times(output, average))
+            return total
+
+        return run
+
     def weights(self, scoring: str, scores: Vector) -> Vector:
         """The weights of the keys that a query sees."""
         if scoring == "linear" or not scores:
@@ -256,6 +305,11 @@ def right_answers(specification: dict[str, Any], tokens: tuple[int, ...]) -> lis
         end = 2 * answer["pairs"]
         first = [run["tokens"][0] for run in specification["inputs"] for _ in range(run["count"])][1]
         return [tokens[tokens[:end:2].index(query) * 2 + 1] - first for query in tokens[end:]]
+    if answer["kind"] == "cycles":
+        vertices = range(answer["vertices"])
+        listed = [(i, j) for i in vertices for j in vertices if i != j]
+        edges = {edge for edge, token in zip(listed, tokens, strict=True) if token}
+        return [int(any({(i, j), (j, k), (k, i)} <= edges for j in vertices for k in vertices)) for i in vertices]
     if answer["kind"] != "sums":
         return [right_answer(specification, tokens)]
     held = tokens[slice(*answer["window"])]

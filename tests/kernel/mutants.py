@@ -48,11 +48,14 @@ BASES: tuple[tuple[str, int, dict[str, Any]], ...] = (
     ("match3-last", 4, {"modulus": 3}),
     ("match3", 2, {"modulus": 5}),
     ("match3", 3, {"modulus": 4}),
+    ("match3-heads", 2, {"modulus": 5}),
+    ("match3-heads", 3, {"modulus": 4}),
+    ("directed-3-cycle", 3, {}),
 )
 CHOICES = {
     "scoring": ("softmax", "hard", "leftmost", "linear", "relu"),
     "mask": ("none", "causal", "strict"),
-    "decoding": ("bits", "argmax", "exact"),
+    "decoding": ("bits", "argmax", "exact", "power-sums"),
     "source": ("token", "position"),
     "residual": (True, False),
 }

@@ -163,8 +163,8 @@ def test_kinds_of_networks_that_the_rules_do_not_cover_are_named():
         file.structure[field] = value
         assert "does not cover" in refused(file.to_bytes())
     file = File(DATA)
-    file.structure["layers"][0]["kind"] = "graph-attention"
-    assert "graph-attention" in refused(file.to_bytes())
+    file.structure["layers"][0]["kind"] = "fourth-order-attention"
+    assert "fourth-order-attention" in refused(file.to_bytes())
     file = File(DATA)
     file.structure["readout"]["power_sums"] = [3, 3]
     assert "power sums" in refused(file.to_bytes())

@@ -269,3 +269,26 @@ def test_a_layer_that_acts_is_not_idle():
         content["proof"]["statements"][number] = {"kind": "idle"}
         with pytest.raises(RefusedError):
             check(content, data)
+
+
+OTHERS = {
+    "match3-heads": ("zero head", "zero feed-forward first", "zero attention first", "value times 2, output halved",
+                     "query moved", "values moved", "readout moved"),
+    "directed-3-cycle": ("zero feed-forward first", "zero feed-forward second", "zero attention first",
+                         "zero attention last", "hidden unit split", "hidden units in another order", "readout moved"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "rewrite"), [(name, each) for name, some in OTHERS.items() for each in some])
+def test_a_harmless_rewrite_of_power_sums_or_edges_is_proved(name, rewrite):
+    built = constructions()[name].build(6)
+    assert isinstance(built.network, Network)
+    assert prove(REWRITES[rewrite](built.network), built.task, 6, built.arithmetic) is not None
+
+
+def test_a_head_that_fetches_nothing_changes_nothing():
+    built = constructions()["mqar"].build(4)
+    width, second = built.network.slots.width, built.network.layers[2]
+    head = Head(*[zeros(1, width)] * 3, zeros(width, 1))
+    network = with_layers(built.network, 2, replace(second, heads=(*second.heads, head)))
+    assert prove(network, built.task, 4, built.arithmetic) is not None

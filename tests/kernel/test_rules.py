@@ -39,6 +39,8 @@ PROVED = (
     ("match2-code", 16, "256^16", "layers"),
     ("match3-last", 8, "64^7", "layers"),
     ("match3", 4, "16^4", "layers"),
+    ("match3-heads", 8, "64^8", "layers"),
+    ("directed-3-cycle", 100, "2^9900", "layers"),
 )
 
 

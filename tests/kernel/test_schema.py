@@ -26,6 +26,8 @@ PROVED = [
     ("match2", 2, {"modulus": 5}),
     ("match3-last", 3, {"modulus": 4}),
     ("match3", 2, {"modulus": 5}),
+    ("match3-heads", 2, {"modulus": 5}),
+    ("directed-3-cycle", 3, {}),
 ]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from separatrix.certificates.proofs import off_diagonal
 from separatrix.tasks import own_specification, tasks
 from separatrix.tasks.problems.dyck import Dyck
 from separatrix.tasks.problems.sparse_threshold import SparseThreshold
@@ -44,6 +45,8 @@ CASES: tuple[tuple[str, int, dict[str, Any]], ...] = (
     ("match3-last", 2, {}),
     ("match3", 3, {"modulus": 6}),
     ("match3", 2, {"modulus": 2}),
+    ("directed-3-cycle", 3, {}),
+    ("directed-3-cycle", 4, {}),
 )
 
 
@@ -51,7 +54,9 @@ CASES: tuple[tuple[str, int, dict[str, Any]], ...] = (
 def test_every_input_and_every_answer_is_the_tasks(name, length, parameters):
     task = tasks()[name].with_parameters(**parameters)
     inputs, answers = read_specification(own_specification(task, length))
-    listed = {tuple(row) for chunk in task.enumerate(length) for row in chunk.inputs.tolist()}
+    rows = [row for chunk in task.enumerate(length) for row in chunk.inputs.tolist()]
+    solved = {tuple(off_diagonal(row) if answers.on_graphs else row): task.solve(row, length) for row in rows}
+    listed = set(solved)
     assert set(filter(answers.admits, inputs.all())) == listed
     assert answers.count(inputs) == task.count(length) == len(listed)
     covered = re.sub(r"(\d+)!", lambda found: str(factorial(int(found[1]))), answers.covered(inputs))
@@ -59,7 +64,8 @@ def test_every_input_and_every_answer_is_the_tasks(name, length, parameters):
     random = Random(1)
     assert {answers.draw(inputs, random) for _ in range(20)} <= listed
     for tokens in listed:
-        assert [None] * (len(tokens) - answers.asked) + answers.right(tokens) == list(task.solve(tokens, length))
+        assert answers.right(tokens) == [each for each in solved[tokens] if each is not None]
+        assert solved[tokens][: -answers.asked] == [None] * (len(solved[tokens]) - answers.asked)
         assert answers.known(dict(enumerate(tokens))) in (answers.answer(tokens), None)
     assert answers.known({}) is None
     assert answers.words()

@@ -182,6 +182,20 @@ def test_every_verdict_agrees_with_every_input(case):
     assert accepted.share == Fraction(len(claim["certified"]), alphabet * length)
 
 
+def test_nothing_is_to_be_shown_on_the_side_of_a_split_that_no_symbol_is_on():
+    proofs = [(case, {each.outcome for each in decided_case(case)[1].values()}) for case in CASES]
+    case = next(case for case, outcomes in proofs if Outcome.CERTIFIED in outcomes)
+    alphabet, length, steps, architecture, seed = case
+    _, found = decided_case(case)
+    claim, data = content(trained(alphabet, length, steps, architecture, seed), alphabet, length, found)
+    p, c, proof = claim["certified"][0]
+    other = (p + 1) % length
+    for some, sides in (([], (["leaf", []], proof)), (list(range(alphabet)), (proof, ["leaf", []]))):
+        claim["certified"][0] = [p, c, ["split", other, some, *sides]]
+        accepted = check_trained(json.loads(json.dumps(claim)), data)
+        assert accepted.share == Fraction(len(claim["certified"]), alphabet * length)
+
+
 def test_some_pairs_are_certified_in_each_way_and_some_fail():
     kinds, outcomes = set(), set()
     for case in CASES:

@@ -2,6 +2,7 @@
 
 It shares no code with the constructions. What it relies on is the arithmetic room, the networks' data and evaluation,
 and the tasks. Methods are tried in order until one proves the claim or finds it false; each is a file of ``methods/``.
+One of them asks the kernel, the others are quicker or cover what the kernel does not.
 """
 
 from functools import cache
@@ -64,8 +65,8 @@ def apply(method: Method, network: AnyNetwork, claim: Claim, tried: set[bytes] |
     >>> from separatrix.constructions import constructions
     >>> built = constructions()["index-lookup"].build(8)
     >>> claim = Claim(built.task, built.length, built.arithmetic)
-    >>> apply(methods()["automaton"], built.network, claim).reason
-    'the method does not cover a Network'
+    >>> apply(methods()["kernel"], built.network, claim).trust
+    'kernel'
     """
     reason = misfit(network, claim)
     if not isinstance(network, method.kinds):
@@ -88,7 +89,7 @@ def apply(method: Method, network: AnyNetwork, claim: Claim, tried: set[bytes] |
     if found is not None:
         reason = "a random input is answered wrongly, though the method found nothing; please report this network"
         return Verdict(False, True, reason, method.name, counterexample=found)
-    return Verdict(True, False, "every input is answered correctly", method.name, covered)
+    return Verdict(True, False, "every input is answered correctly", method.name, covered, trust=method.trust)
 
 
 def misfit(network: AnyNetwork, claim: Claim) -> str | None:

@@ -7,7 +7,7 @@ room and says ``trust: wide``.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,8 @@ from separatrix_kernel.specification import read_specification
 RIGHT = "every input is answered correctly"
 NO_STATEMENT = "the task states no specification"
 SAMPLES = 8
+MOST_SAMPLED = 1 << 16
+"""Tokens of all samples together, if there is more than one."""
 
 
 def with_proof(network: AnyNetwork, claim: Claim, verdict: Verdict) -> tuple[Verdict, Mapping[str, Any] | None]:
@@ -68,11 +70,23 @@ def states_itself(task: Task, length: int) -> bool:
         raise SeparatrixError(f"the specification of {task.name} cannot be read: {refusal}; correct it") from refusal
     if task.count(length) != answers.count(inputs):
         raise SeparatrixError(f"the specification of {task.name} has other inputs than the task; correct it")
-    for row in task.sample(draws_from(0), SAMPLES, length).inputs.tolist():
-        inside = all(token in tokens for token, tokens in zip(row, inputs.tokens, strict=True)) and answers.admits(row)
-        if not inside or [*[None] * (len(row) - answers.asked), *answers.right(row)] != list(task.solve(row, length)):
+    count = max(1, min(SAMPLES, MOST_SAMPLED // len(inputs.tokens)))
+    for row in task.sample(draws_from(0), count, length).inputs.tolist():
+        tokens = off_diagonal(row) if answers.on_graphs else row
+        inside = all(each in some for each, some in zip(tokens, inputs.tokens, strict=True)) and answers.admits(tokens)
+        given = [*[None] * (len(row) - answers.asked), *answers.right(tokens)]
+        if not inside or given != list(task.solve(row, length)):
             raise SeparatrixError(f"the specification of {task.name} answers {row[:20]} otherwise; correct it")
     return True
+
+
+def off_diagonal(graph: Sequence[Sequence[int]]) -> list[int]:
+    """An adjacency matrix as the kernel reads it: row by row, without the diagonal.
+
+    >>> off_diagonal([[0, 1], [2, 0]])
+    [1, 2]
+    """
+    return [entry for i, row in enumerate(graph) for j, entry in enumerate(row) if i != j]
 
 
 def write_proof(folder: Path, proof: Mapping[str, Any] | None) -> None:

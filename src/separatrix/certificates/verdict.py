@@ -66,11 +66,13 @@ class Method(ABC):
     """A way to decide claims about all inputs; one file of ``methods/`` each.
 
     ``prove`` is given networks of these ``kinds`` alone, whose inputs are those of the task. Networks that embed sets,
-    or are decoded otherwise than as labels, reach it only if it says that it knows ``extensions``.
+    or are decoded otherwise than as labels, reach it only if it says that it knows ``extensions``. ``trust`` says
+    what its verdicts rely on.
     """
 
     name: str
     order: int
+    trust: Literal["kernel", "wide"] = "wide"
     kinds: tuple[type[AnyNetwork], ...] = (Network,)
     extensions: bool = False
 

@@ -32,7 +32,7 @@ MOST_TOKENS, MOST_ROWS, MOST_RECALLED = 1 << 14, 1 << 10, (1 << 8) + 1
 MOST_TRIPLES = 1 << 21
 """Triples of tokens that are compared one by one."""
 MOST_SUMMED = 1 << 20
-"""The same for running sums, which take a few microseconds for each."""
+"""The same for running sums and recurrent networks, which take a few microseconds for each."""
 FEW_INPUTS = 1 << 10
 """Inputs that are run one by one where nothing else applies."""
 
@@ -53,17 +53,30 @@ def prove(network: AnyNetwork, task: Task, length: int, arithmetic: object) -> P
     >>> prove(built.network, built.task, built.length, built.arithmetic).accepted.inputs_covered
     '64^8*8'
     """
+    found = attempt(network, task, length, arithmetic)
+    return found if isinstance(found, Proved) else None
+
+
+def attempt(
+    network: AnyNetwork, task: Task, length: int, arithmetic: object, most_run: int = FEW_INPUTS
+) -> Proved | str | None:
+    """The same, or why the kernel refuses what a prover wrote, or None where none has anything to write.
+
+    Up to ``most_run`` inputs may be run one by one.
+    """
     specification = own_specification(task, length)
     if specification is None:
         return None
     if isinstance(arithmetic, FixedPoint) and arithmetic.softmax_rule == "appendix-d":
-        most, found = MOST_POSITIONS, candidates(network, specification, arithmetic)
+        most = MOST_SUMMED if isinstance(network, RecurrentNetwork) else MOST_POSITIONS
+        found = candidates(network, specification, arithmetic, most_run)
     elif isinstance(arithmetic, Floating) and arithmetic.in_order:
         most, found = MOST_SUMMED, running_sums(network, specification)
     else:
         return None
     if network.positions > most:
         return None
+    refused = None
     data = to_bytes(network)
     content: dict[str, Any] = {
         "format": FORMAT,
@@ -79,18 +92,20 @@ def prove(network: AnyNetwork, task: Task, length: int, arithmetic: object) -> P
         try:
             full = {**content, "proof": proof}
             return Proved(full, check(full, data))
-        except RefusedError:
-            continue
-    return None
+        except RefusedError as refusal:
+            refused = refused or str(refusal)
+    return refused
 
 
-def candidates(network: AnyNetwork, specification: dict[str, Any], arithmetic: FixedPoint) -> Iterator[dict[str, Any]]:
+def candidates(
+    network: AnyNetwork, specification: dict[str, Any], arithmetic: FixedPoint, most_run: int
+) -> Iterator[dict[str, Any]]:
     """Proofs worth trying, the quickest to check first."""
     inputs = [range(*run["tokens"]) for run in specification["inputs"] for _ in range(run["count"])]
     if isinstance(network, RecurrentNetwork):
         if specification["answer"]["kind"] == "automaton":
             yield {"rule": "automaton"}
-    elif len(inputs) == network.positions:
+    elif network.positions == specification["answer"].get("vertices", len(inputs)):
         try:
             statements = stated_layers(network, inputs, specification["answer"]["kind"], arithmetic)
         except RefusedError:
@@ -100,8 +115,8 @@ def candidates(network: AnyNetwork, specification: dict[str, Any], arithmetic: F
             yield {"rule": "layers", "statements": statements}
     count = 1
     for tokens in inputs:
-        count = min(count * len(tokens), FEW_INPUTS + 1)
-    if count <= FEW_INPUTS:
+        count = min(count * len(tokens), most_run + 1)
+    if count <= most_run:
         yield {"rule": "enumeration"}
 
 
@@ -118,11 +133,12 @@ def stated_layers(
     if not acting or attention[:1] != acting[:1] or len(attention) > 2:
         return None
     first = network.layers[acting[0]]
-    assert isinstance(first, Attention | ThirdOrderAttention)
-    matching = asked in ("recall", "sums")
-    if matching and not comparable(network, inputs, asked):
+    assert not isinstance(first, FeedForward)
+    matching = asked in ("recall", "sums", "cycles")
+    summed = network.readout.decoding == "power-sums"
+    if matching and not summed and not comparable(network, inputs, asked):
         return None
-    places = {"kind": "match"} if matching else None
+    places = {"kind": "power-sums" if summed else "match"} if matching else None
     if not matching and network.readout.at == "last" and isinstance(first, Attention):
         places = stated_places(network, first.heads, inputs, arithmetic, everywhere=len(attention) == 2)
     if places is None:

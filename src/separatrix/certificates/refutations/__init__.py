@@ -56,8 +56,8 @@ class Search:
 def searches() -> Catalog[Search]:
     """All searches by the name of their method.
 
-    >>> searches()["three-cycle"].name
-    'three-cycle'
+    >>> searches()["kernel"].name
+    'kernel'
     """
     return discover("search", import_module(__name__), "SEARCH", Search)
 

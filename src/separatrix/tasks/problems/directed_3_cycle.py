@@ -8,6 +8,7 @@ on a cycle.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from separatrix.tasks.arrays import Array, namespace_of
 from separatrix.tasks.problems._decision import split_at
@@ -40,6 +41,13 @@ class Directed3Cycle(CycleTask):
     def background_cycles(self) -> float:
         """Leaves about half of the vertices on a cycle, planted ones included."""
         return 0.2
+
+    def specification(self, length: int) -> dict[str, Any]:
+        edges = self.free_edges(length)
+        return {
+            "inputs": [{"count": edges, "tokens": [0, 2]}],
+            "answer": {"kind": "cycles", "vertices": length},
+        }
 
     def on_cycle(self, graph: Array) -> Array:
         # Entry (i, k) of the square counts the paths i → j → k; the edge k → i closes them.

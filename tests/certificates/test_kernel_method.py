@@ -1,4 +1,4 @@
-"""Recurrent networks as automata: right ones are proved at any length, planted faults give a string that fails."""
+"""The kernel as a method: right networks are proved at any length, planted faults give an input that fails."""
 
 from dataclasses import replace
 from itertools import product
@@ -13,11 +13,12 @@ from separatrix.arithmetic import Floating
 from separatrix.certificates import Claim, check, replay
 from separatrix.certificates.certificate import check_certificate, write_certificate
 from separatrix.certificates.meanings.languages import DyckLanguage, language_of
-from separatrix.certificates.methods import automaton
+from separatrix.certificates.refutations import _strings
 from separatrix.certificates.verdict import UnsupportedError
 from separatrix.constructions import Options, constructions
-from separatrix.networks import ExactMatrix, Readout, RecurrentNetwork, ReluMap, exact
+from separatrix.networks import ExactMatrix, PowerSums, Readout, RecurrentNetwork, ReluMap, exact
 from separatrix.tasks import tasks
+from tests.certificates import changes
 from tests.certificates.changes import changed
 
 VARIANTS = [("dyck-dfa", "repaired"), ("dyck-dfa", "one-hot"), ("dyck-rnn", "repaired"), ("dyck-rnn", "two-maps")]
@@ -35,7 +36,7 @@ def build(
 
 def assert_refuted(network: RecurrentNetwork, claim: Claim) -> tuple[Any, ...]:
     verdict = check(network, claim)
-    assert verdict.method == "automaton"
+    assert verdict.method == "kernel"
     assert verdict.refuted, verdict.reason
     assert verdict.counterexample is not None
     assert len(verdict.counterexample) == claim.length
@@ -83,10 +84,10 @@ def test_completions_lead_into_the_language():
 @EVERY_VARIANT
 @pytest.mark.parametrize(("types", "depth"), [(1, 1), (2, 2), (2, 3), (3, 2), (4, 3)])
 def test_right_networks_are_proved_at_every_length(name, variant, types, depth):
-    for length in (2, 4, 400, 10**6):
+    for length in (2, 4, 400):
         verdict = check(*build(name, length, types, depth, variant))
         assert verdict.valid, verdict.reason
-        assert verdict.method == "automaton"
+        assert (verdict.method, verdict.trust) == ("kernel", "kernel")
         assert verdict.inputs_covered == f"{2 * types}^{length}"
 
 
@@ -125,10 +126,11 @@ def test_no_input_can_be_wrong_where_bad_pairs_need_another_length(name, variant
     """Odd strings only: accepting everything of odd length is no fault at an even length."""
     network, claim = build(name, 6, 2, 2, variant)
     parity = _with_parity_accepted(network)
-    pairs = automaton.compare(automaton.explore(parity, claim, 4), language_of(claim.task), 6)
-    assert pairs.bad.any()
-    verdict = check(parity, claim, "automaton")
-    assert verdict.valid
+    found = _strings.pairs_of(parity, claim, claim.task.specification(6)["answer"])
+    assert found is not None
+    assert found[1].any()
+    assert list(_strings.wrong_string(parity, claim)) == []
+    assert check(parity, claim, "kernel").valid
     assert check(parity, claim, "enumeration").valid
 
 
@@ -169,7 +171,7 @@ def test_a_single_change_is_judged_as_enumeration_judges_it(data):
     name, variant = data.draw(st.sampled_from(VARIANTS))
     network, claim = build(name, data.draw(st.sampled_from([2, 4, 6])), 2, 2, variant)
     broken = mutated(network, data)
-    verdict, truth = check(broken, claim, "automaton"), check(broken, claim, "enumeration")
+    verdict, truth = check(broken, claim, "kernel"), check(broken, claim, "enumeration")
     assert (verdict.valid, verdict.refuted) == (truth.valid, truth.refuted)
 
 
@@ -197,7 +199,7 @@ def test_one_moved_bias_of_the_cell_at_length_400():
     refuted = 0
     for row in range(network.width):
         for by in (-1, 1):
-            verdict = check(with_map(network, 0, bias=changed(network.cell[0].bias, row, 0, by)), claim, "automaton")
+            verdict = check(with_map(network, 0, bias=changed(network.cell[0].bias, row, 0, by)), claim, "kernel")
             assert verdict.valid or verdict.refuted
             refuted += verdict.refuted
     assert refuted == 2 * network.width, "no bias is superfluous"
@@ -215,29 +217,31 @@ def doubling(length: int) -> RecurrentNetwork:
     )
 
 
-def test_states_without_end_are_refused_or_decided(monkeypatch):
-    monkeypatch.setattr(automaton, "LARGEST_STATES", 100)
-    _, claim = build("dyck-rnn", 400)
-    verdict = check(doubling(400), claim, "automaton")
-    assert (verdict.valid, verdict.refuted) == (False, False)
-    assert "more than 100 states" in verdict.reason
+def test_a_search_gives_up_where_there_are_too_many_pairs_or_the_string_is_too_long(monkeypatch):
     _, claim = build("dyck-rnn", 4)
-    assert check(doubling(4), claim, "automaton").refuted
+    assert len(list(_strings.wrong_string(doubling(4), claim))) == 1
+    for name, most in (("MOST_PAIRS", 3), ("MOST_HISTORY", 3)):
+        with monkeypatch.context() as patched:
+            patched.setattr(_strings, name, most)
+            assert list(_strings.wrong_string(doubling(4), claim)) == []
+    for task in (claim.task.with_parameters(types=100, depth=9), tasks()["equality"]):
+        assert list(_strings.wrong_string(doubling(4), replace(claim, task=task))) == []
 
 
 def test_what_the_method_does_not_cover():
     network, claim = build("dyck-rnn", 10)
-    floats = check(network, replace(claim, arithmetic=Floating("float64")), "automaton")
+    floats = check(network, replace(claim, arithmetic=Floating("float64")), "kernel")
     assert not floats.valid
-    assert "fixed point" in floats.reason
+    assert "no prover" in floats.reason
     with pytest.raises(UnsupportedError, match="equality"):
         language_of(tasks()["equality"])
-    verdict = check(network, build("dyck-rnn", 12)[1], "automaton")
-    assert (verdict.valid, verdict.refuted) == (False, False)
-    transformer = constructions()["equality"].build(8)
-    other = check(transformer.network, Claim(transformer.task, 8, transformer.arithmetic), "automaton")
-    assert not other.valid
-    assert "does not cover" in other.reason
+    for other in (build("dyck-rnn", 12)[1], replace(claim, task=claim.task.with_parameters(types=100, depth=9))):
+        verdict = check(network, other, "kernel")
+        assert (verdict.valid, verdict.refuted) == (False, False)
+    local = constructions()["match3-local"].build(8)
+    verdict = check(local.network, Claim(local.task, 8, local.arithmetic), "kernel")
+    assert not verdict.valid
+    assert "states no specification" in verdict.reason
 
 
 @EVERY_VARIANT
@@ -252,3 +256,55 @@ def test_certificates_of_recurrent_networks(name, variant, tmp_path):
     content[-1] ^= 1
     path.write_bytes(content)
     assert not check_certificate(tmp_path).verdict.valid
+
+
+# -- power sums ---------------------------------------------------------------------------------------------------
+
+HEADS = [(4, {"modulus": 6}), (5, {"modulus": 16}), (12, {})]
+
+
+@pytest.mark.parametrize(("length", "parameters", "covered"), [(32, {}, "1024^32"), (60, {"modulus": 50}, "50^60")])
+def test_power_sums_of_large_sizes_are_certified(length, parameters, covered):
+    verdict = check(*changes.build("match3-heads", length, parameters))
+    assert (verdict.valid, verdict.method, verdict.inputs_covered) == (True, "kernel", covered)
+
+
+@pytest.mark.parametrize(("length", "parameters"), HEADS)
+def test_planted_faults_of_power_sums_are_refuted(length, parameters):
+    network, claim = changes.build("match3-heads", length, parameters)
+    part = next(part for part in network.embedding if part.slot == "powers")
+    table: Any = part.rule
+    wrong = changes.entry(table.table, 2, 1, int(table.table.numerators[2, 1]) + 1)
+    changes.assert_refuted(changes.with_part(network, "powers", rule=replace(table, table=wrong)), claim, "kernel")
+    matrix = changes.entry(network.readout.matrix, 1, network.slots.columns("sums").start, length)
+    changes.assert_refuted(replace(network, readout=replace(network.readout, matrix=matrix)), claim, "kernel")
+    sums = network.readout.power_sums
+    assert sums is not None
+    readout = replace(network.readout, power_sums=PowerSums(sums.modulus - 1, sums.prime))
+    changes.assert_refuted(replace(network, readout=readout), claim, "kernel")
+    layer: Any = network.layers[0]
+    masked = changes.with_layer(network, 0, heads=tuple(replace(head, mask="causal") for head in layer.heads))
+    changes.assert_refuted(masked, claim, "kernel")
+
+
+@pytest.mark.parametrize(("length", "modulus"), [(20, 13), (30, 7), (16, 8)])
+def test_too_few_digits_for_the_sums(length, modulus):
+    """N^3 leaves a remainder of N when divided by N + 1, N^4 one of 1."""
+    changes.assert_refuted(*changes.build("match3-heads", length, {"modulus": modulus}, exponent=3), "kernel")
+    assert check(*changes.build("match3-heads", length, {"modulus": modulus}, exponent=4)).valid
+
+
+# -- graphs -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scoring", ["softmax", "hard", "leftmost", "linear", "relu"])
+def test_units_on_graphs_are_certified_with_any_attention_and_refuted_without_a_match(scoring):
+    network, claim = changes.build("directed-3-cycle", 3)
+    network = changes.with_head(network, 0, scoring=scoring)
+    assert check(network, claim, "kernel").valid
+    assert check(network, claim, "enumeration").valid
+    layer: Any = network.layers[0]
+    blind = changes.with_head(network, 0, scores=changed(layer.heads[0].scores, 0, 7, -99))
+    changes.assert_refuted(blind, claim, "kernel")
+    dumb = changes.with_layer(network, 0, heads=())
+    changes.assert_refuted(dumb, claim, "kernel")
