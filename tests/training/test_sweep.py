@@ -11,7 +11,7 @@ from separatrix.cli.verb_sweep import heat_map_table
 from separatrix.errors import SeparatrixError
 from separatrix.training.devices import environment
 from separatrix.training.events import Result
-from separatrix.training.experiments.catalog import experiments
+from separatrix.training.experiments.catalog import experiments, experiments_of
 from separatrix.training.experiments.experiment import SCALES
 from separatrix.training.experiments.figure_data import experiment_of
 from separatrix.training.grouping import Group
@@ -203,6 +203,25 @@ def test_the_papers_scale_is_the_papers_recipe():
             run = cell.runs[0]
             assert (run.batch, run.steps, run.evaluation_examples, run.precision) == (64, 250000, 5000, "float32")
             assert len(cell.runs) == 7
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"curve": True}, "curve"),
+        ({"title": None}, "title"),
+        ({"scales": {"huge": {}}}, "huge"),
+        ({"common": {"length": [8], "stepz": 3}}, "stepz"),
+        ({"common": {"length": []}}, "length"),
+    ],
+)
+def test_a_wrong_entry_of_the_table_is_named_with_its_mistake(change, named):
+    right = {"title": "Demo", "source": "a test", "task": "dyck", "common": {"length": [8], "steps": 100}}
+    assert experiments_of({"demo": right})[0].scales["quick"]["length"] == (8,)
+    with pytest.raises(SeparatrixError) as caught:
+        experiments_of({"demo": {**right, **change}})
+    assert "demo" in str(caught.value)
+    assert named in str(caught.value)
 
 
 # -- plans -----------------------------------------------------------------------------------------------------

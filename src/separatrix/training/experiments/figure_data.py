@@ -230,7 +230,7 @@ def experiment_of(sweep: Sweep, path: str) -> Experiment:
     first = sweep.cells()[0]
     rows, columns = table_axes([name for name, _ in first.coordinates])
     return Experiment(
-        name=sweep.name, title=sweep.title, source=path, task=first.runs[0].task, scales={}, common={}, rows=rows,
+        name=sweep.name, title=sweep.title, source=path, task=first.runs[0].task, scales={}, rows=rows,
         columns=columns, curves=True,
     )  # fmt: skip
 

@@ -42,7 +42,7 @@ def remarks(
         if shared < len(cells):
             yield f"{shared} of {len(cells)} cells have a model and a length of the paper's table."
     short = [cell for cell in recorded if cell.record and cell.record.spec.steps < most and not _perfect(cell)]
-    if short and experiment.source.startswith("BHBK24"):
+    if short and experiment.replicates:
         budgets = sorted({cell.record.spec.steps for cell in short if cell.record})
         spans = f"{budgets[0]:,}" if len(budgets) == 1 else f"{budgets[0]:,} to {budgets[-1]:,}"
         yield f"{len(short)} cells did not reach the goal and had {spans} steps; the paper allows {most:,}."

@@ -1,12 +1,13 @@
 """What the entries of a catalog are called, read from their files without running them.
 
 Loading the catalog of architectures or of experiments takes longer than a completion may; their names and titles are
-plain texts in their files. An entry is ``CONSTANT = Class(field="…")``, or ``CONSTANT = Class()``
-with ``field: str = "…"`` in that class of the same file. The contract test compares what is read here with the catalog.
-Entries of other packages are named by their entry points and not loaded.
+plain texts in their files. An entry is a table of a TOML file; or ``CONSTANT = Class(field="…")`` in a Python file, or
+``CONSTANT = Class()`` with ``field: str = "…"`` in that class of the same file. The contract test compares what is read
+here with the catalog. Entries of other packages are named by their entry points and not loaded.
 """
 
 import ast
+import tomllib
 from collections.abc import Iterator, Sequence
 from importlib.metadata import entry_points
 from importlib.resources import files
@@ -14,10 +15,21 @@ from importlib.resources import files
 from separatrix.errors import SeparatrixError
 
 
-def entry_texts(kind: str, folder: str, constant: str, fields: Sequence[str]) -> list[dict[str, str]]:
-    """The text fields of all entries of a folder of the package, by name; ``folder`` such as ``"tasks/problems"``.
+def names_in_table(table: str, fields: Sequence[str]) -> list[dict[str, str]]:
+    """Read the text fields of all entries of a TOML file of the package, by name; a table without a title is none.
 
-    >>> found = entry_texts("architecture", "models/architectures", "ARCHITECTURE", ("name", "title"))
+    >>> names_in_table("training/experiments/experiments.toml", ("name", "title"))[0]
+    {'name': 'beyond-lengths', 'title': 'Index lookup: longer inputs'}
+    """
+    found = tomllib.loads(files("separatrix").joinpath(table).read_text(encoding="utf-8"))
+    entries = [{"name": name, **entry} for name, entry in sorted(found.items()) if "title" in entry]
+    return [{name: entry[name] for name in fields} for entry in entries]
+
+
+def names_in_files(kind: str, folder: str, constant: str, fields: Sequence[str]) -> list[dict[str, str]]:
+    """Read the text fields of all entries of a folder of the package, by name; ``folder`` such as ``"tasks/problems"``.
+
+    >>> found = names_in_files("architecture", "models/architectures", "ARCHITECTURE", ("name", "title"))
     >>> found[0]
     {'name': 'cnn', 'title': 'Causal convolutional network'}
     """

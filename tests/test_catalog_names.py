@@ -5,9 +5,9 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from separatrix import entry_texts as module
+from separatrix import catalog_names as module
+from separatrix.catalog_names import names_in_files
 from separatrix.cli.verb_list import CATALOGS, COLUMNS_IN_SHORT, IN_SHORT
-from separatrix.entry_texts import entry_texts
 from separatrix.errors import SeparatrixError
 
 
@@ -19,8 +19,8 @@ def test_the_short_list_is_the_catalog(name):
 
 
 def test_a_field_that_is_no_plain_text_is_named():
-    with pytest.raises(SeparatrixError, match=r"no plain text for scales of EXPERIMENT; write it there"):
-        entry_texts("experiment", "training/experiments/papers", "EXPERIMENT", ("name", "scales"))
+    with pytest.raises(SeparatrixError, match="options of ARCHITECTURE"):
+        names_in_files("architecture", "models/architectures", "ARCHITECTURE", ("name", "options"))
 
 
 def test_what_is_given_counts_before_what_the_class_says():
@@ -33,6 +33,6 @@ def test_what_is_given_counts_before_what_the_class_says():
 def test_entries_of_other_packages_are_named_and_not_loaded(monkeypatch):
     point = EntryPoint("shifted", "no_such_package.shifted:ARCHITECTURE", "separatrix.architectures")
     monkeypatch.setattr(module, "entry_points", lambda group: [point] if group == point.group else [])
-    found = entry_texts("architecture", "models/architectures", "ARCHITECTURE", ("name", "short", "title"))
+    found = names_in_files("architecture", "models/architectures", "ARCHITECTURE", ("name", "short", "title"))
     (theirs,) = [each for each in found if each["name"] == "shifted"]
     assert theirs == {"name": "shifted", "short": "", "title": "of the package no_such_package.shifted"}
