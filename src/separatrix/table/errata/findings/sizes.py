@@ -1,24 +1,26 @@
-"""E13: Theorem 4's constant 3 does not hold as written."""
+"""What the papers count: bits of the one-layer protocol (BHBK24 Theorem 4), sizes of models (SHT23)."""
 
 import numpy
 
 from separatrix.arithmetic import FixedPoint
+from separatrix.bounds import FIXED
+from separatrix.capacities import capacity, describe
 from separatrix.communication import claim_holds_as_written, compare, make_plan, odd_even, run_one_layer
 from separatrix.constructions import constructions
 from separatrix.networks import Attention, EmbeddingPart, Head, Network, Readout, Slots, TableRows, exact
-from separatrix.table.errata.erratum import Erratum, Finding
+from separatrix.table.errata.finding import Finding
 from separatrix.tasks import draws_from, to_numpy
 
-LENGTH = 16
-FULL = ((16, 2, 8, 8, 1), (16, 1, 8, 8, 1), (1024, 2, 8, 64, 4), (1024, 1, 8, 64, 4), (1024, 1, 256, 64, 4))
+SIZES = ((16, 2, 8, 8, 1), (16, 1, 8, 8, 1), (1024, 2, 8, 64, 4), (1024, 1, 8, 64, 4), (1024, 1, 256, 64, 4))
 """Positions, Kc, d, m and H."""
 
 
-def show() -> tuple[Finding, ...]:
+def e13() -> tuple[Finding, ...]:
     """The same conversation as written and repaired, m the rows of the projections."""
-    built = constructions()["index-lookup"].build(LENGTH)
-    row = to_numpy(built.task.sample(draws_from(0), 1, LENGTH).inputs)[0]
-    count = FixedPoint(length=LENGTH, exponent=2).number_count
+    length = 16
+    built = constructions()["index-lookup"].build(length)
+    row = to_numpy(built.task.sample(draws_from(0), 1, length).inputs)[0]
+    count = FixedPoint(length=length, exponent=2).number_count
     found = {
         version: run_one_layer(built.network, row, built.arithmetic, odd_even(built.network.positions), version=version)
         for version in ("as-written", "repaired", "queries", "token")
@@ -30,7 +32,7 @@ def show() -> tuple[Finding, ...]:
     return (
         Finding(
             "original",
-            f"index-lookup at N = {LENGTH}: the protocol as written takes {written.bits} bits, "
+            f"index-lookup at N = {length}: the protocol as written takes {written.bits} bits, "
             f"3m(p + log N)H = {claimed}",
             not written.holds(rows=True),
         ),
@@ -43,8 +45,8 @@ def show() -> tuple[Finding, ...]:
         ),
         Finding(
             "original",
-            f"|Q_p| = 2N^(2Kc) + 1 = {count:,} and not N^(2Kc) = {LENGTH**4:,}",
-            count == 2 * LENGTH**4 + 1,
+            f"|Q_p| = 2N^(2Kc) + 1 = {count:,} and not N^(2Kc) = {length**4:,}",
+            count == 2 * length**4 + 1,
         ),
         Finding(
             "repair",
@@ -59,7 +61,7 @@ def _exactly() -> Finding:
     """The exact condition against the bits of whole plans, where it holds and where it fails."""
     within: list[str] = []
     agree = True
-    for positions, exponent, d, m, heads in FULL:
+    for positions, exponent, d, m, heads in SIZES:
         arithmetic = FixedPoint(positions, exponent)
         plan = make_plan(_full(positions, d, m, heads), arithmetic, odd_even(positions), "as-written")
         stated = claim_holds_as_written(m, d, heads, arithmetic.precision_bits, positions)
@@ -69,8 +71,8 @@ def _exactly() -> Finding:
     return Finding(
         "original",
         f"heads with m queries, keys and values: constant 3 holds exactly when (d/H + m + 4)p + 2L ≤ 3m log N; of "
-        f"{len(FULL)} sizes at {'; '.join(within)}",
-        agree and 0 < len(within) < len(FULL),
+        f"{len(SIZES)} sizes at {'; '.join(within)}",
+        agree and 0 < len(within) < len(SIZES),
     )
 
 
@@ -88,15 +90,35 @@ def _full(positions: int, d: int, m: int, heads: int) -> Network:
     )
 
 
-ERRATUM = Erratum(
-    number=13,
-    source="BHBK24 Theorem 4, Appendix B.2",
-    title="The constant 3 does not hold as written",
-    claim="A one-layer Transformer gives a protocol of 3m(p + log N)H bits.",
-    fault="As written it costs dp + H(4p + 2L + 4mp) bits, within the claim exactly when "
-    "(d/H + m + 4)p + 2L ≤ 3m log N, so never when p ≥ 3 log N.",
-    repair="U goes one way and the answer comes back: constant 3 for d ≤ mH, m ≥ 4 (8 with exact products). Opened by "
-    "the queries or the token, d plays no part. As written, constant 6 for d ≤ mH, m ≥ 4.",
-    show=show,
-    command=f"separatrix protocol index-lookup --length {LENGTH} --version as-written",
-)
+WIDTHS_ON_SLIDES = {"bert-large": 1024, "gpt2": 768, "gpt3": 128}
+"""m as the slides give it."""
+
+
+def e25() -> tuple[Finding, ...]:
+    """The printed m beside the widths of the models, and where the bounds then bite."""
+    precision = 16
+    found: list[Finding] = []
+    for name, printed in WIDTHS_ON_SLIDES.items():
+        layer = describe(name).layers[0]
+        what = "the width of the model" if printed == layer.width else "the width of a head"
+        found.append(
+            Finding(
+                "original",
+                f"{name}: m = {printed} is {what}; d = {layer.width}, {layer.heads} heads of {layer.head_width}",
+                printed == (layer.width if name != "gpt3" else layer.head_width) and layer.width != layer.head_width,
+            )
+        )
+    for name in WIDTHS_ON_SLIDES:
+        layer = describe(name).layers[0]
+        first = {
+            limit.task: limit.first_impossible for limit in capacity(describe(name), precision, arithmetic=FIXED).limits
+        }
+        found.append(
+            Finding(
+                "repair",
+                f"{name} with m = {layer.head_width} of a head: in fixed point of {precision} bits one layer alone "
+                f"cannot do Dyck-(2,2) from N = {first['dyck']:,} or triple matching from N = {first['match3']:,} on",
+                layer.heads * layer.head_width == layer.width,
+            )
+        )
+    return tuple(found)
