@@ -93,7 +93,7 @@ def test_declared_growths_agree_with_the_sizes_of_built_networks():
             size.width * size.heads * size.precision
             for size in (size_of_model(each.network, each.arithmetic.precision_bits) for each in (small, large))
         ]
-        growth = separation.GROWTHS.get(construction.name, "logarithmic")
+        growth = construction.growth
         if growth == "constant":
             assert small.network.width == large.network.width
         elif growth == "logarithmic":

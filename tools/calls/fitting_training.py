@@ -22,7 +22,7 @@ from separatrix.cli.verb_runs import ACTIONS
 from separatrix.constructions.catalog import constructions
 from separatrix.models.naming import parse_spec
 from separatrix.models.task_model import check_fit
-from separatrix.table.frontier import LARGEST
+from separatrix.table.frontier import frontier_powers
 from separatrix.tasks.catalog import tasks
 from separatrix.training.experiments.catalog import experiments
 from separatrix.training.recipes import RECIPES
@@ -97,7 +97,7 @@ def _frontier(draw: DrawFn, place: Place) -> Given:
         add(draw, given, rates=RATES, goal=("0.1", "0.99"), store=STORES, figure=PICTURES)
         _trained(draw, given)
         return given
-    name = chosen(draw, LARGEST)
+    name = chosen(draw, frontier_powers())
     least = max(2, (constructions()[name].minimum_length - 1).bit_length())
     first = least + draw(strategies.integers(0, 1))
     given = {"construction": (name,), "first": (str(first),), "last": (str(first + draw(strategies.integers(0, 1))),)}

@@ -51,6 +51,8 @@ class Bound(ABC):
     deviations: tuple[str, ...] = ()
     extension: bool = False
     """Not a statement of the papers: the same arguments for another task or model."""
+    why: str = ""
+    """Why the task is hard for these models, in a sentence for the page of the task."""
     kind: Literal["bound", "barrier", "conjecture"] = "bound"
     growth: Growth = "linear"
     growths: Mapping[str, Growth] = field(default_factory=dict[str, Growth])

@@ -68,7 +68,7 @@ def command(
     from separatrix.constructions import constructions
     from separatrix.provenance import provenance
     from separatrix.site import frontier_picture
-    from separatrix.table import LARGEST, FrontierStore, check_supported, survey, units
+    from separatrix.table import FrontierStore, check_supported, survey, units
 
     started = time.perf_counter()
     chosen = constructions()[construction]
@@ -76,7 +76,7 @@ def command(
     limit = memory_limit(max_memory)
     if not 2 <= first <= last <= 20:
         raise SeparatrixError(f"--from {first} --to {last} is no range of powers; choose 2 ≤ from ≤ to ≤ 20")
-    largest = LARGEST[construction]
+    largest = chosen.frontier_power
     if last > largest:
         raise SeparatrixError(
             f"--to {last} is too large for {construction}: certificates take too long beyond 2^{largest}; "

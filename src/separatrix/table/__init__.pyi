@@ -9,10 +9,10 @@ from separatrix.table.errata.erratum import Erratum as Erratum
 from separatrix.table.errata.erratum import errata as errata
 from separatrix.table.examples import position_labels as position_labels
 from separatrix.table.examples import shown_example as shown_example
-from separatrix.table.frontier import LARGEST as LARGEST
 from separatrix.table.frontier import best as best
 from separatrix.table.frontier import check_supported as check_supported
 from separatrix.table.frontier import decided as decided
+from separatrix.table.frontier import frontier_powers as frontier_powers
 from separatrix.table.frontier import narrowest as narrowest
 from separatrix.table.frontier_store import FrontierStore as FrontierStore
 from separatrix.table.frontier_survey import EXPONENTS as EXPONENTS
@@ -36,11 +36,11 @@ from separatrix.table.separation import INHERITED as INHERITED
 from separatrix.table.separation import LENGTH as LENGTH
 from separatrix.table.separation import LONG as LONG
 from separatrix.table.separation import PRECISION as PRECISION
-from separatrix.table.separation import SERVED_BY as SERVED_BY
 from separatrix.table.separation import certify_all as certify_all
 from separatrix.table.separation import kind_of as kind_of
 from separatrix.table.separation import known_from_above as known_from_above
 from separatrix.table.separation import model_of_construction as model_of_construction
+from separatrix.table.separation import serving as serving
 from separatrix.table.separation import table as table
 from separatrix.table.separation import usable_length as usable_length
 from separatrix.table.trace import Reals as Reals

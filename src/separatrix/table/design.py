@@ -50,8 +50,8 @@ from separatrix.table.separation import (
     BOUNDED_BY,
     CONTAINS,
     INHERITED,
-    SERVED_BY,
     model_of_construction,
+    serving,
     size_of_model,
 )
 from separatrix.tasks import Task, tasks
@@ -308,21 +308,20 @@ class _BuiltHere:
 def _built(task: Task, length: int, certify: bool) -> tuple[_BuiltHere, ...]:
     """The constructions that serve a task, as they are at this length; what has no network of it is left out."""
     found: list[_BuiltHere] = []
-    for source, why in ((task.name, ""), *SERVED_BY.get(task.name, ())):
-        parameters = task.parameters() if source == task.name else {}
-        for construction in constructions().values():
-            if construction.task_name != source or construction.arithmetic_kind != FIXED.name:
-                continue
-            model = model_of_construction(construction)
-            if model is None or model not in CLASSES.values():
-                continue
-            try:
-                built = construction.build(length, Options(parameters=dict(parameters)))
-            except SeparatrixError:
-                continue
-            proof = _proof(construction, built, certify)
-            if proof is not None:
-                found.append(_BuiltHere(construction, built, model, why, *proof))
+    for construction, why in serving(constructions().values(), task.name):
+        if construction.arithmetic_kind != FIXED.name:
+            continue
+        model = model_of_construction(construction)
+        if model is None or model not in CLASSES.values():
+            continue
+        parameters = {} if why else task.parameters()
+        try:
+            built = construction.build(length, Options(parameters=dict(parameters)))
+        except SeparatrixError:
+            continue
+        proof = _proof(construction, built, certify)
+        if proof is not None:
+            found.append(_BuiltHere(construction, built, model, why, *proof))
     return tuple(found)
 
 

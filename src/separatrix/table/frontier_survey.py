@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from separatrix.bit_counts import bits_for
+from separatrix.constructions import constructions
 from separatrix.table.frontier import (
     MOST_BITS,
     Code,
@@ -70,7 +71,7 @@ class Survey:
 def plane_lengths(name: str, lengths: Sequence[int]) -> list[int]:
     """At which lengths a survey asks for the whole plane."""
     powers = {length: length.bit_length() - 1 for length in lengths}
-    last = LAST_OF_ONE_LAYER if name == "index-lookup" else LAST
+    last = LAST_OF_ONE_LAYER if constructions()[name].addressing == "position" else LAST
     return [n for n in lengths if powers[n] <= ALWAYS or (powers[n] % 4 == 0 and powers[n] <= last)]
 
 

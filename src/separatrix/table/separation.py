@@ -13,6 +13,7 @@ fact, that is smaller than a bound allows raises :class:`ContradictionError`: on
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
 
 from separatrix.bounds import (
     FIXED,
@@ -34,7 +35,7 @@ from separatrix.bounds import (
     takes,
 )
 from separatrix.certificates import Claim, check
-from separatrix.constructions import SIGNIFICANT, Construction, constructions
+from separatrix.constructions import Construction, constructions
 from separatrix.errors import SeparatrixError
 from separatrix.networks import AnyNetwork, Attention, GraphAttention, Network, RecurrentNetwork, ThirdOrderAttention
 from separatrix.tasks import Task, tasks
@@ -65,19 +66,6 @@ INHERITED = {
     "transformer-2layer": "the second layer may do nothing",
     "third-order": "with a constant second key a pair's weight is its first element's",
 }
-# Constructions are of width O(log N) at precision O(log N) unless their theorem says otherwise.
-GROWTHS: Mapping[str, Growth] = {
-    "dyck-dfa": "constant", "dyck-rnn": "constant", "dyck-float": "constant", "match3-heads": "linear",
-}  # fmt: skip
-# Tasks that are another task, or a part of one, under another name: (task, whose construction serves, why).
-SERVED_BY: Mapping[str, tuple[tuple[str, str], ...]] = {
-    "index": (("index-lookup", "INDEX is index lookup over two symbols"),),
-    "disjointness": (("sparse-threshold", "with [BOS] in front"),),
-    "inequality": (("equality", "the complement of the answer"),),
-    "eq-random": (("equality", "[SEP] is one more position that nobody attends to"),),
-    "eq-one": (("equality", "[SEP] is one more position, and a symbol is compared bit by bit"),),
-    "sparse-threshold": (("dnf", "Theorem 13 builds every member; this one is certified"),),
-}
 # Classes of functions that contain the functions of another task's bounds.
 BOUNDED_BY: Mapping[str, tuple[str, str]] = {
     "dnf": ("sparse-threshold", "k-DNFs with up to N terms contain disjointness for k ≥ 2"),
@@ -98,6 +86,11 @@ class Certified:
     size: ModelSize
     growth: Growth
     arithmetic: str = FIXED.name
+    serves: tuple[tuple[str, str], ...] = ()
+
+    def reason_for(self, task: str) -> str | None:
+        """Return why it solves a task: empty for its own task, None where it does not solve it."""
+        return "" if task == self.task else dict(self.serves).get(task)
 
     @property
     def short(self) -> str:
@@ -183,8 +176,9 @@ def certified_size(construction: Construction, length: int) -> Certified | None:
         length,
         built.network.width,
         size_of_model(built.network, precision),
-        GROWTHS.get(construction.name, "logarithmic"),
+        construction.growth,
         construction.arithmetic_kind,
+        construction.serves,
     )
 
 
@@ -257,20 +251,36 @@ def cell(task: str, model: Model, certified: Iterable[Certified], length: int = 
     return Cell(task, model, _verdict(task, model, upper, lower), upper, lower, tuple(remarks))
 
 
+class Solves(Protocol):
+    """A construction, or what was certified of one."""
+
+    def reason_for(self, task: str) -> str | None:
+        """Return why it solves a task: empty for its own task, None where it does not solve it."""
+        ...
+
+
+Solver = TypeVar("Solver", bound=Solves)
+
+
+def serving(found: Iterable[Solver], task: str) -> list[tuple[Solver, str]]:
+    """Choose what solves a task, each with the reason; what is made for the task comes first."""
+    pairs = [(each, why) for each in found if (why := each.reason_for(task)) is not None]
+    return sorted(pairs, key=lambda pair: bool(pair[1]))
+
+
 def upper_sides(task: str, model: Model, certified: Iterable[Certified], length: int) -> tuple[Side, ...]:
     """Evidence from above, smallest growth first; certified networks before facts of the same growth."""
     sizes = [one for one in certified if one.arithmetic == FIXED.name]
     sides: list[Side] = []
-    for source, why in ((task, ""), *SERVED_BY.get(task, ())):
-        for one in sizes:
-            if one.task != source or one.model not in (model, *CONTAINS.get(model, ())):
-                continue
-            reasons = [why] if why else []
-            reasons += [INHERITED[model]] if one.model != model else []
-            text = f"{one.text}{'; ' + '; '.join(reasons) if reasons else ''}"
-            if not why:
-                _check(task, one.model, one.size, one.length, one.construction)
-            sides.append(Side(one.growth, "certified", one.number, one.short, text, one.theorem))
+    for one, why in serving(sizes, task):
+        if one.model not in (model, *CONTAINS.get(model, ())):
+            continue
+        reasons = [why] if why else []
+        reasons += [INHERITED[model]] if one.model != model else []
+        text = f"{one.text}{'; ' + '; '.join(reasons) if reasons else ''}"
+        if not why:
+            _check(task, one.model, one.size, one.length, one.construction)
+        sides.append(Side(one.growth, "certified", one.number, one.short, text, one.theorem))
     for fact in facts_about(task, model):
         at = usable_length(tasks()[task], length)
         _check(task, model, fact.size(tasks()[task], at), at, fact.reason)
@@ -290,7 +300,7 @@ def known_from_above(task: str, model: Model, numbers: Numbers = FIXED) -> tuple
     """
     sides = [
         Side(
-            GROWTHS.get(each.name, "logarithmic"),
+            each.growth,
             "construction",
             "",
             each.name,
@@ -298,23 +308,21 @@ def known_from_above(task: str, model: Model, numbers: Numbers = FIXED) -> tuple
             each.theorem,
             "" if numbers.exact_sums and numbers.fixed_bits else FIXED.name,
         )
-        for source, why in ((task, ""), *SERVED_BY.get(task, ()))
-        for each in constructions().values()
-        if each.task_name == source
-        and each.arithmetic_kind == FIXED.name
-        and model_of_construction(each) in (model, *CONTAINS.get(model, ()))
+        for each, why in serving(constructions().values(), task)
+        if each.arithmetic_kind == FIXED.name and model_of_construction(each) in (model, *CONTAINS.get(model, ()))
     ]
     sides += [
         replace(_fact_side(fact), arithmetic="" if holds else FIXED.name)
         for fact in facts_about(task, model)
         for holds in [numbers.exact_sums or fact.rounded(numbers.bits or 0)]
     ]
-    if (task, model) == ("dyck", "transformer-1layer") and numbers.name in SIGNIFICANT:
-        text = (
-            f"dyck-float: one head of uniform attention with 1 + 2n values decides Dyck-(n,2) in {numbers.name}, sums "
-            f"in the order of the positions, at N = 2, 4, 8, … to {1 << SIGNIFICANT[numbers.name]:,}"
-        )
-        sides.append(Side("constant", "construction", "", "dyck-float", text, "not in the papers, E26"))
+    sides += [
+        Side(each.growth, "construction", "", each.name, f"{each.name}: {statement}", each.theorem)
+        for each in constructions().values()
+        if each.task_name == task and each.arithmetic_kind != FIXED.name and model_of_construction(each) == model
+        for statement in [each.statement_in(numbers.name)]
+        if statement is not None
+    ]
     return tuple(sorted(sides, key=lambda side: (bool(side.arithmetic), ORDER.index(side.growth))))
 
 

@@ -74,6 +74,9 @@ BOUND = ProtocolBound(
     statement="a one-layer Transformer that decides Dyck-(2,2) has mH ≥ (N-1)/(3(p + log N))",
     task_names=("dyck",),
     models=("transformer-1layer",),
+    why="One layer of attention sees averages over all positions. If Alice holds the odd and Bob the even positions, "
+    "their parts must fit together place by place, which takes about N bits of conversation; a small layer would "
+    "do with fewer, if each of them can add up a part of every sum.",
     assumptions=ONE_LAYER_ASSUMPTIONS,
     deviations=("the exact count of the repaired protocol stands in place of 3m(p + log N)H (E13)",),
     simulation=ONE_LAYER,

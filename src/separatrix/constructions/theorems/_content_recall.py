@@ -31,7 +31,7 @@ from typing import Literal
 
 import numpy
 
-from separatrix.constructions.construction import Construction, Options
+from separatrix.constructions.construction import Addressing, Construction, Options
 from separatrix.constructions.exponents import least_exponent
 from separatrix.constructions.pieces import Addresses, Unit, addresses, feed_forward, step_units
 from separatrix.networks import (
@@ -76,6 +76,8 @@ class ContentRecallConstruction(Construction):
     """Width 2k + d' + 1 + (bits of a label), with k the width of a sign code for one address per pair."""
 
     theorem: str = "BHBK24 Theorem 7"
+    addressing: Addressing | None = "content"
+    frontier_power: int = 7
     deviations: tuple[str, ...] = (
         "E5: the second query is η/k times signs",
         "E6: labels are read by a whole-number step",

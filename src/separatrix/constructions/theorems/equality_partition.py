@@ -19,6 +19,9 @@ class EqualityPartitionConstruction(EqualityConstruction):
 
     name: str = "equality-partition"
     title: str = "Equality over any partition, two layers"
+    frontier_power: int = 16
+    longest_built: int | None = 1 << 19
+    how: tuple[str, ...] = ()
     theorem: str = "BHBK24 Lemma 5"
     statement: str = "for every balanced partition a 2-layer Transformer of width O(log N) compares the two parts"
     variants: tuple[str, ...] = ("repaired",)

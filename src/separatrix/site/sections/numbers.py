@@ -24,7 +24,7 @@ from separatrix.constructions import Built, Construction, addresses, constructio
 from separatrix.errors import SeparatrixError
 from separatrix.networks import Network, SignRows
 from separatrix.site.section import Advance, Results, Section
-from separatrix.table import BOUNDED_BY, CONTAINS, INHERITED, SERVED_BY, kind_of, model_of_construction, usable_length
+from separatrix.table import BOUNDED_BY, CONTAINS, INHERITED, kind_of, model_of_construction, serving, usable_length
 from separatrix.tasks import Task, tasks
 
 POWERS = tuple(range(4, 21))
@@ -32,11 +32,6 @@ LENGTHS: tuple[int, ...] = tuple(1 << power for power in POWERS)
 PRECISIONS = (4, 8, 16, 32, 64)
 LENGTH, PRECISION = 1024, 16
 """Where the sliders stand at first, and what is shown without them."""
-LONGEST = {
-    "equality-partition": 1 << 19, "match2": 1 << 11, "match2-code": 1 << 12, "match3": 1 << 10,
-    "match3-last": 1 << 12, "match3-local": 1 << 11, "sparse-averaging": 1 << 16,
-}  # fmt: skip
-"""Constructions whose next network takes seconds to build: by name, so that all machines show the same numbers."""
 LONGEST_STORED: dict[tuple[str, Model], int] = {
     ("associative-recall", "rnn"): 1 << 17, ("eq-one", "rnn"): 1 << 19, ("mqar", "rnn"): 1 << 17,
     ("sparse-averaging", "rnn"): 1 << 17,
@@ -103,7 +98,7 @@ def size_at(construction: Construction, length: int, slow: set[str]) -> dict[str
 
     ``slow`` are the constructions that are not built any more; one that takes too long is added.
     """
-    if construction.name in slow or length > LONGEST.get(construction.name, length):
+    if construction.name in slow or length > (construction.longest_built or length):
         return _claimed_size(construction, length)
     try:
         started = time.process_time()
@@ -182,16 +177,15 @@ def _cell(task: str, model: Model, kinds: dict[str, Model | None]) -> dict[str, 
 
 def constructions_for(task: str, model: Model, kinds: dict[str, Model | None]) -> Iterator[dict[str, Any]]:
     """The constructions that serve a cell, with the reason where they are made for another task or class."""
-    for source, why in ((task, ""), *SERVED_BY.get(task, ())):
-        for construction in constructions().values():
-            kind = kinds[construction.name]
-            if construction.task_name != source or kind not in (model, *CONTAINS.get(model, ())):
-                continue
-            # The bounds next to it are about fixed point and say nothing of other arithmetics.
-            if construction.arithmetic_kind != FIXED.name:
-                continue
-            reasons = [*([why] if why else []), *([INHERITED[model]] if kind != model else [])]
-            yield {"name": construction.name, "because": "; ".join(reasons)}
+    for construction, why in serving(constructions().values(), task):
+        kind = kinds[construction.name]
+        if kind not in (model, *CONTAINS.get(model, ())):
+            continue
+        # The bounds next to it are about fixed point and say nothing of other arithmetics.
+        if construction.arithmetic_kind != FIXED.name:
+            continue
+        reasons = [*([why] if why else []), *([INHERITED[model]] if kind != model else [])]
+        yield {"name": construction.name, "because": "; ".join(reasons)}
 
 
 def _sizes(size: Callable[[Task, int], Any], task: Task, longest: int) -> Iterator[dict[str, Any]]:
