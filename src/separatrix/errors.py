@@ -33,6 +33,7 @@ class UnknownNameError(SeparatrixError, KeyError):
         near = difflib.get_close_matches(given, names, n=3, cutoff=0.5)
         hint = f"nearest: {', '.join(near)}" if near else f"known: {', '.join(names)}"
         super().__init__(f"unknown {kind} {given!r}; {hint}")
+        self.kind = kind
         self.given = given
         self.nearest = tuple(near)
 

@@ -16,7 +16,6 @@ from separatrix.site import ordered_sections
 from separatrix.site.html import asset
 from separatrix.site.pages.cells import BITS, Grid
 from separatrix.site.pages.glossary import FILE, converted
-from separatrix.site.pages.lists import main_equation
 from separatrix.site.pages.task_page import _caveat
 from separatrix.site.pages.training import reading_note
 from separatrix.site.pages.why import why
@@ -188,7 +187,7 @@ def test_the_glossary_is_the_documentation_s(site):
 
 
 def test_cards_of_architectures_show_the_equation_of_the_state(sections):
-    shown = {row["name"]: main_equation(row["equations"]) for row in sections["architectures"]["rows"]}
+    shown = {row["name"]: row["equations"][row["main_equation"]] for row in sections["architectures"]["rows"]}
     assert shown["mamba"].startswith("h_t = exp(Δ_t A)")
     assert shown["lstm"] == "c_t = f∘c_{t-1} + i∘g"
     assert "softmax" in shown["transformer"]

@@ -230,7 +230,6 @@ def _print(result: dict[str, Any]) -> None:
         rows.insert(1, ("width", f"{wrong}: what the claim says about its size is false"))
     if result["own_task"] and result["state"] == "undecided":
         rows.insert(2, ("a task of your own", "all inputs are tried, up to 2^20; no other method knows the task"))
-        rows[3:3] = [("another method", escape(each)) for each in result["reasons"] if "no description of" in each][:1]
     if result["counterexample_shown"] is not None:
         kept = result["refutation"]
         again = f"separatrix check {kept} --replay" if kept else "give --out FOLDER to keep network and input"

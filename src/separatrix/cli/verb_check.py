@@ -56,7 +56,7 @@ def command(
         try:
             checked = check_certificate(file, limit)
         except UnknownNameError as error:
-            if not str(error).startswith("unknown task "):
+            if error.kind != "task":
                 raise
             own = f"if it is of your own, give its file: separatrix --with FILE.py check {file}"
             raise SeparatrixError(f"{error}; {own}") from error

@@ -118,6 +118,9 @@ class Architecture(ABC):
     title: str
     reference: str
     equations: str
+    """Separated by semicolons."""
+    main_equation: int = 0
+    """Which of the equations, counted from 0, tells it apart: how its state goes on, or its attention."""
     deviations: tuple[str, ...] = ()
     options: tuple[Option, ...] = ()
     block: BlockKind = "pre-norm with feed-forward"

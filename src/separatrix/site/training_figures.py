@@ -106,7 +106,7 @@ def step_note(data: "FigureData") -> str:
         return ""
     least, most = data.steps
     allowed = int(paper_figures()["training_recipe"]["max_steps"])
-    paper = f"; the paper allows {allowed:,}" if data.experiment.source.startswith("BHBK24") else ""
+    paper = f"; the paper allows {allowed:,}" if data.experiment.replicates else ""
     if least == most:
         return "" if most >= allowed else f"Every model was given at most {most:,} training steps{paper}."
     return f"Steps differ between cells: {least:,} to {most:,}{paper}."

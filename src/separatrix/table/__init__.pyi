@@ -11,6 +11,7 @@ from separatrix.table.examples import position_labels as position_labels
 from separatrix.table.examples import shown_example as shown_example
 from separatrix.table.frontier import best as best
 from separatrix.table.frontier import check_supported as check_supported
+from separatrix.table.frontier import circles_named as circles_named
 from separatrix.table.frontier import decided as decided
 from separatrix.table.frontier import frontier_powers as frontier_powers
 from separatrix.table.frontier import narrowest as narrowest

@@ -16,7 +16,7 @@ what is reported as the smallest has a neighbour below it that was tried and was
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -38,6 +38,8 @@ MOST_BITS = 30
 FEWEST_BITS = 2
 LARGEST_CIRCLE = 2048
 """The points of a circle are compared each with each, so circles have at most this many."""
+CIRCLES: Mapping[int, str] = {1: "circle", **{number: f"{number} circles" for number in range(2, 17)}}
+"""What codes of points on so many circles are called in surveys and their records."""
 STRETCHES = (Fraction(1), Fraction(9, 8), Fraction(3, 2), Fraction(2), Fraction(3))
 """By how much η may exceed the value from which on all other weights round to 0, to make up for rounded addresses."""
 
@@ -51,11 +53,8 @@ class Code:
     max_inner: Fraction
     width: int
     norm: int
-
-    @property
-    def on_circles(self) -> bool:
-        """Whether addresses are points on circles and not signs."""
-        return self.family is not None and self.family.startswith("circles")
+    on_circles: bool = False
+    """Whether addresses are points on circles and not signs."""
 
 
 @dataclass(frozen=True)
@@ -114,8 +113,7 @@ def ladder(length: int) -> tuple[Code, ...]:
     while 2 * number < power:
         if round(length ** (1 / number)) <= LARGEST_CIRCLE:
             code = circles(length, str(number))
-            label = "circle" if number == 1 else f"{number} circles"
-            found.append(Code(label, f"circles:{number}", code.max_inner, code.width, code.norm))
+            found.append(Code(CIRCLES[number], f"circles:{number}", code.max_inner, code.width, code.norm, True))
         number += 1
     plain = digits(length)
     found.append(Code("digits", "digits", plain.max_inner, plain.width, plain.norm))
@@ -128,6 +126,15 @@ def ladder(length: int) -> tuple[Code, ...]:
         bound = code.max_inner
         found.append(Code(f"inner ≤ {bound}", None, bound, code.width, code.norm))
     return tuple(found)
+
+
+def circles_named(label: str) -> int | None:
+    """Return the number of circles of a code by its label; None for other codes.
+
+    >>> circles_named("circle"), circles_named("3 circles"), circles_named("digits")
+    (1, 3, None)
+    """
+    return next((number for number, name in CIRCLES.items() if name == label), None)
 
 
 def gains(trial_of: Callable[[Fraction | None], Trial]) -> list[Trial]:

@@ -32,6 +32,7 @@ from separatrix.training.experiments.figure_data import paper_figures as paper_f
 from separatrix.training.experiments.figure_data import paper_table as paper_table
 from separatrix.training.experiments.remarks import diverged_note as diverged_note
 from separatrix.training.experiments.remarks import how_to_train as how_to_train
+from separatrix.training.experiments.remarks import missing_note as missing_note
 from separatrix.training.export_records import check_target as check_target
 from separatrix.training.export_records import export as export
 from separatrix.training.exported_records import ExportedRecords as ExportedRecords

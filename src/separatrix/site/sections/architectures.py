@@ -78,6 +78,7 @@ def _entry(entry: "Architecture") -> dict[str, Any]:
         "short": entry.short,
         "title": entry.title,
         "reference": entry.reference,
+        "main_equation": entry.main_equation,
         "equations": [line.strip() for line in entry.equations.split(";") if line.strip()],
         "deviations": list(entry.deviations),
         "options": [

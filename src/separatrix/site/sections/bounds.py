@@ -70,7 +70,7 @@ def _scope(row: Results) -> str:
     'dnf (any RNN, FNN)'
     """
     models = ", ".join(TITLES[model] for model in row["models"])
-    tasks = row["tasks"][:MOST_TASKS] + ["…"] * (len(row["tasks"]) > MOST_TASKS)
+    tasks = [*row["tasks"][:MOST_TASKS], *(["…"] if len(row["tasks"]) > MOST_TASKS else [])]
     return f"{', '.join(tasks)} ({models})"
 
 

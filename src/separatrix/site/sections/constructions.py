@@ -92,7 +92,11 @@ class ConstructionsSection(Section):
             "command",
         )  # fmt: skip
         return html_table(headings, about) + html_table(
-            columns, sizes, caption="Each row was built and checked for this page", numbers=(1, 2, 3, 4, 5, 6, 9)
+            columns,
+            sizes,
+            caption="Each row was built and checked for this page",
+            numbers=(1, 2, 3, 4, 5, 6, 9),
+            commands=(10,),
         )
 
     def table(self, results: Results) -> Table:

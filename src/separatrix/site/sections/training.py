@@ -109,7 +109,7 @@ def _built_in(records: "list[Record]") -> "list[Record]":
 
 
 def _entry(experiment: "Experiment", runs: "RunSource", read: str) -> dict[str, Any]:
-    from separatrix.training import best_scale, gather, paper_table
+    from separatrix.training import best_scale, gather, missing_note, paper_table
 
     scale = best_scale(experiment, runs)
     data = gather(experiment, scale, runs)
@@ -122,6 +122,7 @@ def _entry(experiment: "Experiment", runs: "RunSource", read: str) -> dict[str, 
         "rows": list(data.rows),
         "columns": list(data.columns),
         "recorded": data.recorded,
+        "missing": missing_note(experiment, scale, list(data.cells.values())),
         "paper": None
         if paper is None
         else {

@@ -34,9 +34,8 @@ def remarks(
     ``rounded`` what is known of the states of the runs."""
     recorded = [cell for cell in cells if cell.record is not None]
     yield f"{'' if scale is None else f'Scale {scale}: '}{len(recorded)} of {len(cells)} cells have a record."
-    missing = [cell for cell in cells if cell.record is None]
-    if missing:
-        yield f"No record: {_listed(missing, cells, experiment)}. Train with: {how_to_train(experiment, scale)}"
+    if missing := missing_note(experiment, scale, cells):
+        yield missing
     if beside_paper:
         shared = sum(cell.paper is not None for cell in cells)
         if shared < len(cells):
@@ -71,6 +70,14 @@ def remarks(
         yield _cost([cell.record for cell in recorded if cell.record])
     if experiment.note:
         yield experiment.note
+
+
+def missing_note(experiment: Experiment, scale: str | None, cells: "Sequence[FigureCell]") -> str:
+    """Name the cells without a record and how to train them; empty where every cell has one."""
+    missing = [cell for cell in cells if cell.record is None]
+    if not missing:
+        return ""
+    return f"No record: {_listed(missing, cells, experiment)}. Train with: {how_to_train(experiment, scale)}"
 
 
 def diverged(cells: "Iterable[FigureCell]") -> "list[FigureCell]":
