@@ -111,7 +111,7 @@ class ProtocolBound(Bound):
     def required_bits(self, length: int, task: Task | None = None) -> int:
         """Bits that every protocol for the hidden problem exchanges at this length; 0 where the bound says nothing."""
         chosen = self.task_of(task)
-        if self.silence(length, chosen):
+        if self.why_inapplicable(length, chosen):
             return 0
         # Only int is a whole number at every length; a formula may come from anyone's own file.
         given: object = self.hidden_bits(chosen, length)
@@ -120,14 +120,14 @@ class ProtocolBound(Bound):
         bits = given * self.factor
         return -((-bits.numerator) // bits.denominator)
 
-    def silence(self, length: int, task: Task | None = None) -> str:
+    def why_inapplicable(self, length: int, task: Task | None = None) -> str:
         """Why the bound says nothing about the task as its parameters have it; empty where it does.
 
         >>> from separatrix.bounds import bounds
         >>> literal = tasks()["match3-last"].with_parameters(exclude_query=False)
-        >>> bounds()["match3-rnn"].silence(64, literal)
+        >>> bounds()["match3-rnn"].why_inapplicable(64, literal)
         'with exclude_query=False the query matches with itself, and the answer is 1 on every input (E11)'
-        >>> bounds()["match3-rnn"].silence(64, tasks()["match3-last"])
+        >>> bounds()["match3-rnn"].why_inapplicable(64, tasks()["match3-last"])
         ''
         """
         return "" if self.outside is None else self.outside(self.task_of(task), length)
@@ -236,7 +236,7 @@ class ProtocolBound(Bound):
 
     def paper_width(self, length: int, precision: int, heads: int = 1, task: Task | None = None) -> int | None:
         """The smallest width by the paper's own formula, where it gives constants."""
-        if self.paper is None or self.silence(length, task):
+        if self.paper is None or self.why_inapplicable(length, task):
             return None
         return self.paper(self.task_of(task), length, precision, heads)
 

@@ -56,13 +56,13 @@ def _check_built_in(record: "Record") -> None:
 
 def _needed(record: "Record") -> tuple[int | None, str, list[str]]:
     """The bits that every protocol sends that is right on all inputs, whose theorem that is, and what is refuted."""
-    from separatrix.bounds import claimed, protocol_bounds, standing
+    from separatrix.bounds import claimed, consistent_bounds, protocol_bounds
 
     spec, task = record.spec, record.spec.the_task()
-    kept, refuted = standing(protocol_bounds(spec.task, "rnn"), task, [spec.length])
+    kept, refuted = consistent_bounds(protocol_bounds(spec.task, "rnn"), task, [spec.length])
     # What says nothing about a task with these parameters has no bits to name, nor has what is about a class of
     # functions: a run has learned one of them.
-    speaking = [each for each in kept if not each.silence(spec.length, task) and not each.of_a_class(task)]
+    speaking = [each for each in kept if not each.why_inapplicable(spec.length, task) and not each.of_a_class(task)]
     known = [(each.required_bits(spec.length, task), claimed(each)) for each in speaking]
     needed, claim = max(known, default=(None, ""))
     return needed, claim, [each.in_words() for each in refuted]

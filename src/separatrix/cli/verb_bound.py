@@ -59,10 +59,10 @@ def command(
         ProtocolBound,
         agreed_bits,
         bounds_for,
-        check_own_bound,
+        check_user_bound,
         covered,
         floating,
-        is_own,
+        is_user_bound,
         judged,
         numbers_named,
         origin,
@@ -105,16 +105,16 @@ def command(
         "layers": layers,
     }
     for bound in found:
-        if isinstance(bound, ProtocolBound) and is_own(bound):
-            check_own_bound(bound, chosen, length)
+        if isinstance(bound, ProtocolBound) and is_user_bound(bound):
+            check_user_bound(bound, chosen, length)
     numbered = strongest_first(found, length, precision, heads, layers, chosen)
-    judgements = {bound.name: judged(bound, chosen, [length], limit) for bound in numbered if is_own(bound)}
+    judgements = {bound.name: judged(bound, chosen, [length], limit) for bound in numbered if is_user_bound(bound)}
     refuted = [each for each in judgements.values() if each.refuted_by is not None]
     # What is refuted, or is about other parameters, is named and says nothing; then anyone's own bound stands first,
     # then the strongest.
-    silent = {bound.name: text for bound in numbered if (text := bound.silence(length, chosen))}
+    silent = {bound.name: text for bound in numbered if (text := bound.why_inapplicable(length, chosen))}
     kept = [bound for bound in numbered if bound.name not in silent and bound not in [each.bound for each in refuted]]
-    kept.sort(key=lambda bound: not is_own(bound))
+    kept.sort(key=lambda bound: not is_user_bound(bound))
     gated = [covered(bound, numbers, chosen) for bound in kept]
     silent |= {each.bound.name: each.reason for each in gated if not each.covered}
     gated = [each for each in gated if each.covered]
@@ -134,7 +134,7 @@ def command(
     result |= _headline(listed, found)
     result["arithmetic"] = listed[0]["arithmetic"] if listed else numbers.name
     result["holds"] = not refuted
-    if refuted and not (numbered and is_own(numbered[0])):
+    if refuted and not (numbered and is_user_bound(numbered[0])):
         result |= _nothing(f"refuted: {refuted[0].bound.claim}")
     result["refuted"] = [
         {"name": each.bound.name, "claim": each.bound.claim, "from_file": origin(each.bound), "text": each.in_words()}

@@ -1,7 +1,7 @@
 """The table: for each task and class of models how its size must grow with N, with the evidence from above and below.
 
 A cell puts three kinds of things side by side: constructions that are built and certified here and now for all inputs
-of one length, facts that need no theorem (``bounds/known_from_above.py``), and the lower bounds of the communication
+of one length, facts that need no theorem (``bounds/upper_bounds.py``), and the lower bounds of the communication
 room with their numbers at the same length. Sizes are representation sizes in bits: state bits of recurrent models,
 m·p·H of attention layers, m·p of a feed-forward network's first layer. Growth is up to powers of log N, so that
 "logarithmic" is what the papers write as width O(log N) at precision O(log N).
@@ -28,9 +28,9 @@ from separatrix.bounds import (
     ProtocolBound,
     bounds,
     bounds_for,
+    consistent_bounds,
     covered,
     facts_about,
-    standing,
     strongest_first,
     takes,
 )
@@ -346,7 +346,9 @@ def lower_sides(task: str, model: Model, length: int) -> tuple[Side, ...]:
     sides: list[Side] = []
     chosen = tasks()[name]
     at, far = usable_length(chosen, length), usable_length(chosen, LONG)
-    told, _ = standing(strongest_first(bounds_for(name, model), far, PRECISION, task=chosen), chosen, [at, far])
+    told, _ = consistent_bounds(
+        strongest_first(bounds_for(name, model), far, PRECISION, task=chosen), chosen, [at, far]
+    )
     for bound in told:
         bits, width = bound.required_bits(at, chosen), bound.smallest_width(far, PRECISION, task=chosen)
         state = "state bits" if model == "rnn" else "bits of communication"
@@ -374,7 +376,7 @@ def _verdict(task: str, model: Model, upper: tuple[Side, ...], lower: tuple[Side
 
 def _check(task: str, model: Model | None, size: ModelSize, length: int, what: str) -> None:
     """Compare one size from above with every bound on it, in integers."""
-    for bound in standing(_bounds_on(task, model), tasks()[task], [length])[0]:
+    for bound in consistent_bounds(_bounds_on(task, model), tasks()[task], [length])[0]:
         bound.check_consistent(length, size, what, tasks()[task])
 
 

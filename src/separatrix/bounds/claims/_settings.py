@@ -33,7 +33,7 @@ def plain_setting(task: Task, length: int) -> Setting:
     return Setting(positions=task.positions(length))
 
 
-def told_token(task: Task, length: int) -> Setting:
+def announced_token(task: Task, length: int) -> Setting:
     """The positions of a task whose query token must be told."""
     return Setting(positions=task.positions(length), query_bits=bits_for(task.vocabulary(length).size))
 

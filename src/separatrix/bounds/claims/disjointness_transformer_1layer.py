@@ -7,7 +7,7 @@ here is the deterministic one.
 
 from separatrix.bounds.bound import ProtocolBound
 from separatrix.bounds.claims._scope import always
-from separatrix.bounds.claims._settings import CONVERSATION, ONE_LAYER_ASSUMPTIONS, told_token, width_by_claim
+from separatrix.bounds.claims._settings import CONVERSATION, ONE_LAYER_ASSUMPTIONS, announced_token, width_by_claim
 from separatrix.bounds.claims.disjointness_rnn import checks
 from separatrix.bounds.simulations import ONE_LAYER
 
@@ -24,7 +24,7 @@ BOUND = ProtocolBound(
     problem="DISJ",
     reduction="disjointness-to-disjointness",
     hidden_bits=lambda task, length: length // 2,
-    setting=told_token,
+    setting=announced_token,
     in_words="N/2",
     prefix=always,
     checks=checks,

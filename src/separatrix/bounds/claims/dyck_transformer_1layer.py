@@ -17,7 +17,7 @@ randomised protocol needs O(log N) bits.
 
 from separatrix.bounds import dyck_fooling
 from separatrix.bounds.bound import ProtocolBound
-from separatrix.bounds.claims._settings import ONE_LAYER_ASSUMPTIONS, told_token, width_by_claim
+from separatrix.bounds.claims._settings import ONE_LAYER_ASSUMPTIONS, announced_token, width_by_claim
 from separatrix.bounds.evidence import Evidence
 from separatrix.bounds.simulations import ONE_LAYER
 from separatrix.tasks import Task
@@ -82,7 +82,7 @@ BOUND = ProtocolBound(
     simulation=ONE_LAYER,
     problem="DYCK",
     hidden_bits=dyck_fooling.fooling_bits,
-    setting=told_token,
+    setting=announced_token,
     in_words=WORDS,
     words=_words,
     checks=_checks,

@@ -19,7 +19,17 @@ import numpy
 from rich.table import Table
 
 from separatrix.arithmetic import delsarte_width
-from separatrix.bounds import FIXED, MODELS, Model, ProtocolBound, bounds_for, covered, facts_about, standing, takes
+from separatrix.bounds import (
+    FIXED,
+    MODELS,
+    Model,
+    ProtocolBound,
+    bounds_for,
+    consistent_bounds,
+    covered,
+    facts_about,
+    takes,
+)
 from separatrix.constructions import Built, Construction, addresses, constructions
 from separatrix.errors import SeparatrixError
 from separatrix.networks import Network, SignRows
@@ -210,7 +220,7 @@ def _bounds(task: str, model: Model) -> Iterator[dict[str, Any]]:
     chosen = tasks()[name]
     for bound in bounds_for(name, model):
         lengths = [usable_length(chosen, length) for length in LENGTHS]
-        if not isinstance(bound, ProtocolBound) or not standing([bound], chosen, lengths)[0]:
+        if not isinstance(bound, ProtocolBound) or not consistent_bounds([bound], chosen, lengths)[0]:
             continue
         yield {
             "name": bound.name,

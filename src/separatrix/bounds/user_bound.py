@@ -1,7 +1,7 @@
 """A bound from outside this package is held against what is true before it is told; every verb asks here.
 
 The tests hold the package's own bounds to that; nobody runs them on a bound from a file or another package. What it is
-held against stands in :mod:`separatrix.bounds.held_against`: what is exactly enough at small lengths, and
+held against stands in :mod:`separatrix.bounds.consistency`: what is exactly enough at small lengths, and
 arithmetic at the length that was asked for. Its own evidence is run as well. What refutes a bound at any length refutes
 its formula: it is named and not used.
 """
@@ -13,9 +13,9 @@ from pathlib import Path
 
 from separatrix.bit_counts import bits_for
 from separatrix.bounds.bound import Bound, ProtocolBound
+from separatrix.bounds.consistency import check_length_arithmetic, check_small_lengths
 from separatrix.bounds.covered import Numbers, covered
 from separatrix.bounds.evidence import Evidence
-from separatrix.bounds.held_against import held_against_truth, held_at_length
 from separatrix.bounds.simulations import ModelSize, OneLayer
 from separatrix.errors import SeparatrixError
 from separatrix.own_files import own_modules
@@ -60,13 +60,13 @@ class Judgement:
         return f"{self.bound.name} ({self.bound.claim}, {origin(self.bound)}) for {self.task.name}: {found.text}"
 
 
-def is_own(bound: Bound) -> bool:
+def is_user_bound(bound: Bound) -> bool:
     """Whether a bound comes from a file or another package: who exports it, and where its formulas stand.
 
     A file may take over a formula of this package for another task, for which it need not hold.
 
     >>> from separatrix.bounds import bounds
-    >>> is_own(bounds()["index-lookup-rnn"])
+    >>> is_user_bound(bounds()["index-lookup-rnn"])
     False
     """
     return _file_of(bound) is not None or (isinstance(bound, ProtocolBound) and _outside_part(bound) is not None)
@@ -105,7 +105,7 @@ def claimed(bound: ProtocolBound) -> str:
     >>> claimed(bounds()["index-lookup-rnn"])
     'BHBK24 Theorem 3'
     """
-    return f"{bound.claim}, from {origin(bound)}" if is_own(bound) else bound.claim
+    return f"{bound.claim}, from {origin(bound)}" if is_user_bound(bound) else bound.claim
 
 
 def limits(
@@ -127,19 +127,19 @@ def limits(
         gate = covered(bound, numbers, task)
         longest = gate.bound.longest_length(size, task) if gate.covered else None
         next_one = [] if longest is None else [max(longest + task.length_step, task.minimum_length)]
-        kept, false = standing([bound], task, next_one)
+        kept, false = consistent_bounds([bound], task, next_one)
         refuted += false
         open_to += [(longest, claimed(bound), gate.arithmetic)] if kept and longest is not None else []
     return open_to, refuted
 
 
-def check_own_bound(bound: ProtocolBound, task: Task, length: int) -> None:
+def check_user_bound(bound: ProtocolBound, task: Task, length: int) -> None:
     """Raise a one-line error unless a bound can be computed with: its simulation is one of its models, its setting
     leaves out nothing of the input, and its formula gives a whole number of bits, which only int is at every length.
 
     >>> from separatrix.bounds import bounds
     >>> from separatrix.tasks import tasks
-    >>> check_own_bound(bounds()["index-lookup-rnn"], tasks()["index"], 8)
+    >>> check_user_bound(bounds()["index-lookup-rnn"], tasks()["index"], 8)
     """
     others = sorted(set(bound.models) - set(bound.simulation.models))
     if bound.simulation.models and others:
@@ -184,7 +184,7 @@ def _asking(task: Task, length: int) -> set[int]:
     return asking
 
 
-def standing(
+def consistent_bounds(
     found: Iterable[ProtocolBound], task: Task, lengths: Sequence[int], limit: int = LIMIT
 ) -> tuple[list[ProtocolBound], list[Judgement]]:
     """The bounds that may be told about a task at some lengths, and those from outside that are refuted.
@@ -193,14 +193,14 @@ def standing(
 
     >>> from separatrix.bounds import protocol_bounds
     >>> from separatrix.tasks import tasks
-    >>> kept, refuted = standing(protocol_bounds("index", "rnn"), tasks()["index"], [8])
+    >>> kept, refuted = consistent_bounds(protocol_bounds("index", "rnn"), tasks()["index"], [8])
     >>> len(kept) > 0, refuted
     (True, [])
     """
     kept: list[ProtocolBound] = []
     refuted: list[Judgement] = []
     for bound in found:
-        judgement = judged(bound, task, lengths, limit) if is_own(bound) else None
+        judgement = judged(bound, task, lengths, limit) if is_user_bound(bound) else None
         if judgement is None or judgement.refuted_by is None:
             kept.append(bound)
         else:
@@ -218,10 +218,10 @@ def judged(bound: ProtocolBound, task: Task, lengths: Sequence[int], limit: int 
     'asks for 2 bits at N = 1, where 1 are enough: a state that tells the residual classes apart'
     """
     for length in lengths:
-        check_own_bound(bound, task, length)
+        check_user_bound(bound, task, length)
     evidence, checked_to = _at_every_length(_Same(bound, task), limit)
     for length in lengths:
-        evidence += held_at_length(bound, task, length)
+        evidence += check_length_arithmetic(bound, task, length)
     return Judgement(bound, task, evidence, checked_to)
 
 
@@ -242,6 +242,6 @@ class _Same:
 @lru_cache(maxsize=64)
 def _at_every_length(asked: _Same, limit: int) -> tuple[tuple[Evidence, ...], int | None]:
     """What does not depend on the length that is asked for, and how far all inputs were gone through."""
-    compared = held_against_truth(asked.bound, asked.task, limit)
+    compared = check_small_lengths(asked.bound, asked.task, limit)
     to = max((each.details["compared_to"] for each in compared if "compared_to" in each.details), default=None)
     return (*asked.bound.evidence(limit), *compared), to

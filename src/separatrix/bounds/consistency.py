@@ -9,9 +9,9 @@ compared.
 
 *At any length.* A problem hidden in an input has no more bits than the input, or than its smaller part where both may
 speak; a reduction hides no more than its instance of that length; and a model that is known to solve the task
-(``known_from_above``) must be large enough. All that is arithmetic, so it is done at every length; but a formula that
+(``upper_bounds``) must be large enough. All that is arithmetic, so it is done at every length; but a formula that
 stays below it is not thereby right, which is said
-(:meth:`separatrix.bounds.own_bound.Judgement.rests_on`).
+(:meth:`separatrix.bounds.user_bound.Judgement.rests_on`).
 """
 
 from itertools import combinations
@@ -19,7 +19,7 @@ from itertools import combinations
 from separatrix.bit_counts import bits_for
 from separatrix.bounds.bound import ProtocolBound
 from separatrix.bounds.evidence import Evidence
-from separatrix.bounds.known_from_above import input_bits, part_bits, special_facts
+from separatrix.bounds.upper_bounds import input_bits, part_bits, special_facts
 from separatrix.communication import Reduction, cut, from_task, of_positions, one_way_bits, reductions
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.sources import is_outside
@@ -33,15 +33,15 @@ MOST_POSITIONS = 8
 """All partitions of so many positions are gone through, of more none."""
 
 
-def held_at_length(bound: ProtocolBound, task: Task, length: int) -> tuple[Evidence, ...]:
+def check_length_arithmetic(bound: ProtocolBound, task: Task, length: int) -> tuple[Evidence, ...]:
     """What arithmetic alone says against a bound at one length, whatever the length; empty where that is nothing.
 
     >>> from separatrix.bounds import bounds
     >>> from separatrix.tasks import tasks
     >>> bound, inequality = bounds()["inequality-transformer-1layer"], tasks()["inequality"]
-    >>> held_at_length(bound, inequality, 4096)
+    >>> check_length_arithmetic(bound, inequality, 4096)
     ()
-    >>> [each.text for each in held_at_length(bound.inflated(2), inequality, 4096)][-1]
+    >>> [each.text for each in check_length_arithmetic(bound.inflated(2), inequality, 4096)][-1]
     'asks for 4096 bits at N = 4096, where 2048 are enough: one party sends all that it has'
     """
     asked = bound.required_bits(length, task)
@@ -102,15 +102,15 @@ def _reduction(name: str) -> Reduction:
     return known[name]
 
 
-def held_against_truth(bound: ProtocolBound, task: Task, limit: int) -> tuple[Evidence, ...]:
+def check_small_lengths(bound: ProtocolBound, task: Task, limit: int) -> tuple[Evidence, ...]:
     """A bound beside what is exactly enough at every length with at most 4^``limit`` inputs.
 
     >>> from separatrix.bounds import bounds
     >>> from separatrix.tasks import tasks
     >>> index = tasks()["index"]
-    >>> [each.text for each in held_against_truth(bounds()["index-lookup-rnn"], index, 4)]
+    >>> [each.text for each in check_small_lengths(bounds()["index-lookup-rnn"], index, 4)]
     ['asks for no more than the exact state bits at N = 1 to 5']
-    >>> [each.text for each in held_against_truth(bounds()["index-lookup-rnn"].inflated(2), index, 4)]
+    >>> [each.text for each in check_small_lengths(bounds()["index-lookup-rnn"].inflated(2), index, 4)]
     ['asks for 2 bits at N = 1, where 1 are enough: a state that tells the residual classes apart']
     """
     if _reduced_elsewhere(bound, task):

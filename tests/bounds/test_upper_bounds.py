@@ -11,7 +11,7 @@ import pytest
 from separatrix.arithmetic.codes import sign_code
 from separatrix.bit_counts import bits_for
 from separatrix.bounds import MODELS, ContradictionError, protocol_bounds
-from separatrix.bounds.known_from_above import (
+from separatrix.bounds.upper_bounds import (
     GRID_BITS,
     facts_about,
     input_bits,

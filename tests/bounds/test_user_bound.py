@@ -7,15 +7,15 @@ import pytest
 
 from separatrix.bit_counts import bits_for
 from separatrix.bounds import ModelSize, ProtocolBound, bounds, floating, protocol_bounds
-from separatrix.bounds.held_against import held_against_truth, held_at_length
-from separatrix.bounds.own_bound import (
+from separatrix.bounds.consistency import check_length_arithmetic, check_small_lengths
+from separatrix.bounds.user_bound import (
     asks_differently,
     claimed,
-    is_own,
+    consistent_bounds,
+    is_user_bound,
     judged,
     limits,
     origin,
-    standing,
 )
 from separatrix.capacities import capacity, describe
 from separatrix.communication.reductions import reductions
@@ -45,14 +45,14 @@ def named(name: str) -> ProtocolBound:
 
 def texts(name, task, limit=4, factor=1):
     bound = named(name)
-    found = held_against_truth(bound if factor == 1 else bound.inflated(factor), tasks()[task], limit)
+    found = check_small_lengths(bound if factor == 1 else bound.inflated(factor), tasks()[task], limit)
     return [(each.text, each.holds) for each in found]
 
 
 def test_a_bound_is_somebodys_own_by_where_its_formula_stands():
     bound = named("index-lookup-rnn")
-    assert not is_own(bound)
-    assert is_own(replace(bound, hidden_bits=lambda task, length: length))
+    assert not is_user_bound(bound)
+    assert is_user_bound(replace(bound, hidden_bits=lambda task, length: length))
 
 
 @pytest.mark.parametrize("bits", [1.0, True, -1, None, "3", "x", float("inf")])
@@ -75,7 +75,7 @@ def test_what_cannot_be_compared_is_not():
     """No length with so few inputs; from where on a task has several answers; another member of a class; vectors."""
     assert texts("sparse-threshold-transformer-1layer", "sparse-threshold") == []
     assert texts("directed-3-cycle-graph-transformer", "directed-3-cycle") == []
-    assert held_against_truth(named("index-lookup-rnn"), tasks()["index"], 0) == ()
+    assert check_small_lengths(named("index-lookup-rnn"), tasks()["index"], 0) == ()
     assert texts("match2-rnn", "match2", limit=8) == [
         ("asks for no more than the exact state bits at N = 1 to 1", True)
     ]
@@ -85,7 +85,7 @@ def test_the_comparison_ends_where_the_inputs_cannot_be_listed(monkeypatch):
     def refusing(task, length):
         raise SeparatrixError(f"{task.name} at {length}")
 
-    monkeypatch.setattr("separatrix.bounds.held_against._exact_state_bits", refusing)
+    monkeypatch.setattr("separatrix.bounds.consistency._exact_state_bits", refusing)
     assert texts("index-lookup-rnn", "index") == []
 
 
@@ -104,7 +104,9 @@ def test_no_bound_of_the_package_passes_what_is_enough_at_any_length(bound):
     for name in bound.task_names:
         task = tasks()[name]
         for about in (64, 1000, 10**6, 2**40):
-            assert held_at_length(bound, task, max(task.minimum_length, about - about % task.length_step)) == ()
+            assert (
+                check_length_arithmetic(bound, task, max(task.minimum_length, about - about % task.length_step)) == ()
+            )
 
 
 @pytest.mark.parametrize(
@@ -117,7 +119,7 @@ def test_no_bound_of_the_package_passes_what_is_enough_at_any_length(bound):
 )
 def test_a_formula_is_held_against_arithmetic_at_the_length_that_was_asked_for(name, task, length, bits, why):
     wrong = replace(named(name), hidden_bits=lambda task, n: bits(n))
-    assert any(why in each.text for each in held_at_length(wrong, tasks()[task], length))
+    assert any(why in each.text for each in check_length_arithmetic(wrong, tasks()[task], length))
 
 
 def test_a_formula_is_held_against_a_model_that_solves_the_task():
@@ -152,7 +154,7 @@ def test_every_own_bound_is_judged_and_no_other():
     built_in = named("index-lookup-rnn")
     false = replace(built_in, name="false", hidden_bits=lambda task, n: n + 1, reduction=None)
     true = replace(built_in, name="true", hidden_bits=lambda task, n: n, reduction=None)
-    kept, refuted = standing([false, built_in, true, built_in.inflated(2)], index, [8], limit=3)
+    kept, refuted = consistent_bounds([false, built_in, true, built_in.inflated(2)], index, [8], limit=3)
     assert [each.name for each in kept] == ["index-lookup-rnn", "true", "index-lookup-rnn×2"]
     assert [each.bound.name for each in refuted] == ["false"]
     open_to, refuted = limits([false, true], ModelSize(32, 32), index, floating(32))
@@ -163,7 +165,7 @@ def test_every_own_bound_is_judged_and_no_other():
 def test_a_misspelt_reduction_is_named():
     wrong = replace(named("inequality-transformer-1layer"), reduction="equality-to-inequalty")
     with pytest.raises(SeparatrixError, match=r"unknown reduction .* nearest: equality-to-inequality"):
-        held_at_length(wrong, tasks()["inequality"], 8)
+        check_length_arithmetic(wrong, tasks()["inequality"], 8)
 
 
 # -- bounds from files ------------------------------------------------------------------------------------
@@ -213,12 +215,12 @@ def test_a_formula_of_the_package_for_another_task_is_judged_too(tmp_path):
     """Index lookup needs N bits, and majority does not."""
     majority = tasks()["majority"]
     with using_files([written(tmp_path, 'task_names=("majority",), reduction=None')]):
-        kept, refuted = standing(protocol_bounds("majority", "rnn"), majority, [64])
+        kept, refuted = consistent_bounds(protocol_bounds("majority", "rnn"), majority, [64])
         assert [each.name for each in kept] == ["majority-rnn"] and [origin(each.bound) for each in refuted] == [
             "lemma_of_mine.py"
         ]
         assert "asks for 64 bits at N = 64" in " ".join(each.text for each in refuted[0].evidence)
-        assert not is_own(named("index-lookup-rnn")) and origin(named("index-lookup-rnn")) == ""
+        assert not is_user_bound(named("index-lookup-rnn")) and origin(named("index-lookup-rnn")) == ""
 
 
 def test_capacity_names_a_refuted_bound_and_does_not_use_it(tmp_path):
@@ -239,8 +241,8 @@ def test_below_its_smallest_instance_a_reduction_hides_nothing():
     bound, task = named("sparse-threshold-rnn"), tasks()["sparse-threshold"]
     smallest = reductions()["disjointness-to-sparse-threshold"]
     first = smallest.length(smallest.smallest)
-    assert held_at_length(replace(bound, hidden_bits=lambda task, n: 2), task, first) == ()
-    (found,) = held_at_length(replace(bound, hidden_bits=lambda task, n: 2), task, first - 1)
+    assert check_length_arithmetic(replace(bound, hidden_bits=lambda task, n: 2), task, first) == ()
+    (found,) = check_length_arithmetic(replace(bound, hidden_bits=lambda task, n: 2), task, first - 1)
     assert found.text.endswith("where reduction disjointness-to-sparse-threshold hides 0") and not found.holds
 
 
@@ -250,9 +252,9 @@ def test_a_reduction_says_nothing_about_parameters_that_it_is_not_about():
     bound = replace(
         named("index-lookup-alphabet-rnn"), hidden_bits=lambda task, n: n * bits_for(task.parameters()["alphabet"])
     )
-    assert held_at_length(bound, lookup.with_parameters(alphabet=256), 16) == ()
+    assert check_length_arithmetic(bound, lookup.with_parameters(alphabet=256), 16) == ()
     large = replace(bound, hidden_bits=lambda task, n: 8 * n)
-    assert "index-to-index-lookup-packed hides 96" in held_at_length(large, lookup, 16)[0].text
+    assert "index-to-index-lookup-packed hides 96" in check_length_arithmetic(large, lookup, 16)[0].text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,24 +266,24 @@ def test_how_many_bits_a_vector_of_anyones_own_task_has_is_not_known():
     known = tasks()["directed-3-cycle"]
     mine = Coloured(**{each.name: getattr(known, each.name) for each in fields(known)})
     large = replace(named("directed-3-cycle-rnn"), hidden_bits=lambda task, n: n**9, reduction=None)
-    assert held_at_length(large, mine, 16) == ()
-    assert [each.holds for each in held_at_length(large, known, 16)] == [False]
+    assert check_length_arithmetic(large, mine, 16) == ()
+    assert [each.holds for each in check_length_arithmetic(large, known, 16)] == [False]
 
 
 def test_a_part_may_have_as_many_bits_as_the_input():
     """Both halves of eq-ncp are the same numbers: a protocol may need more than half of the input's bits."""
     copied = tasks()["eq-ncp"]
     talking = replace(named("inequality-transformer-1layer"), task_names=("eq-ncp",), reduction=None)
-    assert held_at_length(replace(talking, hidden_bits=lambda task, n: 10), copied, 2) == ()
-    (found,) = held_at_length(replace(talking, hidden_bits=lambda task, n: 11), copied, 2)
+    assert check_length_arithmetic(replace(talking, hidden_bits=lambda task, n: 10), copied, 2) == ()
+    (found,) = check_length_arithmetic(replace(talking, hidden_bits=lambda task, n: 11), copied, 2)
     assert found.text == "asks for 11 bits at N = 2, where 10 are enough: one party sends all that it has"
 
 
 def test_a_reduction_whose_inputs_or_bits_do_not_grow_ends(monkeypatch):
     stuck = reductions()["index-to-index-lookup"].corrupted(length=lambda size: 8)
-    monkeypatch.setattr("separatrix.bounds.held_against.reductions", lambda: {stuck.name: stuck})
+    monkeypatch.setattr("separatrix.bounds.consistency.reductions", lambda: {stuck.name: stuck})
     bound = replace(named("index-lookup-rnn"), reduction=stuck.name)
-    assert held_at_length(bound, tasks()["index-lookup"], 8) == ()
+    assert check_length_arithmetic(bound, tasks()["index-lookup"], 8) == ()
     constant = reductions()["index-to-index-lookup"].corrupted(bits=lambda size: 4)
     with pytest.raises(SeparatrixError, match="hides 4 bits at size 1 and no more at 3; its bits must grow"):
         constant.verified_to(6)
