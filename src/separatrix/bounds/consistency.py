@@ -1,4 +1,4 @@
-"""What a bound is held against: what is exactly enough at small lengths, and arithmetic at every length.
+"""Consistency checks of a bound: against what is exactly enough at small lengths, and arithmetic at every length.
 
 *At small lengths.* A recurrent model that remembers which residual class its prefix is in, and no more, answers every
 input. So at lengths whose inputs can all be listed, the largest ⌈log2 of the number of classes⌉ over the cuts is the

@@ -1,8 +1,8 @@
-"""A bound from outside this package is held against what is true before it is told; every verb asks here.
+"""A bound from outside this package is checked before it is shown; every verb asks here.
 
-The tests hold the package's own bounds to that; nobody runs them on a bound from a file or another package. What it is
-held against stands in :mod:`separatrix.bounds.consistency`: what is exactly enough at small lengths, and
-arithmetic at the length that was asked for. Its own evidence is run as well. What refutes a bound at any length refutes
+The tests check the package's own bounds; nobody runs them on a bound from a file or another package. The checks are in
+:mod:`separatrix.bounds.consistency`: what is exactly enough at small lengths, and arithmetic at the length that was
+asked for. Its own evidence is run as well. What refutes a bound at any length refutes
 its formula: it is named and not used.
 """
 
@@ -187,9 +187,9 @@ def _asking(task: Task, length: int) -> set[int]:
 def consistent_bounds(
     found: Iterable[ProtocolBound], task: Task, lengths: Sequence[int], limit: int = LIMIT
 ) -> tuple[list[ProtocolBound], list[Judgement]]:
-    """The bounds that may be told about a task at some lengths, and those from outside that are refuted.
+    """Split bounds into those that may be shown for a task at some lengths, and those from outside that are refuted.
 
-    This package's own bounds are all told. What does not depend on the length is computed once for each bound.
+    This package's own bounds are all kept. What does not depend on the length is computed once for each bound.
 
     >>> from separatrix.bounds import protocol_bounds
     >>> from separatrix.tasks import tasks

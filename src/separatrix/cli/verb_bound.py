@@ -273,7 +273,7 @@ def _short(bound: dict[str, Any]) -> dict[str, Any]:
 def _above(task: str, model: "Model", numbers: "Numbers") -> list[dict[str, str]]:
     """What is known from above, each with what it is known in: constructions by name, which ``certify`` proves, and
     simple reasons."""
-    from separatrix.table import known_from_above
+    from separatrix.table import upper_bounds
 
     return [
         {
@@ -283,5 +283,5 @@ def _above(task: str, model: "Model", numbers: "Numbers") -> list[dict[str, str]
             "source": side.source,
             "arithmetic": side.arithmetic or numbers.name,
         }
-        for side in known_from_above(task, model, numbers)
+        for side in upper_bounds(task, model, numbers)
     ]

@@ -39,10 +39,10 @@ from separatrix.table.separation import LONG as LONG
 from separatrix.table.separation import PRECISION as PRECISION
 from separatrix.table.separation import certify_all as certify_all
 from separatrix.table.separation import kind_of as kind_of
-from separatrix.table.separation import known_from_above as known_from_above
 from separatrix.table.separation import model_of_construction as model_of_construction
 from separatrix.table.separation import serving as serving
 from separatrix.table.separation import table as table
+from separatrix.table.separation import upper_bounds as upper_bounds
 from separatrix.table.separation import usable_length as usable_length
 from separatrix.table.trace import Reals as Reals
 from separatrix.table.trace import Trace as Trace

@@ -288,14 +288,14 @@ def upper_sides(task: str, model: Model, certified: Iterable[Certified], length:
     return tuple(sorted(sides, key=lambda side: ORDER.index(side.growth)))
 
 
-def known_from_above(task: str, model: Model, numbers: Numbers = FIXED) -> tuple[Side, ...]:
+def upper_bounds(task: str, model: Model, numbers: Numbers = FIXED) -> tuple[Side, ...]:
     """What is known from above without certifying: constructions by name, and facts.
 
     What holds in the arithmetic comes first, smallest growth first; then what is known in fixed point alone, whose bits
     grow with N: each names its ``arithmetic``.
 
     >>> from separatrix.bounds import NUMBERS
-    >>> known_from_above("dyck", "transformer-1layer", NUMBERS["float32"])[0].short
+    >>> upper_bounds("dyck", "transformer-1layer", NUMBERS["float32"])[0].short
     'dyck-float'
     """
     sides = [

@@ -3,7 +3,7 @@
 Everything is computed exactly by the same functions as the table itself: lower bounds by the communication room,
 for every N and every p; sizes of constructions by building them (a network that is built is not certified; the
 certified sizes are those of the section ``constructions``), and where building takes long, by the size that the
-theorem claims if that does not depend on a code; sizes of simple reasons by ``bounds/known_from_above``.
+theorem claims if that does not depend on a code; sizes of simple reasons by ``bounds/upper_bounds``.
 
 The page only looks up what stands here, so that its sliders cannot show anything that was not computed.
 """
