@@ -173,10 +173,10 @@ def raised(error: BaseException) -> str:
     return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__
 
 
-def ended_by_own_code(error: SystemExit) -> SeparatrixError:
+def ended_by_user_code(error: SystemExit) -> SeparatrixError:
     """What to tell of code of anyone's own that ends the program, with its line where that is known.
 
-    >>> str(ended_by_own_code(SystemExit(3)))
+    >>> str(ended_by_user_code(SystemExit(3)))
     'code of your own ended the program with exit code 3; let it raise an error instead'
     """
     where = line_outside(error)

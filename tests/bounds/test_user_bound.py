@@ -20,9 +20,9 @@ from separatrix.bounds.user_bound import (
 from separatrix.capacities import capacity, describe
 from separatrix.communication.reductions import reductions
 from separatrix.errors import SeparatrixError, UnknownNameError
-from separatrix.own_files import using_files
 from separatrix.tasks import tasks
 from separatrix.tasks.problems.directed_3_cycle import Directed3Cycle
+from separatrix.user_files import using_files
 
 FILE = """
 from dataclasses import replace

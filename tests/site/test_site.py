@@ -20,7 +20,6 @@ from separatrix.networks.evaluate import embedded
 from separatrix.site import ordered_sections
 from separatrix.site.html import asset
 from separatrix.site.origin import MEANINGS, Origin
-from separatrix.site.own_function_figure import _paint_lengths
 from separatrix.site.pages.cell_html import UNKNOWN, cell_inside
 from separatrix.site.pages.cells import ARGUMENT, BITS, CERTIFIED, FORMULA, THEOREM, Grid
 from separatrix.site.pages.components import command_block, length_text, number, origin_line, task_address, with_code
@@ -29,6 +28,7 @@ from separatrix.site.pages.stories import STORIES
 from separatrix.site.sections import constructions as construction_sections
 from separatrix.site.sections import errata as errata_section
 from separatrix.site.sections import profiles, training
+from separatrix.site.user_function_figure import _paint_lengths
 from separatrix.table import Sources
 from separatrix.table.attention import attention_maps
 from separatrix.table.errata import Erratum, Finding, errata

@@ -22,9 +22,9 @@ from separatrix.capacities.catalog import presets
 from separatrix.cli.app import application
 from separatrix.constructions.catalog import constructions
 from separatrix.models.architecture import architectures
-from separatrix.own_files import using_files
 from separatrix.tasks.catalog import tasks
 from separatrix.training.experiments.catalog import experiments
+from separatrix.user_files import using_files
 
 Kind: TypeAlias = Literal["fitting", "one wild", "wild"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

@@ -18,9 +18,9 @@ from separatrix.bounds.covered import Numbers, covered
 from separatrix.bounds.evidence import Evidence
 from separatrix.bounds.simulations import ModelSize, OneLayer
 from separatrix.errors import SeparatrixError
-from separatrix.own_files import own_modules
 from separatrix.sources import is_outside
 from separatrix.tasks import Task, draws_from
+from separatrix.user_files import user_modules
 
 DRAWN, LATER = 256, 8
 """Inputs that are drawn to see which tokens ask, at the shortest length and so many lengths later."""
@@ -75,7 +75,7 @@ def is_user_bound(bound: Bound) -> bool:
 def _file_of(bound: Bound) -> str | None:
     """The name of the file in use that exports a bound."""
     return next(
-        (Path(str(each.__file__)).name for each in own_modules() if getattr(each, "BOUND", None) is bound), None
+        (Path(str(each.__file__)).name for each in user_modules() if getattr(each, "BOUND", None) is bound), None
     )
 
 

@@ -24,8 +24,8 @@ from separatrix.cli.interrupts import remembered
 from separatrix.cli.output import only_json
 from separatrix.errors import SeparatrixError, StoppedError, UnknownNameError
 from separatrix.extras import missing_package
-from separatrix.own_files import using_files
-from separatrix.sources import ended_by_own_code
+from separatrix.sources import ended_by_user_code
+from separatrix.user_files import using_files
 
 MEANT = {
     "explore": "serve", "explorer": "serve", "open": "serve", "verify": "check", "prove": "certify", "build": "certify",
@@ -133,7 +133,7 @@ def _run(arguments: Sequence[str]) -> int:
         return STOPPED
     except (BrokenPipeError, SystemExit) as error:
         if isinstance(error, SystemExit) and not _is_of_a_library(error):
-            return _refuse(str(ended_by_own_code(error)))
+            return _refuse(str(ended_by_user_code(error)))
         # The reader (head, less) has seen enough; Rich and Typer turn that into SystemExit, which they use for nothing
         # else here but the end of completions.
         _forget_output()

@@ -69,7 +69,7 @@ def command(
         strongest_first,
     )
     from separatrix.provenance import provenance
-    from separatrix.tasks import tasks, try_own_task, with_text_parameters
+    from separatrix.tasks import tasks, try_user_task, with_text_parameters
 
     started = time.perf_counter()
     check_task(task)
@@ -82,7 +82,7 @@ def command(
     # Bounds are asked for at lengths of which nobody draws an input; a shorter one with as many halves is tried.
     shorter = longest - (longest - length) % (2 * chosen.length_step)
     tried = max(chosen.minimum_length, min(length, shorter))
-    try_own_task(chosen, tried)
+    try_user_task(chosen, tried)
     if "instance" in chosen.parameters():
         _check_member(chosen, length, tried)
     own = own_model(model, length, precision, heads, layers) if "(" in model else None

@@ -110,7 +110,7 @@ def command(
     from separatrix.progress import listening
     from separatrix.provenance import provenance
     from separatrix.sources import is_outside
-    from separatrix.tasks import try_own_task
+    from separatrix.tasks import try_user_task
 
     refuse_given(context, ("store", "nodes", "bits"), "is for a trained run, not for a construction; leave it out")
     chosen = constructions()[construction]
@@ -135,7 +135,7 @@ def command(
         refuse_idle_options(built.network, options)
         claim = Claim(built.task, built.length, other or built.arithmetic)
         check_memory(built.network, limit)
-        try_own_task(built.task, length)
+        try_user_task(built.task, length)
         show(f"checking all inputs of length {length}", 0, None)
         verdict, proof = with_proof(built.network, claim, check(built.network, claim))
         path: Path | None = None

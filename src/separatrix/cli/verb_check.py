@@ -49,7 +49,7 @@ def command(
     from separatrix.cli.progress import progress_bar
     from separatrix.progress import listening
     from separatrix.provenance import provenance
-    from separatrix.tasks import try_own_task
+    from separatrix.tasks import try_user_task
 
     limit = memory_limit(max_memory)
     with progress_bar(f"checking {file}", as_json) as show, limited_memory(limit), listening(show):
@@ -60,7 +60,7 @@ def command(
                 raise
             own = f"if it is of your own, give its file: separatrix --with FILE.py check {file}"
             raise SeparatrixError(f"{error}; {own}") from error
-        try_own_task(checked.claim.task, checked.claim.length)
+        try_user_task(checked.claim.task, checked.claim.length)
     verdict, network, claim = checked.verdict, checked.network, checked.claim
     failing = verdict.counterexample
     result: dict[str, Any] = {

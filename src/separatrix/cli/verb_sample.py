@@ -51,7 +51,7 @@ def command(
 ) -> None:
     """Show random examples of a task with their answers."""
     from separatrix.provenance import provenance
-    from separatrix.tasks import draws_from, tasks, try_own_task, with_text_parameters
+    from separatrix.tasks import draws_from, tasks, try_user_task, with_text_parameters
 
     started = time.perf_counter()
     chosen = with_text_parameters(tasks()[task], settings or [])
@@ -64,7 +64,7 @@ def command(
             f"--count {count} at length {length} would cost about {work} steps, more than {LARGEST_WORK}; "
             "lower --count or --length"
         )
-    try_own_task(chosen, length)
+    try_user_task(chosen, length)
     examples = chosen.sample(draws_from(seed), count, length, split.value)
     rows: list[dict[str, Any]] = []
     for number in range(count):

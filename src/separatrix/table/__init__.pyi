@@ -25,8 +25,6 @@ from separatrix.table.frontier_survey import spread as spread
 from separatrix.table.frontier_survey import survey as survey
 from separatrix.table.frontier_survey import units as units
 from separatrix.table.frontier_survey import width_rows as width_rows
-from separatrix.table.own_function import certify_sparse_form as certify_sparse_form
-from separatrix.table.own_function import verdict_in_words as verdict_in_words
 from separatrix.table.recorded import Sources as Sources
 from separatrix.table.recorded import opened_runs as opened_runs
 from separatrix.table.recorded import recorded_surveys as recorded_surveys
@@ -49,3 +47,5 @@ from separatrix.table.trace import Trace as Trace
 from separatrix.table.trace import rows_to_run as rows_to_run
 from separatrix.table.trace import slots_of as slots_of
 from separatrix.table.trace import trace as trace
+from separatrix.table.user_function import certify_sparse_form as certify_sparse_form
+from separatrix.table.user_function import verdict_in_words as verdict_in_words

@@ -49,8 +49,6 @@ from separatrix.training.learned_frontier import Ladder as Ladder
 from separatrix.training.learned_frontier import climb as climb
 from separatrix.training.learned_frontier import longest_possible as longest_possible
 from separatrix.training.observers import Observers as Observers
-from separatrix.training.own_code import check_trainable as check_trainable
-from separatrix.training.own_code import drawing_remarks as drawing_remarks
 from separatrix.training.planning import Plan as Plan
 from separatrix.training.planning import counted as counted
 from separatrix.training.planning import in_words as in_words
@@ -71,6 +69,8 @@ from separatrix.training.spec import spec_from as spec_from
 from separatrix.training.sweep import Cell as Cell
 from separatrix.training.sweep import Sweep as Sweep
 from separatrix.training.sweep_file import read_sweep as read_sweep
-from separatrix.training.train_runs import try_own_tasks as try_own_tasks
+from separatrix.training.train_runs import try_user_tasks as try_user_tasks
 from separatrix.training.trained import trained_model as trained_model
 from separatrix.training.tubes import check_tubes as check_tubes
+from separatrix.training.user_code import check_trainable as check_trainable
+from separatrix.training.user_code import drawing_remarks as drawing_remarks

@@ -25,9 +25,9 @@ from separatrix.training.executors.executor import Executor, Failure, Job
 from separatrix.training.group_files import SNAPSHOTS, WEIGHTS, GroupFiles
 from separatrix.training.grouping import Group
 from separatrix.training.observers import Observer
-from separatrix.training.own_code import check_trainable, own_code
 from separatrix.training.records import OPEN_ENDED, Record, Records
 from separatrix.training.spec import RunSpec
+from separatrix.training.user_code import check_trainable, user_code
 
 MOST_ATTEMPTS = 5
 """How often a worker may be lost on a group without a new checkpoint in between."""
@@ -111,7 +111,7 @@ class Driver:
         for group in planned:
             first = group.specs[0]
             if (first.task, first.architecture) not in self._code:
-                self._code[first.task, first.architecture] = own_code(first)
+                self._code[first.task, first.architecture] = user_code(first)
             if code := self._code[first.task, first.architecture]:
                 for found in self.records.find(spec.name for spec in group.specs).values():
                     check_unchanged(found.environment.get("code"), code, "this run")

@@ -27,9 +27,9 @@ from separatrix.training.captured import CapturedStep
 from separatrix.training.checkpoints import BUFFER
 from separatrix.training.leaks import check_leaks, leak_losses
 from separatrix.training.objective import losses, scores
-from separatrix.training.own_code import own_code
 from separatrix.training.spec import START, RunSpec
 from separatrix.training.tubes import check_tubes, mixed_words, radius_at, tables_of, tube_losses
+from separatrix.training.user_code import user_code
 
 EVALUATION_ROWS = 256
 EVALUATION_POSITIONS = 1 << 22
@@ -54,7 +54,7 @@ class Ensemble:
         self.step = 0
         # Once: whoever edits a module of their own while it trains does not change the model halfway.
         self.architecture = parse_spec(specs[0].architecture)
-        self.code = own_code(specs[0], self.architecture)
+        self.code = user_code(specs[0], self.architecture)
         self._take(specs)
 
     def _take(self, specs: Sequence[RunSpec]) -> None:

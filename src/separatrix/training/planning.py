@@ -25,9 +25,9 @@ from separatrix.training.devices import out_of_memory
 from separatrix.training.driver import missing_runs
 from separatrix.training.ensemble import Ensemble
 from separatrix.training.grouping import Group
-from separatrix.training.own_code import check_trainable, own_code
 from separatrix.training.records import Record
 from separatrix.training.spec import RunSpec
+from separatrix.training.user_code import check_trainable, user_code
 
 Basis: TypeAlias = Literal["records", "measured", "extrapolated", "unknown"]
 LONGEST_STEP = 2.0
@@ -198,7 +198,7 @@ def _measured(specs: Sequence[RunSpec], device: torch.device) -> Timing | None:
     except Exception as error:
         if out_of_memory(error):
             return None
-        if isinstance(error, SeparatrixError | OSError) or not own_code(first):
+        if isinstance(error, SeparatrixError | OSError) or not user_code(first):
             raise
         line = line_outside(error)
         raise SeparatrixError(

@@ -17,9 +17,9 @@ from separatrix.profiles import (
     profile,
 )
 from separatrix.site.origin import Origin
-from separatrix.site.own_function_figure import profile_figure
 from separatrix.site.pages.components import command_block, counted, definitions, figure_slot, number, origin_line
 from separatrix.site.section import Advance, Figure, Results, Section
+from separatrix.site.user_function_figure import profile_figure
 from separatrix.table import certify_sparse_form, verdict_in_words
 
 MODULE = "separatrix.profiles.examples"

@@ -24,12 +24,12 @@ from separatrix.sources import outside_sources
 from separatrix.training.spec import RunSpec
 
 
-def own_code(spec: RunSpec, architecture: ModelSpec | None = None) -> dict[str, str]:
+def user_code(spec: RunSpec, architecture: ModelSpec | None = None) -> dict[str, str]:
     """Digests of the files with the classes of a run's model and task that are not of this package; mostly none.
 
     The code is imported for it: of a run from a record ask :func:`check_trusted` first.
 
-    >>> own_code(RunSpec(task="dyck", architecture="TF-(1,8)", length=6, learning_rate=0.1, steps=1))
+    >>> user_code(RunSpec(task="dyck", architecture="TF-(1,8)", length=6, learning_rate=0.1, steps=1))
     {}
     """
     found = outside_sources(type(spec.the_task()))

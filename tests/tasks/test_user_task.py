@@ -8,8 +8,8 @@ from separatrix.cli.app import run
 from separatrix.errors import SeparatrixError
 from separatrix.tasks import CommunicationSplit, Symbols, Task, Vocabulary, tasks
 from separatrix.tasks.arrays import namespace_of
-from separatrix.tasks.own_task import try_own_task
 from separatrix.tasks.space import Space, cells
+from separatrix.tasks.user_task import try_user_task
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,12 +96,12 @@ class Crashing(EndsAgree):
 
 def test_tasks_that_keep_their_promises_pass():
     for length in (2, 40):
-        try_own_task(EndsAgree(), length)
+        try_user_task(EndsAgree(), length)
     for name, task in tasks().items():
         # The package's own are not tried, and would pass; the class is made one from outside for it.
         outside = type("Outside", (type(task),), {"__module__": __name__})
         length = max(task.minimum_length, 12)
-        try_own_task(outside(**task.parameters()), length + -length % task.length_step)
+        try_user_task(outside(**task.parameters()), length + -length % task.length_step)
         assert name
 
 
@@ -119,7 +119,7 @@ BAD = [
 @pytest.mark.parametrize(("kind", "words"), BAD)
 def test_broken_promises_are_named_with_an_example(kind, words):
     with pytest.raises(SeparatrixError, match=words) as caught:
-        try_own_task(kind(), 6)
+        try_user_task(kind(), 6)
     assert "\n" not in str(caught.value) and str(caught.value).startswith("ends-agree")
 
 

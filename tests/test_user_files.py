@@ -11,9 +11,9 @@ from separatrix.bounds import bounds
 from separatrix.cli.app import run
 from separatrix.constructions import constructions
 from separatrix.errors import SeparatrixError
-from separatrix.own_files import VARIABLE, own_modules, using_files
 from separatrix.table.separation import lower_sides
 from separatrix.tasks import tasks
+from separatrix.user_files import VARIABLE, user_modules, using_files
 from tests.test_examples import BLOCK, FILE, ROOT
 
 GUIDES = ROOT / "docs" / "how-to"
@@ -87,7 +87,7 @@ def test_a_file_that_cannot_be_used_ends_in_one_line(tmp_path, capsys, name, tex
     told = capsys.readouterr().err
     assert said in told
     assert len(told.splitlines()) == 1
-    assert own_modules() == ()
+    assert user_modules() == ()
     assert "lemma" not in sys.modules
 
 
@@ -97,7 +97,7 @@ def test_a_file_may_ask_for_the_catalogs_while_it_is_run(tmp_path, monkeypatch):
     monkeypatch.setenv(VARIABLE, written(tmp_path, "asking.py", text))
     try:
         assert "majority-mine" in bounds()
-        assert len(tasks()) == own_modules()[0].KNOWN
+        assert len(tasks()) == user_modules()[0].KNOWN
     finally:
         with using_files([tmp_path / "asking.py"]):
             pass

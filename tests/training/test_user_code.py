@@ -18,9 +18,9 @@ from separatrix.training.events import Saved
 from separatrix.training.executors.local import LocalExecutor
 from separatrix.training.executors.processes import ProcessExecutor
 from separatrix.training.grouping import Group
-from separatrix.training.own_code import own_code
 from separatrix.training.records import Records
 from separatrix.training.trained import trained_model
+from separatrix.training.user_code import user_code
 from tests.training.cases import CPU, Listener, drive, tiny
 
 SOURCE = """
@@ -92,7 +92,7 @@ def test_a_checkpoint_of_other_code_is_refused(edit, tmp_path):
     drive(tmp_path / "runs.sqlite", [group])
     with Records(tmp_path / "runs.sqlite", create=False) as records:
         (record,) = records.all()
-        assert record.environment["code"] == own_code(group.specs[0])
+        assert record.environment["code"] == user_code(group.specs[0])
         trained_model(record, records.files, [f"{file}:M"])
 
 

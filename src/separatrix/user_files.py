@@ -25,14 +25,14 @@ _loaded: dict[str, ModuleType | None] = {}
 """What was run, as Python keeps its modules; None while a file is being run."""
 
 
-def own_modules() -> tuple[ModuleType, ...]:
+def user_modules() -> tuple[ModuleType, ...]:
     """The modules of the files in use; a file that asks for a catalog while it is run is not in it yet.
 
-    >>> own_modules()
+    >>> user_modules()
     ()
     """
     listed = os.environ.get(VARIABLE)
-    modules = [_own_module(path) for path in listed.split(os.pathsep)] if listed else []
+    modules = [_user_module(path) for path in listed.split(os.pathsep)] if listed else []
     return tuple(module for module in modules if module is not None)
 
 
@@ -49,7 +49,7 @@ def using_files(files: Sequence[Path]) -> Generator[None]:
             raise SeparatrixError(f"--with {path} has {os.pathsep!r} in its name; rename it")
     os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys(paths))
     try:
-        for module in own_modules():
+        for module in user_modules():
             if not any(hasattr(module, constant) for constant in CONSTANTS):
                 raise SeparatrixError(f"--with {module.__file__} exports nothing; assign one of {', '.join(CONSTANTS)}")
         yield
@@ -70,7 +70,7 @@ def using_files(files: Sequence[Path]) -> Generator[None]:
             os.environ[VARIABLE] = before
 
 
-def _own_module(path: str) -> ModuleType | None:
+def _user_module(path: str) -> ModuleType | None:
     if path not in _loaded:
         name = Path(path).stem
         # Tasks of files are known by their module, which must not be taken for one of Python's or of a package's.

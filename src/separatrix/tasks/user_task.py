@@ -20,11 +20,11 @@ MOST_WORK = 1 << 20
 LONGEST_SHOWN = 60
 
 
-def try_own_task(task: Task, length: int) -> None:
+def try_user_task(task: Task, length: int) -> None:
     """Raise a one-line error that names an example where a task from outside breaks its promises at this length.
 
     >>> from separatrix.tasks import tasks
-    >>> try_own_task(tasks()["dyck"], 12)  # of this package: held to them by its tests
+    >>> try_user_task(tasks()["dyck"], 12)  # of this package: held to them by its tests
     """
     if not is_outside(type(task)):
         return
