@@ -138,7 +138,7 @@ def test_the_terminal_shows_the_numbers_of_the_front_page(sections):
     grid = Grid(sections)
     place = grid.lengths.index(separation.LENGTH)
     terminal = Console(width=80, file=io.StringIO())
-    shown = separation.SECTION.table_beside(sections)
+    shown = separation.SECTION.full_table(sections)
     terminal.print(shown)
     assert "…" not in terminal.file.getvalue(), "it fits 80 columns"
     columns = {str(column.header): list(column.cells) for column in shown.columns}
@@ -152,7 +152,7 @@ def test_the_terminal_shows_the_numbers_of_the_front_page(sections):
             assert (f"≥{lower}{unit}[" in cell) == bool(lower), (name, model)
     assert "≥384b" in columns["RNN"][names.index("index-lookup")]
     other = next(section for section in ordered_sections() if section.name == "errata")
-    assert other.table_beside(sections).row_count == len(sections["errata"]["rows"])
+    assert other.full_table(sections).row_count == len(sections["errata"]["rows"])
 
 
 # -- errata and glossary ------------------------------------------------------------------------------------

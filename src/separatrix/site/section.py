@@ -98,7 +98,7 @@ class Section(ABC):
     def table(self, results: Results) -> Table | None:
         """The section as a terminal table; None where the terminal shows nothing of it."""
 
-    def table_beside(self, sections: Results) -> Table | None:
+    def full_table(self, sections: Results) -> Table | None:
         """The terminal table from the results of all sections by name; most need their own alone."""
         return self.table(sections[self.name])
 

@@ -160,11 +160,11 @@ def plan(
     *,
     full_grid: bool = False,
     workers: int = 1,
-    told: Callable[[int, int], None] = lambda done, total: None,
+    report: Callable[[int, int], None] = lambda done, total: None,
 ) -> Plan:
     """What is left of ``groups``, with a time for each.
 
-    ``recorded`` are the records of these runs by name, ``earlier`` all records whose times may be used. ``told`` hears
+    ``recorded`` are the records of these runs by name, ``earlier`` all records whose times may be used. ``report`` hears
     how many of how many shapes have been timed.
 
     >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=4, learning_rate=0.1, steps=800, batch=4)
@@ -175,7 +175,7 @@ def plan(
     known = known_timings(earlier, environment)
     found: list[GroupPlan] = []
     for number, group in enumerate(groups):
-        told(number, len(groups))
+        report(number, len(groups))
         left = _left(group, recorded, full_grid)
         if left is None:
             found.append(_counted(group, left))
@@ -185,7 +185,7 @@ def plan(
             known[key] = timing
         timed = {"seconds": known[key].seconds(left), "basis": known[key].basis} if key in known else {}
         found.append(replace(_counted(group, left), **timed))
-    told(len(groups), len(groups))
+    report(len(groups), len(groups))
     return Plan(tuple(found), workers)
 
 

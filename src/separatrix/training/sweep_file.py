@@ -72,8 +72,8 @@ def read_sweep(path: Path) -> Sweep:
         axes = tables.get("axes", {})
         usable = {name: each if isinstance(each, list) else [each] for name, each in axes.items()}
         found = SweepFile.model_construct(base=tables.get("base", {}), axes=usable)
-    base = {name: _beside(name, value, path.parent) for name, value in found.base.items()}
-    axes = {name: [_beside(name, value, path.parent) for value in values] for name, values in found.axes.items()}
+    base = {name: _near_file(name, value, path.parent) for name, value in found.base.items()}
+    axes = {name: [_near_file(name, value, path.parent) for value in values] for name, values in found.axes.items()}
     try:
         sweep = Sweep(path.stem, found.title or path.stem, base, axes, found.halving, found.first_goal_ends)
     except SeparatrixError as error:
@@ -89,7 +89,7 @@ def read_sweep(path: Path) -> Sweep:
     raise SeparatrixError(f"{path}: {'; '.join(problems)}")
 
 
-def _beside(name: str, value: Any, folder: Path) -> Any:
+def _near_file(name: str, value: Any, folder: Path) -> Any:
     """A model whose FILE.py is not found from here, but beside the sweep file, with the path of that one."""
     if name != "architecture" or not isinstance(value, str):
         return value

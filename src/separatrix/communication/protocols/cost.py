@@ -74,7 +74,7 @@ class Comparison:
         """Whether the counted bits stay within the claim."""
         return self.bits <= self.claimed(constant, rows=rows)
 
-    def told_for_rows(self) -> str | None:
+    def describe_rows(self) -> str | None:
         """The claim with m the rows of the projections, in words; None where that is the width (erratum E13)."""
         if self.projection_rows == self.width:
             return None
@@ -133,7 +133,7 @@ class Condition:
     met: bool
     rows: int
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """The statement in words."""
         met = "met" if self.met else "not met"
         return f"sufficient for constant {self.constant}: {self.when} ({met} with m = {self.rows})"
@@ -176,4 +176,4 @@ def caveats(sizes: Comparison, stated: Condition) -> list[str]:
     >>> caveats(Comparison(514, 16, 6, 1, 18, 17), Condition(3, "d ≤ mH", False, 6))
     ['with m = 6, the rows of the projections: beyond 397', 'sufficient for constant 3: d ≤ mH (not met with m = 6)']
     """
-    return [each for each in (sizes.told_for_rows(), stated.told()) if each is not None]
+    return [each for each in (sizes.describe_rows(), stated.describe()) if each is not None]

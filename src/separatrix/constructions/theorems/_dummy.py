@@ -124,7 +124,7 @@ def _quarter(parts: int) -> Integers:
     return numpy.array([found[place] for place in range(count)], dtype=numpy.int64)
 
 
-def beside(*columns: ExactMatrix) -> ExactMatrix:
+def join_columns(*columns: ExactMatrix) -> ExactMatrix:
     """Matrices of one denominator side by side."""
     if len({column.denominator for column in columns}) > 1:
         raise SeparatrixError("columns of different denominators cannot stand side by side")
@@ -164,7 +164,7 @@ def angle_network(task: Matching, length: int, turn: Fraction, layer: AngleLayer
     modulus = task.modulus_at(length)
     slots = Slots((("number", 1), ("dummy", 1), ("angle", 2)))
     numbers, everywhere = (1, modulus + 1), (0, length + 1)
-    table = beside(cosines(modulus, Fraction(0)), cosines(modulus, turn))
+    table = join_columns(cosines(modulus, Fraction(0)), cosines(modulus, turn))
     embedding = (
         EmbeddingPart("number", ones(modulus), "token", numbers, everywhere),
         EmbeddingPart("dummy", TableRows(identity(1)), "token", (0, 1), everywhere),

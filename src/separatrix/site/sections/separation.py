@@ -78,7 +78,7 @@ class SeparationSection(Section):
         """The verdicts alone: their numbers need other sections."""
         return _table(results, None)
 
-    def table_beside(self, sections: Results) -> Table:
+    def full_table(self, sections: Results) -> Table:
         """The verdicts with the numbers of the front page's cells at a small N, narrow enough for 80 columns."""
         return _table(sections[self.name], Grid(sections))
 

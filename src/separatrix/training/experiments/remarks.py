@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from separatrix.tasks import ConstantAnswer, Task, constant_scored
 from separatrix.training.experiments.experiment import Experiment
-from separatrix.training.experiments.rounded_states import RoundedState, told
+from separatrix.training.experiments.rounded_states import RoundedState, rounding_remarks
 from separatrix.training.records import OPEN_ENDED, Record
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def remarks(
             f"Not shown to be better than always giving the commonest answer (within {ERRORS:g} standard errors): "
             f"{_listed(idle, cells, experiment)}."
         )
-    yield from told(recorded, rounded)
+    yield from rounding_remarks(recorded, rounded)
     if recorded:
         yield _cost([cell.record for cell in recorded if cell.record])
     if experiment.note:
@@ -150,7 +150,7 @@ def learned_nothing(cell: "FigureCell") -> bool:
         return False
     spec = cell.record.spec
     constant = _constant(spec.the_task(), spec.length)
-    return cell.record.result.accuracy <= constant.share + ERRORS * constant.error_beside(spec.evaluation_examples)
+    return cell.record.result.accuracy <= constant.share + ERRORS * constant.combined_error(spec.evaluation_examples)
 
 
 @lru_cache(maxsize=256)

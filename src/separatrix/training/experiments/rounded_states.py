@@ -69,7 +69,7 @@ def _one(plain: Any) -> RoundedState:
     return made
 
 
-def told(cells: "Sequence[FigureCell]", rounded: Mapping[tuple[str, str], RoundedState]) -> Iterable[str]:
+def rounding_remarks(cells: "Sequence[FigureCell]", rounded: Mapping[tuple[str, str], RoundedState]) -> Iterable[str]:
     """The remarks of a figure on what rounding the states of its models does."""
     measured = [(cell, rounded[cell.row, cell.column]) for cell in cells if (cell.row, cell.column) in rounded]
     if not measured:
