@@ -81,7 +81,9 @@ def _read(sources: "Sources") -> str:
     """Where records are read from."""
     from separatrix import shipped
 
-    known = [shipped.shown(path) for path in (*sources.recorded, sources.store) if path is not None and path.exists()]
+    known = [
+        shipped.short_path(path) for path in (*sources.recorded, sources.store) if path is not None and path.exists()
+    ]
     return f"records of earlier runs: {', '.join(known)}"
 
 

@@ -159,7 +159,7 @@ def _planned(
         where = environment(device, place.executor)
         return plan(
             groups, recorded, earlier, device, where, full_grid=full_grid, workers=place.groups_at_once(),
-            told=lambda done, total: show("timing one step of each shape", done, total),
+            report=lambda done, total: show("timing one step of each shape", done, total),
         )  # fmt: skip
 
 

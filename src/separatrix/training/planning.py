@@ -164,8 +164,8 @@ def plan(
 ) -> Plan:
     """What is left of ``groups``, with a time for each.
 
-    ``recorded`` are the records of these runs by name, ``earlier`` all records whose times may be used. ``report`` hears
-    how many of how many shapes have been timed.
+    ``recorded`` are the records of these runs by name, ``earlier`` all records whose times may be used. ``report`` is
+    called with how many of how many shapes have been timed.
 
     >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=4, learning_rate=0.1, steps=800, batch=4)
     >>> found = plan([Group((spec,))], {}, [], torch.device("cpu"), {})

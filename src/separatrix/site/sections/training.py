@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from separatrix.shipped import shown
+from separatrix.shipped import short_path
 from separatrix.site.origin import Origin
 from separatrix.site.pages.training import curves_name, experiment_articles, reading_note
 from separatrix.site.section import Advance, Figure, RecordedSection, Results
@@ -49,7 +49,7 @@ class TrainingSection(RecordedSection):
         from separatrix.training import experiments, paper_figures, run_files
 
         # What a reader adds to a command so that it reads the same records.
-        read = "".join(f" --records {quote(shown(path))}" for path in sources.recorded if run_files(path))
+        read = "".join(f" --records {quote(short_path(path))}" for path in sources.recorded if run_files(path))
         with opened_runs(sources) as (runs, files):
             rows = [_entry(each, runs, read) for each in experiments().values()]
             records = runs.all()
