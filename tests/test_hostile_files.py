@@ -1,4 +1,4 @@
-"""Files that are not what they should be: a short campaign over all that reads files, and what it stands on."""
+"""Files that are not what they should be: a short campaign over all that reads files, and what it is on."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Every number of the README and the docs is what its script gives, and none stands there that has no script."""
+"""Every number of the README and the docs is what its script gives, and none is there that has no script."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Files of one's own on the command line: their entries stand in the catalogs for one command and no longer."""
+"""Users' files on the command line: their entries are in the catalogs for one command and no longer."""
 
 import json
 import os

@@ -123,7 +123,7 @@ def wheel() -> dict[str, int]:
 
 
 def room_of(module: str) -> str:
-    """The room that a module stands in; the modules beside the rooms are the shared ones."""
+    """The room that a module is in; the modules next to the rooms are the shared ones."""
     _, _, rest = module.partition(".")
     room = rest.partition(".")[0]
     return room if (ROOT / "src" / PACKAGE / room / "__init__.py").exists() and room else "shared"

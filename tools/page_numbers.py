@@ -1,8 +1,8 @@
 """Numbers of a page that no script answers for.
 
-A number that came out of a run or a computation must stand in a block that the tests run or in a part that a script
+A number that came out of a run or a computation must be in a block that the tests run or in a part that a script
 writes (``tools.page_parts``). What is left are numbers that are no results: kinds of them are listed here, each with a
-pattern. Whole numbers of one digit are left alone: in prose they count things that stand beside them.
+pattern. Whole numbers of one digit are left alone: in prose they count things that are next to them.
 """
 
 import re
@@ -38,7 +38,7 @@ NUMBER = re.compile(r"(?<![\w.])\d(?:[\d.,]*\d)?(?![\w])")
 
 
 def unanswered(content: str, spans: Iterable[tuple[int, int]]) -> list[str]:
-    """Numbers outside of these spans that are of no kind above, with the line that each stands in."""
+    """Numbers outside of these spans that are of no kind above, with the line that each is in."""
     masked = content
     for start, end in spans:
         masked = masked[:start] + _blank(masked[start:end]) + masked[end:]

@@ -20,7 +20,7 @@ from separatrix.files import write_atomically
 ROOT = Path(__file__).resolve().parent.parent
 RECORDS = ROOT / "docs" / "records"
 NUMBER = r"\d(?:[\d.,^]*\d)?"
-"""What stands in the place of a field in a sentence."""
+"""What is in the place of a field in a sentence."""
 
 
 def recorded(name: str) -> Any:
@@ -33,7 +33,7 @@ def recorded(name: str) -> Any:
 
 
 def keep(name: str, record: object, page: Path | None = None) -> None:
-    """Write the record of a measurement, beside the page that shows it or else in docs."""
+    """Write the record of a measurement, next to the page that shows it or else in docs."""
     folder = RECORDS if page is None else page.parent / RECORDS.name
     write_atomically(folder / f"{name}.json", _json(record) + "\n")
 
@@ -106,7 +106,7 @@ class Section:
         return f"section {self.name}"
 
     def spans(self, content: str) -> list[tuple[int, int]]:
-        """What stands between the comments."""
+        """What is between the comments."""
         before, first, rest = content.partition(f"<!-- {self.name} -->\n")
         inner, last, _ = rest.partition(f"<!-- end of {self.name} -->")
         if not first or not last:
@@ -154,7 +154,7 @@ class Table:
 class Sentence:
     """Words with fields for numbers, as in ``"width {} and {:,} bits"``; the page may break lines anywhere in it.
 
-    ``values`` computes what stands in the fields, from left to right. Where the words occur more than once, all of them
+    ``values`` computes what is in the fields, from left to right. Where the words occur more than once, all of them
     are filled.
     """
 

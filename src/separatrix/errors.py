@@ -17,7 +17,7 @@ class SeparatrixError(ValueError):
 
     def __init__(self, message: str) -> None:
         text = " ".join(message.split())
-        # What was given may be of any length; the remedy stands at the end.
+        # What was given may be of any length; the remedy is at the end.
         shown = text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} … {text[-LONGEST // 3 :]}"
         super().__init__(shown)
 

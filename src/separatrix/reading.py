@@ -1,7 +1,7 @@
 """Reading files that may be anything: whatever is there ends in its content or in one line.
 
 What lies where a file is expected may be a folder, a pipe that nobody writes to, a device that never ends, a file of a
-terabyte, or text that is nearly JSON. Everything here looks before it reads, reads no more than it was told to expect,
+terabyte, or text that is nearly JSON. Everything here looks before it reads, reads no more than the caller expects,
 and raises :class:`SeparatrixError` that names the path and the remedy.
 
 JSON is read strictly: a repeated key, NaN and numbers beyond a float are refused, because the next program

@@ -1,8 +1,8 @@
-"""Entries of the catalogs from a file of one's own, for one command: ``separatrix --with FILE.py VERB …``.
+"""Entries of the catalogs from a user's file, for one command: ``separatrix --with FILE.py VERB …``.
 
 Each file is run once, under its own name, and what it exports as ``TASK``, ``CONSTRUCTION``, ``BOUND`` or ``REDUCTION``
-stands in the catalogs as if a package had brought it by an entry point. Only the person at the command line names
-files: a certificate, a record or a request to the explorer cannot. Which files there are stands in the environment, so
+is in the catalogs as if a package had brought it by an entry point. Only the person at the command line names
+files: a certificate, a record or a request to the explorer cannot. Which files there are is in the environment, so
 that workers on the same machine know them too; methods of the checker are never taken from there.
 """
 

@@ -1,4 +1,4 @@
-"""Bounds beside the parameters of a task: none asks for more than the truth, and what says nothing is named."""
+"""Bounds next to the parameters of a task: none asks for more than the truth, and what says nothing is named."""
 
 import json
 from itertools import combinations, product

@@ -179,7 +179,7 @@ def test_a_misspelt_reduction_is_named():
     ],
 )
 def test_a_bound_that_names_what_there_is_not_is_refused(tmp_path, changes, said):
-    """It would be silent: no table has a place where it could stand."""
+    """It would be silent: no table has a place where it could be."""
     with using_files([written(tmp_path, changes)]), pytest.raises(UnknownNameError, match=said):
         bounds()
 

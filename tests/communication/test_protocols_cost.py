@@ -1,4 +1,4 @@
-"""Counted bits beside Theorem 4's claim: E13 with its numbers, and how sharp its conditions are."""
+"""Counted bits next to Theorem 4's claim: E13 with its numbers, and how sharp its conditions are."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What cannot be is refused in one line: rows of a store, files beside it, devices, texts that describe runs."""
+"""What cannot be is refused in one line: rows of a store, files next to it, devices, texts that describe runs."""
 
 import json
 import math

@@ -1,7 +1,7 @@
 """What fits together for the verbs that compute: tasks, codes, constructions, certificates, protocols, bounds.
 
 Where a catalog knows what it accepts (a task its lengths, a construction its variants), it is asked; where several
-options meet, what was drawn is tried, and an option that is refused beside the others is left out.
+options meet, what was drawn is tried, and an option that is refused next to the others is left out.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""Parts of fitting calls: what every verb draws from, how an option is put beside others, and what is tried."""
+"""Parts of fitting calls: what every verb draws from, how an option is put next to others, and what is tried."""
 
 import typing
 from collections.abc import Callable, Iterable, Sequence

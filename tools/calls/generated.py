@@ -129,7 +129,7 @@ def verbs() -> dict[str, tuple[Parameter, ...]]:
 
 @cache
 def root_options() -> tuple[Parameter, ...]:
-    """The options that stand in front of a verb."""
+    """The options that are in front of a verb."""
     return _parameters(typer.main.get_command(application()))
 
 
@@ -171,7 +171,7 @@ def names_for(parameter: str, verb: str) -> Sequence[str]:
 
 @strategies.composite
 def calls(draw: DrawFn, verb: str, kind: Kind, place: Place) -> tuple[str, ...]:
-    """One call of a verb, with what stands in front of it."""
+    """One call of a verb, with what is in front of it."""
     parameters = verbs()[verb]
     if kind == "wild":
         return (*_wild_root(draw), *_wild(draw, verb, parameters))

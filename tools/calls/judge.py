@@ -20,7 +20,7 @@ from separatrix.cli.limits import parse_bytes
 from separatrix.errors import SeparatrixError
 
 SLACK = 96 << 20
-"""Bytes beside the limit: what the interpreter holds for itself before and after the limited work."""
+"""Bytes next to the limit: what the interpreter holds for itself before and after the limited work."""
 PARTIAL = (".partial", ".tmp", "-journal")
 """How names of files end that are there only while something is written."""
 INSTEAD = (*EAGER, "--install-completion")

@@ -65,7 +65,7 @@ def call(
     arguments: Sequence[str], folder: Path, output: Output, seconds: float, main: Callable[[], object] = cli.main,
     until_output: bool = False, idle: float = IDLE,
 ) -> Outcome:  # fmt: skip
-    """Make one call inside ``folder``; its outputs go to files beside it. ``main`` is what a call runs.
+    """Make one call inside ``folder``; its outputs go to files next to it. ``main`` is what a call runs.
 
     It is interrupted after ``seconds`` of work, which on a busy machine take up to ``idle`` times as long, or
     ``until_output`` when it has said something.

@@ -6,7 +6,7 @@ and its relatives), and in the opposite order, so that nothing that one leaves b
 * Certificates, bounds, protocols, profiles, codes, samples and frontiers must be the same, byte for byte.
 * Trainings on a CPU with the same number of threads must be the same, bit for bit: with every executor, any hash seed
   and whatever the environment says about threads. With *another* number of threads sums are added in another order, so
-  that last bits may differ; how often they do, and by how much, is told and is no defect.
+  that last bits may differ; how often they do, and by how much, is reported and is no defect.
 
 ``--write docs/reliability.md`` puts the table there, ``--short`` takes fewer commands. Exit code 1 if anything differs
 that must not.
@@ -121,7 +121,7 @@ def across_threads(one: dict[str, Any], several: dict[str, Any]) -> str:
 
 
 def campaign(folder: Path, short: bool, executors: list[str]) -> tuple[list[Row], list[str], str]:
-    """Everything; the rows of the table, what is wrong, and what is only to be told."""
+    """Everything; the rows of the table, what is wrong, and what is only to be reported."""
     chosen = [each for each in TRAINING if each.executor in executors]
     # In short, one process does both: most of the time goes into starting them.
     trained = [each.results("all" if short else "train", folder / f"train-{n}", short) for n, each in enumerate(chosen)]

@@ -121,7 +121,7 @@ def _cell(data: bytes, chance: random.Random) -> Mutant:
 
 
 def _sides(chance: random.Random) -> dict[str, Callable[[Path], None]]:
-    """Files beside the store that SQLite looks at."""
+    """Files next to the store that SQLite looks at."""
 
     def beside(suffix: str, make: Callable[[Path], object]) -> Callable[[Path], None]:
         def apply(path: Path) -> None:

@@ -44,7 +44,7 @@ def paths(value: Any, at: Path_ = ()) -> Iterator[Path_]:
 
 
 def changed(value: Any, chance: random.Random, raw: tuple[str, ...]) -> tuple[str, str, Any, str | None]:
-    """Kind, words, the changed value, and the text that its mark stands for."""
+    """Kind, words, the changed value, and the text that its mark represents."""
     copied = copy.deepcopy(value)
     places = list(paths(copied))
     place = chance.choice(places[1:] or places)

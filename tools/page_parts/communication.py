@@ -1,4 +1,4 @@
-"""Bounds, protocols and real models: what pages say beside the blocks that the tests run."""
+"""Bounds, protocols and real models: what pages say next to the blocks that the tests run."""
 
 import re
 

@@ -2,8 +2,8 @@
 
 Four campaigns on a sweep of 16 small runs: kill -9 and resume across executors, two drivers on one store, the clock set
 back, a disk that is full at every write. Each ends with the same command undisturbed and compares what is recorded with
-an undisturbed sweep bit for bit: results, curves and weights. Everything that happens is told on standard error; the
-table goes to standard output and into the page. Exit code 1 when anything was lost, doubled, different or left behind.
+an undisturbed sweep bit for bit: results, curves and weights. Everything that happens is reported on standard error;
+the table goes to standard output and into the page. Exit code 1 when anything was lost, doubled, changed or left over.
 
 ``--log PAGE`` puts the log of the kills into a page.
 """

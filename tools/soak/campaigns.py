@@ -136,7 +136,7 @@ class Soak:
             reach = self.seconds / 24 if ahead else min(reach * 1.3, self.seconds / 5)
 
     def _options(self, executor: str, nodes: Nodes | None = None) -> list[str]:
-        """How the command is told to take this executor."""
+        """How the command is reported to take this executor."""
         more = ["--executor", executor]
         if executor == "turns":
             more += ["--workers", str(self.chance.choice(AT_ONCE))]
@@ -274,7 +274,7 @@ def timed(outcome: Outcome) -> Iterator[None]:
 
 
 def signs(store: Path) -> dict[str, int]:
-    """What changes when a group trains: checkpoints and weights beside the store, by their times."""
+    """What changes when a group trains: checkpoints and weights next to the store, by their times."""
     found: dict[str, int] = {}
     for path in store.with_name(f"{store.stem}.files").glob("*/*.safetensors"):
         try:

@@ -54,7 +54,7 @@ def attempt(file: Path, store: Path, told: Path) -> int:
 
 
 def one(file: Path, folder: Path, undisturbed: dict[str, Any], **limits: int) -> dict[str, Any]:
-    """A sweep on a disk with these limits, then with room: codes, what was told, what was damaged."""
+    """A sweep on a disk with these limits, then with room: codes, what was reported, what was damaged."""
     mounted(folder, **limits)
     store, told = folder / "runs.sqlite", folder.with_suffix(".errors")
     try:

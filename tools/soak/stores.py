@@ -69,7 +69,7 @@ def leftovers(store: Path) -> list[str]:
 
 @dataclass(frozen=True)
 class Damage:
-    """What is wrong with a store beside an undisturbed one; all numbers are 0 when nothing is.
+    """What is wrong with a store next to an undisturbed one; all numbers are 0 when nothing is.
 
     ``twice`` counts runs that were written more than once, where the store was :func:`watched`.
     """

@@ -80,7 +80,7 @@ class ProtocolBound(Bound):
     ``paper``: the smallest width by the paper's own formula, from task, length, precision and heads, where it gives
     one for these parameters of the task. ``outside``: why the bound says nothing about a task with these parameters at
     a length, empty where it speaks; ``words`` replaces ``in_words`` where parameters change the formula.
-    ``stands_for``: the class of functions that a task with these parameters stands for, where the bound is about all of
+    ``stands_for``: the class of functions that a task with these parameters represents, where the bound is about all of
     them. ``instances``: inputs of a length on which the argument rests, where it names no reduction and the task makes
     a promise: they keep it and need the bits by themselves, which the tests check. ``prefix``: whether Alice holds the
     first positions of a task with these parameters, or the argument needs no
@@ -113,7 +113,7 @@ class ProtocolBound(Bound):
         chosen = self.task_of(task)
         if self.why_inapplicable(length, chosen):
             return 0
-        # Only int is a whole number at every length; a formula may come from anyone's own file.
+        # Only int is a whole number at every length; a formula may come from a user's file.
         given: object = self.hidden_bits(chosen, length)
         if type(given) is not int or given < 0:
             raise _wrong_part(f"hidden_bits of {self.name}", given, f" at length {length}", "an int from 0 on")

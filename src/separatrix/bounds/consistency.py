@@ -49,7 +49,7 @@ def check_length_arithmetic(bound: ProtocolBound, task: Task, length: int) -> tu
     against: list[str] = []
     if hidden is not None and asked > hidden:
         against.append(f"reduction {bound.reduction} hides {hidden}")
-    # How many bits a vector of anyone's own task has is not known.
+    # How many bits a vector of a user's task has is not known.
     if not (task.features(length) and is_outside(type(task))):
         one_way = bound.simulation.one_way
         enough = (input_bits if one_way else part_bits)(task, length, MOST_CELLS)
@@ -103,7 +103,7 @@ def _reduction(name: str) -> Reduction:
 
 
 def check_small_lengths(bound: ProtocolBound, task: Task, limit: int) -> tuple[Evidence, ...]:
-    """A bound beside what is exactly enough at every length with at most 4^``limit`` inputs.
+    """A bound next to what is exactly enough at every length with at most 4^``limit`` inputs.
 
     >>> from separatrix.bounds import bounds
     >>> from separatrix.tasks import tasks

@@ -53,7 +53,7 @@ class Judgement:
         return f"at N = {length} this rests on the formula in {origin(self.bound)}; {checked}"
 
     def in_words(self) -> str:
-        """The refutation as a sentence; empty where the bound stands."""
+        """The refutation as a sentence; empty where the bound holds."""
         found = self.refuted_by
         if found is None:
             return ""
@@ -61,7 +61,7 @@ class Judgement:
 
 
 def is_user_bound(bound: Bound) -> bool:
-    """Whether a bound comes from a file or another package: who exports it, and where its formulas stand.
+    """Whether a bound comes from a file or another package: who exports it, and where its formulas are.
 
     A file may take over a formula of this package for another task, for which it need not hold.
 
@@ -80,7 +80,7 @@ def _file_of(bound: Bound) -> str | None:
 
 
 def _outside_part(bound: ProtocolBound) -> Callable[..., object] | None:
-    """A formula of a bound that does not stand in this package."""
+    """A formula of a bound that is not in this package."""
     return next((each for each in (bound.hidden_bits, bound.setting, bound.checks) if is_outside(each)), None)
 
 
@@ -226,7 +226,7 @@ def judged(bound: ProtocolBound, task: Task, lengths: Sequence[int], limit: int 
 
 
 class _Same:
-    """A bound and a task as the key of a cache: functions do not compare, and a task of one's own may not hash."""
+    """A bound and a task as the key of a cache: functions do not compare, and a user's task may not hash."""
 
     def __init__(self, bound: ProtocolBound, task: Task) -> None:
         self.bound, self.task = bound, task

@@ -159,7 +159,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _is_of_a_library(error: SystemExit) -> bool:
-    """Whether Typer or Rich ended the program, not a module, task or function of anyone's own."""
+    """Whether Typer or Rich ended the program, not a module, task or function of a user's."""
     *_, (frame, _) = traceback.walk_tb(error.__traceback__)
     return frame.f_globals.get("__name__", "").partition(".")[0] in ("typer", "rich")
 

@@ -1,4 +1,4 @@
-"""``separatrix frontier TASK --learned MODEL``: the longest input each width learns, beside what its state can hold."""
+"""``separatrix frontier TASK --learned MODEL``: the longest input each width learns, and what its state can hold."""
 
 import time
 from collections.abc import Mapping, Sequence

@@ -43,7 +43,7 @@ def show_state_bits(store: Path | None, name: str, bits: str, as_json: bool, mad
 
 
 def _check_built_in(record: "Record") -> None:
-    """Refuse a module of one's own without importing it: it has no step form, so that there is no state to round."""
+    """Refuse a user's module without importing it: it has no step form, so that there is no state to round."""
     from separatrix.models import code_named_in
 
     if named := code_named_in(record.spec.architecture):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from separatrix.training import Executor
 
 SHOWN_DIGITS = 8
-"""So much of a run's name stands in tables; ``runs show`` takes it."""
+"""So much of a run's name is in tables; ``runs show`` takes it."""
 
 StoreOption = Annotated[
     Path | None, typer.Option("--store", help="The store of records; SEPARATRIX_STORE or runs.sqlite if not given.")
@@ -129,7 +129,7 @@ def parse_rates(text: str) -> tuple[float, ...]:
 
 
 def parse_list(text: str, kind: Callable[[str], Any], option: str) -> tuple[Any, ...]:
-    """The values of a comma-separated option, each of which stands there once.
+    """The values of a comma-separated option, each of which is there once.
 
     >>> parse_list("1e-3,5e-4", float, "--lr")
     (0.001, 0.0005)

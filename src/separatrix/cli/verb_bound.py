@@ -110,7 +110,7 @@ def command(
     numbered = strongest_first(found, length, precision, heads, layers, chosen)
     judgements = {bound.name: judged(bound, chosen, [length], limit) for bound in numbered if is_user_bound(bound)}
     refuted = [each for each in judgements.values() if each.refuted_by is not None]
-    # What is refuted, or is about other parameters, is named and says nothing; then anyone's own bound stands first,
+    # What is refuted, or is about other parameters, is named and says nothing; then a user's bound is first,
     # then the strongest.
     silent = {bound.name: text for bound in numbered if (text := bound.why_inapplicable(length, chosen))}
     kept = [bound for bound in numbered if bound.name not in silent and bound not in [each.bound for each in refuted]]
@@ -231,7 +231,7 @@ def _quantity(models: "Collection[Model]") -> str:
 
 
 def _headline(listed: list[dict[str, Any]], found: "tuple[Bound, ...]") -> dict[str, Any]:
-    """What is said first: the strongest bound, with the papers' own beside it, or that none is known."""
+    """What is said first: the strongest bound, with the papers' own next to it, or that none is known."""
     if listed:
         first = listed[0]
         strongest = max(listed, key=lambda each: each["at_least"])

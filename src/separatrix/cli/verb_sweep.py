@@ -77,7 +77,7 @@ def command(
     place = Place(device, executor, workers, address, threads, save_every)
     place.check()
     for text in sinks or []:
-        sink_from(text).close()  # a missing package is told now and not after the estimate
+        sink_from(text).close()  # a missing package is reported now and not after the estimate
     plan = _planned(groups, store, place, full_grid, resume, estimate, quiet=as_json)
     if dry_run:
         if as_json:

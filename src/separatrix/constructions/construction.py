@@ -26,7 +26,7 @@ class Options:
     """How to build: the fixed point of BHBK24 B.2, the variant of the proof, and overrides for experiments.
 
     ``exponent`` is Kc, by default the construction's own; ``gain`` replaces the score scale η, ``family`` the choice of
-    sign code, ``parameters`` those of the task. ``attention`` stands in the place of the theorem's own attention, in
+    sign code, ``parameters`` those of the task. ``attention`` replaces the theorem's own attention, in
     every head and with the same weights.
     """
 

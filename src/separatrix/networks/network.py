@@ -2,7 +2,7 @@
 
 BHBK24 §2 (heads concatenated and projected) and SHT23 (heads summed) are the same thing here: every head has its own
 output matrix into the residual stream, and the heads' outputs are added. Deviations from the papers' bare definition,
-all of which they allow or use: residual connections, masks, other attention beside softmax (see ``weights``).
+all of which they allow or use: residual connections, masks, other attention next to softmax (see ``weights``).
 Third-order and graph attention of SHT23 are layers of their own kinds, in ``third_order`` and ``graph``.
 """
 
@@ -68,7 +68,7 @@ class FeedForward:
 
 
 Layer: TypeAlias = Attention | FeedForward | ThirdOrderAttention | GraphAttention
-"""Whatever may stand between embedding and readout."""
+"""Whatever may be between embedding and readout."""
 
 
 @dataclass(frozen=True)

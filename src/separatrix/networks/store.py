@@ -212,7 +212,7 @@ def load_network(path: Path) -> tuple[AnyNetwork, str]:
 
 
 def from_bytes(data: bytes, name: str) -> AnyNetwork:
-    """The network in these bytes; ``name`` stands in messages.
+    """The network in these bytes; ``name`` is in messages.
 
     >>> from separatrix.constructions import constructions
     >>> built = constructions()["index-lookup"].build(4)

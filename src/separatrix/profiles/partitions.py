@@ -134,7 +134,7 @@ def search(table: Table, seed: int = 0) -> Partition:
             scored[changed] = score(table, changed)
         if scored[changed] >= scored[best]:
             best = changed
-    # Of equals the one that was tried first: the plain ones stand before the searched ones.
+    # Of equals the one that was tried first: the plain ones are before the searched ones.
     return next(partition for partition, value in scored.items() if value == scored[best])
 
 

@@ -1,4 +1,4 @@
-"""Tables as HTML, the site's shared files, and a single page that needs nothing else, for figures that stand alone.
+"""Tables as HTML, the site's shared files, and a single page that needs nothing else, for single figures.
 
 The site's own pages share their style as a file; a page made here carries it inside. Colours keep a contrast of at
 least 4.5:1 on their background, light and dark (WCAG AA).

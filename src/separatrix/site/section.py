@@ -32,7 +32,7 @@ class Figure:
 
     ``svg`` has its text as paths, for papers. ``inline`` is the same for a page: text stays text and colours are
     variables of the page's style, so that it follows light and dark; empty where there is none. ``origin`` says where
-    it comes from (see ``origin.py``), None where the text beside the figure does.
+    it comes from (see ``origin.py``), None where the text next to the figure does.
     """
 
     name: str

@@ -208,7 +208,7 @@ def _curves(data: "FigureData") -> "tuple[str, Mapping[str, Any]]":
 
 
 def _inline(value: Any) -> str:
-    """JSON that may stand in a script: no text can end it early."""
+    """JSON that may be in a script: no text can end it early."""
     return json.dumps(value, ensure_ascii=True).replace("<", "\\u003c")
 
 

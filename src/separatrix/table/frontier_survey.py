@@ -23,7 +23,7 @@ from separatrix.table.frontier import (
 Item = TypeVar("Item")
 EXPONENTS = (1, 2, 3)
 MOST_OF_A_KIND, LONG, MOST_WHEN_LONG = 6, 1 << 13, 4
-"""How many codes with circles, and how many of signs, stand for all of them in a plane; fewer from N = 2^13 on."""
+"""How many codes with circles, and how many of signs, represent all of them in a plane; fewer from N = 2^13 on."""
 ALWAYS, LAST, LAST_OF_ONE_LAYER = 8, 16, 20
 """Planes are made at all lengths up to 2^8 and at every fourth power above, up to 2^16, with one layer up to 2^20."""
 

@@ -41,7 +41,7 @@ from separatrix.networks import AnyNetwork, Attention, GraphAttention, Network, 
 from separatrix.tasks import Task, tasks
 
 LENGTH = 64
-"""The length at which the table's numbers stand."""
+"""The length of the table's numbers."""
 SMALL = 16
 """Every construction builds at this length, where only its kind is asked for."""
 LONG = 4096

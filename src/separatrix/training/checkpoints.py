@@ -39,7 +39,7 @@ class DamagedCheckpointError(SeparatrixError):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a group stands: its name, who is still in training, after how many steps and seconds."""
+    """The state of a group: its name, who is still in training, after how many steps and seconds."""
 
     group: str
     runs: tuple[str, ...]

@@ -7,7 +7,7 @@ a group of which another process trains a run is waited for at the end. Results 
 that code has changed since.
 
 A group that does not fit into memory goes on as two halves, from where it stood; they compete each for itself. A group
-whose worker was lost goes on from its last checkpoint. What lies on the disk beside the store: see ``group_files``.
+whose worker was lost goes on from its last checkpoint. What lies on the disk next to the store: see ``group_files``.
 """
 
 import time
@@ -280,7 +280,7 @@ def missing_runs(group: Group, recorded: Mapping[str, Record], full_grid: bool) 
 
 
 def _check_models(planned: Sequence[Group]) -> None:
-    """Refuse models that do not fit their tasks, and modules of one's own that cannot be trained, before anything is
+    """Refuse models that do not fit their tasks, and users' modules that cannot be trained, before anything is
     written; what else is wrong with own modules they say when they are built."""
     seen = dict.fromkeys((spec.architecture, spec.the_task(), spec.length) for group in planned for spec in group.specs)
     for architecture, task, length in seen:

@@ -77,7 +77,7 @@ class Ensemble:
         self.automaton = tables_of(self.task, self.device) if first.state_radius else None
         if self.device.type == "cuda":
             compile_blocks(self.model)
-        # What a user's own module keeps beside its parameters, such as running statistics.
+        # What a user's own module keeps next to its parameters, such as running statistics.
         self.kept = kept_buffers(self.model)
         self.flat = FlatParameters(self.model)
         self.adam = Adam(self.flat, _rates(specs))
@@ -228,7 +228,7 @@ class Ensemble:
 
 
 def compile_blocks(model: SequenceModel) -> None:
-    """Fuse what stands between the products of a block; blocks of one kind share one compilation.
+    """Fuse what is between the products of a block; blocks of one kind share one compilation.
 
     Set ``SEPARATRIX_COMPILE=0`` to train without it: the first step of a new shape then starts at once. Some mixers are
     loops over time, which the compiler would unroll; they say that they do not compile.

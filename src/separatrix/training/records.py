@@ -1,4 +1,4 @@
-"""The store: one SQLite file with every run, its curve and its result, and a folder beside it for weights.
+"""The store: one SQLite file with every run, its curve and its result, and a folder next to it for weights.
 
 Written only by the process that drives a sweep. Every write is one transaction, and writing the same result or point
 again changes nothing, so a driver that is killed and started again never loses or doubles a run. Two drivers may share
@@ -297,7 +297,7 @@ class Records:
         return [self.path.parent]
 
     def frame(self) -> "pandas.DataFrame":
-        """All runs as a pandas table, one row each: the fields of the run beside those of its result."""
+        """All runs as a pandas table, one row each: the fields of the run next to those of its result."""
         require("a table of runs", "pandas")
         import pandas
 
@@ -370,7 +370,7 @@ def kept_folder(path: Path) -> Path:
 
 
 def kept_file(files: Path, name: Any) -> Path:
-    """A file of weights that a store names; it must lie in the folder beside the store.
+    """A file of weights that a store names; it must lie in the folder next to the store.
 
     >>> kept_file(Path("runs.files"), "weights/0a1b.safetensors").name
     '0a1b.safetensors'

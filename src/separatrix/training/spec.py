@@ -35,7 +35,7 @@ LARGEST = 1e300
 MEMBER_FIELDS: Mapping[str, Any] = {
     "learning_rate": 1.0, "weight_decay": 0.0, "seed": 0, "warmup": 0, "clip": 0.0, "final_rate": 1.0,
 }  # fmt: skip
-"""What may differ between runs that train as one ensemble, with the values that stand for them in a shape."""
+"""What may differ between runs that train as one ensemble, with the values that represent them in a shape."""
 
 
 LATER_FIELDS = ("leak_margin", "state_radius", "full_length")

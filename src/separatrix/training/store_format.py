@@ -1,8 +1,8 @@
 """What a store is on the disk, and how one is opened only to be looked at.
 
-Before anything is written to a store, and before anything is believed that stands in it, it is opened without being
+Before anything is written to a store, and before anything is believed that is in it, it is opened without being
 able to change a byte: it must be a plain file, a database of this version, with exactly our tables, and whole. SQLite's
-side files are left alone: without a log or a journal beside it nobody is writing, and SQLite then needs none. Somebody
+side files are left alone: without a log or a journal next to it nobody is writing, and SQLite then needs none. Somebody
 may begin to write at just that moment, so a store is refused only when it looks the same a little later.
 
 An empty file is a store in which nothing is recorded yet.
@@ -49,7 +49,7 @@ ROWS = {
     "snapshots": "typeof(run) = 'text' AND typeof(step) = 'integer' AND typeof(file) = 'text'",
     "groups": "typeof(planned) = 'text' AND typeof(members) = 'text'",
 }
-"""What is true of every row: SQLite lets any value stand in any column."""
+"""What is true of every row: SQLite lets any value be in any column."""
 STATEMENTS = tuple(each.strip() for each in TABLES.split(";") if each.strip())
 _OUR_TABLES = {each.split()[2]: " ".join(each.split()) for each in STATEMENTS}
 
@@ -191,7 +191,7 @@ def _check_version(path: Path, found: int) -> None:
 
 
 def _address(path: Path) -> str:
-    """The store without leave to write. The log and the journal lie beside the file itself, not beside a link to it."""
+    """Open the store read-only. The log and the journal lie next to the file itself, not next to a link to it."""
     real = path.resolve()
     log, journal, _ = sides = [real.with_name(f"{real.name}{suffix}") for suffix in ("-wal", "-journal", "-shm")]
     for side in sides:

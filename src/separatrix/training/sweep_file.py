@@ -1,6 +1,6 @@
 """Sweep files: TOML, validated with pydantic, all mistakes listed at once.
 
-Models of one's own, FILE.py:Class, are looked for where the command is run, then beside the sweep file.
+Users' models, FILE.py:Class, are looked for where the command is run, then next to the sweep file.
 
 title = "Index lookup, two models"
 [base]
@@ -67,7 +67,7 @@ def read_sweep(path: Path) -> Sweep:
                     f"{place} = {each['input']!r} is no list of values; write [{each['input']!r}], or put it into base"
                 )
             problems.append(str(unknown) if each["type"] == "extra_forbidden" else told)
-        # Go on with what is usable, so that the mistakes inside base and axes are told as well.
+        # Go on with what is usable, so that the mistakes inside base and axes are reported as well.
         tables = {key: content[key] for key in ("base", "axes") if isinstance(content.get(key), dict)}
         axes = tables.get("axes", {})
         usable = {name: each if isinstance(each, list) else [each] for name, each in axes.items()}
@@ -90,7 +90,7 @@ def read_sweep(path: Path) -> Sweep:
 
 
 def _near_file(name: str, value: Any, folder: Path) -> Any:
-    """A model whose FILE.py is not found from here, but beside the sweep file, with the path of that one."""
+    """A model whose FILE.py is not found from here, but next to the sweep file, with the path of that one."""
     if name != "architecture" or not isinstance(value, str):
         return value
 

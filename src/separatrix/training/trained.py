@@ -30,9 +30,9 @@ def untrained_model(recorded: RunSpec, trusted: Collection[str] = ()) -> Sequenc
 
 
 def trained_model(record: Record, files: Path, trusted: Collection[str] = ()) -> SequenceModel:
-    """The model of a finished run with the weights it ended with; ``files`` is the folder beside its store.
+    """The model of a finished run with the weights it ended with; ``files`` is the folder next to its store.
 
-    ``trusted`` names the code of one's own, such as ``mine.py:Mixer``, that may be run if the record names it.
+    ``trusted`` names the user code, such as ``mine.py:Mixer``, that may be run if the record names it.
 
     >>> from tempfile import TemporaryDirectory
     >>> from separatrix.training.train_runs import train_runs

@@ -1,12 +1,12 @@
 """The code of a run that is not of this package: a user's own module or architecture, and a user's own task.
 
 Whoever names a model to be trained names its code and means it to run. A record names code as well, and a record may
-come from anybody: its file can lie beside the store, and a digest in the store is written by who wrote the store. So
+come from anybody: its file can lie next to the store, and a digest in the store is written by who wrote the store. So
 nothing is imported because a record says so; the person who asks must have named that code (:func:`check_trusted`). A
-task of one's own needs no such leave: it is brought by ``--with FILE.py`` or an installed package, and a record can
+user's task needs no such leave: it is brought by ``--with FILE.py`` or an installed package, and a record can
 only name one.
 
-Every parameter of a module of one's own is trained, each member with its own copy. What that would overrun is refused
+Every parameter of a user's module is trained, each member with its own copy. What that would overrun is refused
 before (:func:`check_trainable`): parameters that are frozen, of whole numbers, or without a shape until the first call.
 """
 
@@ -39,7 +39,7 @@ def user_code(spec: RunSpec, architecture: ModelSpec | None = None) -> dict[str,
 
 
 def check_trainable(architecture: ModelSpec) -> None:
-    """Raise a one-line error where a module of one's own has parameters that cannot be trained as they stand.
+    """Raise a one-line error where a user's module has parameters that cannot be trained as they are.
 
     A constructor that fails is left to who builds the model, who says so.
 
@@ -61,7 +61,7 @@ def check_trainable(architecture: ModelSpec) -> None:
 
 
 def drawing_remarks(architecture: ModelSpec) -> list[str]:
-    """What a person should know about modules of one's own that draw random numbers, found by a small trial.
+    """What a person should know about users' modules that draw random numbers, found by a small trial.
 
     >>> drawing_remarks(parse_spec("LSTM-(1,8)"))
     []
@@ -80,7 +80,7 @@ def drawing_remarks(architecture: ModelSpec) -> list[str]:
 
 @torch.no_grad()
 def _draws(module: nn.Module, width: int) -> bool:
-    """Whether a call takes numbers from torch's generator; what fails is told when the model is built."""
+    """Whether a call takes numbers from torch's generator; what fails is reported when the model is built."""
     with torch.random.fork_rng(devices=[]):
         before = torch.random.get_rng_state()
         more = {"lengths": torch.full((2,), 5)} if "lengths" in inspect.signature(module.forward).parameters else {}
@@ -90,7 +90,7 @@ def _draws(module: nn.Module, width: int) -> bool:
 
 
 def _modules_of(architecture: ModelSpec) -> list[tuple[UserArchitecture, nn.Module]]:
-    """A module of each of one's own classes; of those whose constructor fails it is told when the model is built."""
+    """Make a module of each of the user's classes; a constructor that fails is reported when the model is built."""
     found: list[tuple[UserArchitecture, nn.Module]] = []
     for entry in dict.fromkeys(architecture.entries):
         if not isinstance(entry, UserArchitecture) or entry.needs_gpu:

@@ -39,7 +39,7 @@ def one_member(task: Task, length: int) -> str:
 
 
 def whole_class(task: Task) -> str:
-    """The class that a threshold task stands for as long as no parameter but k says which member is meant.
+    """The class that a threshold task represents as long as no parameter but k says which member is meant.
 
     >>> whole_class(tasks()["sparse-threshold"])
     'every member of THRES(3, N)'

@@ -29,12 +29,12 @@ CONVERSATION = (
 
 
 def plain_setting(task: Task, length: int) -> Setting:
-    """The positions of a task; nobody has to be told a token."""
+    """The positions of a task; no party has to send a token."""
     return Setting(positions=task.positions(length))
 
 
 def announced_token(task: Task, length: int) -> Setting:
-    """The positions of a task whose query token must be told."""
+    """The positions of a task whose query token one party must send."""
     return Setting(positions=task.positions(length), query_bits=bits_for(task.vocabulary(length).size))
 
 

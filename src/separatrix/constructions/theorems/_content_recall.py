@@ -5,7 +5,7 @@ Layer 1: the query compares its content with all earlier points and retrieves th
 the label of the best one; a feed-forward turns the average into exact signs. Layer 2: that address finds the label, and
 a feed-forward rounds its bits.
 
-Repairs. E5: with unit vectors T the second query must be (1/√k)·T_s; here all codes have entries ±1, so both 1/√k stand
+Repairs. E5: with unit vectors T the second query must be (1/√k)·T_s; here all codes have entries ±1, so both 1/√k are
 in the query as η/k. E6: labels are read by a whole-number step, exactly 0 or 1 (see ``pieces``). E7: a strict causal
 mask hides the query from itself, so the addresses stay out of the first layer's scores and near-orthogonality 1/4
 suffices instead of γ/100; the width is 2k + d' + 2 with k of a code for N addresses, for every margin γ.

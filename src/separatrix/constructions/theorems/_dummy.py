@@ -4,7 +4,7 @@ A query gives a match the score a, the dummy the score a - ABOVE and everything 
 dummy has value 0 and every number (or pair of numbers) the value 1. So the average is at least 1/(1 + e^-ABOVE) > 7/8
 where one entry matches, whatever the others do, and at most 1/4 where none does, because n non-matches together weigh
 at most n · e^-below ≤ 1/3 of the dummy; step(a) of ``pieces`` makes 1 and 0 of that. Only the non-matches are many, so
-the dummy stands close to the matches and not halfway.
+the dummy is close to the matches and not halfway.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,7 +1,7 @@
 """Equality over any balanced partition of the positions: BHBK24 Lemma 5 (Appendix F.4).
 
 The network is that of Theorem 6 with renumbered positions: each position of the second half carries the address of its
-partner, wherever that stands (``equality.py``). So the communication argument of Theorem 4 cannot bound two layers: for
+partner, wherever that is (``equality.py``). So the communication argument of Theorem 4 cannot bound two layers: for
 every partition there is a small network for which Alice and Bob need N/2 bits. The partition is the task's parameter
 ``alice``; where none is given, one is drawn from the construction's seed.
 """

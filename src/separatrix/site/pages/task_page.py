@@ -1,7 +1,7 @@
 """A page for each task: what it asks, sizes against N, evidence for each class of models, networks, conversation, runs.
 
 Structure that scripts and tests rely on: the evidence for a class of models is the section whose id is the class
-(``rnn``, ``transformer-1layer``, …); every number's command stands in ``#reproduce``.
+(``rnn``, ``transformer-1layer``, …); every number's command is in ``#reproduce``.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Training runs on pages: heat maps as tables, ours beside the paper's, and what is missing."""
+"""Training runs on pages: heat maps as tables, ours next to the paper's, and what is missing."""
 
 from collections.abc import Collection, Mapping, Sequence
 from html import escape

@@ -64,7 +64,7 @@ class BoundsSection(Section):
 
 
 def _scope(row: Results) -> str:
-    """What the index says beside a claim: tasks and classes of models, since claims of two classes may share a name.
+    """What the index says next to a claim: tasks and classes of models, since claims of two classes may share a name.
 
     >>> _scope({"tasks": ["dnf"], "models": ["rnn", "fnn"]})
     'dnf (any RNN, FNN)'

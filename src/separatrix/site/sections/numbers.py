@@ -5,7 +5,7 @@ for every N and every p; sizes of constructions by building them (a network that
 certified sizes are those of the section ``constructions``), and where building takes long, by the size that the
 theorem claims if that does not depend on a code; sizes of simple reasons by ``bounds/upper_bounds``.
 
-The page only looks up what stands here, so that its sliders cannot show anything that was not computed.
+The page only looks up what is here, so that its sliders cannot show anything that was not computed.
 """
 
 import time
@@ -41,7 +41,7 @@ POWERS = tuple(range(4, 21))
 LENGTHS: tuple[int, ...] = tuple(1 << power for power in POWERS)
 PRECISIONS = (4, 8, 16, 32, 64)
 LENGTH, PRECISION = 1024, 16
-"""Where the sliders stand at first, and what is shown without them."""
+"""Where the sliders are at first, and what is shown without them."""
 LONGEST_STORED: dict[tuple[str, Model], int] = {
     ("associative-recall", "rnn"): 1 << 17, ("eq-one", "rnn"): 1 << 19, ("mqar", "rnn"): 1 << 17,
     ("sparse-averaging", "rnn"): 1 << 17,

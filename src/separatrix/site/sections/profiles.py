@@ -79,7 +79,7 @@ class ProfilesSection(Section):
         return [profile_figure(drawable(row)) for row in results["rows"]]
 
     def body(self, results: Results) -> str:
-        """How to profile a function of one's own, then the samples with their figures."""
+        """How to profile a user's function, then the samples with their figures."""
         example = "def parity(x):\n    return sum(x) % 2 == 1\n"
         return (
             f"<p>Write a function into a file,</p><pre><code>{example}</code></pre><p>and ask for its profile:</p>"

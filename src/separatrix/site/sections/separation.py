@@ -60,7 +60,7 @@ class SeparationSection(Section):
         return len(constructions()) + 1
 
     def collect(self, advance: Advance) -> Results:
-        """Certify every construction at one length and put it beside the bounds."""
+        """Certify every construction at one length and put it next to the bounds."""
         certified = certify_all(LENGTH, advance)
         cells = table(certified, LENGTH)
         advance("compared every cell with every bound")

@@ -1,7 +1,7 @@
-"""The training section: the papers' experiments from recorded runs, ours beside theirs; what is missing is named.
+"""The training section: the papers' experiments from recorded runs, ours next to theirs; what is missing is named.
 
 Nothing is trained here. Runs come from files of exported runs and from a store; where there are none, the paper's own
-numbers stand alone and the command that trains the missing ones is given.
+numbers are shown alone and the command that trains the missing ones is given.
 """
 
 from collections.abc import Iterable

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 NOTABLE = 10.0
 """Cells that differ from the paper by more points than this are named one by one."""
 UNEQUAL = 2
-"""Models side by side whose steps differ by this factor are told of."""
+"""Models side by side whose steps differ by this factor are reported."""
 EXAMPLES, ERRORS = 16384, 3.0
 """A model has learned something if it beats a constant answer, measured on half of so many examples, by more than so
 many standard errors of the two."""
@@ -105,7 +105,7 @@ def _reasons(far: "Sequence[FigureCell]", most: int) -> Iterable[str]:
     if flat:
         yield (
             f"Of these, level when their steps were used up: {_named(flat)}. Runs that learn late look like this, and "
-            "so do learning rates that do not suit; with these steps the two cannot be told apart."
+            "so do learning rates that do not suit; with these steps the two cannot be distinguished."
         )
     if unclear:
         yield f"Of these, too short to tell whether they were rising: {_named(unclear)}."
@@ -117,7 +117,7 @@ def _reasons(far: "Sequence[FigureCell]", most: int) -> Iterable[str]:
 
 
 def _unequal(recorded: "Sequence[FigureCell]") -> Iterable[str]:
-    """Where models that stand side by side were not given the same: the column in which that is worst."""
+    """Where models that are side by side were not given the same: the column in which that is worst."""
     columns: dict[str, list[FigureCell]] = {}
     for cell in recorded:
         columns.setdefault(cell.column, []).append(cell)
@@ -181,7 +181,7 @@ def _perfect(cell: "FigureCell") -> bool:
 
 
 def _listed(missing: "Sequence[FigureCell]", cells: "Sequence[FigureCell]", experiment: Experiment) -> str:
-    """The missing cells row by row; whole rows in one word. Numbers that stand alone are lengths."""
+    """The missing cells row by row; whole rows in one word. Numbers alone are lengths."""
     at = "at" if experiment.columns == "length" else experiment.at
     parts: list[str] = []
     for row in dict.fromkeys(cell.row for cell in missing):

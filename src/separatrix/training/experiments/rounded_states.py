@@ -1,4 +1,4 @@
-"""The measured bits of trained states, read back: ``state-bits-SCALE.json`` beside the runs that it was measured on.
+"""The measured bits of trained states, read back: ``state-bits-SCALE.json`` next to the runs that it was measured on.
 
 ``tools.gpu_figures`` writes the file after training (``state_bits_data`` measures), because the weights are large and
 stay where they were trained. It holds the best run that each cell had then.

@@ -87,7 +87,7 @@ def e4() -> tuple[Finding, ...]:
 
 
 def e19() -> tuple[Finding, ...]:
-    """The paper's width beside the built one."""
+    """The paper's width next to the built one."""
     length, sparsity = 64, 3
     built = constructions()["dnf"].build(length)
     assert isinstance(built.network, Network)

@@ -95,7 +95,7 @@ WIDTHS_ON_SLIDES = {"bert-large": 1024, "gpt2": 768, "gpt3": 128}
 
 
 def e25() -> tuple[Finding, ...]:
-    """The printed m beside the widths of the models, and where the bounds then bite."""
+    """The printed m next to the widths of the models, and where the bounds then bite."""
     precision = 16
     found: list[Finding] = []
     for name, printed in WIDTHS_ON_SLIDES.items():
