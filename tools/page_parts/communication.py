@@ -170,7 +170,7 @@ PARTS = (
     Sentence("docs/capacity.md", "in fixed point of {} bits, this is where", lambda: [SLIDE_PRECISION]),
     Sentence(
         "docs/errata.md",
-        "m = {}, {} and {} for BERT, GPT-2 and GPT-3, beside H = {}, {} and {}. *Found:* the slides' m is the width of "
+        "m = {}, {} and {} for BERT, GPT-2 and GPT-3, with H = {}, {} and {}. *Found:* the slides' m is the width of "
         "one attention unit; the first two are the width d = Hm of the model, the third is the width of a head, so "
         "that Hm would be {} and {} times too large. *Repair:* m = {}, {} and {}",
         slide_sizes,

@@ -97,7 +97,8 @@ class Decide(Protocol):
 def frontier_powers() -> dict[str, int]:
     """Return the constructions that take addresses from the ladder, each with its largest power of two."""
     found = [each for each in constructions().values() if each.addressing is not None]
-    return {each.name: each.frontier_power for each in sorted(found, key=lambda each: -each.frontier_power)}
+    found.sort(key=lambda each: (-each.frontier_power, each.addressing != "position", each.name))
+    return {each.name: each.frontier_power for each in found}
 
 
 def _by_content(name: str) -> bool:
