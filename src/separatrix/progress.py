@@ -1,4 +1,4 @@
-"""How far long work is, told to whoever listens.
+"""How far long work is, reported to whoever listens.
 
 Long loops are taken through :func:`tracked`; the command line listens with :func:`listening` and draws a bar. The
 listener is a context variable, so that nothing in between needs another argument, nothing is reported when nobody

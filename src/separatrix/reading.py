@@ -95,7 +95,7 @@ def parse_json(data: bytes | str, infinite: bool = False) -> Any:
     {'length': 8}
     >>> parse_json('{"length": 8, "length": 4}')
     Traceback (most recent call last):
-    ValueError: 'length' stands there twice
+    ValueError: 'length' appears twice
     """
     if not isinstance(data, bytes | str):  # pyright: ignore[reportUnnecessaryIsInstance] - it may come from a database
         raise ValueError("it is no text")
@@ -186,7 +186,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"{next(name for name in names if names.count(name) > 1)[:40]!r} stands there twice")
+        raise ValueError(f"{next(name for name in names if names.count(name) > 1)[:40]!r} appears twice")
     return found
 
 

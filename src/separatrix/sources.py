@@ -54,7 +54,7 @@ def line_outside(error: BaseException) -> str:
     >>> try:
     ...     int("x")
     ... except ValueError as error:
-    ...     line_outside(error)  # of this example, which stands in this package
+    ...     line_outside(error)  # of this example, which is in this package
     ''
     """
     found = ""
@@ -91,8 +91,8 @@ or under another name
     """
     if not isinstance(recorded, Mapping):
         return
-    for name, told in cast(Mapping[str, Any], recorded).items():
-        if now.get(name) != told:
+    for name, before in cast(Mapping[str, Any], recorded).items():
+        if now.get(name) != before:
             raise SeparatrixError(
                 f"{name} has changed since {what} was recorded; train again with --fresh, or under another name"
             )

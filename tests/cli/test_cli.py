@@ -137,7 +137,7 @@ def test_training_split_and_parameters(call):
         (("certify", "equality", "--length", "8", "--precision", "2"), ("2 bits cannot hold equality",)),
         (
             ("certify", "equality", "--length", "8", "--arithmetic", "fixed:N=8,Kc=2,down", "--rounding", "nearest"),
-            ("--rounding nearest changes nothing beside --arithmetic",),
+            ("--rounding nearest changes nothing next to --arithmetic",),
         ),
         (("certify", "dyck-dfa", "--length", "8", "--gain", "3"), ("--gain 3 changes nothing",)),
         (("certify", "dyck-rnn", "--length", "8", "--family", "trace"), ("--family trace changes nothing",)),

@@ -61,7 +61,7 @@ def changed(value: Any, chance: random.Random, raw: tuple[str, ...]) -> tuple[st
         again = json.dumps(chance.choice(VALUES), ensure_ascii=True)
         first = json.dumps(holder[place[-1]], ensure_ascii=True)
         holder[place[-1]] = MARK
-        return "twice", f"{where} stands there twice", copied, f"{first}, {json.dumps(str(place[-1]))}: {again}"
+        return "twice", f"{where} appears twice", copied, f"{first}, {json.dumps(str(place[-1]))}: {again}"
     if kind == 2:
         text = chance.choice(raw)
         holder[place[-1]] = MARK
@@ -174,7 +174,7 @@ def tensor_mutants(data: bytes, chance: random.Random) -> Iterator[Mutant]:
         twice = json.dumps({**header, MARK: 1}).replace(
             f"{json.dumps(MARK)}: 1", f"{json.dumps(name)}: {json.dumps(header[chance.choice(names)])}"
         )
-        yield written("twice", f"{name} stands there twice", packed(twice))
+        yield written("twice", f"{name} appears twice", packed(twice))
         kind, what, changed_header, raw = changed(header, chance, RAW)
         yield written(kind, f"header: {what}", packed(json_text(changed_header, raw)))
         for key in described:

@@ -214,7 +214,7 @@ def _three_heads(task: Task, length: int) -> ModelSize:
 _CYCLES = (
     "three heads of width N: query row i scores key j by X_ij and averages the rows X_j (which k are two steps away); "
     "query e_i scores key row k by X_ki and averages e_k (which k close the cycle); uniform attention gives the "
-    "in-degree, by which an empty average is told; the element-wise map looks for a common k"
+    "in-degree, which shows an empty average; the element-wise map looks for a common k"
 )
 _PAIRS = (
     "one unit attends to the pairs (j, j + N/2), first key T(j), second key T(j) at j + N/2 for near-orthogonal T, "

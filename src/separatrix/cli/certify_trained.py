@@ -317,8 +317,8 @@ def check_trained_weights(context: typer.Context, folder: Path, replay: bool, as
         console().print(accepted.words(), soft_wrap=True, markup=False)
         console().print(f"[green]valid[/green]: right on {accepted.share_in_words()}")
         if "replayed" in result:
-            told = f"{sum(result['replayed'])} of {len(result['replayed'])} counterexamples fail in torch"
-            console().print(f"replayed: {told}", soft_wrap=True)
+            text = f"{sum(result['replayed'])} of {len(result['replayed'])} counterexamples fail in torch"
+            console().print(f"replayed: {text}", soft_wrap=True)
     return 0 if accepted is not None and all(result.get("replayed", [])) else 1
 
 

@@ -31,7 +31,7 @@ def only_json(wanted: bool) -> Generator[None]:
     """Keep standard output for :func:`print_json`: what a user's module or task prints goes to standard error.
 
     >>> with only_json(True):
-    ...     print("from a module of one's own")
+    ...     print("from a user's module")
     ...     print_json({"answer": 1})
     {
       "answer": 1

@@ -34,8 +34,8 @@ def show_state_bits(store: Path | None, name: str, bits: str, as_json: bool, mad
     needed, claim, refuted = _needed(record)
     if as_json:
         found = {"run": spec.name, **report.as_data(), "bits_used": report.bits_used()}
-        told = {"bits_needed": needed, "bound_claim": claim, "refuted_bounds": refuted}
-        print_json({**found, **told, "provenance": made})
+        bound = {"bits_needed": needed, "bound_claim": claim, "refuted_bounds": refuted}
+        print_json({**found, **bound, "provenance": made})
     else:
         _print(report, record, needed, claim)
         for each in refuted:
@@ -81,11 +81,11 @@ def _print(report: "PrecisionReport", record: "Record", needed: int | None, clai
     console().print(table)
     used = report.bits_used()
     if used is None:
-        told = "every rounding tried costs more than one point in a hundred"
+        text = "every rounding tried costs more than one point in a hundred"
     else:
         enough = f"{used * report.state_numbers:,} bits do"
-        told = f"from {counted(used, 'bit')} on at most one point in a hundred is lost: {enough}"
-    console().print(f"run {record.spec.name[:SHOWN_DIGITS]}, {report.examples} examples: {told}", soft_wrap=True)
+        text = f"from {counted(used, 'bit')} on at most one point in a hundred is lost: {enough}"
+    console().print(f"run {record.spec.name[:SHOWN_DIGITS]}, {report.examples} examples: {text}", soft_wrap=True)
     if needed is not None:
         text = f"a protocol that is right on every input of this length sends at least {needed:,} bits ({claim})"
         console().print(text, soft_wrap=True, markup=False)

@@ -110,17 +110,17 @@ def command(
         from separatrix.site import profile_figure
 
         write_picture(picture, profile_figure(found))
-    told = None if asked is None else exclusion(found, asked)
+    excluded = None if asked is None else exclusion(found, asked)
     if as_json:
         record = as_record(found)
         record["network"] = network
-        record["model"] = None if told is None else asdict(told)
+        record["model"] = None if excluded is None else asdict(excluded)
         record["provenance"] = provenance(command_line(context), arithmetic="integers", seed=seed, started=started)
         print_json(record)
     else:
         _print(console(), found, network)
-        if told is not None:
-            console().print(f"\n[bold]{escape(told.model)}[/bold]: {escape(told.in_words())}", soft_wrap=True)
+        if excluded is not None:
+            console().print(f"\n[bold]{escape(excluded.model)}[/bold]: {escape(excluded.in_words())}", soft_wrap=True)
     return 0 if network is None or network["certified"] else 1
 
 

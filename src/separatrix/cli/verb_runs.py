@@ -210,7 +210,7 @@ def _tell_what_there_is(source: "RunSource", where: str) -> None:
     if not every:
         console().print(f"0 runs: nothing is recorded in {where}; name another store with --store", soft_wrap=True)
         return
-    told = (
+    given = (
         ("--task", {record.spec.task for record in every}),
         ("--architecture", {record.spec.architecture for record in every}),
         ("--length", {record.spec.length for record in every}),
@@ -218,7 +218,7 @@ def _tell_what_there_is(source: "RunSource", where: str) -> None:
     console().print(
         f"0 runs: none of the {counted(len(every), 'run')} in {where} is such a run; there are", soft_wrap=True
     )
-    for option, values in told:
+    for option, values in given:
         texts = [str(value) for value in sorted(values)]
         more = f" and {len(texts) - MOST_VALUES} more" if len(texts) > MOST_VALUES else ""
         console().print(f"  {option} {', '.join(texts[:MOST_VALUES])}{more}", soft_wrap=True, markup=False)

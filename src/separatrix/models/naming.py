@@ -45,7 +45,7 @@ def parse_spec(text: str) -> ModelSpec:
         if not (name and equals and value):
             raise SeparatrixError(f"{setting!r} in {text!r} is not an option; write NAME=VALUE, such as heads=4")
         if name in options:
-            raise SeparatrixError(f"option {name} stands twice in {text!r}; keep one")
+            raise SeparatrixError(f"option {name} is given twice in {text!r}; keep one")
         options[name] = parse_value(value)
     for name in pattern:
         if ":" in name:

@@ -181,7 +181,9 @@ def _load(name: str) -> UserArchitecture:
         make, skipped = _load_class(module, class_name, name, content), 1
         sources = outside_sources(make) if content is None else {module: digest(content)}
     parameters = list(inspect.signature(make).parameters.values())[skipped:]
-    told = LAYER_PARAMETER if module == "fla" and LAYER_PARAMETER in [each.name for each in parameters] else None
+    layer_parameter = (
+        LAYER_PARAMETER if module == "fla" and LAYER_PARAMETER in [each.name for each in parameters] else None
+    )
     return UserArchitecture(
         name=name,
         short=name,
@@ -191,7 +193,7 @@ def _load(name: str) -> UserArchitecture:
         options=(POSITIONS, *[_constructor_option(each) for each in parameters if each.kind not in _VARIADIC]),
         make=make,
         needs_gpu=module == "fla",
-        layer_parameter=told,
+        layer_parameter=layer_parameter,
         sources=sources,
     )
 

@@ -346,10 +346,10 @@ def lower_sides(task: str, model: Model, length: int) -> tuple[Side, ...]:
     sides: list[Side] = []
     chosen = tasks()[name]
     at, far = usable_length(chosen, length), usable_length(chosen, LONG)
-    told, _ = consistent_bounds(
+    kept, _ = consistent_bounds(
         strongest_first(bounds_for(name, model), far, PRECISION, task=chosen), chosen, [at, far]
     )
-    for bound in told:
+    for bound in kept:
         bits, width = bound.required_bits(at, chosen), bound.smallest_width(far, PRECISION, task=chosen)
         state = "state bits" if model == "rnn" else "bits of communication"
         text = f"{bits} {state} at N = {at} ({bound.in_words}), so width ≥ {width} at N = {far}, p = {PRECISION}"

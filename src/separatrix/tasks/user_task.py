@@ -65,12 +65,12 @@ def _try_sample(task: Task, length: int, examples: Examples, count: int) -> None
             found = next(int(each) for each in asked.flat if not 0 <= each < classes)
             raise SeparatrixError(f"the label of the input {shown} is {found}, and classes says {classes}")
         answers = [tuple(each) if isinstance(each, list) else each for each in task.solve(row, length)]
-        told = task.answers(examples, number, length)
-        if len(told) != len(answers):
+        quick = task.answers(examples, number, length)
+        if len(quick) != len(answers):
             raise SeparatrixError(
-                f"solve gives {len(answers)} answers to the input {shown}, which has {len(told)} cells"
+                f"solve gives {len(answers)} answers to the input {shown}, which has {len(quick)} cells"
             )
-        for place, (mine, slow) in enumerate(zip(told, answers, strict=True)):
+        for place, (mine, slow) in enumerate(zip(quick, answers, strict=True)):
             if mine != slow:
                 raise SeparatrixError(
                     f"label and solve disagree on the input {shown}: {mine} and {slow} at position {place}, counted "

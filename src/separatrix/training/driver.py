@@ -78,7 +78,7 @@ class Driver:
         """Train every group that is not done; False when it was stopped before the end."""
         _check_models(planned)
         self._check_code(planned)
-        told, rounds = False, 0
+        announced, rounds = False, 0
         while waiting := [group for group in planned if self._pending(group)]:
             busy = self._round(waiting)
             if self.stopped():
@@ -86,8 +86,8 @@ class Driver:
             rounds = 0 if busy else rounds + 1
             if rounds > MOST_ATTEMPTS:
                 raise SeparatrixError(f"{self.records.path} does not keep what is recorded; name another store")
-            if busy and not told:
-                told = True
+            if busy and not announced:
+                announced = True
                 being = "1 group is" if len(busy) == 1 else f"{len(busy)} groups are"
                 self.observer.said(f"{being} being trained by another process; waiting")
             if busy:

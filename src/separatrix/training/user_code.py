@@ -50,7 +50,7 @@ def check_trainable(architecture: ModelSpec) -> None:
             if is_lazy(parameter):
                 raise SeparatrixError(
                     f"{entry.name} gives its parameter {name} a shape only when it is called; make it in the "
-                    "constructor, which is told the width (such as nn.Linear for nn.LazyLinear)"
+                    "constructor, which receives the width (such as nn.Linear for nn.LazyLinear)"
                 )
             if not (parameter.is_floating_point() or parameter.is_complex()) or not parameter.requires_grad:
                 kind = "frozen (requires_grad=False)" if parameter.is_floating_point() else f"of {parameter.dtype}"

@@ -78,7 +78,7 @@ BOUND = ProtocolBound(
     "their parts must fit together place by place, which takes about N bits of conversation; a small layer would "
     "do with fewer, if each of them can add up a part of every sum.",
     assumptions=ONE_LAYER_ASSUMPTIONS,
-    deviations=("the exact count of the repaired protocol stands in place of 3m(p + log N)H (E13)",),
+    deviations=("the exact count of the repaired protocol replaces 3m(p + log N)H (E13)",),
     simulation=ONE_LAYER,
     problem="DYCK",
     hidden_bits=dyck_fooling.fooling_bits,

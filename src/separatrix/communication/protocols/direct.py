@@ -58,8 +58,8 @@ def one_layer_directly(run: OneLayerRun, cells: Integers) -> Direct:
     found = evaluate(plan.network, cells[None], reading_of(plan.arithmetic, plan.products))
     row = plan.position if plan.network.readout.at == "every" else 0
     answer = found.answers[0, row]
-    told = run.alice.answer.tolist() == run.bob.answer.tolist() == answer.tolist()
-    return Direct(answer, told and _same(run.raw, found.raw[0, row]))
+    agreed = run.alice.answer.tolist() == run.bob.answer.tolist() == answer.tolist()
+    return Direct(answer, agreed and _same(run.raw, found.raw[0, row]))
 
 
 def _same(first: RawArray, second: RawArray) -> bool:

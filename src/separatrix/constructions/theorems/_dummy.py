@@ -127,7 +127,7 @@ def _quarter(parts: int) -> Integers:
 def join_columns(*columns: ExactMatrix) -> ExactMatrix:
     """Matrices of one denominator side by side."""
     if len({column.denominator for column in columns}) > 1:
-        raise SeparatrixError("columns of different denominators cannot stand side by side")
+        raise SeparatrixError("columns of different denominators cannot be joined")
     return ExactMatrix(numpy.concatenate([column.numerators for column in columns], axis=1), columns[0].denominator)
 
 

@@ -10,7 +10,7 @@ MARK_OF = {CERTIFIED: "✓", FORMULA: "ƒ", ARGUMENT: "∴", NOTHING: ""}
 WORD_OF = {CERTIFIED: "certified", FORMULA: "formula", ARGUMENT: "by a simple argument", NOTHING: ""}
 
 UNKNOWN = "–"
-"""Stands where a class has a size at other lengths and none is known at this one."""
+"""Shown where a class has a size at other lengths and none is known at this one."""
 
 
 def verdict_chip(verdict: str) -> str:

@@ -152,8 +152,8 @@ def _headline(certified: Sequence[Named], built: Sequence[Named]) -> Upper:
             _size(other), f"{whose}, {other['how']}{_cost(other)}", other["command"], other["size_bits"]
         )
     if "how" in best:
-        beside = not best["theorem"] and name in own
-        theorem = f"; the theorem's own network: {_size(own[name])}" if beside else ""
+        differs = not best["theorem"] and name in own
+        theorem = f"; the theorem's own network: {_size(own[name])}" if differs else ""
         note, kind, command = f"{name}, {best['how']}{_cost(best)}{theorem}", CERTIFIED, best["command"]
     else:
         note, kind, command = f"{name}, the theorem's size, not certified here{_cost(best)}", FORMULA, ""
@@ -173,8 +173,8 @@ def _larger(each: Results, own: Results | None) -> bool:
 
 def _cost(size: Results) -> str:
     """The bits of a number and of the whole description, as far as they are known."""
-    told = f", p = {size['precision']} bits" if size["precision"] is not None else ""
-    return f"{told}, {number(size['size_bits'])} bits in all" if size["size_bits"] is not None else told
+    bits = f", p = {size['precision']} bits" if size["precision"] is not None else ""
+    return f"{bits}, {number(size['size_bits'])} bits in all" if size["size_bits"] is not None else bits
 
 
 def _certified(sections: Results) -> dict[str, list[dict[str, Any]]]:

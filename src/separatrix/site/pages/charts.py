@@ -92,12 +92,12 @@ def _paint_constructions(axes: Any, built: dict[str, Any], grid: Grid) -> float:
         if own:
             axes.plot(*zip(*own, strict=True), linestyle="none", marker=marker, markersize=5, color=colour)
         # One entry for the line and its marks: without the marks two networks of one class would look the same.
-        told = ", ".join(["theorem"] * bool(sizes) + ["certified"] * bool(own))
+        kinds = ", ".join(["theorem"] * bool(sizes) + ["certified"] * bool(own))
         # A network of another class than those with a column may lie below their bounds, which say nothing of it.
         shown = name if entry["model"] else entry["kind"]
-        if told:
+        if kinds:
             axes.plot([], [], linestyle="--" if sizes else "none", marker=marker if own else "", markersize=5,
-                      color=colour, linewidth=1.1, label=f"{shown}: {told}")  # fmt: skip
+                      color=colour, linewidth=1.1, label=f"{shown}: {kinds}")  # fmt: skip
         if narrow:
             axes.plot(*zip(*narrow, strict=True), linestyle="none", marker=marker, markersize=5, markerfacecolor="none",
                       color=colour, label=f"{name}: narrowest at a whole Kc")  # fmt: skip

@@ -81,13 +81,13 @@ def origin_line(origin: Results) -> str:
     """
     if origin["kind"] == "printed":
         return f'<p class="origin" data-origin="printed">{badge("printed")} <span>{escape(origin["reach"])}</span></p>'
-    told = [
+    parts = [
         origin["reach"],
         f"arithmetic: {origin['arithmetic']}" if origin["arithmetic"] else "",
         "" if origin["seed"] is None else f"seed {origin['seed']}",
     ]
     version = f"separatrix {escape(origin['version']) if origin['version'] else VERSION_SLOT}"
-    words = " · ".join([*(escape(each) for each in told if each), version])
+    words = " · ".join([*(escape(each) for each in parts if each), version])
     return (
         f'<p class="origin" data-origin="{origin["kind"]}">{badge(origin["kind"])} <span>{words}</span> '
         f"{code(origin['command'])}</p>"

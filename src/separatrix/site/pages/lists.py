@@ -96,5 +96,5 @@ def about_page(sections: Results, provenance: Results) -> Page:
         "(Yale S&amp;DS Seminar, November 2023); its errata are about the slides, and the paper was not checked for "
         "them.</dd></dl></section>"
     )
-    lead = "What stands behind the numbers, and how to make this site again."
+    lead = "What the numbers rest on, and how to make this site again."
     return Page("about.html", "About this atlas", lead, main)

@@ -133,10 +133,10 @@ def _limits(entry: "Architecture", numbers: int) -> tuple[list[dict[str, Any]], 
     bounds = protocol_bounds(model=column)
     if not bounds:
         return [], "No lower bound is known for this class; what it can do is on the pages of the tasks."
-    told = [(bound, tasks()[task]) for bound in bounds for task in bound.task_names]
+    pairs = [(bound, tasks()[task]) for bound in bounds for task in bound.task_names]
     gated = [
         (covered(bound, floating(PRECISION), task), task)
-        for bound, task in told
+        for bound, task in pairs
         if consistent_bounds([bound], task, [])[0]
     ]
     limits = [_limit(gate, task) for gate, task in gated if gate.covered]

@@ -65,7 +65,7 @@ class ProtocolsSection(Section):
 
     def table(self, results: Results) -> Table | None:
         """Counted bits next to the claim."""
-        shown = Table(title="Conversations: bits counted beside the claim", title_justify="left")
+        shown = Table(title="Conversations: counted bits and the claim", title_justify="left")
         shown.add_column("network", style="bold", no_wrap=True)
         shown.add_column("theorem")
         for heading in ("messages", "bits", "claimed"):

@@ -42,8 +42,8 @@ def e21() -> tuple[Finding, ...]:
     """The constant Kc that the rounded coordinates ask for, at two lengths."""
     construction, task = constructions()["nearest-neighbour"], tasks()["nearest-neighbour"]
     exponents = {length: construction.default_exponent(task, length) for length in (16, 256)}
-    told = ", ".join(f"Kc = {exponent} at N = {length}" for length, exponent in exponents.items())
+    chosen = ", ".join(f"Kc = {exponent} at N = {length}" for length, exponent in exponents.items())
     return (
-        Finding("repair", f"margin {task.parameters()['margin']}: {told}", min(exponents.values()) >= 2),
+        Finding("repair", f"margin {task.parameters()['margin']}: {chosen}", min(exponents.values()) >= 2),
         certified("nearest-neighbour", 64),
     )
