@@ -98,7 +98,7 @@ def parse_json(data: bytes | str, infinite: bool = False) -> Any:
     ValueError: 'length' appears twice
     """
     if not isinstance(data, bytes | str):  # pyright: ignore[reportUnnecessaryIsInstance] - it may come from a database
-        raise ValueError("it is no text")
+        raise ValueError("it is not text")
     text = data if isinstance(data, str) else data.decode("utf-8")
     # Python callbacks for every number are slow, so they are made only where one could be infinite.
     strict: dict[str, Any] = {} if infinite else {"parse_constant": _refuse_constant}
@@ -155,7 +155,7 @@ def _check_header(path: Path, read: Callable[[int], bytes], size: int, remedy: s
 
 
 def kind_in_words(mode: int) -> str:
-    """What lies somewhere that is no plain file, from the mode that the system tells.
+    """What lies somewhere that is not a plain file, from the mode that the system tells.
 
     >>> kind_in_words(Path("/dev/null").stat().st_mode)
     'a device, not a file'
@@ -191,7 +191,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_constant(text: str) -> None:
-    raise ValueError(f"{text} is no number")
+    raise ValueError(f"{text} is not a number")
 
 
 def _finite(text: str) -> float:

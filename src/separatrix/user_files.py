@@ -76,7 +76,7 @@ def _user_module(path: str) -> ModuleType | None:
         # Tasks of files are known by their module, which must not be taken for one of Python's or of a package's.
         if not name.isidentifier() or name in sys.stdlib_module_names or name in sys.modules:
             raise SeparatrixError(
-                f"--with {path}: Python has another module {name!r}, or it is no name; rename the file"
+                f"--with {path}: Python has another module {name!r}, or it is not a name; rename the file"
             )
         _loaded[path] = None
         try:

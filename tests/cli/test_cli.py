@@ -403,7 +403,7 @@ def test_a_wrong_verb_is_told_the_nearest(call, given, meant):
         (("precision", "equality", "--length", "8"), "give --bits or --exponent", "neither"),
         (("precision", "equality", "--length", "8", "--bits", "1"), "1 bit cannot", "1 bits"),
         (("code", "--count", "100000000", "--max-inner", "1/100"), "a larger inner product", "max_inner"),
-        (("train", "dyck", "TF-(1,8)", "--length", "8", "--lr", "-1"), "-1 in --lr -1 is no learning rate", "rate="),
+        (("train", "dyck", "TF-(1,8)", "--length", "8", "--lr", "-1"), "-1 in --lr -1 is not a learning rate", "rate="),
         (("capacity", ""), "no model was named", "folder"),
     ],
 )

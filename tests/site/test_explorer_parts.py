@@ -628,7 +628,7 @@ def test_a_server_that_is_interrupted_before_it_answers_says_so(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--port", "99999"), "--port 99999 is no port"),
+        (("--port", "99999"), "--port 99999 is not a port"),
         (("--max-length", "1"), "--max-length out of range"),
         (("--max-seconds", "nan"), "--max-seconds out of range"),
         (("--max-memory", "much"), "'much' is not a size"),

@@ -71,13 +71,13 @@ def test_a_point_that_no_curve_has_is_damaged(row):
 
 @pytest.mark.parametrize("value", ["{", "[1]", None, 3])
 def test_an_environment_that_is_no_table_is_damaged(value):
-    with pytest.raises(SeparatrixError, match="is no object"):
+    with pytest.raises(SeparatrixError, match="is not an object"):
         checked_environment("here", RUN.name, value)
 
 
 def test_a_text_that_is_none_is_damaged():
     for value in (3, "x" * 1001):
-        with pytest.raises(SeparatrixError, match="is no time or file"):
+        with pytest.raises(SeparatrixError, match="is not a time or a file"):
             checked_text("here", RUN.name, value)
 
 

@@ -158,8 +158,8 @@ def test_all_mistakes_of_a_file_are_told_in_one_line(tmp_path):
         ("[axes]\nlength = [6, 6]", "axis length names 6 twice; keep one"),
         ("[base]\ntask='dyck'\nsteps=1\n[axes]\nlength=6\nlearning_rate=[1, 1.0]\n"
          "architecture=['TF-(1,8)', 'transformer-(1, 8)']",
-         r"axes\.length = 6 is no list of values; write \[6\], or put it into base; axis learning_rate names 1 twice; "
-         r"keep one; axis architecture names transformer-\(1, 8\) twice, also as TF-\(1,8\); keep one$"),
+         r"axes\.length = 6 is not a list of values; write \[6\], or put it into base; axis learning_rate names 1 "
+         r"twice; keep one; axis architecture names transformer-\(1, 8\) twice, also as TF-\(1,8\); keep one$"),
         ("[base]\ntask='nothing'\nsteps=1\nlearning_rate=1\n[axes]\nlength=[6]\narchitecture=['TF-(1,8)']", "nothing"),
         ("[base]\ntask = 'dyck'\n[axes]\nlength = [6]", "gives no architecture, learning_rate, steps"),
         ("[base]\ntask='dyck'\nsteps=1\nlearning_rate=1\n[axes]\nlength=[7]\narchitecture=['XY-(1,8)']", "XY"),

@@ -168,7 +168,7 @@ def _set_traps(folder: Path) -> None:
     (folder / "nan.json").write_text(json.dumps({"model_type": "gpt2", "n_embd": float("nan"), "n_layer": -3}))
     (folder / "binary.toml").write_bytes(bytes(range(256)) * 20)
     (folder / "several.toml").write_text('name = 3\ntask = "no such"\n[axes]\nlenght = [0, -1]\nsteps = []\n')
-    (folder / "text.sqlite").write_text("this is no database\n" * 400)
+    (folder / "text.sqlite").write_text("this is not a database\n" * 400)
     with sqlite3.connect(folder / "newer.sqlite") as newer:
         newer.execute("create table groups (anything)")
         newer.execute("pragma user_version = 999999")

@@ -1,7 +1,7 @@
 """What is done to the bytes of a file, whatever its format, and what is put in its place.
 
 A :class:`Mutant` changes one file in place. Byte mutants cut, flip, zero, double, drop and mix bytes, at the places a
-format calls interesting and at random ones; place mutants put something there that is no plain file of this kind: a
+format calls interesting and at random ones; place mutants put something there that is not a plain file of this kind: a
 folder, a pipe, a device, a socket, a link that leads nowhere, round in a circle or out of the folder, a picture, a file
 of a terabyte without content, one that may not be read.
 """

@@ -124,7 +124,7 @@ def parse_rates(text: str) -> tuple[float, ...]:
     rates = parse_list(text, float, "--lr")
     for rate in rates:
         if not 0 < rate < float("inf"):
-            raise SeparatrixError(f"{rate:g} in --lr {text} is no learning rate; give numbers above 0")
+            raise SeparatrixError(f"{rate:g} in --lr {text} is not a learning rate; give numbers above 0")
     return rates
 
 

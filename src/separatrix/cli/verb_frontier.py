@@ -75,7 +75,7 @@ def command(
     check_supported(construction)
     limit = memory_limit(max_memory)
     if not 2 <= first <= last <= 20:
-        raise SeparatrixError(f"--from {first} --to {last} is no range of powers; choose 2 ≤ from ≤ to ≤ 20")
+        raise SeparatrixError(f"--from {first} --to {last} is not a range of powers; choose 2 ≤ from ≤ to ≤ 20")
     largest = chosen.frontier_power
     if last > largest:
         raise SeparatrixError(

@@ -57,7 +57,7 @@ def command(
     chosen = with_text_parameters(tasks()[task], settings or [])
     chosen.check_length(length)
     if count < 1:
-        raise SeparatrixError(f"--count {count} is no example; choose 1 or more")
+        raise SeparatrixError(f"--count {count} gives no example; choose 1 or more")
     work = count * chosen.work(length)
     if work > LARGEST_WORK:
         raise SeparatrixError(

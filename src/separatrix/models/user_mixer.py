@@ -217,7 +217,7 @@ class UserMixer(Mixer):
                 return "loop", f"torch.func.vmap does not work: {type(error).__name__}: {' '.join(str(error).split())}"
             results.append([output.detach(), *[each for each in gradients if each is not None]])
         for batched, looped in zip(*results, strict=True):
-            # What is no number in both is the same in both; in one of them alone it leads to the loop.
+            # What is not a number in both is the same in both; in one of them alone it leads to the loop.
             if not _agree(batched, looped):
                 return "loop", "torch.func.vmap gives other numbers than single runs"
         return "vmap", "torch.func.vmap works"

@@ -76,9 +76,9 @@ class Readout:
     """What is read from the residual stream: W x + b, at the last or at every position.
 
     ``bits``: output bit r (most significant first) is 1 when coordinate r exceeds 1/2; ``exact``: the same where all
-    coordinates are exactly 0 or 1, and -1, which is no answer, where one is not; ``argmax``: the number of the largest
-    coordinate, the smallest number on ties; ``round``: a vector, every coordinate rounded to the nearest whole number;
-    ``power-sums``: whether a triple matches, from a residue and power sums (see ``decoding``).
+    coordinates are exactly 0 or 1, and -1, which is not an answer, where one is not; ``argmax``: the number of the
+    largest coordinate, the smallest number on ties; ``round``: a vector, every coordinate rounded to the nearest whole
+    number; ``power-sums``: whether a triple matches, from a residue and power sums (see ``decoding``).
     """
 
     matrix: ExactMatrix

@@ -65,7 +65,7 @@ class GroupFiles:
             if not path.exists() and not path.is_symlink():
                 continue
             try:
-                content = read_tensors(path, LARGEST_CHECKPOINT, "it is no checkpoint")
+                content = read_tensors(path, LARGEST_CHECKPOINT, "it is not a checkpoint")
                 found = read_checkpoint(content, group)
             except SeparatrixError as error:
                 self.said(f"{path}: {error}; an earlier state is used")

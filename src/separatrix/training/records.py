@@ -6,7 +6,7 @@ a store (write-ahead log); who trains which group is settled by file locks, see 
 
 A store that is only looked at is opened without leave to write, and not a byte of it changes. One that is damaged, of a
 newer version or of something else is refused before it is touched (see ``store_format``). All errors of SQLite (a full
-disk, a file that is no database, no permission) end in one line.
+disk, a file that is not a database, no permission) end in one line.
 """
 
 import json

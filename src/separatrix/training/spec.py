@@ -114,7 +114,7 @@ class RunSpec:
             raise SeparatrixError("; ".join(problems))
 
     def problems(self) -> list[str]:
-        """Every reason why this is no run, not only the first."""
+        """Every reason why this is not a run, not only the first."""
         found: list[str] = []
         counts = ("steps", "batch", "evaluate_every", "probe_examples", "evaluation_examples", "questions")
         for name, least in [(each, 1) for each in counts] + [("warmup", 0)]:

@@ -96,12 +96,12 @@ def check_before_writing(path: Path) -> None:
 
 
 def _check_beginning(path: Path) -> None:
-    """Refuse what is no plain file, no database, or of a newer version, by its first bytes alone."""
+    """Refuse what is not a plain file or not a database, or of a newer version, by its first bytes alone."""
     check_plain(path, "name a store with --store")
     with explained(path), path.open("rb") as file:
         header = file.read(64)
     if not header.startswith(MAGIC) or len(header) < 64:
-        raise SeparatrixError(f"{path} cannot be read as a store: it is no database; name another with --store")
+        raise SeparatrixError(f"{path} cannot be read as a store: it is not a database; name another with --store")
     _check_version(path, int.from_bytes(header[60:], "big", signed=True))
 
 
@@ -122,7 +122,7 @@ def _check_tables(connection: sqlite3.Connection, path: Path) -> bool:
     wrong = [name for name, sql in _OUR_TABLES.items() if found.get(name) != ("table", sql)]
     if wrong:
         raise SeparatrixError(
-            f"{path} is no whole store: its table {wrong[0]} is {'another' if wrong[0] in found else 'missing'}; "
+            f"{path} is not a whole store: its table {wrong[0]} is {'another' if wrong[0] in found else 'missing'}; "
             "name another store with --store, or put a copy of it back"
         )
     return True
@@ -196,6 +196,6 @@ def _address(path: Path) -> str:
     log, journal, _ = sides = [real.with_name(f"{real.name}{suffix}") for suffix in ("-wal", "-journal", "-shm")]
     for side in sides:
         if side.is_symlink() or (side.exists() and not side.is_file()):
-            raise SeparatrixError(f"{side} is no plain file, and SQLite writes there; remove it")
+            raise SeparatrixError(f"{side} is not a plain file, and SQLite writes there; remove it")
     busy = log.exists() or (journal.exists() and journal.stat().st_size > 0)
     return f"{real.as_uri()}?mode=ro{'' if busy else '&immutable=1'}"

@@ -33,7 +33,7 @@ class Cell:
     runs: tuple[RunSpec, ...]
 
     def at(self, axis: str) -> Any:
-        """The cell's value on an axis as it was written there; of a field that is no axis, what its runs share."""
+        """The cell's value on an axis as it was written there; of a field that is not an axis, what its runs share."""
         return dict(self.coordinates).get(axis, getattr(self.runs[0], axis))
 
     def best(self, found: Mapping[str, Record]) -> Record | None:

@@ -63,9 +63,8 @@ def read_sweep(path: Path) -> Sweep:
             unknown = UnknownNameError("entry of a sweep file", place, SweepFile.model_fields)
             problem = f"{place}: {each['msg'].lower()}"
             if each["type"] == "list_type" and each["loc"][0] == "axes":
-                problem = (
-                    f"{place} = {each['input']!r} is no list of values; write [{each['input']!r}], or put it into base"
-                )
+                given = repr(each["input"])
+                problem = f"{place} = {given} is not a list of values; write [{given}], or put it into base"
             problems.append(str(unknown) if each["type"] == "extra_forbidden" else problem)
         # Go on with what is usable, so that the mistakes inside base and axes are reported as well.
         tables = {key: content[key] for key in ("base", "axes") if isinstance(content.get(key), dict)}

@@ -19,8 +19,8 @@ the paper takes ln 18N for 9/10; its σ then has slope 4.
 Variants that fail and are kept to be refuted: ``query-scale`` is the paper's (1/k)·T_s (E5), ``unmasked`` its
 definition without a mask (E7), ``clamped-labels`` its σ on the average of labels (E6). A threshold at 1/2 would forgive
 the last one, so it is read exactly, as the paper claims that σ "will produce the desired label": a number that is
-neither 0 nor 1 is no label. ``exact-labels`` is read in the same way and has E6's repair ReLU(2a - ½) - ReLU(2a - 3/2),
-which is exact at even N, where ½ is a multiple of the step; the whole-number step of ``pieces`` is so at every N.
+neither 0 nor 1 is not a label. ``exact-labels`` is read in the same way and has E6's repair ReLU(2a - ½) - ReLU(2a -
+3/2), which is exact at even N, where ½ is a multiple of the step; the whole-number step of ``pieces`` is so at every N.
 """
 
 from abc import abstractmethod

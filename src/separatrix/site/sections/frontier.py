@@ -128,7 +128,7 @@ def recorded_part(file: str, found: Results) -> Results:
             raise TypeError("a value of another kind")
     except (KeyError, TypeError, IndexError) as error:
         raise SeparatrixError(
-            f"{file} is no whole record of a frontier ({error}); remove it or name other --records"
+            f"{file} is not a whole record of a frontier ({error}); remove it or name other --records"
         ) from error
     return {"construction": found["construction"], "file": file, "points": points, "provenance": found["provenance"]}
 

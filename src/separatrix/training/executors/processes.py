@@ -146,7 +146,7 @@ def _work(pipe: "Connection[Any, Any]", device: str, threads: int, save_every_se
         if job is None:
             return
         try:
-            # What a user's module prints is no result of the driver's command.
+            # What a user's module prints is not a result of the driver's command.
             with redirect_stdout(sys.stderr), repeatable_draws(job, where):
                 # Nothing is sent to a worker in training but to stop; a driver that died reads as a message, too.
                 for event in train(job.group, where, job.checkpoint, save_every_seconds, pipe.poll):
