@@ -41,7 +41,7 @@ Kc = b / log₂ N; *p* is the number of bits of one number, 2b + 2. η scales th
 
 Two searches, both by bisection: at N^Kc, the narrowest code on the ladder for which some η is certified, and the
 smallest η found for it; and for each code the fewest bits for which some η is certified. The network next to a smallest
-one (one code narrower, one bit less) was tried with several η and not certified; that is no proof that there is none.
+one (one code narrower, one bit less) was tried with several η and not certified; that is not a proof that there is none.
 
 What comes out:
 

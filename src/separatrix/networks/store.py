@@ -260,7 +260,7 @@ def _fields(value: Any, what: str, names: tuple[str, ...], optional: tuple[str, 
 
 
 def _kind(value: Any, kind: type[Plain], what: str) -> Plain:
-    """Return the value if it is of the kind itself: JSON's true is not a number, nor 8.0 an integer, nor "false" false."""
+    """Return a value of the kind itself: in JSON true is not a number, nor 8.0 an integer, nor "false" false."""
     if type(value) is not kind:
         raise _MisfitError(f"{what} is {str(value)[:40]!r}; it must be of type {kind.__name__}")
     return value
