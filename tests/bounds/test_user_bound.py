@@ -135,15 +135,15 @@ def test_a_formula_is_held_against_a_model_that_solves_the_task():
     assert (
         found.refuted_by.text == "asks for 500 bits at N = 1000, where a model with 10 bits does it: a counter of ones"
     )
-    assert "(BHBK24 Theorem 3, test_own_bound.py) for majority: asks for 500 bits" in found.in_words()
+    assert "(BHBK24 Theorem 3, test_user_bound.py) for majority: asks for 500 bits" in found.in_words()
 
 
 def test_what_was_not_checked_is_said():
     mine = replace(named("index-lookup-rnn"), task_names=("majority",), reduction=None, hidden_bits=lambda task, n: 1)
-    assert (origin(mine), claimed(mine)) == ("test_own_bound.py", "BHBK24 Theorem 3, from test_own_bound.py")
+    assert (origin(mine), claimed(mine)) == ("test_user_bound.py", "BHBK24 Theorem 3, from test_user_bound.py")
     found = judged(mine, tasks()["majority"], [1000], limit=4)
     assert found.in_words() == ""
-    assert found.rests_on(1000) == ("at N = 1000 this rests on the formula in test_own_bound.py; checked up to N = 8")
+    assert found.rests_on(1000) == ("at N = 1000 this rests on the formula in test_user_bound.py; checked up to N = 8")
     assert found.rests_on(8) == ""
     nothing = judged(mine, tasks()["majority"], [1000], limit=0)
     assert nothing.rests_on(1000).endswith("not checked at any length")
@@ -158,7 +158,7 @@ def test_every_own_bound_is_judged_and_no_other():
     assert [each.name for each in kept] == ["index-lookup-rnn", "true", "index-lookup-rnn×2"]
     assert [each.bound.name for each in refuted] == ["false"]
     open_to, refuted = limits([false, true], ModelSize(32, 32), index, floating(32))
-    assert [each[:2] for each in open_to] == [(1024, "BHBK24 Theorem 3, from test_own_bound.py")]
+    assert [each[:2] for each in open_to] == [(1024, "BHBK24 Theorem 3, from test_user_bound.py")]
     assert [each.bound.name for each in refuted] == ["false"]
 
 

@@ -53,9 +53,9 @@ def test_a_whole_row_is_a_run():
         ("step", -1, "no counts"),
         ("step", True, "no counts"),
         ("parameters", 1.5, "no counts"),
-        ("accuracy", 1.01, "no such number"),
-        ("loss", math.inf, "no such number"),
-        ("seconds", "long", "no such number"),
+        ("accuracy", 1.01, "not such a number"),
+        ("loss", math.inf, "not such a number"),
+        ("seconds", "long", "not such a number"),
     ],
 )
 def test_a_row_that_no_run_has_is_damaged(field, value, told):
