@@ -1,4 +1,4 @@
-"""Sizes and certification times of every construction against N, beside what a compiled Transformer spends.
+"""Sizes and certification times of every construction against N, next to what a compiled Transformer spends.
 
 tracr (the compiler for RASP programs) needs a dimension for each position: 6N + 6 for looking up by the last token,
 6N + 2V + 5 for reversing a string over V symbols. The Delsarte limit is the width that no address code can go below
@@ -86,7 +86,7 @@ def measured(name: str, length: int, options: Options) -> tuple[float, dict[str,
 
 
 def lookup_against_tracr() -> Report:
-    """Theorem 1 beside compiled Transformers and the limit of its addresses."""
+    """Theorem 1 next to compiled Transformers and the limit of its addresses."""
     report = Report(
         f"Looking up by the last token, {SYMBOLS} symbols",
         "Width of the certified network of BHBK24 Theorem 1, k of its address code and the least k that any code could "

@@ -17,7 +17,7 @@ from benchmarks.report import Report
 from separatrix.provenance import provenance
 from separatrix.site.frontier_figure import frontier_picture, picture_caption
 from separatrix.site.section import Figure
-from separatrix.table.frontier import LARGEST
+from separatrix.table.frontier import frontier_powers
 from separatrix.table.frontier_store import FrontierStore
 from separatrix.table.frontier_survey import (
     PLANE_HEADINGS,
@@ -41,7 +41,7 @@ Kc = b / log₂ N; *p* is the number of bits of one number, 2b + 2. η scales th
 
 Two searches, both by bisection: at N^Kc, the narrowest code on the ladder for which some η is certified, and the
 smallest η found for it; and for each code the fewest bits for which some η is certified. The network next to a smallest
-one (one code narrower, one bit less) was tried with several η and not certified; that is no proof that there is none.
+one (one code narrower, one bit less) was tried with several η and not certified; this does not prove that none exists.
 
 What comes out:
 
@@ -80,7 +80,7 @@ def surveys() -> Iterator[tuple[Survey, float]]:
     )  # fmt: skip
     with FrontierStore(STORE) as decide, Progress(*columns, transient=True) as bar:
         work = bar.add_task("codes", total=None)
-        lengths = {name: [2**power for power in range(4, last + 1)] for name, last in LARGEST.items()}
+        lengths = {name: [2**power for power in range(4, last + 1)] for name, last in frontier_powers().items()}
         bar.update(work, total=sum(units(name, each) for name, each in lengths.items()))
         for name, each in lengths.items():
             started = time.perf_counter()
@@ -89,7 +89,7 @@ def surveys() -> Iterator[tuple[Survey, float]]:
 
 
 def reports() -> Iterator[Report]:
-    """Two tables for each construction, and pictures for Theorems 1 and 6; the surveys are kept beside the page."""
+    """Two tables for each construction, and pictures for Theorems 1 and 6; the surveys are kept next to the page."""
     for found, started in surveys():
         name = found.construction
         widths, plane = tables(found, [frontier_picture(found)] if name in DRAWN else [])
@@ -99,7 +99,7 @@ def reports() -> Iterator[Report]:
 
 def kept_reports() -> Iterator[Report]:
     """The same tables from the surveys that were kept; pictures have their names and captions alone."""
-    for name in LARGEST:
+    for name in frontier_powers():
         found = Survey.from_plain(recorded(f"frontier-{name}"))
         figure = Figure(f"frontier-{name}", picture_caption(found), svg="", png=b"")
         yield from tables(found, [figure] if name in DRAWN else [])
@@ -109,7 +109,7 @@ def tables(found: Survey, figures: list[Figure]) -> tuple[Report, Report]:
     """The narrowest networks, and the fewest bits of each code."""
     name = found.construction
     title = f"{name} ({THEOREMS[name]})" if name in THEOREMS else name
-    extent = f"For all inputs of each length, from N = 2^4 to 2^{LARGEST[name]}."
+    extent = f"For all inputs of each length, from N = 2^4 to 2^{frontier_powers()[name]}."
     widths = Report(f"{title}: smallest certified width", extent, WIDTH_HEADINGS, figures=figures)
     for row in width_rows(found):
         widths.add(*row)
@@ -122,6 +122,6 @@ def tables(found: Survey, figures: list[Figure]) -> tuple[Report, Report]:
 
 def _record(found: Survey, started: float) -> str:
     """The survey as ``separatrix frontier --json`` prints it."""
-    command = f"separatrix frontier {found.construction} --from 4 --to {LARGEST[found.construction]} --json"
+    command = f"separatrix frontier {found.construction} --from 4 --to {frontier_powers()[found.construction]} --json"
     record = provenance(command, arithmetic="fixed point", seed=None, started=started)
     return json.dumps({**found.plain(), "provenance": record}, ensure_ascii=False, indent=1) + "\n"

@@ -5,7 +5,7 @@ Run as a script on a machine with a GPU:
     python -m benchmarks.gpu [ROW …] [--members 64] [--json FILE] [--profile]
 
 A row is a model, as in ``LSTM-(3,256)``, or a model at one length, as in ``LSTM-(3,256)@200``; without any, all rows
-are measured. Each is printed as it is measured, appended to the file as one JSON object a line, and stands in the table
+are measured. Each is printed as it is measured, appended to the file as one JSON object a line, and is in the table
 at the end.
 
 The baseline trains one model at a time (``gpu_baselines``), ours an ensemble with data made on the device, bfloat16
@@ -137,7 +137,7 @@ def ours(row: Row, precision: str, seconds: float) -> dict[str, Any]:
 
 
 def kept_bytes(ensemble: Ensemble) -> int:
-    """What one step keeps for its backward pass, beside the weights: every piece of memory once."""
+    """What one step keeps for its backward pass, next to the weights: every piece of memory once."""
     sizes: dict[int, int] = {}
 
     def kept(tensor: Tensor) -> Tensor:
@@ -194,7 +194,7 @@ def append(path: Path | None, row: dict[str, Any]) -> None:
 
 
 def chosen_rows(names: list[str], members: int) -> list[Row]:
-    """The rows that are named; a model that has no row stands at the lengths that are written behind it."""
+    """The rows that are named; a model that has no row is measured at the lengths that are written behind it."""
     found: list[Row] = []
     for name in names or [row.name for row in ROWS]:
         model, _, length = name.partition("@")

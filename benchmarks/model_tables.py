@@ -3,7 +3,7 @@
     python -m benchmarks.model_tables FILE [FILE …] [--write docs/architectures.md]
 
 FILE holds one JSON object a line, as ``python -m benchmarks.models --json FILE`` appends them: first the machine, then
-rows as they were measured. With ``--write`` the files are kept beside the page (``records/models-DEVICE.jsonl``) and
+rows as they were measured. With ``--write`` the files are kept next to the page (``records/models-DEVICE.jsonl``) and
 its section is filled from all that are kept, so that the tables of a CPU and of a GPU can be made at different places.
 A file that was cut off gives the rows that it has.
 """
@@ -70,7 +70,7 @@ def read_records(path: Path) -> list[Record]:
 
 
 def kept_records(without: Sequence[str] = (), page: Path = PAGE) -> Iterator[list[Record]]:
-    """The records kept beside the page, device by device."""
+    """The records kept next to the page, device by device."""
     for device in DEVICES:
         path = page.parent / RECORDS.format(device=device)
         if device not in without and path.exists():
@@ -88,7 +88,7 @@ def mebibytes(value: int | None) -> str:
 
 
 def tables(records: Sequence[Record]) -> list[Report]:
-    """All tables of one device, those that have rows; the records go into a file beside the page."""
+    """All tables of one device, those that have rows; the records go into a file next to the page."""
     device = str(records[0]["device"])
     made = f"Measured on {records[0]['name']} with " + ", ".join(
         f"{name} {number}" for name, number in records[0]["versions"].items()

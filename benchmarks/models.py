@@ -7,10 +7,10 @@ Run as  python -m benchmarks models --write docs/architectures.md, or in part, o
 
 Both sides read one position, as index lookup does, in float32. Time is for one model: that of the ensemble divided by
 its members, and that of the baseline's single model. Memory is what is kept for the backward pass, counted tensor by
-tensor, so that it means the same on every device; on a GPU the most that is allocated at a time is told as well. The
-second table doubles the length from 2048 on: a linear-time model takes twice as long each time. The third has the same
-for one position read, beside the layer's own parallel form with every position computed. A pass that takes very long is
-timed once and not warmed up.
+tensor, so that it means the same on every device; on a GPU the most that is allocated at a time is reported as well.
+The second table doubles the length from 2048 on: a linear-time model takes twice as long each time. The third has the
+same for one position read, next to the layer's own parallel form with every position computed. A pass that takes very
+long is timed once and not warmed up.
 
 With ``--json`` each row is appended to the file as soon as it is measured, one JSON object a line. Rows that the file
 has are not measured again, so that a run that was cut off, or ended at its ``--limit``, goes on with the same command.
@@ -111,7 +111,7 @@ class Measurements:
 
     @contextmanager
     def row(self, what: str) -> Iterator[None]:
-        """Measure one row; if that fails it is told, and the other rows are measured all the same."""
+        """Measure one row; if that fails it is reported, and the other rows are measured all the same."""
         progress(what)
         try:
             yield

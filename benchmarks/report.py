@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # a machine that only measures need not have what the atlas n
     from separatrix.site.section import Figure
 
 FIGURES = "figures"
-"""The folder beside a page that holds its pictures."""
+"""The folder next to a page that holds its pictures."""
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Report:
     rows: list[list[str]] = field(default_factory=list[list[str]])
     figures: "list[Figure]" = field(default_factory=lambda: list["Figure"]())
     files: dict[str, str] = field(default_factory=dict[str, str])
-    """Further files beside the page, by their paths from it."""
+    """Further files next to the page, by their paths from it."""
 
     def add(self, *cells: object) -> None:
         """Append one row."""

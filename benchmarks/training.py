@@ -11,8 +11,8 @@ trains on 3-cycles, for which both use our sampler. A model-step is one step of 
 Both sides are run in turns, a few steps each, and the fastest turn of each counts: what else the machine does falls on
 both. With one thread, time is the CPU time of this process; with more it is the time that passed.
 
-The last table is what a run costs beside its steps: evaluation, records, checkpoints and progress, of all the time that
-the driver takes for it. Steps and all the rest are told apart within one and the same run, by the CPU time of the
+The last table is what a run costs next to its steps: evaluation, records, checkpoints and progress, of all the time
+that the driver takes for it. Steps and all the rest are separated within one and the same run, by the CPU time of the
 thread that trains and that of the whole process, so that nothing depends on how two runs compare.
 """
 

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, settings
 ROOT = Path(__file__).resolve().parent.parent
 TRAINING = ("torch", "ray", "transformers", "pandas", "pyarrow", "onnx", "transformer_lens")
 ANSWER = "answer.json"
-"""What the command printed, beside the folder that it wrote."""
+"""What the command printed, next to the folder that it wrote."""
 LONG = (
     "atlas/test_site.py", "atlas/test_atlas.py", "atlas/test_browser.py", "training/test_survival.py",
     "training/test_ray.py", "training/test_executors.py", "models/test_kernels.py", "models/test_to_onnx.py",

@@ -99,7 +99,7 @@ def names_of_facades():
 
 
 def undocumented(pages):
-    """Names of façades that no page of the reference has; an alias or a constant may stand where it is defined."""
+    """Names of façades that no page of the reference has; an alias or a constant may be where it is defined."""
     shown = {anchor for page in pages.values() for anchor in page.anchors if anchor.startswith("separatrix.")}
     last = {anchor.rpartition(".")[2] for anchor in shown}
     for name, places in names_of_facades():
@@ -124,7 +124,7 @@ def test_the_command_line_reference_is_up_to_date():
 def unknown_words(text, commands):
     """Verbs and options in a page's commands, run or not, that the application does not have."""
     for call in re.findall(r"\bseparatrix ([a-z]+(?:[ \n][^`#|&;]*)?)", text):
-        # A call ends at its line, unless it stands in running text and is broken there.
+        # A call ends at its line, unless it is in running text and is broken there.
         words = call.replace("\n", " ").split() if text.count("\n") < 2 else call.partition("\n")[0].split()
         if words[0] not in commands:
             yield words[0]

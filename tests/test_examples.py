@@ -47,7 +47,7 @@ def lines_of_cells(text: str) -> list[list[str]]:
 
 def nearly(shown: str, printed: str) -> bool:
     """Whether two outputs say the same, with numbers that differ by little; seconds may differ by much."""
-    # Runs that end at the same moment stand in any order; their names are first in a line.
+    # Runs that end at the same moment are in any order; their names come first in a line.
     ours, theirs = sorted(lines_of_cells(shown)), sorted(lines_of_cells(printed))
     without_times = next((cells.index("seconds") for cells in ours if "seconds" in cells), None)
     pairs = [

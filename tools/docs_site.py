@@ -2,7 +2,7 @@
 
 The README is the site's front page and CONTRIBUTING one of its pages; neither is copied by hand. Links from a page to a
 file of the repository that is not documentation (a source file, a folder of entries) lead to a page of the site that
-shows it. A link to a file that is not there is left as it stands, so that a strict build refuses it.
+shows it. A link to a file that is not there is left as it is, so that a strict build refuses it.
 """
 
 import ast

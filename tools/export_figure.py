@@ -1,6 +1,6 @@
 """The attention pattern of docs/export.md: ``python -m tools.export_figure`` runs the page and keeps the picture.
 
-The page's own code draws it, so the figure beside the code is the one that the code makes.
+The page's own code draws it, so the figure next to the code is the one that the code makes.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def main() -> int:
-    """Run the page's blocks from top to bottom and write the picture beside the page."""
+    """Run the page's blocks from top to bottom and write the picture next to the page."""
     space: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         for number, block in enumerate(BLOCK.findall(PAGE.read_text(encoding="utf-8"))):

@@ -5,7 +5,7 @@
     python -m tools.gpu_figures --recipe strong --store dist/strong.sqlite --seconds 560 --out FOLDER
 
 Without names all pieces are trained. Records go into one store for each scale, such as ``results/reduced.sqlite``, with
-checkpoints and weights beside it. After ``--limit`` seconds the state is saved and the command ends with 0 and says
+checkpoints and weights next to it. After ``--limit`` seconds the state is saved and the command ends with 0 and says
 that something is left; the same command goes on from there, until nothing is. A cell that is cheap is trained before
 one that is expensive, so that a short time gives many cells.
 
@@ -15,7 +15,7 @@ leaves a compact copy of the store there, and the table of ``state-bits``.
 
 The last is another plan, with cells in order of value: see ``tools.gpu_figures_strong``.
 
-It needs torch, numpy, safetensors and rich beside this package, and neither pydantic nor python-flint nor Ray.
+It needs torch, numpy, safetensors and rich next to this package, and neither pydantic nor python-flint nor Ray.
 """
 
 import argparse
@@ -125,7 +125,7 @@ class Teller:
         self.said(f"{spec.architecture} on {spec.task} N={spec.length}: {len(group.specs)} runs{after}")
 
     def happened(self, group: Group, event: Event) -> None:
-        """Only ends are told."""
+        """Only ends are reported."""
         if isinstance(event, Finished):
             best = max(event.results, key=lambda each: each.accuracy)
             spec = group.specs[0]
@@ -203,7 +203,7 @@ def tell_state_bits(settings: Settings, cells: Sequence[Cell], found: dict[str, 
 
 
 def show(name: str, settings: Settings, records: Records) -> None:
-    """The piece's table as ``separatrix figure`` has it: the best accuracy of each cell in percent, the paper's beside
+    """The piece's table as ``separatrix figure`` has it: the best accuracy of each cell in percent, the paper's next to
     it, a dot where nothing is recorded."""
     figure = gather(experiments()[name], settings.scale, records)
     table = Table(title=f"{figure.experiment.title} ({settings.scale})", title_justify="left")
@@ -268,7 +268,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(parts: Sequence[Part], settings: Settings, limit: float, only_list: bool) -> int:
-    cells = {part: part.sweep(settings.scale).cells() for part in parts}  # mistakes are told before anything is trained
+    # Mistakes are reported before anything is trained.
+    cells = {part: part.sweep(settings.scale).cells() for part in parts}
     names = list(dict.fromkeys(part.piece for part in parts))
     done = True
     if only_list and not settings.store.exists():

@@ -321,7 +321,7 @@ def show(rows: Sequence[dict[str, Any]]) -> None:
 
 @dataclass(frozen=True)
 class Call:
-    """What one call is told."""
+    """What one call is reported."""
 
     store: Path
     seconds: float

@@ -62,7 +62,7 @@ def measured(room: str) -> dict[str, Any]:
 
 
 def _all(room: Mapping[str, Any], what: str) -> int:
-    """How many lines or branches of a room stand in one of its lists."""
+    """How many lines or branches of a room are in one of its lists."""
     return sum(map(len, room[what].values()))
 
 

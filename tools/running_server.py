@@ -33,5 +33,5 @@ def running_server(store: Path, *options: str) -> Iterator[str]:
         finally:
             server.send_signal(signal.SIGINT)
             _, said = server.communicate(timeout=ENDED_WITHIN)
-    # Whatever went wrong inside is told on standard error.
+    # Whatever went wrong inside is reported on standard error.
     assert (server.returncode, said) == (0, ""), said

@@ -91,7 +91,7 @@ def of_the_site(camera: Camera, site: Path) -> None:
     camera.everywhere("task", (site / "tasks" / "index-lookup.html").as_uri(), lambda page: None, taller=640)
     for scheme in SCHEMES:
         with camera.opened((site / "index.html").as_uri(), "desktop", scheme) as page:
-            # Nothing that stays in place while a page is scrolled may stand in a long picture.
+            # Nothing that stays in place while a page is scrolled may be in a long picture.
             page.add_style_tag(content=".controls, .separation thead th { position: static !important }")
             box = page.locator("#separation").bounding_box()
             assert box is not None

@@ -26,7 +26,7 @@ def tables(page: Path) -> Iterator[str]:
 
 
 def shared() -> list[str]:
-    """The measured tables whose header stands in the other page too."""
+    """The measured tables whose header is in the other page too."""
     headers = {table.splitlines()[0] for table in tables(SHOWN)}
     return [table for table in tables(MEASURED) if table.splitlines()[0] in headers]
 

@@ -94,7 +94,7 @@ def automaton_exists(labels: Labels, symbols: int, states: int) -> bool | None:
 def of_one_length(values: Sequence[int], length: int, symbols: int) -> Labels:
     """The strings of one length with value 1 as a language: every other string has value 0.
 
-    Strings up to twice the length and one more are enough: two different residual languages are told apart by a
+    Strings up to twice the length and one more are enough: two different residual languages are distinguished by a
     string of at most the length, read after a string of at most the length and one.
 
     >>> smallest_automaton(of_one_length([0, 1], 1, 2), 2)

@@ -64,7 +64,7 @@ def is_trusted(module: str) -> bool:
 
 
 def imports(module: str) -> set[str]:
-    """The modules of the room that a module names in its imports, wherever they stand in the file."""
+    """The modules of the room that a module names in its imports, wherever they are in the file."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(module_file(module).read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module is not None:

@@ -4,7 +4,7 @@ Adding a task, a theorem, a bound or an architecture is adding one file. Files w
 underscore hold code that several entries share and are not entries. Other packages add entries through Python
 entry points of the group given to :func:`discover`; one that cannot be loaded is left out with a line on standard
 error, since a broken package must not break every command. A file named on the command line adds its own
-(``own_files.py``), and one that is wrong is an error. Two entries of one name are an error, and a catalog never changes
+(``user_files.py``), and one that is wrong is an error. Two entries of one name are an error; a catalog never changes
 after it was made.
 """
 
@@ -18,7 +18,7 @@ from types import MappingProxyType, ModuleType
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 from separatrix.errors import SeparatrixError, UnknownNameError
-from separatrix.own_files import CONSTANTS, own_modules
+from separatrix.user_files import CONSTANTS, user_modules
 
 
 class Named(Protocol):
@@ -74,7 +74,7 @@ def discover(
     >>> discover("task", problems, "TASK", Task)["dyck"].name
     'dyck'
     """
-    return cast("Catalog[Entry]", _collected(kind, folder, constant, expected, own_modules(), closed))
+    return cast("Catalog[Entry]", _collected(kind, folder, constant, expected, user_modules(), closed))
 
 
 @cache

@@ -17,7 +17,7 @@ class SeparatrixError(ValueError):
 
     def __init__(self, message: str) -> None:
         text = " ".join(message.split())
-        # What was given may be of any length; the remedy stands at the end.
+        # What was given may be of any length; the remedy is at the end.
         shown = text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} … {text[-LONGEST // 3 :]}"
         super().__init__(shown)
 
@@ -33,6 +33,7 @@ class UnknownNameError(SeparatrixError, KeyError):
         near = difflib.get_close_matches(given, names, n=3, cutoff=0.5)
         hint = f"nearest: {', '.join(near)}" if near else f"known: {', '.join(names)}"
         super().__init__(f"unknown {kind} {given!r}; {hint}")
+        self.kind = kind
         self.given = given
         self.nearest = tuple(near)
 

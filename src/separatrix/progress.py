@@ -1,8 +1,8 @@
-"""How far long work is, told to whoever listens.
+"""How far long work is, reported to whoever listens.
 
 Long loops are taken through :func:`tracked`; the command line listens with :func:`listening` and draws a bar. The
-listener is a context variable, so that nothing in between needs another argument, nothing is told when nobody listens,
-and two threads that do two things do not hear each other.
+listener is a context variable, so that nothing in between needs another argument, nothing is reported when nobody
+listens, and two threads that do two things do not hear each other.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
@@ -33,7 +33,7 @@ def listening(listener: Listener) -> Generator[None]:
 
 
 def report(what: str, done: int, total: int | None) -> None:
-    """Say that ``done`` of ``total`` units are done; nobody is told where nobody listens.
+    """Say that ``done`` of ``total`` units are done; nothing is reported where nobody listens.
 
     >>> report("inputs", 3, 8)
     """

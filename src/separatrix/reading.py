@@ -1,7 +1,7 @@
 """Reading files that may be anything: whatever is there ends in its content or in one line.
 
 What lies where a file is expected may be a folder, a pipe that nobody writes to, a device that never ends, a file of a
-terabyte, or text that is nearly JSON. Everything here looks before it reads, reads no more than it was told to expect,
+terabyte, or text that is nearly JSON. Everything here looks before it reads, reads no more than the caller expects,
 and raises :class:`SeparatrixError` that names the path and the remedy.
 
 JSON is read strictly: a repeated key, NaN and numbers beyond a float are refused, because the next program
@@ -95,10 +95,10 @@ def parse_json(data: bytes | str, infinite: bool = False) -> Any:
     {'length': 8}
     >>> parse_json('{"length": 8, "length": 4}')
     Traceback (most recent call last):
-    ValueError: 'length' stands there twice
+    ValueError: 'length' appears twice
     """
     if not isinstance(data, bytes | str):  # pyright: ignore[reportUnnecessaryIsInstance] - it may come from a database
-        raise ValueError("it is no text")
+        raise ValueError("it is not text")
     text = data if isinstance(data, str) else data.decode("utf-8")
     # Python callbacks for every number are slow, so they are made only where one could be infinite.
     strict: dict[str, Any] = {} if infinite else {"parse_constant": _refuse_constant}
@@ -155,7 +155,7 @@ def _check_header(path: Path, read: Callable[[int], bytes], size: int, remedy: s
 
 
 def kind_in_words(mode: int) -> str:
-    """What lies somewhere that is no plain file, from the mode that the system tells.
+    """What lies somewhere that is not a plain file, from the mode that the system tells.
 
     >>> kind_in_words(Path("/dev/null").stat().st_mode)
     'a device, not a file'
@@ -186,12 +186,12 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"{next(name for name in names if names.count(name) > 1)[:40]!r} stands there twice")
+        raise ValueError(f"{next(name for name in names if names.count(name) > 1)[:40]!r} appears twice")
     return found
 
 
 def _refuse_constant(text: str) -> None:
-    raise ValueError(f"{text} is no number")
+    raise ValueError(f"{text} is not a number")
 
 
 def _finite(text: str) -> float:

@@ -1,8 +1,8 @@
-"""Code that is not of this package: how it is run, where it stands, and what it said when it was used.
+"""Code that is not of this package: how it is run, where it is, and what it said when it was used.
 
-A run of anyone's own module or task is known by the name of the code, which does not change when the code does. So a
+A run of a user's module or task is known by the name of the code, which does not change when the code does. So a
 digest of the source goes into records and checkpoints, and what was trained with other code is not taken for this
-one's result. Looked at are the files in which the classes themselves stand, base classes included; not what those
+one's result. Looked at are the files that define the classes, base classes included; not what those
 files import.
 """
 
@@ -34,7 +34,7 @@ def digest(content: bytes) -> str:
 
 
 def is_outside(kind: type | Callable[..., object]) -> bool:
-    """Whether a class or function stands neither in this package nor in Python itself.
+    """Whether a class or function is neither in this package nor in Python itself.
 
     >>> from separatrix.errors import SeparatrixError
     >>> is_outside(SeparatrixError), is_outside(dict)
@@ -54,7 +54,7 @@ def line_outside(error: BaseException) -> str:
     >>> try:
     ...     int("x")
     ... except ValueError as error:
-    ...     line_outside(error)  # of this example, which stands in this package
+    ...     line_outside(error)  # of this example, which is in this package
     ''
     """
     found = ""
@@ -65,7 +65,7 @@ def line_outside(error: BaseException) -> str:
 
 
 def outside_sources(kind: type) -> dict[str, str]:
-    """Digests of the modules, by their names, in which a class and its bases stand that are not of this package.
+    """Digests of the modules, by their names, that define a class and its bases and are not of this package.
 
     >>> from separatrix.tasks import tasks
     >>> outside_sources(type(tasks()["dyck"]))
@@ -91,8 +91,8 @@ or under another name
     """
     if not isinstance(recorded, Mapping):
         return
-    for name, told in cast(Mapping[str, Any], recorded).items():
-        if now.get(name) != told:
+    for name, before in cast(Mapping[str, Any], recorded).items():
+        if now.get(name) != before:
             raise SeparatrixError(
                 f"{name} has changed since {what} was recorded; train again with --fresh, or under another name"
             )
@@ -164,7 +164,7 @@ def raised(error: BaseException) -> str:
     """
     try:
         text = " ".join(str(error).split())
-    except Exception:  # an exception of anyone's own may fail to say what it is
+    except Exception:  # a user's exception may fail to say what it is
         text = ""
     if isinstance(error, FloatingPointError):
         text += " (numpy.errstate in the function allows it)"
@@ -173,10 +173,10 @@ def raised(error: BaseException) -> str:
     return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__
 
 
-def ended_by_own_code(error: SystemExit) -> SeparatrixError:
-    """What to tell of code of anyone's own that ends the program, with its line where that is known.
+def ended_by_user_code(error: SystemExit) -> SeparatrixError:
+    """What to tell of user code that ends the program, with its line where that is known.
 
-    >>> str(ended_by_own_code(SystemExit(3)))
+    >>> str(ended_by_user_code(SystemExit(3)))
     'code of your own ended the program with exit code 3; let it raise an error instead'
     """
     where = line_outside(error)

@@ -217,7 +217,7 @@ def test_every_kind_of_number_enters_exactly():
     expected = [1, 3, 3, 1, *[Fraction(1, 4)] * 5, 3, *[Fraction(1, 4)] * 2]
     for arithmetic in (FixedPoint(1024, 4), FixedPoint(16, 1), Balls(53), Floating("float16")):
         assert arithmetic.decode(arithmetic.encode(values)).tolist() == expected
-    # numpy alone would turn the large integer beside a float into a float.
+    # numpy alone would turn the large integer next to a float into a float.
     assert FixedPoint(2, 70).encode([0.5, 2**60 + 1]).tolist() == [2**69, (2**60 + 1) * 2**70]
     unsigned = np.array([2**64 - 1], dtype=np.uint64)
     assert FixedPoint(2, 70).encode(unsigned).tolist() == [(2**64 - 1) * 2**70]

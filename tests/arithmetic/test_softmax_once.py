@@ -1,4 +1,4 @@
-"""The softmax that is rounded once: against balls, ties, masks, names, and beside Appendix D's."""
+"""The softmax that is rounded once: against balls, ties, masks, names, and next to Appendix D's."""
 
 from fractions import Fraction
 

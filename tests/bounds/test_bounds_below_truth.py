@@ -103,7 +103,7 @@ def test_no_bound_asks_for_more_than_storing_the_input(bound: ProtocolBound, len
         for task in (tasks()[name], *_smallest(tasks()[name])):
             if length % task.length_step or not task.minimum_length <= length <= task.maximum_length:
                 continue
-            if task.features(length) or bound.silence(length, task):
+            if task.features(length) or bound.why_inapplicable(length, task):
                 continue
             stored = task.positions(length) * bits_for(task.vocabulary(length).size)
             assert bound.required_bits(length, task) <= stored

@@ -1,4 +1,4 @@
-"""Bounds beside the parameters of a task: none asks for more than the truth, and what says nothing is named."""
+"""Bounds next to the parameters of a task: none asks for more than the truth, and what says nothing is named."""
 
 import json
 from itertools import combinations, product
@@ -10,8 +10,8 @@ import pytest
 from separatrix.bit_counts import bits_for
 from separatrix.bounds import ModelSize, bounds, protocol_bounds
 from separatrix.bounds.claims._scope import parted_pairs
-from separatrix.bounds.known_from_above import special_facts
-from separatrix.bounds.own_bound import check_own_bound
+from separatrix.bounds.upper_bounds import special_facts
+from separatrix.bounds.user_bound import check_user_bound
 from separatrix.cli.app import run
 from separatrix.cli.state_bits import _needed
 from separatrix.tasks import tasks
@@ -50,7 +50,7 @@ def test_halves_are_as_in_the_paper():
     # One layer and a first layer send a part for any partition, so the positions do not matter to them.
     assert bounds()["inequality-transformer-1layer"].required_bits(8, neighbours) == 4
     assert bounds()["first-layer-fnn"].required_bits(8, neighbours) == 4
-    assert "length 10 needs 5" in bounds()["inequality-rnn"].silence(10, neighbours)
+    assert "length 10 needs 5" in bounds()["inequality-rnn"].why_inapplicable(10, neighbours)
 
 
 # -- parameters that take the ground from a bound ---------------------------------------------------------
@@ -63,7 +63,7 @@ def test_triple_matching_that_counts_the_query_is_a_constant_and_not_bounded():
     for bound in protocol_bounds():
         if "match3-last" in bound.task_names:
             assert bound.required_bits(64, literal) == 0
-            assert "E11" in bound.silence(64, literal)
+            assert "E11" in bound.why_inapplicable(64, literal)
             assert bound.required_bits(64, tasks()["match3-last"]) > 0
 
 
@@ -82,7 +82,7 @@ def test_a_run_has_learned_one_function_and_not_its_class():
     assert bound.required_bits(8, class_of_thresholds) == 4 and bound.of_a_class(class_of_thresholds)
     assert bound.required_bits(8, member) == 4 and not bound.of_a_class(member)
     chosen = class_of_thresholds.with_parameters(function_seed=1)
-    assert bound.required_bits(8, chosen) == 0 and "one member of the class" in bound.silence(8, chosen)
+    assert bound.required_bits(8, chosen) == 0 and "one member of the class" in bound.why_inapplicable(8, chosen)
     for task, bits in ((class_of_thresholds, None), (member, 4), (chosen, None)):
         record = SimpleNamespace(spec=SimpleNamespace(task=task.name, length=8, the_task=lambda task=task: task))
         assert _needed(record)[0] == bits
@@ -104,7 +104,7 @@ def test_local_triple_matching_has_as_many_answers_as_the_bound_says(modulus):
         rows = [row for part in task.enumerate(length) for row in part.inputs.tolist()]
         answers = {tuple(task.solve(row, length)) for row in rows}
         assert 2 ** bounds()["first-layer-fnn"].required_bits(length, task) <= len(answers)
-    assert bool(bounds()["first-layer-fnn"].silence(4, task)) == (modulus <= 3)
+    assert bool(bounds()["first-layer-fnn"].why_inapplicable(4, task)) == (modulus <= 3)
 
 
 @pytest.mark.parametrize(("name", "fits"), [("mqar", 8), ("associative-recall", 4)])
@@ -113,9 +113,9 @@ def test_recall_with_fewer_keys_than_pairs_has_no_inputs(name, fits):
     for bound in protocol_bounds():
         if name in bound.task_names:
             assert bound.required_bits(fits, task) == 4
-            assert not bound.silence(fits, task)
+            assert not bound.why_inapplicable(fits, task)
             assert bound.required_bits(fits + 2, task) == 0
-            assert "there is no input" in bound.silence(fits + 2, task)
+            assert "there is no input" in bound.why_inapplicable(fits + 2, task)
 
 
 @pytest.mark.parametrize("points", ["sphere", "hypercube"])
@@ -124,7 +124,7 @@ def test_nearest_neighbour_is_bounded_where_the_corners_keep_the_margin(points, 
     task = tasks()["nearest-neighbour"].with_parameters(points=points, dimension=dimension, margin=margin)
     bound, rooms = bounds()["nearest-neighbour-rnn"], []
     for length in range(2, 130, 2):
-        if bound.silence(length, task):
+        if bound.why_inapplicable(length, task):
             assert bound.required_bits(length, task) == 0
             continue
         assert bound.required_bits(length, task) == length // 2
@@ -150,7 +150,7 @@ def test_no_bound_on_nearest_neighbour_where_there_may_be_no_input():
     assert bound.required_bits(1 << 17, task) == 1 << 16
     for length in ((1 << 17) + 2, 10**6, 10**12):
         assert bound.required_bits(length, task) == 0
-        assert "choose a larger dimension" in bound.silence(length, task)
+        assert "choose a larger dimension" in bound.why_inapplicable(length, task)
     assert bound.longest_length(ModelSize(width=1, precision=32), task) is None
     wide = task.with_parameters(points="hypercube", dimension=40, margin="1/20")
     assert bound.required_bits(10**12, wide) == 10**12 // 2
@@ -302,4 +302,4 @@ def test_every_bound_of_the_package_could_be_somebodys_own():
     for bound in protocol_bounds():
         assert set(bound.models) <= set(bound.simulation.models)
         for name in bound.task_names:
-            check_own_bound(bound, tasks()[name], max(8, tasks()[name].minimum_length))
+            check_user_bound(bound, tasks()[name], max(8, tasks()[name].minimum_length))

@@ -260,7 +260,7 @@ def test_every_limit_is_about_the_task_with_the_parameters_that_it_names():
         task = tasks()[limit.task].with_parameters(**BOUNDED.get(limit.task, {}))
         (bound,) = [each for each in protocol_bounds(model="rnn") if each.name == limit.bound]
         assert not bound.of_a_class(task)
-        assert not bound.silence(limit.at_length, task)
+        assert not bound.why_inapplicable(limit.at_length, task)
     assert {limit.task for limit in found.limits if limit.impossible_at_length} >= set(BOUNDED)
 
 

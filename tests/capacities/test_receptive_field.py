@@ -54,7 +54,7 @@ def farthest(task, length):
         # What comes after the place is kept the same too, where answers depend on it.
         if decides(chosen[:, : place + 1], told):
             chosen = chosen[:, : place + 1]
-        # With less and less of the beginning told apart, the first cut at which an answer is not decided.
+        # With less and less of the beginning distinguished, the first cut at which an answer is not decided.
         for first in range(1, place + 1):
             if not decides(chosen[:, first:], told):
                 best = max(best, int(place) - (first - 1))

@@ -117,7 +117,7 @@ def graph_that_reads_other_cells() -> Forged:
 
 
 def dummy_elsewhere() -> Forged:
-    """Nothing is embedded at position 0, where the dummy stands, and a unit fires on nothing."""
+    """Nothing is embedded at position 0, where the dummy is, and a unit fires on nothing."""
     network, claim = local_matching()
     placing = network.layers[0]
     assert isinstance(placing, FeedForward)

@@ -98,7 +98,7 @@ def test_hard_attention_is_proved_and_other_attention_is_not_claimed(name):
 
 @pytest.mark.parametrize("name", ["index-lookup", "equality", "mqar"])
 def test_numbers_that_a_grid_would_round_are_not_claimed(name):
-    """A weight a trillionth beside a whole number is rounded to it by every grid, and the reals do not forgive it."""
+    """A weight a trillionth next to a whole number is rounded to it by every grid, and the reals do not forgive it."""
     network, claim = build(name, 8)
     for place, layer in enumerate(network.layers):
         if isinstance(layer, FeedForward):

@@ -1,7 +1,7 @@
 """Networks just outside what a method covers: each is refused with its reason, and nothing is claimed about it.
 
 A method may only reason about shapes that it has checked. Every row changes one thing of a network that the method
-proves, so that one of those checks is all that stands between the network and a wrong proof.
+proves, so that one of those checks is all that is between the network and a wrong proof.
 """
 
 import numpy

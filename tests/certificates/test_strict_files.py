@@ -1,4 +1,4 @@
-"""Files are read as they stand: no unknown field, no number of another type, no key twice, no array left over."""
+"""Files are read as they are: no unknown field, no number of another type, no key twice, no array left over."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""A claim that no method decides: one readable line, and what every method says beside it."""
+"""A claim that no method decides: one readable line, and what every method says next to it."""
 
 from separatrix.certificates import check, methods
 from separatrix.certificates.refutations import undecided

@@ -137,7 +137,7 @@ def test_training_split_and_parameters(call):
         (("certify", "equality", "--length", "8", "--precision", "2"), ("2 bits cannot hold equality",)),
         (
             ("certify", "equality", "--length", "8", "--arithmetic", "fixed:N=8,Kc=2,down", "--rounding", "nearest"),
-            ("--rounding nearest changes nothing beside --arithmetic",),
+            ("--rounding nearest changes nothing next to --arithmetic",),
         ),
         (("certify", "dyck-dfa", "--length", "8", "--gain", "3"), ("--gain 3 changes nothing",)),
         (("certify", "dyck-rnn", "--length", "8", "--family", "trace"), ("--family trace changes nothing",)),
@@ -403,7 +403,7 @@ def test_a_wrong_verb_is_told_the_nearest(call, given, meant):
         (("precision", "equality", "--length", "8"), "give --bits or --exponent", "neither"),
         (("precision", "equality", "--length", "8", "--bits", "1"), "1 bit cannot", "1 bits"),
         (("code", "--count", "100000000", "--max-inner", "1/100"), "a larger inner product", "max_inner"),
-        (("train", "dyck", "TF-(1,8)", "--length", "8", "--lr", "-1"), "-1 in --lr -1 is no learning rate", "rate="),
+        (("train", "dyck", "TF-(1,8)", "--length", "8", "--lr", "-1"), "-1 in --lr -1 is not a learning rate", "rate="),
         (("capacity", ""), "no model was named", "folder"),
     ],
 )

@@ -51,7 +51,7 @@ def test_nothing_is_cut_off_on_a_narrow_terminal(call, monkeypatch, capsys):
     for width in NARROW:
         narrow = printed(call, width, monkeypatch, capsys)
         assert narrow.count("…") <= wide.count("…"), f"{call} at {width} columns"
-        # A heading stands once in a table and once in each block, so there may be more.
+        # A heading appears once in a table and once in each block, so there may be more.
         lost = Counter(NUMBER.findall(wide)) - Counter(NUMBER.findall(narrow))
         assert not lost, f"{call} at {width} columns"
 

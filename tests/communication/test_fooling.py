@@ -42,7 +42,7 @@ def test_lower_bounds_never_exceed_the_true_cost(case):
     assert bound.bits <= true
     assert bound.rank_bits <= true
     assert bound.fooling_bits <= true
-    # One-way communication, and the answer told back, is a protocol.
+    # One-way communication, and the answer sent back, is a protocol.
     assert true <= one_way_bits(matrix) + max(1, len(numpy.unique(values)) - 1).bit_length()
 
 

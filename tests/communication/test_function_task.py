@@ -11,7 +11,7 @@ from separatrix.errors import SeparatrixError
 from separatrix.profiles.function_task import VARIABLE, FunctionTask
 from separatrix.profiles.task_names import changed_parameters, is_known, known_task, task_argument
 from separatrix.tasks import draws_from
-from separatrix.tasks.own_task import _try_sample
+from separatrix.tasks.user_task import _try_sample
 
 FUNCTIONS = """
 def parity(bits):

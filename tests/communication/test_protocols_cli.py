@@ -133,7 +133,7 @@ def test_the_folder_of_a_certificate_knows_task_length_and_numbers(call, tmp_pat
     assert folder["length"] == 4
     assert call("kept", "--length", "4")[0] == 0
     assert "is about length 4" in call("kept", "--length", "5")[2]
-    # A network alone does not say it, nor does one beside a certificate of another.
+    # A network alone does not say it, nor does one next to a certificate of another.
     assert json.loads(call("kept/network.safetensors", "--json")[1])["input_text"] is None
     certificate = json.loads((tmp_path / "kept" / "certificate.json").read_text())
     for change in ({"length": 5}, {"task": "nobodys"}):

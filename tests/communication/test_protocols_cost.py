@@ -1,4 +1,4 @@
-"""Counted bits beside Theorem 4's claim: E13 with its numbers, and how sharp its conditions are."""
+"""Counted bits next to Theorem 4's claim: E13 with its numbers, and how sharp its conditions are."""
 
 import math
 
@@ -139,13 +139,13 @@ def test_a_wide_stream_needs_the_queries_instead_of_x():
     assert wide["queries"].holds(rows=True)
     assert wide["repaired"].holds()
     rows = "with m = 4, the rows of the projections"
-    assert wide["repaired"].told_for_rows() == f"{rows}: beyond {wide['repaired'].claimed(rows=True)}"
-    assert wide["queries"].told_for_rows() == f"{rows}: within {wide['queries'].claimed(rows=True)}"
+    assert wide["repaired"].describe_rows() == f"{rows}: beyond {wide['repaired'].claimed(rows=True)}"
+    assert wide["queries"].describe_rows() == f"{rows}: within {wide['queries'].claimed(rows=True)}"
 
 
 def test_the_claim_is_told_once_where_the_rows_are_the_width():
-    assert compare(plan(8, 8, 1, 16, 2, "repaired")).told_for_rows() is None
-    assert compare(plan(8, 4, 1, 16, 2, "repaired")).told_for_rows() is None
+    assert compare(plan(8, 8, 1, 16, 2, "repaired")).describe_rows() is None
+    assert compare(plan(8, 4, 1, 16, 2, "repaired")).describe_rows() is None
 
 
 @given(

@@ -1,4 +1,4 @@
-"""The check beside every conversation: a run that differs from the network in one number or one answer is told."""
+"""The check next to every conversation: a run that differs from the network in one number or one answer is reported."""
 
 from dataclasses import replace
 

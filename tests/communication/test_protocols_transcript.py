@@ -93,7 +93,7 @@ def test_a_transcript_counts():
 
 
 class Echo:
-    """Says what it was told to, hears for a given number of rounds, returns what it heard."""
+    """Says what it was given, hears for a given number of rounds, returns what it heard."""
 
     def __init__(self, *says: str | None) -> None:
         self.says = says

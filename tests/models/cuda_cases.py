@@ -24,7 +24,7 @@ def on_both(spec: ModelSpec, reads: int | None) -> None:
         model = model_of(spec, length, seeds=(1, 2)).to(device)
         outputs = model(inputs.to(device), read=None if read is None else read.to(device), lengths=lengths.to(device))
         assert outputs.device.type == device
-        # Behind the end of an input anything may stand.
+        # Behind the end of an input anything may be.
         valid = torch.arange(length) < lengths[..., None]
         kept = outputs.cpu() if read is not None else torch.where(valid[..., None], outputs.cpu(), 0.0)
         found.append((kept.detach(), {name: each.cpu() for name, each in gradients(model, kept).items()}))

@@ -353,7 +353,7 @@ def run_all(chosen: Iterable[Case], words: Sequence[str]) -> int:
         try:
             case.run()
             told = "right"
-        except Exception as error:  # one that fails is told, and the others still run
+        except Exception as error:  # one that fails is reported, and the others still run
             failures += 1
             told = f"WRONG: {type(error).__name__}: {str(error)[:300]}"
         print(f"{case.name}: {told} ({time.perf_counter() - started:.1f} s)", flush=True)  # noqa: T201

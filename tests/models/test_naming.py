@@ -69,7 +69,7 @@ def test_every_specification_comes_back(data):
         ("Mamba,TF-(1,64)", "asks for 1 layers of a pattern of 2"),
         ("Mamba,,TF-(3,64)", "has an empty place"),
         ("TF-(1,64,heads)", "write NAME=VALUE"),
-        ("TF-(1,64,heads=2,heads=4)", "stands twice"),
+        ("TF-(1,64,heads=2,heads=4)", "is given twice"),
         ("TF-(1,64,heads=3)", "heads=3 does not divide width 64 of TF; choose 1, 2, 4, 8, 16, 32, 64"),
         ("TF-(1,64,heads=0)", "out of range"),
         ("TF-(1,64,heads=2.5)", "is not a whole number"),

@@ -271,7 +271,7 @@ def test_dss_is_its_explicit_kernel(growing: bool) -> None:
     step = mixer.log_step[0].exp()
     exponent = step[:, None, 0] * rate.real + 1j * step[:, None, 1] * rate.imag
     powers = exponent[..., None] * torch.arange(LENGTH)
-    # exp is at most e^(0.3·0.1·75), so the softmax can be taken as it stands.
+    # exp is at most e^(0.3·0.1·75), so the softmax can be taken as it is.
     share = powers.exp() / powers.exp().sum(-1, keepdim=True)
     weight = torch.view_as_complex(mixer.weight[0]) / rate
     kernel = torch.einsum("hn,hnl->lh", weight, share).real

@@ -1,6 +1,6 @@
 """The weights at which every architecture of the catalog starts, its feed-forward part and its norm: one table.
 
-What each paper, or its authors' code, says stands in ``ROWS``; an architecture without a row, or a parameter without an
+What each paper, or its authors' code, says is in ``ROWS``; an architecture without a row, or a parameter without an
 entry, fails. Drawn weights are held to the mean, the mean square and the mean fourth power of their distribution, each
 within five standard deviations of the sample's, so that the tolerance follows from how many numbers were drawn.
 """

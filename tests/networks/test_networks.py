@@ -126,7 +126,7 @@ def plain_evaluation(network: Network, tokens: list[int]) -> list[list[Fraction]
 @given(seed=st.integers(0, 10_000), tokens=st.lists(st.integers(0, 3), min_size=5, max_size=5))
 def test_evaluation_equals_fractions(scoring, mask, seed, tokens):
     network = small_network(scoring, mask, seed)
-    # Rounding errors of 7^-60 grow by the weights alone, and every quotient of small numbers is told apart.
+    # Rounding errors of 7^-60 grow by the weights alone, and every quotient of small numbers is distinguished.
     arithmetic = FixedPoint(7, 60, "nearest")
     outputs = evaluate(network, numpy.array([tokens]), arithmetic)
     expected = plain_evaluation(network, tokens)

@@ -81,7 +81,7 @@ def test_a_sparse_function_gets_a_certified_network(call):
 
 
 def test_the_certified_network_is_checked_against_the_function_that_was_found():
-    from separatrix.table.own_function import certify_sparse_form
+    from separatrix.table.user_function import certify_sparse_form
     from separatrix.tasks.problems.sparse_threshold import SparseFunction
 
     pairs = numpy.array([[0, 3], [1, 4], [2, 5]])
@@ -100,7 +100,7 @@ def test_the_certified_network_is_checked_against_the_function_that_was_found():
 )
 def test_a_network_that_is_not_proved_is_told_in_the_words_of_every_verdict(call, monkeypatch, refuted, reason, told):
     monkeypatch.setattr(
-        "separatrix.table.own_function.with_proof",
+        "separatrix.table.user_function.with_proof",
         lambda network, claim, verdict: (Verdict(False, refuted, reason, "enumeration"), None),
     )
     code, out, _ = call("own.py:majority", "--length", "5")

@@ -49,7 +49,7 @@ def refusing(error: type[BaseException]):
         (refusing(Speechless), "raised Speechless on (0, 0, 0)"),
         (lambda x: None, "returned NoneType for (0, 0, 0)"),
         (lambda x: 0.5, "returned float for (0, 0, 0)"),
-        # Functions of batches that return what is no answer: the batch's fault is told, not that tuples have no axes.
+        # Functions of batches that return no answer: the batch's fault is reported, not a tuple's missing axes.
         (lambda x: x[:, 0].astype(float), "returned float64 values for an array"),
         (lambda x: x[:, :1], "returned shape (12, 1) for an array of shape (12, 3)"),
         (lambda x: numpy.ma.array(x[:, 0], mask=x[:, 0] == 1), "raised MaskedError: some answers are masked"),

@@ -251,7 +251,7 @@ def test_the_protocol_is_stepped_through_with_ones_own_partition(browser: Browse
             expect(page.locator(".message")).to_have_count(count)
         page.locator("#message-all").click()
         expect(page.locator("#protocol-end")).to_contain_text("equal bit for bit")
-        # What the command line says beside the theorem's number stands here as well.
+        # What the command line says next to the theorem's number is here as well.
         expect(page.locator("#protocol-end")).to_contain_text("With m = 6, the rows of the projections: beyond 309.")
         expect(page.locator("#protocol-end")).to_contain_text("(not met with m = 6)")
         page.locator("#message-back").click()
@@ -294,7 +294,7 @@ def test_a_run_is_trained_watched_and_compared(browser: Browser, address: str) -
         expect(page.locator("#compare-empty")).to_contain_text("Nothing is recorded")
         page.locator("#tab-train").click()
         page.locator("#t-architecture option[value=TF]").wait_for(state="attached")
-        # An empty field is told by the browser itself, and nothing is asked of the server.
+        # An empty field is reported by the browser itself, and nothing is asked of the server.
         page.locator("#t-width").fill("")
         page.locator("#train-start").click()
         expect(page.locator("#t-width:invalid")).to_be_focused()
@@ -357,7 +357,7 @@ HEARD = """() => {
   const told = {subtree: true, childList: true, characterData: true};
   new MutationObserver(() => window.heard.push(line.innerText)).observe(line, told);
 }"""
-"""Keeps what a screen reader is told about the verdict."""
+"""Keeps what a screen reader is reported about the verdict."""
 
 
 def test_what_a_screen_reader_hears(browser: Browser, address: str) -> None:
@@ -466,7 +466,7 @@ WITHOUT_ORIGIN = """[...document.querySelectorAll("figure, .heat-map")]
   .filter(each => !each.closest("figure, article, main section")?.querySelector(".origin")
                && !each.closest("article, main section")?.querySelector(".origin"))
   .map(each => `no origin: ${each.id || each.textContent.slice(0, 40)}`)"""
-"""Figures and heat maps beside which no command, version and kind of evidence stand."""
+"""Figures and heat maps that lack a command, a version and the kind of evidence."""
 
 
 def some_pages(site: Path) -> list[Path]:

@@ -286,7 +286,7 @@ def test_the_verdict_is_announced_and_nothing_else_of_its_box() -> None:
     assert 'role="status"' in line and 'aria-live="polite"' in line and 'aria-atomic="true"' in line
     [box] = re.findall(r'<section id="verdict"[^>]*>', PAGE)
     assert "aria-live" not in box and "role=" not in box
-    # What holds for one input stands outside the box about every input.
+    # What holds for one input is outside the box about every input.
     inside = PAGE[PAGE.index(box) :].partition("</section>")[0]
     assert all(f'id="{name}"' not in inside and f'id="{name}"' in PAGE for name in ("answer", "margin", "lead"))
 
@@ -628,7 +628,7 @@ def test_a_server_that_is_interrupted_before_it_answers_says_so(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--port", "99999"), "--port 99999 is no port"),
+        (("--port", "99999"), "--port 99999 is not a port"),
         (("--max-length", "1"), "--max-length out of range"),
         (("--max-seconds", "nan"), "--max-seconds out of range"),
         (("--max-memory", "much"), "'much' is not a size"),

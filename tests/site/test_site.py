@@ -21,7 +21,6 @@ from separatrix.networks.evaluate import embedded
 from separatrix.site import ordered_sections
 from separatrix.site.html import asset
 from separatrix.site.origin import MEANINGS, Origin
-from separatrix.site.own_function_figure import _paint_lengths
 from separatrix.site.pages.cell_html import UNKNOWN, cell_inside
 from separatrix.site.pages.cells import ARGUMENT, BITS, CERTIFIED, FORMULA, THEOREM, Grid
 from separatrix.site.pages.components import command_block, length_text, number, origin_line, task_address, with_code
@@ -30,6 +29,7 @@ from separatrix.site.pages.stories import STORIES
 from separatrix.site.sections import constructions as construction_sections
 from separatrix.site.sections import errata as errata_section
 from separatrix.site.sections import profiles, training
+from separatrix.site.user_function_figure import _paint_lengths
 from separatrix.table import Sources
 from separatrix.table.attention import attention_maps
 from separatrix.table.errata import Erratum, Finding, errata
@@ -215,7 +215,7 @@ def test_lower_numbers_are_those_of_the_bounds(embedded_grid, task, model):
 
 def test_upper_numbers_are_certified_where_they_say_so(sections, embedded_grid):
     """First what is certified with a description no larger than the theorem's own, else the theorem's own as built;
-    networks that are narrower and larger stand second, and nothing is called certified that is not."""
+    networks that are narrower and larger are second, and nothing is called certified that is not."""
     heads = {entry["name"]: max(1, entry["sizes"][0]["heads"]) for entry in sections["constructions"]["constructions"]}
     theorem: dict[tuple[str, int], tuple[int, int]] = {
         (entry["name"], row["length"]): (row["width"] * max(1, row["heads"]), row["size_bits"])
@@ -269,7 +269,7 @@ def _product(text: str) -> int:
 
 
 def test_the_command_of_a_certified_number_gives_that_number(sections, embedded_grid, tmp_path, capsys):
-    """What a cell says at the sliders' start comes out of the command that stands beside it."""
+    """What a cell says at the sliders' start comes out of the command that is next to it."""
     grid = Grid(sections)
     calls = {}
     for cell in embedded_grid["cells"].values():
@@ -444,7 +444,7 @@ def test_several_heads_are_told_with_the_width_of_one():
 
 
 def test_every_construction_is_certified_as_far_as_it_is_asked_on_every_machine(sections):
-    """How long a size took decides nothing: the limit of time is for constructions of one's own."""
+    """How long a size took decides nothing: the limit of time is for users' constructions."""
     asked = {name: construction_sections.LONGEST.get(name, 1024) for name in constructions()}
     # Beyond these the sums of the checker have more than 62 bits.
     asked |= {"match2-code": 256, "match3-last": 256}

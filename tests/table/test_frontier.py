@@ -10,7 +10,6 @@ from separatrix.errors import SeparatrixError
 from separatrix.site.frontier_figure import frontier_picture
 from separatrix.table import frontier_store
 from separatrix.table.frontier import (
-    LARGEST,
     MOST_BITS,
     Trial,
     best,
@@ -18,6 +17,7 @@ from separatrix.table.frontier import (
     decided,
     fewest_bits,
     first_certified,
+    frontier_powers,
     gains,
     ladder,
     least_bits,
@@ -84,7 +84,7 @@ def test_too_few_bits_for_an_average_are_never_certified():
         assert point is not None and not point.certified
 
 
-@pytest.mark.parametrize("name", LARGEST)
+@pytest.mark.parametrize("name", frontier_powers())
 def test_every_construction_on_the_list_has_a_frontier(name):
     length = max(8, constructions()[name].minimum_length)
     with FrontierStore(None) as decide:

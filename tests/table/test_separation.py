@@ -16,7 +16,7 @@ from separatrix.bounds import MODELS, NUMBERS, ContradictionError, ModelSize, pr
 from separatrix.constructions import constructions
 from separatrix.site.sections.separation import SECTION
 from separatrix.table import separation, trained_models
-from separatrix.table.separation import CLASSES, Certified, cell, known_from_above, size_of_model, table
+from separatrix.table.separation import CLASSES, Certified, cell, size_of_model, table, upper_bounds
 from separatrix.tasks import tasks
 
 LENGTH = 16
@@ -93,7 +93,7 @@ def test_declared_growths_agree_with_the_sizes_of_built_networks():
             size.width * size.heads * size.precision
             for size in (size_of_model(each.network, each.arithmetic.precision_bits) for each in (small, large))
         ]
-        growth = separation.GROWTHS.get(construction.name, "logarithmic")
+        growth = construction.growth
         if growth == "constant":
             assert small.network.width == large.network.width
         elif growth == "logarithmic":
@@ -131,10 +131,10 @@ def test_a_network_that_beats_a_bound_raises(certified):
 
 
 def test_what_is_known_from_above_names_constructions_without_certifying():
-    names = [side.short for side in known_from_above("equality", "transformer-2layer")]
+    names = [side.short for side in upper_bounds("equality", "transformer-2layer")]
     assert names[:2] == ["equality", "equality-partition"]
-    assert known_from_above("dyck", "rnn")[0].growth == "constant"
-    assert known_from_above("dyck", "graph-transformer") == ()
+    assert upper_bounds("dyck", "rnn")[0].growth == "constant"
+    assert upper_bounds("dyck", "graph-transformer") == ()
 
 
 @pytest.mark.parametrize("name", ["float64", "float32", "bfloat16", "float16", "float8_e4m3fn"])
@@ -142,13 +142,13 @@ def test_what_is_known_from_above_names_constructions_without_certifying():
 def test_what_needs_growing_precision_is_not_enough_in_a_format_of_fixed_bits(model, name):
     """Sums that are rounded after every addition stop counting, and no construction is certified in them but one."""
     for task in tasks():
-        for side in known_from_above(task, model, NUMBERS[name]):
+        for side in upper_bounds(task, model, NUMBERS[name]):
             if side.kind == "construction":
                 assert side.arithmetic == ("" if side.short == "dyck-float" else "fixed")
             else:
                 holds = side.short in ROUNDED[model == "rnn"] and not (side.short == "copies the input" and "8" in name)
                 assert side.arithmetic == ("" if holds else "fixed")
-        assert not any(side.arithmetic for side in known_from_above(task, model))
+        assert not any(side.arithmetic for side in upper_bounds(task, model))
 
 
 ROUNDED = (

@@ -42,7 +42,7 @@ def test_packed_digits_are_uniform_and_uncorrelated_across_places(alphabet):
     drawn = draws_from(3).digits(alphabet, 3000, 31)
     assert drawn.shape == (3000, 31)
     assert_counts_follow(Counter(drawn.reshape(-1).tolist()), dict.fromkeys(range(alphabet), 1 / alphabet))
-    # Digits that come from one uniform number stand some columns apart; their parities must be independent.
+    # Digits that come from one uniform number are some columns apart; their parities must be independent.
     parity = drawn % 2
     share = parity.mean()
     for shift in range(1, 31):

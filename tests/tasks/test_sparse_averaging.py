@@ -70,7 +70,7 @@ def test_labels_equal_sums_over_sets(seed: int, sparsity: int, dimension: int, r
 
 
 def test_index_reduction() -> None:
-    # SHT23 gives Alice's cells the empty set, which is no set of q = 1 indices; {1} does as well.
+    # SHT23 gives Alice's cells the empty set, which is not a set of q = 1 indices; {1} does as well.
     task = SparseAveraging(sparsity=1, resolution=1)
     bits = [1, 0, 0, 1, 1]
     for asked in range(5):

@@ -380,7 +380,7 @@ def another_database(path: Path) -> None:
     ("make", "reason"),
     [
         (newer, r"was written by a newer version \(format 2, this one knows 1\); upgrade separatrix"),
-        (not_a_database, "it is no database; name another"),
+        (not_a_database, "it is not a database; name another"),
         (another_database, "is a database of something else"),
         (lambda path: path.mkdir(), "it is a folder, not a file; name a store"),
         (lambda path: path.symlink_to(path), "unable to open database file; check"),

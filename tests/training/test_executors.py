@@ -331,7 +331,7 @@ def settings_of_torch(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("settings_of_torch")
 def test_float32_is_float32_on_a_gpu() -> None:
-    """cuDNN rounds the products of its recurrent layers unless it is told not to; the CPU's setting is left alone."""
+    """cuDNN rounds the products of its recurrent layers unless it is set not to; the CPU's setting is left alone."""
     prepare_process(torch.device("cpu"))
     assert torch.backends.cudnn.allow_tf32
     prepare_process(torch.device("cuda"))

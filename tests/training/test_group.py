@@ -88,7 +88,7 @@ def test_stopping_at_any_step_changes_nothing(stops: list[int]) -> None:
 @settings(max_examples=10, deadline=None)
 @given(st.data())
 def test_going_on_from_any_checkpoint_changes_nothing(data: st.DataObject) -> None:
-    """As after a kill: whatever was told after the last checkpoint is told again, the same."""
+    """As after a kill: whatever was reported after the last checkpoint is reported again, the same."""
     events = saved_at_every_step()
     saves = [place for place, event in enumerate(events) if isinstance(event, Saved)]
     assert len(saves) == 23

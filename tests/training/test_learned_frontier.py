@@ -1,4 +1,4 @@
-"""The learned frontier: each width stops where it fails, and theorems stand beside what was learned."""
+"""The learned frontier: each width stops where it fails, and theorems are next to what was learned."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Modules of one's own that are odd: what they freeze, print, end or take more memory for than there is."""
+"""Odd modules of users: what they freeze, print, end or take more memory for than there is."""
 
 import json
 import re

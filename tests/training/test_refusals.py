@@ -1,4 +1,4 @@
-"""What cannot be is refused in one line: rows of a store, files beside it, devices, texts that describe runs."""
+"""What cannot be is refused in one line: rows of a store, files next to it, devices, texts that describe runs."""
 
 import json
 import math
@@ -53,9 +53,9 @@ def test_a_whole_row_is_a_run():
         ("step", -1, "no counts"),
         ("step", True, "no counts"),
         ("parameters", 1.5, "no counts"),
-        ("accuracy", 1.01, "no such number"),
-        ("loss", math.inf, "no such number"),
-        ("seconds", "long", "no such number"),
+        ("accuracy", 1.01, "not such a number"),
+        ("loss", math.inf, "not such a number"),
+        ("seconds", "long", "not such a number"),
     ],
 )
 def test_a_row_that_no_run_has_is_damaged(field, value, told):
@@ -71,13 +71,13 @@ def test_a_point_that_no_curve_has_is_damaged(row):
 
 @pytest.mark.parametrize("value", ["{", "[1]", None, 3])
 def test_an_environment_that_is_no_table_is_damaged(value):
-    with pytest.raises(SeparatrixError, match="is no object"):
+    with pytest.raises(SeparatrixError, match="is not an object"):
         checked_environment("here", RUN.name, value)
 
 
 def test_a_text_that_is_none_is_damaged():
     for value in (3, "x" * 1001):
-        with pytest.raises(SeparatrixError, match="is no time or file"):
+        with pytest.raises(SeparatrixError, match="is not a time or a file"):
             checked_text("here", RUN.name, value)
 
 

@@ -119,7 +119,7 @@ def test_the_same_command_twice_at_once_ends_well_twice(tmp_path: Path) -> None:
 
 @contextmanager
 def longest_file(size: int) -> Iterator[None]:
-    """No file may grow beyond a size: what a quota does to a store, for systems without mounts of one's own."""
+    """No file may grow beyond a size: what a quota does to a store, for systems without such mounts."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))

@@ -11,7 +11,7 @@ from separatrix.cli.verb_sweep import heat_map_table
 from separatrix.errors import SeparatrixError
 from separatrix.training.devices import environment
 from separatrix.training.events import Result
-from separatrix.training.experiments.catalog import experiments
+from separatrix.training.experiments.catalog import experiments, experiments_of
 from separatrix.training.experiments.experiment import SCALES
 from separatrix.training.experiments.figure_data import experiment_of
 from separatrix.training.grouping import Group
@@ -158,8 +158,8 @@ def test_all_mistakes_of_a_file_are_told_in_one_line(tmp_path):
         ("[axes]\nlength = [6, 6]", "axis length names 6 twice; keep one"),
         ("[base]\ntask='dyck'\nsteps=1\n[axes]\nlength=6\nlearning_rate=[1, 1.0]\n"
          "architecture=['TF-(1,8)', 'transformer-(1, 8)']",
-         r"axes\.length = 6 is no list of values; write \[6\], or put it into base; axis learning_rate names 1 twice; "
-         r"keep one; axis architecture names transformer-\(1, 8\) twice, also as TF-\(1,8\); keep one$"),
+         r"axes\.length = 6 is not a list of values; write \[6\], or put it into base; axis learning_rate names 1 "
+         r"twice; keep one; axis architecture names transformer-\(1, 8\) twice, also as TF-\(1,8\); keep one$"),
         ("[base]\ntask='nothing'\nsteps=1\nlearning_rate=1\n[axes]\nlength=[6]\narchitecture=['TF-(1,8)']", "nothing"),
         ("[base]\ntask = 'dyck'\n[axes]\nlength = [6]", "gives no architecture, learning_rate, steps"),
         ("[base]\ntask='dyck'\nsteps=1\nlearning_rate=1\n[axes]\nlength=[7]\narchitecture=['XY-(1,8)']", "XY"),
@@ -203,6 +203,25 @@ def test_the_papers_scale_is_the_papers_recipe():
             run = cell.runs[0]
             assert (run.batch, run.steps, run.evaluation_examples, run.precision) == (64, 250000, 5000, "float32")
             assert len(cell.runs) == 7
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"curve": True}, "curve"),
+        ({"title": None}, "title"),
+        ({"scales": {"huge": {}}}, "huge"),
+        ({"common": {"length": [8], "stepz": 3}}, "stepz"),
+        ({"common": {"length": []}}, "length"),
+    ],
+)
+def test_a_wrong_entry_of_the_table_is_named_with_its_mistake(change, named):
+    right = {"title": "Demo", "source": "a test", "task": "dyck", "common": {"length": [8], "steps": 100}}
+    assert experiments_of({"demo": right})[0].scales["quick"]["length"] == (8,)
+    with pytest.raises(SeparatrixError) as caught:
+        experiments_of({"demo": {**right, **change}})
+    assert "demo" in str(caught.value)
+    assert named in str(caught.value)
 
 
 # -- plans -----------------------------------------------------------------------------------------------------

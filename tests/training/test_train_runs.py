@@ -9,7 +9,7 @@ import pytest
 from separatrix.errors import SeparatrixError
 from separatrix.training.grouping import Group
 from separatrix.training.records import Records
-from separatrix.training.train_runs import train_runs, try_own_tasks
+from separatrix.training.train_runs import train_runs, try_user_tasks
 from tests.training.cases import Listener, drive, tiny
 
 
@@ -54,9 +54,9 @@ def test_what_cannot_be_trained_is_one_line_and_makes_no_store(tmp_path):
 def test_tasks_are_tried_once_at_each_length(monkeypatch):
     tried = []
     monkeypatch.setattr(
-        "separatrix.training.train_runs.try_own_task", lambda task, length: tried.append((task.name, length))
+        "separatrix.training.train_runs.try_user_task", lambda task, length: tried.append((task.name, length))
     )
-    try_own_tasks([tiny(), tiny(seed=1), tiny(length=8)])
+    try_user_tasks([tiny(), tiny(seed=1), tiny(length=8)])
     assert tried == [("index-lookup", 6), ("index-lookup", 8)]
 
 

@@ -17,9 +17,9 @@ from separatrix.training.experiments.attention_data import attention_maps
 from separatrix.training.experiments.catalog import experiments
 from separatrix.training.experiments.figure_data import plain_model
 from separatrix.training.grouping import Group
-from separatrix.training.own_code import own_code
 from separatrix.training.records import Records
 from separatrix.training.trained import trained_model
+from separatrix.training.user_code import user_code
 from tests.cli.conftest import call  # noqa: F401 - the fixture
 from tests.training.cases import drive, tiny
 
@@ -59,7 +59,7 @@ def hostile(monkeypatch, tmp_path):
     names = ["hostile.py:M-(1,8)", "hostile_module_of_a_test:M-(1,8)", "LSTM,hostile.py:M-(2,8)"]
     runs = [spec.with_changes(architecture=name) for name in names for spec in (tiny(), cell)]
     drive(Path("runs.sqlite"), [Group((tiny(architecture=names[0], snapshots=(0,)),))])
-    where = {"device_name": "a device", "code": own_code(runs[0])}
+    where = {"device_name": "a device", "code": user_code(runs[0])}
     with Records(Path("runs.sqlite")) as records:
         for run in runs:
             result = Result(run.name, "steps", run.steps, 0.5, 0.1, 3.0, 1000)

@@ -191,7 +191,7 @@ class Slow:
         return found
 
     def embedded(self, network: Network, cell: Any, place: int) -> Vector:
-        """What stands at a position before the first layer."""
+        """What is at a position before the first layer."""
         token = 0 if isinstance(cell, list) else cell
         stream = [self.numbers.encode(Fraction(0))] * network.slots.width
         starts = {name: sum(w for _, w in network.slots.parts[:at]) for at, (name, _) in enumerate(network.slots.parts)}

@@ -90,7 +90,7 @@ def bound(
     """
     from separatrix.bounds import agreed_bits, numbers_named
     from separatrix.profiles import FunctionTask, changed_parameters, task_argument
-    from separatrix.tasks import try_own_task
+    from separatrix.tasks import try_user_task
 
     asked = None if arithmetic is None else numbers_named(arithmetic)
     bits = (None if asked is None else agreed_bits(asked, precision)) or precision or OWN_PRECISION
@@ -107,7 +107,7 @@ def bound(
     # Bounds are asked for at lengths of which nobody draws an input; a shorter one with as many halves is tried.
     shorter = longest - (longest - length) % (2 * chosen.length_step)
     tried = max(chosen.minimum_length, min(length, shorter))
-    try_own_task(chosen, tried)
+    try_user_task(chosen, tried)
     if "instance" in chosen.parameters():
         _check_member(chosen, length, tried)
     own = own_model(model, *size) if "(" in model else None
@@ -137,10 +137,10 @@ def _answered(
         FIXED,
         ProtocolBound,
         bounds_for,
-        check_own_bound,
+        check_user_bound,
         covered,
         floating,
-        is_own,
+        is_user_bound,
         judged,
         origin,
         strongest_first,
@@ -154,16 +154,16 @@ def _answered(
     numbers = usual if asked is None else asked
     found = bounds_for(chosen.name, kind)
     for bound in found:
-        if isinstance(bound, ProtocolBound) and is_own(bound):
-            check_own_bound(bound, chosen, length)
+        if isinstance(bound, ProtocolBound) and is_user_bound(bound):
+            check_user_bound(bound, chosen, length)
     numbered = strongest_first(found, length, precision, heads, layers, chosen)
-    judgements = {bound.name: judged(bound, chosen, [length], limit) for bound in numbered if is_own(bound)}
+    judgements = {bound.name: judged(bound, chosen, [length], limit) for bound in numbered if is_user_bound(bound)}
     refuted = [each for each in judgements.values() if each.refuted_by is not None]
-    # What is refuted, or is about other parameters, is named and says nothing; then anyone's own bound stands first,
+    # What is refuted, or is about other parameters, is named and says nothing; then a user's bound is first,
     # then the strongest.
-    silent = {bound.name: text for bound in numbered if (text := bound.silence(length, chosen))}
+    silent = {bound.name: text for bound in numbered if (text := bound.why_inapplicable(length, chosen))}
     kept = [bound for bound in numbered if bound.name not in silent and bound not in [each.bound for each in refuted]]
-    kept.sort(key=lambda bound: not is_own(bound))
+    kept.sort(key=lambda bound: not is_user_bound(bound))
     gated = [covered(bound, numbers, chosen) for bound in kept]
     silent |= {each.bound.name: each.reason for each in gated if not each.covered}
     gated = [each for each in gated if each.covered]
@@ -183,7 +183,7 @@ def _answered(
     result |= _headline(listed, found)
     result["arithmetic"] = listed[0]["arithmetic"] if listed else numbers.name
     result["holds"] = not refuted
-    if refuted and not (numbered and is_own(numbered[0])):
+    if refuted and not (numbered and is_user_bound(numbered[0])):
         result |= _nothing(f"refuted: {refuted[0].bound.claim}")
     result["refuted"] = [
         {"name": each.bound.name, "claim": each.bound.claim, "from_file": origin(each.bound), "text": each.in_words()}
@@ -320,7 +320,7 @@ def _short(bound: dict[str, Any]) -> dict[str, Any]:
 def _above(task: str, model: "Model", numbers: "Numbers") -> list[dict[str, str]]:
     """What is known from above, each with what it is known in: constructions by name, which ``certify`` proves, and
     simple reasons."""
-    from separatrix.table import known_from_above
+    from separatrix.table import upper_bounds
 
     return [
         {
@@ -330,7 +330,7 @@ def _above(task: str, model: "Model", numbers: "Numbers") -> list[dict[str, str]
             "source": side.source,
             "arithmetic": side.arithmetic or numbers.name,
         }
-        for side in known_from_above(task, model, numbers)
+        for side in upper_bounds(task, model, numbers)
     ]
 
 

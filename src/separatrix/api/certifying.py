@@ -138,7 +138,7 @@ def certify(
     from separatrix.files import check_writable
     from separatrix.progress import report
     from separatrix.sources import is_outside
-    from separatrix.tasks import try_own_task
+    from separatrix.tasks import try_user_task
 
     started = time.perf_counter()
     chosen = constructions()[construction]
@@ -155,7 +155,7 @@ def certify(
     claim = Claim(built.task, built.length, other or built.arithmetic)
     if memory is not None:
         check_memory(built.network, memory)
-    try_own_task(built.task, length)
+    try_user_task(built.task, length)
     report(f"checking all inputs of length {length}", 0, None)
     verdict, proof = with_proof(built.network, claim, decide(built.network, claim))
     path: Path | None = None
@@ -282,7 +282,7 @@ def check(folder: str | Path, *, replay: bool = False, memory: int | None = None
         state_of,
     )
     from separatrix.certificates import replay as run_again
-    from separatrix.tasks import try_own_task
+    from separatrix.tasks import try_user_task
     from separatrix_kernel.trained import TRAINED_FILE
 
     started = time.perf_counter()
@@ -296,7 +296,7 @@ def check(folder: str | Path, *, replay: bool = False, memory: int | None = None
             raise
         own = f"if it is of your own, give its file: separatrix --with FILE.py check {file}"
         raise SeparatrixError(f"{error}; {own}") from error
-    try_own_task(checked.claim.task, checked.claim.length)
+    try_user_task(checked.claim.task, checked.claim.length)
     verdict, network, claim = checked.verdict, checked.network, checked.claim
     failing = verdict.counterexample
     return Checked(

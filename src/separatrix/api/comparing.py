@@ -327,7 +327,7 @@ def _steps(
     chosen = device_named(device)
     found = plan(
         groups, {}, [], chosen, environment(chosen, "local"),
-        told=lambda done, total: report("timing one step of each shape", done, total),
+        report=lambda done, total: report("timing one step of each shape", done, total),
     )  # fmt: skip
     total = sum(each.seconds or 0.0 for each in found.groups)
     allowed = int(PROBED * seconds / max(total, 1e-9))

@@ -29,10 +29,10 @@ def dataset(
     """
     require("a torch dataset", "torch")
     from separatrix.profiles import task_argument
-    from separatrix.tasks import ExampleSet, try_own_task
+    from separatrix.tasks import ExampleSet, try_user_task
     from separatrix.training import ExampleStream
 
     chosen = task_argument(task)
     examples = ExampleSet(chosen, length, split, seed, count)
-    try_own_task(chosen, length)
+    try_user_task(chosen, length)
     return ExampleStream(examples)

@@ -89,7 +89,7 @@ def sample(
     [('1', '1 1 1 1 0 1 @1', '1'), ('2', '1 1 1 0 1 1 @1', '1')]
     """
     from separatrix.profiles import task_argument
-    from separatrix.tasks import draws_from, try_own_task
+    from separatrix.tasks import draws_from, try_user_task
 
     chosen = task_argument(task)
     chosen.check_length(length)
@@ -101,7 +101,7 @@ def sample(
             f"--count {count} at length {length} would cost about {work} steps, more than {LARGEST_WORK}; "
             "lower --count or --length"
         )
-    try_own_task(chosen, length)
+    try_user_task(chosen, length)
     batch = chosen.sample(draws_from(seed), count, length, split)
     found: list[Example] = []
     for number in range(count):

@@ -9,7 +9,7 @@ Where the printed text is wrong, silent or open to two readings:
 * There are 2·N^(2·Kc) + 1 such numbers; the paper counts N^(2·Kc). ``precision_bits`` is ⌈log2⌉ of the right
   count.
 * "Rounded down" is taken literally, towards −∞ ("z is rounded down to the nearest ẑ"). ``nearest``, ties to
-  even, is offered beside it because some of the paper's claims need it: under ``down`` a softmax weight below
+  even, is offered next to it because some of the paper's claims need it: under ``down`` a softmax weight below
   1 becomes at most 1 − Δ and never 1.
 * The paper states saturation at the upper end only; here it holds at both ends.
 * "All intermediate values" includes each product inside a matrix product (``products="rounded"``). The other

@@ -221,15 +221,15 @@ class Floating(Arithmetic):
             return self._rounded(np.divide(self.to_float64(powers), total.astype(np.float64)))
 
     def less(self, left: RawArray, right: RawArray) -> BooleanArray:
-        """See :class:`Arithmetic`; False beside NaN."""
+        """See :class:`Arithmetic`; False next to NaN."""
         return np.asarray(np.less(self.to_float64(left), self.to_float64(right)))
 
     def less_equal(self, left: RawArray, right: RawArray) -> BooleanArray:
-        """See :class:`Arithmetic`; False beside NaN."""
+        """See :class:`Arithmetic`; False next to NaN."""
         return np.asarray(np.less_equal(self.to_float64(left), self.to_float64(right)))
 
     def equal(self, left: RawArray, right: RawArray) -> BooleanArray:
-        """See :class:`Arithmetic`; False beside NaN."""
+        """See :class:`Arithmetic`; False next to NaN."""
         return np.asarray(np.equal(self.to_float64(left), self.to_float64(right)))
 
     def _accumulator_sum(self, array: RawArray, axis: int) -> RawArray:

@@ -1,6 +1,6 @@
 """Exact rounding of integers on a grid, one array operation at a time.
 
-A fixed-point number of BHBK24 B.2 is an integer v that stands for v / scale. Products, quotients and sums of
+A fixed-point number of BHBK24 B.2 is an integer v that represents v / scale. Products, quotients and sums of
 such numbers are integer expressions followed by one rounding division and one clip, and those are the
 functions here. They take arrays of int64 or of Python ints (object dtype) and give the same numbers for both.
 Three widths occur:
@@ -55,7 +55,7 @@ WIDEST_LIMB_SCALE = 1 << 40
 
 @dataclass(frozen=True)
 class Grid:
-    """The integers v with |v| ≤ limit, where v stands for v / scale, and the way onto them."""
+    """The integers v with |v| ≤ limit, where v represents v / scale, and the way onto them."""
 
     scale: int
     limit: int

@@ -67,7 +67,7 @@ class Arithmetic(ABC):
     @property
     @abstractmethod
     def rigorous(self) -> bool:
-        """Whether a result can stand in a proof: it is exact, or it encloses the real result."""
+        """Whether a result can be in a proof: it is exact, or it encloses the real result."""
 
     @property
     @abstractmethod

@@ -15,7 +15,7 @@ from flint import arb, ctx, fmpq
 from separatrix.arithmetic.wide_integers import WORD
 
 STEPS, DEEPEST = 256, 64
-"""Exponents are multiples of 1/256; below e^-64 nothing is told apart."""
+"""Exponents are multiples of 1/256; below e^-64 nothing is distinguished."""
 UNIT = 1 << 40
 BITS = 96
 

@@ -51,6 +51,8 @@ class Bound(ABC):
     deviations: tuple[str, ...] = ()
     extension: bool = False
     """Not a statement of the papers: the same arguments for another task or model."""
+    why: str = ""
+    """Why the task is hard for these models, in a sentence for the page of the task."""
     kind: Literal["bound", "barrier", "conjecture"] = "bound"
     growth: Growth = "linear"
     growths: Mapping[str, Growth] = field(default_factory=dict[str, Growth])
@@ -78,7 +80,7 @@ class ProtocolBound(Bound):
     ``paper``: the smallest width by the paper's own formula, from task, length, precision and heads, where it gives
     one for these parameters of the task. ``outside``: why the bound says nothing about a task with these parameters at
     a length, empty where it speaks; ``words`` replaces ``in_words`` where parameters change the formula.
-    ``stands_for``: the class of functions that a task with these parameters stands for, where the bound is about all of
+    ``stands_for``: the class of functions that a task with these parameters represents, where the bound is about all of
     them. ``instances``: inputs of a length on which the argument rests, where it names no reduction and the task makes
     a promise: they keep it and need the bits by themselves, which the tests check. ``prefix``: whether Alice holds the
     first positions of a task with these parameters, or the argument needs no
@@ -109,23 +111,23 @@ class ProtocolBound(Bound):
     def required_bits(self, length: int, task: Task | None = None) -> int:
         """Bits that every protocol for the hidden problem exchanges at this length; 0 where the bound says nothing."""
         chosen = self.task_of(task)
-        if self.silence(length, chosen):
+        if self.why_inapplicable(length, chosen):
             return 0
-        # Only int is a whole number at every length; a formula may come from anyone's own file.
+        # Only int is a whole number at every length; a formula may come from a user's file.
         given: object = self.hidden_bits(chosen, length)
         if type(given) is not int or given < 0:
             raise _wrong_part(f"hidden_bits of {self.name}", given, f" at length {length}", "an int from 0 on")
         bits = given * self.factor
         return -((-bits.numerator) // bits.denominator)
 
-    def silence(self, length: int, task: Task | None = None) -> str:
+    def why_inapplicable(self, length: int, task: Task | None = None) -> str:
         """Why the bound says nothing about the task as its parameters have it; empty where it does.
 
         >>> from separatrix.bounds import bounds
         >>> literal = tasks()["match3-last"].with_parameters(exclude_query=False)
-        >>> bounds()["match3-rnn"].silence(64, literal)
+        >>> bounds()["match3-rnn"].why_inapplicable(64, literal)
         'with exclude_query=False the query matches with itself, and the answer is 1 on every input (E11)'
-        >>> bounds()["match3-rnn"].silence(64, tasks()["match3-last"])
+        >>> bounds()["match3-rnn"].why_inapplicable(64, tasks()["match3-last"])
         ''
         """
         return "" if self.outside is None else self.outside(self.task_of(task), length)
@@ -234,7 +236,7 @@ class ProtocolBound(Bound):
 
     def paper_width(self, length: int, precision: int, heads: int = 1, task: Task | None = None) -> int | None:
         """The smallest width by the paper's own formula, where it gives constants."""
-        if self.paper is None or self.silence(length, task):
+        if self.paper is None or self.why_inapplicable(length, task):
             return None
         return self.paper(self.task_of(task), length, precision, heads)
 

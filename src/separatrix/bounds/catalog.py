@@ -7,8 +7,8 @@ from separatrix.bounds.bound import Bound, ProtocolBound
 from separatrix.bounds.simulations import MODELS, Model
 from separatrix.catalog import Catalog, discover
 from separatrix.errors import UnknownNameError
-from separatrix.own_files import own_modules
 from separatrix.tasks import Task, tasks
+from separatrix.user_files import user_modules
 
 
 def bounds() -> Catalog[Bound]:
@@ -18,7 +18,7 @@ def bounds() -> Catalog[Bound]:
     'BHBK24 Theorem 3'
     """
     found = discover("bound", claims, "BOUND", Bound)  # type: ignore[type-abstract]
-    for module in own_modules():
+    for module in user_modules():
         own = getattr(module, "BOUND", None)
         if isinstance(own, Bound):
             _check_names(own)

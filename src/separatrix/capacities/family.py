@@ -16,7 +16,7 @@ from separatrix.capacities.fields import (
     at,
     format_name,
     inside_of,
-    shown,
+    shortened,
     stated_format,
     trained_length,
     wrong,
@@ -136,7 +136,7 @@ class Family:
     def _described(self, reader: "Reader", name: str, source: str) -> ModelDescription:
         for refused, why in self.refused.items():
             if (found := inside_of(reader.raw, refused)) is not None and found is not False:
-                raise SeparatrixError(f"{refused} is {shown(found)}: {why}")
+                raise SeparatrixError(f"{refused} is {shortened(found)}: {why}")
         needed = (self.layers, self.depth, self.shared, self.passes)
         reader.require(needed, (each for rule in self.rules.values() for each in rule.formulas))
         kinds = self._kinds(reader)
@@ -172,7 +172,7 @@ class Family:
         for place in cast("list[object]", reader.value(self.layers)):
             if not isinstance(place, str) or place not in self.places:
                 known = ", ".join(self.places)
-                raise SeparatrixError(f"a layer is {shown(place)}; the layers of {self.name} are: {known}")
+                raise SeparatrixError(f"a layer is {shortened(place)}; the layers of {self.name} are: {known}")
             found.append(self.places[place])
         if len(found) != (depth := int(reader.value(self.depth))):
             listed = reader.listing(names(self.layers)[0])
@@ -276,7 +276,7 @@ class Reader:
             found, spelled = self._given(rule)
             if found is not None:
                 if text := wrong(rule, found):
-                    problems[spelled] = f"{spelled} is {shown(found)}: {text}"
+                    problems[spelled] = f"{spelled} is {shortened(found)}: {text}"
             elif rule.default is None:
                 problems[rule.spelled[0] if rule.spelled else name] = ""
             elif not (rule.null and spelled):
@@ -314,7 +314,7 @@ class Reader:
             result = self.value(rule.default)
             self._open.remove(name)
         elif text := wrong(rule, found):
-            raise _Incomplete(f"{spelled} is {shown(found)}: {text}")
+            raise _Incomplete(f"{spelled} is {shortened(found)}: {text}")
         else:
             result = found
         self._known[name] = result

@@ -80,7 +80,7 @@ def wrong_number(given: object, least: int, most: int) -> str:
     return "" if given <= most else f"it must be less than or equal to {most}"
 
 
-def shown(given: object) -> str:
+def shortened(given: object) -> str:
     """A value as messages show it, cut short."""
     text = repr(given)
     return text if len(text) <= 40 else f"{text[:37]}..."

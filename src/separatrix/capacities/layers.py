@@ -9,7 +9,7 @@ from one token to the next, and how wide its attention is. These kinds of memory
   remembers, 2 × window × key/value heads × head width numbers, so its memory is bounded as well.
 - ``attention``: softmax attention over all positions; its memory grows with the input and no bound on a state applies.
 - ``graph-attention``: the same between the vertices of a graph, as SHT23's graph Transformers have it.
-- ``unstated``: anyone's own module that does not say what it keeps, so that nothing is known about its memory.
+- ``unstated``: a user's module that does not say what it keeps, so that nothing is known about its memory.
 
 The count of tokens read so far is not part of the state: in BHBK24 §2 the update may depend on the time step, so both
 parties of Theorem 2 know it. Config files, presets and this package's own architectures all end in a

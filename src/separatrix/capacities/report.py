@@ -23,11 +23,11 @@ from separatrix.bounds import (
     Numbers,
     ProtocolBound,
     agreed_bits,
+    consistent_bounds,
     covered,
     floating,
     origin,
     protocol_bounds,
-    standing,
 )
 from separatrix.capacities.budget import Budget, CacheNeed, cache_needs
 from separatrix.capacities.coverage import is_softmax, which_bounds
@@ -310,7 +310,7 @@ class _Gate:
             return None
         found = _limit(coverage.bound, coverage.arithmetic, task, model, size, scope, self.length, layer)
         spoken = [each for each in (found.first_impossible, found.at_length) if each is not None]
-        _, false = standing([bound], task, spoken)
+        _, false = consistent_bounds([bound], task, spoken)
         self.refuted += false
         return None if false else found
 

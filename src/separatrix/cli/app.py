@@ -10,22 +10,22 @@ import shlex
 import sys
 import traceback
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from separatrix import cli
 from separatrix._version import __version__
 from separatrix.cli.interrupts import remembered
 from separatrix.cli.output import only_json
-from separatrix.errors import SeparatrixError, StoppedError
+from separatrix.errors import SeparatrixError, StoppedError, UnknownNameError
 from separatrix.extras import missing_package
-from separatrix.own_files import using_files
-from separatrix.sources import ended_by_own_code
+from separatrix.sources import ended_by_user_code
+from separatrix.user_files import using_files
 
 MEANT = {
     "explore": "serve", "explorer": "serve", "open": "serve", "verify": "check", "prove": "certify", "build": "certify",
@@ -50,6 +50,18 @@ VERBS = tuple(
 # that a wrong call raises is the base of BadParameter's base.
 _USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
 _CALL_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
+
+
+class _Verbs(TyperGroup):
+    """The verbs; one that there is not is bad input like any other unknown name."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        found = super().get_command(ctx, cmd_name)
+        if found is not None or cmd_name.startswith("-"):
+            return found
+        if cmd_name in MEANT:  # what is spelt alike may be another thing
+            raise SeparatrixError(f"unknown verb {cmd_name!r}; nearest: {MEANT[cmd_name]}; see separatrix --help")
+        raise UnknownNameError("verb", cmd_name, self.commands)
 
 
 def _show_version(wanted: bool) -> None:
@@ -79,7 +91,9 @@ def _about(
 
 def application() -> typer.Typer:
     """A new application with every verb registered."""
-    app = typer.Typer(name="separatrix", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich")
+    app = typer.Typer(
+        name="separatrix", cls=_Verbs, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich"
+    )
     app.callback()(_about)
     for module in VERBS:
         app.command(name=module.NAME, epilog=f"Example: {module.EXAMPLE}")(module.command)
@@ -119,7 +133,7 @@ def _run(arguments: Sequence[str]) -> int:
         return STOPPED
     except (BrokenPipeError, SystemExit) as error:
         if isinstance(error, SystemExit) and not _is_of_a_library(error):
-            return _refuse(str(ended_by_own_code(error)))
+            return _refuse(str(ended_by_user_code(error)))
         # The reader (head, less) has seen enough; Rich and Typer turn that into SystemExit, which they use for nothing
         # else here but the end of completions.
         _forget_output()
@@ -141,25 +155,13 @@ def _run(arguments: Sequence[str]) -> int:
         verbs = {module.NAME for module in VERBS}
         about = " ".join(["separatrix", *[each for each in arguments if each in verbs][:1], "--help"])
         given = f"; given: separatrix {shlex.join(arguments)}; see {about}" if isinstance(error, _USAGE_ERROR) else ""
-        return _refuse(f"{_with_nearest_verb(message, arguments)}{given}")
+        return _refuse(f"{message.rstrip('.')}{given}")
 
 
 def _is_of_a_library(error: SystemExit) -> bool:
-    """Whether Typer or Rich ended the program, not a module, task or function of anyone's own."""
+    """Whether Typer or Rich ended the program, not a module, task or function of a user's."""
     *_, (frame, _) = traceback.walk_tb(error.__traceback__)
     return frame.f_globals.get("__name__", "").partition(".")[0] in ("typer", "rich")
-
-
-def _with_nearest_verb(message: str, arguments: Sequence[str]) -> str:
-    """The message with the verb that was probably meant, where the verb is what is wrong; else as it is."""
-    told = message.rstrip(".")
-    if not message.startswith("No such command"):
-        return told
-    given = next((argument for argument in arguments if not argument.startswith("-")), "")
-    if given in MEANT:  # what is spelt alike may be another thing
-        return f"{told.partition('. Did you mean')[0]}; nearest: {MEANT[given]}"
-    near = get_close_matches(given, [module.NAME for module in VERBS], n=1, cutoff=0.5)
-    return f"{told}; nearest: {near[0]}" if near and "Did you mean" not in message else told
 
 
 def _forget_output() -> None:

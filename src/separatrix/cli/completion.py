@@ -24,14 +24,14 @@ def complete_construction(incomplete: str) -> list[tuple[str, str]]:
 
 
 def complete_experiment(incomplete: str) -> list[tuple[str, str]]:
-    """Names of experiments, with their titles; from their files, because the catalog takes longer.
+    """Names of experiments, with their titles; from their table, because the catalog takes longer.
 
     >>> complete_experiment("figure2-l")
     [('figure2-left', 'Index lookup: accuracy against length')]
     """
-    from separatrix.entry_texts import entry_texts
+    from separatrix.catalog_names import names_in_table
 
-    found = entry_texts("experiment", "training/experiments/papers", "EXPERIMENT", ("name", "title"))
+    found = names_in_table("training/experiments/experiments.toml", ("name", "title"))
     return [(each["name"], each["title"]) for each in found if each["name"].startswith(incomplete)]
 
 

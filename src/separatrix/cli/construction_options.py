@@ -39,8 +39,8 @@ FamilyOption = Annotated[
 MaxInnerOption = Annotated[
     str, typer.Option("--max-inner", help="The largest inner product of two addresses, a fraction.")
 ]
-ROUNDED_ALREADY = "changes nothing beside --arithmetic; write it there, such as fixed:N=64,Kc=2,nearest"
-"""Why a rounding is refused beside an arithmetic by name."""
+ROUNDED_ALREADY = "changes nothing next to --arithmetic; write it there, such as fixed:N=64,Kc=2,nearest"
+"""Why a rounding is refused next to an arithmetic by name."""
 SettingsOption = Annotated[list[str] | None, typer.Option("--set", help="A parameter of the task, NAME=VALUE.")]
 
 

@@ -1,7 +1,7 @@
 """Tables that fit the terminal without losing a digit or a letter.
 
 Rich makes a table fit by cutting cells and putting an ellipsis where the rest was; a number without its end is a wrong
-number. Here numbers and names keep their width, texts fold between words, the spaces beside the lines go if they must,
+number. Here numbers and names keep their width, texts fold between words, the spaces next to the lines go if they must,
 and a table whose numbers and names do not fit side by side even then becomes one block for each row, ``heading: value``
 line by line. A table that fits is left as it is.
 """

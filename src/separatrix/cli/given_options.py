@@ -1,4 +1,4 @@
-"""Options that mean something only beside others: one that would change nothing is refused, not passed over."""
+"""Options that mean something only next to others: one that would change nothing is refused, not passed over."""
 
 from collections.abc import Iterable, Sequence
 from typing import cast
@@ -9,7 +9,7 @@ from separatrix.errors import SeparatrixError
 
 
 def is_given(context: typer.Context, parameter: str) -> bool:
-    """Whether an option stands on the command line, by the name of its parameter; a default does not count."""
+    """Whether an option is on the command line, by the name of its parameter; a default does not count."""
     source = context.get_parameter_source(parameter)
     return source is not None and source.name == "COMMANDLINE"
 

@@ -1,4 +1,4 @@
-"""``separatrix frontier TASK --learned MODEL``: the longest input each width learns, beside what its state can hold."""
+"""``separatrix frontier TASK --learned MODEL``: the longest input each width learns, and what its state can hold."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -120,8 +120,8 @@ def _print(task: str, goal: float, steps: int, points: "list[FrontierPoint]") ->
         table.add_row(*values)
     console().print(table)
     for claim, within in dict.fromkeys((point.bound_claim, point.arithmetic) for point in points if point.bound_claim):
-        told = f"bound: {escape(claim)}; longer inputs are out of reach for every choice of weights ({escape(within)})"
-        console().print(told, soft_wrap=True)
+        text = f"bound: {escape(claim)}; longer inputs are out of reach for every choice of weights ({escape(within)})"
+        console().print(text, soft_wrap=True)
     for refuted in dict.fromkeys(each for point in points for each in point.refuted):
         console().print(f"[red]refuted[/red], not used: {escape(refuted)}", soft_wrap=True)
     last = "learned: the longest N; not learned: the first that failed, evidence for this recipe only"

@@ -1,6 +1,6 @@
 """``--max-memory`` as a real limit, shared by every verb that can need much memory.
 
-Two guards stand behind the option. Before the work a verb compares its own estimate with the limit (for certifications
+Two guards are behind the option. Before the work a verb compares its own estimate with the limit (for certifications
 ``certificates.memory.check_memory``). During the work the operating system refuses memory beyond it: on Linux the soft
 limit of the process's private writable memory (``RLIMIT_DATA``) is lowered to what it holds now plus what is left to
 the limit, and put back afterwards. Python then raises ``MemoryError``, which ends here in one line. macOS accepts such
@@ -8,7 +8,7 @@ limits and ignores them, so there, and where there are none, only the estimate c
 option says so.
 
 What the limit cannot soften: python-flint ends the process with its own message when it is refused memory; its numbers
-are small beside numpy's arrays, so that the arrays meet the limit first.
+are small next to numpy's arrays, so that the arrays meet the limit first.
 
 Training has no such option. It asks for what the model needs, and on a CPU Linux would grant more than there is and end
 the process, or another one, without a word. :func:`within_free_memory` makes the system refuse instead.

@@ -28,10 +28,10 @@ class _Aside:
 
 @contextmanager
 def only_json(wanted: bool) -> Generator[None]:
-    """Keep standard output for :func:`print_json`: what anyone's own module or task prints goes to standard error.
+    """Keep standard output for :func:`print_json`: what a user's module or task prints goes to standard error.
 
     >>> with only_json(True):
-    ...     print("from a module of one's own")
+    ...     print("from a user's module")
     ...     print_json({"answer": 1})
     {
       "answer": 1
@@ -50,7 +50,7 @@ def print_json(value: Mapping[str, Any]) -> None:
     stream = getattr(sys.stdout, "results", sys.stdout)
     try:
         text.encode(getattr(stream, "encoding", None) or "utf-8")
-    except UnicodeEncodeError:  # half a surrogate pair from anyone's own function, or a terminal of few characters
+    except UnicodeEncodeError:  # half a surrogate pair from a user's function, or a terminal of few characters
         text = json.dumps(value, indent=2)
     typer.echo(text, file=stream)
 
@@ -71,5 +71,5 @@ def notes() -> Console:
 
 
 def remark(text: str) -> None:
-    """One line on standard error beside the result, marked as such: bad input is the only other thing told there."""
+    """Write one marked line to standard error; bad input is the only other thing written there."""
     notes().print(f"note: {text}", soft_wrap=True, markup=False)

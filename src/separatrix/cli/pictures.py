@@ -16,7 +16,9 @@ def check_picture(option: str, path: Path | None) -> None:
     if path is None:
         return
     if path.suffix not in (".svg", ".png"):
-        raise SeparatrixError(f"{option} {path} is no name of a picture; give one that ends in .svg or .png, as a.png")
+        raise SeparatrixError(
+            f"{option} {path} is not a name of a picture; give one that ends in .svg or .png, as a.png"
+        )
     check_writable(path)
     require(option, "matplotlib")
 

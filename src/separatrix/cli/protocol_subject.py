@@ -69,7 +69,7 @@ def _claim_of(path: Path, network: "AnyNetwork") -> "Claim | None":
 
     try:
         claim = claim_in(path) if path.is_dir() else None
-    except UnknownNameError:  # a task of one's own, without its file
+    except UnknownNameError:  # a user's task, without its file
         return None
     return claim if claim is not None and claim.task.positions(claim.length) == network.positions else None
 

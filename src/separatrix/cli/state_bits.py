@@ -34,8 +34,8 @@ def show_state_bits(store: Path | None, name: str, bits: str, as_json: bool, mad
     needed, claim, refuted = _needed(record)
     if as_json:
         found = {"run": spec.name, **report.as_data(), "bits_used": report.bits_used()}
-        told = {"bits_needed": needed, "bound_claim": claim, "refuted_bounds": refuted}
-        print_json({**found, **told, "provenance": made})
+        bound = {"bits_needed": needed, "bound_claim": claim, "refuted_bounds": refuted}
+        print_json({**found, **bound, "provenance": made})
     else:
         _print(report, record, needed, claim)
         for each in refuted:
@@ -43,7 +43,7 @@ def show_state_bits(store: Path | None, name: str, bits: str, as_json: bool, mad
 
 
 def _check_built_in(record: "Record") -> None:
-    """Refuse a module of one's own without importing it: it has no step form, so that there is no state to round."""
+    """Refuse a user's module without importing it: it has no step form, so that there is no state to round."""
     from separatrix.models import code_named_in
 
     if named := code_named_in(record.spec.architecture):
@@ -56,13 +56,13 @@ def _check_built_in(record: "Record") -> None:
 
 def _needed(record: "Record") -> tuple[int | None, str, list[str]]:
     """The bits that every protocol sends that is right on all inputs, whose theorem that is, and what is refuted."""
-    from separatrix.bounds import claimed, protocol_bounds, standing
+    from separatrix.bounds import claimed, consistent_bounds, protocol_bounds
 
     spec, task = record.spec, record.spec.the_task()
-    kept, refuted = standing(protocol_bounds(spec.task, "rnn"), task, [spec.length])
+    kept, refuted = consistent_bounds(protocol_bounds(spec.task, "rnn"), task, [spec.length])
     # What says nothing about a task with these parameters has no bits to name, nor has what is about a class of
     # functions: a run has learned one of them.
-    speaking = [each for each in kept if not each.silence(spec.length, task) and not each.of_a_class(task)]
+    speaking = [each for each in kept if not each.why_inapplicable(spec.length, task) and not each.of_a_class(task)]
     known = [(each.required_bits(spec.length, task), claimed(each)) for each in speaking]
     needed, claim = max(known, default=(None, ""))
     return needed, claim, [each.in_words() for each in refuted]
@@ -81,11 +81,11 @@ def _print(report: "PrecisionReport", record: "Record", needed: int | None, clai
     console().print(table)
     used = report.bits_used()
     if used is None:
-        told = "every rounding tried costs more than one point in a hundred"
+        text = "every rounding tried costs more than one point in a hundred"
     else:
         enough = f"{used * report.state_numbers:,} bits do"
-        told = f"from {counted(used, 'bit')} on at most one point in a hundred is lost: {enough}"
-    console().print(f"run {record.spec.name[:SHOWN_DIGITS]}, {report.examples} examples: {told}", soft_wrap=True)
+        text = f"from {counted(used, 'bit')} on at most one point in a hundred is lost: {enough}"
+    console().print(f"run {record.spec.name[:SHOWN_DIGITS]}, {report.examples} examples: {text}", soft_wrap=True)
     if needed is not None:
         text = f"a protocol that is right on every input of this length sends at least {needed:,} bits ({claim})"
         console().print(text, soft_wrap=True, markup=False)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from separatrix.training import Executor
 
 SHOWN_DIGITS = 8
-"""So much of a run's name stands in tables; ``runs show`` takes it."""
+"""So much of a run's name is in tables; ``runs show`` takes it."""
 
 StoreOption = Annotated[
     Path | None, typer.Option("--store", help="The store of records; SEPARATRIX_STORE or runs.sqlite if not given.")
@@ -124,12 +124,12 @@ def parse_rates(text: str) -> tuple[float, ...]:
     rates = parse_list(text, float, "--lr")
     for rate in rates:
         if not 0 < rate < float("inf"):
-            raise SeparatrixError(f"{rate:g} in --lr {text} is no learning rate; give numbers above 0")
+            raise SeparatrixError(f"{rate:g} in --lr {text} is not a learning rate; give numbers above 0")
     return rates
 
 
 def parse_list(text: str, kind: Callable[[str], Any], option: str) -> tuple[Any, ...]:
-    """The values of a comma-separated option, each of which stands there once.
+    """The values of a comma-separated option, each of which is there once.
 
     >>> parse_list("1e-3,5e-4", float, "--lr")
     (0.001, 0.0005)

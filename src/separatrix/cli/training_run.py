@@ -27,7 +27,7 @@ from separatrix.training import (
     missing_runs,
     sink_from,
     store_path,
-    try_own_tasks,
+    try_user_tasks,
 )
 
 
@@ -44,7 +44,7 @@ def run_groups(
     """Train what is not recorded; the records and the curves of all runs by name, or StoppedError if interrupted."""
     names = [spec.name for group in groups for spec in group.specs]
     place.check()
-    try_own_tasks(group.specs[0] for group in groups)
+    try_user_tasks(group.specs[0] for group in groups)
     if place.executor != "ray":  # the machines of a cluster may have what this one has not
         tell_remarks(groups)
         device = device_named(place.device)

@@ -62,7 +62,7 @@ def source_text(store: Path | None, exported: list[Path] | None) -> str:
     """
     from separatrix.training import store_path
 
-    return ", ".join(map(shipped.shown, exported or usual_records(store) or [store_path(store)]))
+    return ", ".join(map(shipped.short_path, exported or usual_records(store) or [store_path(store)]))
 
 
 def unfinished_groups(source: "RunSource") -> int:

@@ -56,7 +56,7 @@ def command(
         print_json({"files": [str(path) for path in written], **atlas.results})
         return
     for section in ordered_sections():
-        table = section.table_beside(atlas.results["sections"])
+        table = section.full_table(atlas.results["sections"])
         if table is not None:
             console().print(table)
     size = sum(path.stat().st_size for path in written)
@@ -81,7 +81,9 @@ def _read(sources: "Sources") -> str:
     """Where records are read from."""
     from separatrix import shipped
 
-    known = [shipped.shown(path) for path in (*sources.recorded, sources.store) if path is not None and path.exists()]
+    known = [
+        shipped.short_path(path) for path in (*sources.recorded, sources.store) if path is not None and path.exists()
+    ]
     return f"records of earlier runs: {', '.join(known)}"
 
 

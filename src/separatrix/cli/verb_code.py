@@ -1,4 +1,4 @@
-"""``separatrix code``: the narrowest sign code for N vectors, verified, beside the limit no code can pass."""
+"""``separatrix code``: the narrowest sign code for N vectors, verified, next to the limit no code can pass."""
 
 import time
 from typing import TYPE_CHECKING, Annotated

@@ -1,4 +1,4 @@
-"""``separatrix figure``: draw a figure of the papers from recorded runs, ours beside theirs."""
+"""``separatrix figure``: draw a figure of the papers from recorded runs, ours next to theirs."""
 
 import json
 import time

@@ -69,7 +69,7 @@ def command(
     from separatrix.profiles import is_function_name
     from separatrix.provenance import provenance
     from separatrix.site import frontier_picture
-    from separatrix.table import LARGEST, FrontierStore, check_supported, survey, units
+    from separatrix.table import FrontierStore, check_supported, survey, units
 
     started = time.perf_counter()
     if is_function_name(construction):
@@ -81,8 +81,8 @@ def command(
     check_supported(construction)
     limit = memory_limit(max_memory)
     if not 2 <= first <= last <= 20:
-        raise SeparatrixError(f"--from {first} --to {last} is no range of powers; choose 2 ≤ from ≤ to ≤ 20")
-    largest = LARGEST[construction]
+        raise SeparatrixError(f"--from {first} --to {last} is not a range of powers; choose 2 ≤ from ≤ to ≤ 20")
+    largest = chosen.frontier_power
     if last > largest:
         raise SeparatrixError(
             f"--to {last} is too large for {construction}: certificates take too long beyond 2^{largest}; "

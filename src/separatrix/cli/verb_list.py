@@ -192,15 +192,15 @@ def _experiments() -> list[dict[str, Any]]:
 
 
 def _architectures_in_short() -> list[dict[str, Any]]:
-    from separatrix.entry_texts import entry_texts
+    from separatrix.catalog_names import names_in_files
 
-    return [*entry_texts("architecture", "models/architectures", "ARCHITECTURE", COLUMNS_IN_SHORT["architectures"])]
+    return [*names_in_files("architecture", "models/architectures", "ARCHITECTURE", COLUMNS_IN_SHORT["architectures"])]
 
 
 def _experiments_in_short() -> list[dict[str, Any]]:
-    from separatrix.entry_texts import entry_texts
+    from separatrix.catalog_names import names_in_table
 
-    return [*entry_texts("experiment", "training/experiments/papers", "EXPERIMENT", COLUMNS_IN_SHORT["experiments"])]
+    return [*names_in_table("training/experiments/experiments.toml", COLUMNS_IN_SHORT["experiments"])]
 
 
 CATALOGS = {

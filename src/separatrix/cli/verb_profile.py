@@ -108,8 +108,8 @@ def command(
     else:
         _print(console(), found.found, found.network)
         if found.model is not None:
-            told = f"\n[bold]{escape(found.model.model)}[/bold]: {escape(found.model.in_words())}"
-            console().print(told, soft_wrap=True)
+            answer = f"\n[bold]{escape(found.model.model)}[/bold]: {escape(found.model.in_words())}"
+            console().print(answer, soft_wrap=True)
     return 0 if found else 1
 
 

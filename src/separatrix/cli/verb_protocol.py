@@ -66,7 +66,7 @@ def command(
     settings: SettingsOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Let Alice and Bob compute a network's answer by exchanging bits, and count them beside the claim."""
+    """Let Alice and Bob compute a network's answer by exchanging bits, and count them next to the claim."""
     from separatrix.communication import parse_partition
     from separatrix.networks import RecurrentNetwork
     from separatrix.provenance import provenance

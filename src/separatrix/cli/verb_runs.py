@@ -34,7 +34,7 @@ ACTIONS_OF = {
 """Parameters that mean something only for some actions."""
 BARS = "▁▂▃▄▅▆▇█"
 SPARKS, CURVE = 60, "accuracy over steps"
-"""Columns of the curves that ``show`` and ``compare`` print, and what stands before them."""
+"""Columns of the curves that ``show`` and ``compare`` print, and what is before them."""
 BORDER, FRAME = 3, len(CURVE) + 4
 """Columns that a table adds to each of its columns, and those of the first one."""
 MOST_VALUES = 12
@@ -150,7 +150,7 @@ def _as_recorded(architecture: str) -> str:
     from separatrix.models import code_named_in, parse_spec
 
     text = architecture.replace(" ", "")
-    if "(" not in text or code_named_in(text):  # anyone's own code is not run to look for its records
+    if "(" not in text or code_named_in(text):  # a user's code is not run to look for its records
         return text
     try:
         return str(parse_spec(text))
@@ -184,7 +184,7 @@ def _filtered(
 
 
 def _tell_what_is_left_out(source: "RunSource") -> None:
-    """Beside the answer, so that it stays what it is: runs of tasks that only somebody's file defines."""
+    """Next to the answer, so that it stays what it is: runs of tasks that only somebody's file defines."""
     others = source.not_here()
     if others:
         verb = "is" if sum(others.values()) == 1 else "are"
@@ -210,7 +210,7 @@ def _tell_what_there_is(source: "RunSource", where: str) -> None:
     if not every:
         console().print(f"0 runs: nothing is recorded in {where}; name another store with --store", soft_wrap=True)
         return
-    told = (
+    given = (
         ("--task", {record.spec.task for record in every}),
         ("--architecture", {record.spec.architecture for record in every}),
         ("--length", {record.spec.length for record in every}),
@@ -218,7 +218,7 @@ def _tell_what_there_is(source: "RunSource", where: str) -> None:
     console().print(
         f"0 runs: none of the {counted(len(every), 'run')} in {where} is such a run; there are", soft_wrap=True
     )
-    for option, values in told:
+    for option, values in given:
         texts = [str(value) for value in sorted(values)]
         more = f" and {len(texts) - MOST_VALUES} more" if len(texts) > MOST_VALUES else ""
         console().print(f"  {option} {', '.join(texts[:MOST_VALUES])}{more}", soft_wrap=True, markup=False)
@@ -228,7 +228,7 @@ def _print_list(records: "list[Record]") -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    # A task that all runs share stands in the title; together with a long model name it would not fit a terminal.
+    # A task that all runs share is in the title; together with a long model name it would not fit a terminal.
     shared = {record.spec.task for record in records}
     of = f" of {min(shared)}" if len(shared) == 1 else ""
     table = Table(title=f"{counted(len(records), 'run')}{of}")

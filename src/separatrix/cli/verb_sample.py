@@ -63,10 +63,10 @@ def command(
     started = time.perf_counter()
     chosen = task_argument(task, settings or [])
     if out is not None:
-        from separatrix.tasks import ExampleSet, try_own_task
+        from separatrix.tasks import ExampleSet, try_user_task
 
         examples = ExampleSet(chosen, length, split.value, seed, count)
-        try_own_task(chosen, length)
+        try_user_task(chosen, length)
         data = examples.export(out, kind)
         if as_json:
             record = provenance(command_line(context), arithmetic="integers", seed=seed, started=started)
@@ -100,7 +100,7 @@ def _in_chunks(picture: str, width: int) -> str:
     """A picture of lines that belong together column by column, cut so that no chunk of them is wider than ``width``.
 
     It is cut where all lines have a space, if there is such a place in the second half of a chunk; a line that has
-    nothing in a chunk is left out there. A last line of words that fits is a remark, which stands after all chunks.
+    nothing in a chunk is left out there. A last line of words that fits is a remark, which comes after all chunks.
     """
     lines = picture.splitlines()
     if max(map(len, lines), default=0) <= width:

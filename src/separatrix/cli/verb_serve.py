@@ -41,7 +41,7 @@ def command(
     from separatrix.training import store_path
 
     if not 0 <= port <= 65535:
-        raise SeparatrixError(f"--port {port} is no port; choose 1 to 65535, or 0 for any free one")
+        raise SeparatrixError(f"--port {port} is not a port; choose 1 to 65535, or 0 for any free one")
     limits = Limits(
         max_length=max_length, max_seconds=max_seconds, max_memory=parse_bytes(max_memory), workers=workers,
         max_training_seconds=max_training_seconds,

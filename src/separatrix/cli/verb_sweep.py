@@ -77,7 +77,7 @@ def command(
     place = Place(device, executor, workers, address, threads, save_every)
     place.check()
     for text in sinks or []:
-        sink_from(text).close()  # a missing package is told now and not after the estimate
+        sink_from(text).close()  # a missing package is reported now and not after the estimate
     plan = _planned(groups, store, place, full_grid, resume, estimate, quiet=as_json)
     if dry_run:
         if as_json:
@@ -119,8 +119,8 @@ def command(
         console().print(heat_map_table(sweep.title, each))
     if idle := [cell for cell, record in zip(cells, best, strict=True) if record is not None and at_chance(record)]:
         names = "; ".join(", ".join(str(value) for _, value in cell.coordinates) for cell in idle)
-        told = "not shown to be better than the majority baseline, so that nothing follows from comparing them"
-        console().print(f"{told}: {names}", soft_wrap=True, markup=False)
+        warning = "not shown to be better than the majority baseline, so that nothing follows from comparing them"
+        console().print(f"{warning}: {names}", soft_wrap=True, markup=False)
 
 
 def _named(name: str, scale: str | None) -> "tuple[Sweep, tuple[str, str] | None]":
@@ -164,7 +164,7 @@ def _planned(
         where = environment(device, place.executor)
         return plan(
             groups, recorded, earlier, device, where, full_grid=full_grid, workers=place.groups_at_once(),
-            told=lambda done, total: show("timing one step of each shape", done, total),
+            report=lambda done, total: show("timing one step of each shape", done, total),
         )  # fmt: skip
 
 

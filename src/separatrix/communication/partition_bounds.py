@@ -113,7 +113,7 @@ def partition_bound(matrix: CommunicationMatrix, seed: int = 0, work: int = DEFA
         fooling = search(matrix, value, seed)
         verdict = verify_fooling_set(matrix, fooling)
         if not verdict:
-            raise SeparatrixError(f"the search returned a set that is no fooling set: {verdict.reason}")
+            raise SeparatrixError(f"the search returned a set that is not a fooling set: {verdict.reason}")
         at_least = rank.lower if rank is not None else next(iter(ranks.values())).lower - 1
         rectangle = largest_rectangle_at_most(mask, row_weight, column_weight)
         found.append(ValueBound(value, entries, at_least, rank, fooling, rectangle))

@@ -7,7 +7,7 @@ why, and claims a width as a function of N that the tests compare with the built
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from separatrix.arithmetic import FixedPoint, Floating
 from separatrix.constructions.exponents import USUAL
@@ -15,13 +15,18 @@ from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.networks import SCORINGS, AnyNetwork, FeedForward, Layer, Network, RecurrentNetwork, Scoring
 from separatrix.tasks import Task, tasks
 
+Growth: TypeAlias = Literal["constant", "logarithmic", "linear", "quadratic"]
+Addressing: TypeAlias = Literal["position", "position-and-average", "content"]
+"""``position``: attention finds a position by its code. ``position-and-average``: a second layer then averages over all
+positions. ``content``: the score compares contents, so the gain is the gap between the best score and the next."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """How to build: the fixed point of BHBK24 B.2, the variant of the proof, and overrides for experiments.
 
     ``exponent`` is Kc, by default the construction's own; ``gain`` replaces the score scale η, ``family`` the choice of
-    sign code, ``parameters`` those of the task. ``attention`` stands in the place of the theorem's own attention, in
+    sign code, ``parameters`` those of the task. ``attention`` replaces the theorem's own attention, in
     every head and with the same weights.
     """
 
@@ -54,14 +59,41 @@ class Construction(ABC):
     theorem: str
     statement: str
     task_name: str
-    how: str = ""
-    """How the network does it, in a sentence or two for the page of its task."""
+    serves: tuple[tuple[str, str], ...] = ()
+    """Other tasks that its networks solve, each with the reason."""
+    growth: Growth = "logarithmic"
+    """How the bits of its networks grow with N, up to powers of log N; "logarithmic" is the papers' width O(log N) at
+    precision O(log N)."""
+    how: tuple[str, ...] = ()
+    """How the network does it, in paragraphs for the pages of its tasks."""
+    addressing: Addressing | None = None
+    """How attention uses the addresses of a code, which ``separatrix frontier`` then varies; None: there is no code."""
+    frontier_power: int = 0
+    """The largest power of two at which ``separatrix frontier`` certifies it within minutes."""
+    longest_certified: int | None = None
+    """The largest N that the atlas certifies, where the next one takes the checker many times as long."""
+    longest_built: int | None = None
+    """The largest N that the atlas builds, where the next one takes seconds."""
     deviations: tuple[str, ...] = ()
     variants: tuple[str, ...] = ("repaired",)
     minimum_length: int = 2
     arithmetic_kind: str = "fixed"
     """The arithmetic that it is about, by the name that models have; bounds for another one say nothing of it."""
     arithmetic_in_words: str = "fixed point, Appendix B.2"
+
+    def reason_for(self, task: str) -> str | None:
+        """Return why its networks solve a task: empty for its own task, None where they do not solve it.
+
+        >>> from separatrix.constructions import constructions
+        >>> equality = constructions()["equality"]
+        >>> equality.reason_for("equality"), equality.reason_for("inequality"), equality.reason_for("dyck")
+        ('', 'the complement of the answer', None)
+        """
+        return "" if task == self.task_name else dict(self.serves).get(task)
+
+    def statement_in(self, arithmetic: str) -> str | None:
+        """Return what it states in an arithmetic, by the name that models have; None where it states nothing."""
+        return self.statement if arithmetic == self.arithmetic_kind else None
 
     def build(self, length: int, options: Options | None = None) -> Built:
         """The network for inputs of this length; bad lengths and options end in one line."""

@@ -95,7 +95,9 @@ def circles(count: int, number: str) -> Addresses:
     (4, 2)
     """
     if not number.isdecimal() or not 1 <= int(number) <= MOST_CIRCLES:
-        raise SeparatrixError(f"circles:{number} is no number of circles; choose circles:1 to circles:{MOST_CIRCLES}")
+        raise SeparatrixError(
+            f"circles:{number} is not a number of circles; choose circles:1 to circles:{MOST_CIRCLES}"
+        )
     dimensions, base = int(number), 2
     while base**dimensions < count:
         base += 1

@@ -102,7 +102,7 @@ class AttentionShape:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a mixer stands: which of how many layers (counted from 0), and the largest number of positions."""
+    """Where a mixer is: which of how many layers (counted from 0), and the largest number of positions."""
 
     layer: int
     layers: int
@@ -118,6 +118,9 @@ class Architecture(ABC):
     title: str
     reference: str
     equations: str
+    """Separated by semicolons."""
+    main_equation: int = 0
+    """Which of the equations, counted from 0, tells it apart: how its state goes on, or its attention."""
     deviations: tuple[str, ...] = ()
     options: tuple[Option, ...] = ()
     block: BlockKind = "pre-norm with feed-forward"
@@ -145,7 +148,7 @@ class Architecture(ABC):
         """Numbers that one layer must carry past a cut after ``length`` positions (keys and values for attention)."""
 
     def state_numbers_at(self, layer: int, width: int, options: Options, length: int) -> int:
-        """The same for a layer that stands at this place of the stack, where that matters."""
+        """The same for a layer that is at this place of the stack, where that matters."""
         del layer
         return self.state_numbers(width, options, length)
 

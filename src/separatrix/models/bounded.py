@@ -4,7 +4,7 @@ The bounds (``communication.bounds``) speak about recurrent models with so many 
 Transformers of one layer with H heads of dimension m (Theorem 4), and about graph Transformers (SHT23). A feed-forward
 network on the whole input is a recurrent model here, one that hands on the sums of its first layer. A mixture of
 recurrent layers is one recurrent model with all their states; attention in any layer makes what is carried grow with
-the input, unless such a network stands before it, so that only pure Transformers of one and two layers have a class.
+the input, unless such a network is before it, so that only pure Transformers of one and two layers have a class.
 """
 
 from typing import TYPE_CHECKING
@@ -35,7 +35,7 @@ def user_module(entry: Architecture) -> "UserArchitecture | None":
 
 
 def constant_state(spec: ModelSpec) -> bool:
-    """Whether what is carried past a cut does not grow with the input; anyone's own module may say so as well.
+    """Whether what is carried past a cut does not grow with the input; a user's module may say so as well.
 
     >>> from separatrix.models.naming import parse_spec
     >>> constant_state(parse_spec("LSTM-(3,256)")), constant_state(parse_spec("LSTM,TF-(2,64)"))

@@ -1,7 +1,7 @@
 """A trainable model as the bounds see it: what each of its layers keeps, for ``separatrix capacity`` and its relatives.
 
 Layers of one kind may keep different amounts, such as convolutions whose reach doubles; equal ones are counted. What a
-layer keeps is given in numbers of the precision asked for, rounded up. Of anyone's own module that has no
+layer keeps is given in numbers of the precision asked for, rounded up. Of a user's module that has no
 ``state_numbers`` nothing is known, and nothing is claimed.
 """
 

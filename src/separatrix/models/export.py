@@ -8,7 +8,7 @@ Four targets:
 * ``transformer-lens``: weights in that library's form; a folder for ``models.lens_bridge.load_lens``.
 
 A certificate speaks of the fixed point, not of floats. So before anything is written, the float model answers a sample
-of the task's inputs beside the exact network in the certificate's arithmetic; one difference, and nothing is written.
+of the task's inputs next to the exact network in the certificate's arithmetic; one difference, and nothing is written.
 That is evidence and no proof: how many inputs were compared is part of the result.
 """
 

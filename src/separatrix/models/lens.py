@@ -43,7 +43,7 @@ ATTENTION_SCALE = 0.5
 """What the library divides scores by; it refuses 1, and a power of two loses nothing."""
 
 Pairs: TypeAlias = NDArray[numpy.bool_]
-"""Which tokens may stand at which positions: (vocabulary, positions)."""
+"""Which tokens may be at which positions: (vocabulary, positions)."""
 Block: TypeAlias = tuple[Attention | None, FeedForward | None]
 
 
@@ -56,7 +56,7 @@ class LensForm:
 
 
 def occurring_pairs(task: Task, length: int) -> Pairs:
-    """Which tokens may stand at which positions of a task's inputs; all of them where the task does not say."""
+    """Which tokens may be at which positions of a task's inputs; all of them where the task does not say."""
     everything = numpy.ones((task.vocabulary(length).size, task.positions(length)), dtype=bool)
     # A task that assembles its inputs says nothing about single cells.
     if type(task).assemble is not Task.assemble or task.features(length):
@@ -150,8 +150,8 @@ def _blocks(network: Network) -> tuple[list[Block], list[str]]:
 def _additive(network: Network, pairs: Pairs | None) -> bool:
     """Whether a sum over token and position gives the embedding at every pair.
 
-    A part with rows by token must apply at every position where one of its tokens may stand, unless the row is zero;
-    a part with rows by position must apply to every token that may stand there.
+    A part with rows by token must apply at every position where one of its tokens may be, unless the row is zero;
+    a part with rows by position must apply to every token that may be there.
     """
     occurring = numpy.ones((network.vocabulary, network.positions), dtype=bool) if pairs is None else pairs
     if occurring.shape != (network.vocabulary, network.positions):

@@ -4,7 +4,7 @@ The form is a pattern of architectures, then layers and width, then options:
 
     TF-(1,64,heads=4,positions=rotary)        a full name, transformer-(1,64), and any case do as well
     Mamba,Mamba,TF-(6,256)                    the pattern is repeated up to the number of layers
-    package.module:MixerClass-(2,128)         anyone's own module, see ``user_mixer``
+    package.module:MixerClass-(2,128)         a user's module, see ``user_mixer``
     fla:NAME-(2,128)                          a layer of flash-linear-attention, where that is installed
 """
 
@@ -46,7 +46,7 @@ def parse_spec(text: str) -> ModelSpec:
         if not (name and equals and value):
             raise SeparatrixError(f"{setting!r} in {text!r} is not an option; write NAME=VALUE, such as heads=4")
         if name in options:
-            raise SeparatrixError(f"option {name} stands twice in {text!r}; keep one")
+            raise SeparatrixError(f"option {name} is given twice in {text!r}; keep one")
         options[name] = parse_value(value)
     for name in pattern:
         if ":" in name:

@@ -162,7 +162,7 @@ class SequenceModel(nn.Module):
     ) -> dict[int, Tensor]:
         """The weights of those of these layers that attend, by number: (members, batch, heads, length, length).
 
-        ``layers`` None stands for all. What lies behind the last of them is not computed.
+        ``layers`` None represents all. What lies behind the last of them is not computed.
         """
         chosen = range(self.spec.depth) if layers is None else layers
         last = max(chosen, default=-1)

@@ -82,7 +82,7 @@ class Quantiser:
         return (share.clamp(0.0, 1.0) * (2**self.bits - 1)).round().to(torch.int64)
 
     def values(self, codes: Tensor) -> Tensor:
-        """The numbers that codes stand for; with no bits at all, the middle."""
+        """The numbers that codes represent; with no bits at all, the middle."""
         spread = (self.largest - self.least).unsqueeze(1)
         share = codes.to(spread.dtype)
         share = share / (2**self.bits - 1) if self.bits else share + 0.5

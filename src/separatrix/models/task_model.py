@@ -81,7 +81,7 @@ def _check_causal(spec: ModelSpec, task: Task, length: int) -> None:
         ahead = [next(entry.short for entry in entries if ":" in entry.name)]
     if ahead:
         raise SeparatrixError(
-            f"{spec} cannot be trained on {task.name}: its answers stand in the input one place later, and {ahead[0]} "
+            f"{spec} cannot be trained on {task.name}: its answers are in the input one place later, and {ahead[0]} "
             "looks ahead; choose a model in which no position sees a later one, such as one with mask=causal"
         )
 

@@ -19,7 +19,7 @@ class Tensors:
         return Tensors(self._tensors, f"{self._prefix}{prefix}.", self.taken)
 
     def take(self, name: str, *shape: int | None) -> Tensor:
-        """The tensor of this name; None stands for any size."""
+        """The tensor of this name; None represents any size."""
         full = self._prefix + name
         if full not in self._tensors:
             raise SeparatrixError(f"the model has no tensor {full!r}; export it again")

@@ -5,7 +5,7 @@ The protocol of ``communication.protocols.recurrent`` asks a model for one thing
 hidden states and cell states of every layer. Tokens become input vectors and states become outputs by two functions of
 the user's, which may be modules too.
 
-Deviation: a bidirectional module reads its input twice and is no recurrent model in the sense of BHBK24 §2; it is
+Deviation: a bidirectional module reads its input twice and is not a recurrent model in the sense of BHBK24 §2; it is
 refused.
 """
 

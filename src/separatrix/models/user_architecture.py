@@ -1,7 +1,7 @@
 """From a name to a user's own architecture: ``package.module:MixerClass``, ``FILE.py:MixerClass``, ``fla:NAME``.
 
 Importing the module runs its code, as every import does: name only modules that you would run. How ``fla:NAME`` wraps
-a layer of flash-linear-attention stands in ``fla_layers``.
+a layer of flash-linear-attention is in ``fla_layers``.
 
 A loaded class is kept together with the digest of its source, which records and checkpoints hold (see ``sources``). A
 file that was edited is loaded again when a model of that name is parsed; a model in training keeps what it began with.
@@ -37,7 +37,7 @@ WIDEST_TRIAL = 1024
 
 @dataclass(frozen=True)
 class ConstructorParameter(Option):
-    """A parameter of a user's constructor: any value is passed on, and None stands for "not given"."""
+    """A parameter of a user's constructor: any value is passed on, and None represents "not given"."""
 
     def checked(self, value: Value, owner: str) -> Value:
         """The value itself."""
@@ -52,7 +52,7 @@ class UserArchitecture(Architecture):
     make: Callable[..., nn.Module]
     needs_gpu: bool = False
     layer_parameter: str | None = None
-    """The parameter of the constructor that is told which layer it is, counted from 0, unless an option does."""
+    """The parameter of the constructor that receives the number of its layer, counted from 0, unless an option does."""
     sources: Mapping[str, str] = field(default_factory=dict[str, str], compare=False)
     """Digests of the files that the class was loaded from, by the names that a person gave them."""
 
@@ -181,7 +181,9 @@ def _load(name: str) -> UserArchitecture:
         make, skipped = _load_class(module, class_name, name, content), 1
         sources = outside_sources(make) if content is None else {module: digest(content)}
     parameters = list(inspect.signature(make).parameters.values())[skipped:]
-    told = LAYER_PARAMETER if module == "fla" and LAYER_PARAMETER in [each.name for each in parameters] else None
+    layer_parameter = (
+        LAYER_PARAMETER if module == "fla" and LAYER_PARAMETER in [each.name for each in parameters] else None
+    )
     return UserArchitecture(
         name=name,
         short=name,
@@ -191,13 +193,13 @@ def _load(name: str) -> UserArchitecture:
         options=(POSITIONS, *[_constructor_option(each) for each in parameters if each.kind not in _VARIADIC]),
         make=make,
         needs_gpu=module == "fla",
-        layer_parameter=told,
+        layer_parameter=layer_parameter,
         sources=sources,
     )
 
 
 def remarks_on(spec: ModelSpec, members: int = 2) -> list[str]:
-    """What a person should know about how an ensemble of a model runs: which of anyone's own modules go one by one.
+    """What a person should know about how an ensemble of a model runs: which of a user's modules go one by one.
 
     Modules that cannot run are refused here, before anything else is done.
 

@@ -13,9 +13,9 @@ What a module may tell, all optional:
   Without it, padding is set to zero before such a module sees it: its content cannot leak, that it is there can.
 - ``vmap = False``: members run one after the other, without a trial of vmap.
 - buffers (``register_buffer``): each member has its own, made by its own constructor. Those that torch would save are
-  kept in checkpoints and weights beside the parameters, and so is every buffer that a call in training changes, such as
-  running statistics; a trial finds these, and members then run one after the other. What a module keeps elsewhere, in
-  plain attributes, is not saved.
+  kept in checkpoints and weights next to the parameters, and so is every buffer that a call in training changes, such
+  as running statistics; a trial finds these, and members then run one after the other. What a module keeps elsewhere,
+  in plain attributes, is not saved.
 - a static ``state_numbers(width, length)``: numbers carried past a cut; else width times length, which always suffice.
   Options of the constructor that it names as parameters are passed. A module that looks ahead is not asked.
 
@@ -26,7 +26,7 @@ An ensemble runs as one program by ``torch.func.vmap`` where that works, which i
 a loop over members where not; ``batching`` and ``batching_reason`` of the mixer say which and why. Each member is made
 by the module's own constructor under the member's own seed.
 
-How a name becomes such an architecture stands in ``user_architecture``.
+How a name becomes such an architecture is in ``user_architecture``.
 """
 
 import inspect
@@ -235,7 +235,7 @@ class UserMixer(Mixer):
                 return "loop", f"torch.func.vmap does not work: {type(error).__name__}: {' '.join(str(error).split())}"
             results.append([output.detach(), *[each for each in gradients if each is not None]])
         for batched, looped in zip(*results, strict=True):
-            # What is no number in both is the same in both; in one of them alone it leads to the loop.
+            # What is not a number in both is the same in both; in one of them alone it leads to the loop.
             if not _agree(batched, looped):
                 return "loop", "torch.func.vmap gives other numbers than single runs"
         return "vmap", "torch.func.vmap works"

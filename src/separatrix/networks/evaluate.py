@@ -133,7 +133,7 @@ def run_layer(
     """One layer on the residual stream (batch, positions, d); graph attention also needs the graphs.
 
     ``queries`` are the positions whose outputs (batch, queries, d) an attention layer makes, all if not given;
-    ``observe`` is told the weights as they are made.
+    ``observe`` is called with the weights as they are made.
 
     >>> from separatrix.constructions import constructions
     >>> built = constructions()["index-lookup"].build(4)

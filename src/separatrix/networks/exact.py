@@ -144,7 +144,7 @@ class Slots:
         return sum(width for _, width in self.parts)
 
     def columns(self, name: str) -> slice:
-        """Where a slot stands."""
+        """Where a slot is."""
         start = 0
         for part, width in self.parts:
             if part == name:

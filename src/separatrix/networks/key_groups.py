@@ -43,7 +43,7 @@ class KeyGroups:
             yield some, self.seen(ends[some])
 
     def seen(self, ends: Integers) -> Integers:
-        """How many keys of each group stand among the first ``ends`` (prefixes,) keys: (rows, prefixes, groups)."""
+        """How many keys of each group are among the first ``ends`` (prefixes,) keys: (rows, prefixes, groups)."""
         rows, groups = len(self.group), len(self.kind)
         order, keys = numpy.argsort(ends, kind="stable"), numpy.arange(int(self.group.shape[1]))
         # The first of the ascending prefixes that sees a key, or one more than there are.

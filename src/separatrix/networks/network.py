@@ -2,7 +2,7 @@
 
 BHBK24 §2 (heads concatenated and projected) and SHT23 (heads summed) are the same thing here: every head has its own
 output matrix into the residual stream, and the heads' outputs are added. Deviations from the papers' bare definition,
-all of which they allow or use: residual connections, masks, other attention beside softmax (see ``weights``).
+all of which they allow or use: residual connections, masks, other attention next to softmax (see ``weights``).
 Third-order and graph attention of SHT23 are layers of their own kinds, in ``third_order`` and ``graph``.
 """
 
@@ -68,7 +68,7 @@ class FeedForward:
 
 
 Layer: TypeAlias = Attention | FeedForward | ThirdOrderAttention | GraphAttention
-"""Whatever may stand between embedding and readout."""
+"""Whatever may be between embedding and readout."""
 
 
 @dataclass(frozen=True)
@@ -76,9 +76,9 @@ class Readout:
     """What is read from the residual stream: W x + b, at the last or at every position.
 
     ``bits``: output bit r (most significant first) is 1 when coordinate r exceeds 1/2; ``exact``: the same where all
-    coordinates are exactly 0 or 1, and -1, which is no answer, where one is not; ``argmax``: the number of the largest
-    coordinate, the smallest number on ties; ``round``: a vector, every coordinate rounded to the nearest whole number;
-    ``power-sums``: whether a triple matches, from a residue and power sums (see ``decoding``).
+    coordinates are exactly 0 or 1, and -1, which is not an answer, where one is not; ``argmax``: the number of the
+    largest coordinate, the smallest number on ties; ``round``: a vector, every coordinate rounded to the nearest whole
+    number; ``power-sums``: whether a triple matches, from a residue and power sums (see ``decoding``).
     """
 
     matrix: ExactMatrix

@@ -41,7 +41,7 @@ def with_residuals(network: Network) -> Network:
 
 
 class _Places:
-    """Where each slot of the original stream stands at the moment; None when it holds zeros and has no place."""
+    """Where each slot of the original stream is at the moment; None when it holds zeros and has no place."""
 
     def __init__(self, slots: Slots) -> None:
         self._original = slots

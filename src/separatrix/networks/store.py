@@ -212,7 +212,7 @@ def load_network(path: Path) -> tuple[AnyNetwork, str]:
 
 
 def from_bytes(data: bytes, name: str) -> AnyNetwork:
-    """The network in these bytes; ``name`` stands in messages.
+    """The network in these bytes; ``name`` is in messages.
 
     >>> from separatrix.constructions import constructions
     >>> built = constructions()["index-lookup"].build(4)
@@ -249,7 +249,7 @@ class _MisfitError(ValueError):
 def _fields(value: Any, what: str, names: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, Any]:
     """An object with exactly these fields: one that is not known would be a claim that nobody checks."""
     if not isinstance(value, dict):
-        raise _MisfitError(f"{what} is no object")
+        raise _MisfitError(f"{what} is not an object")
     entries = cast("dict[str, Any]", value)
     unknown = [name for name in entries if name not in (*names, *optional)]
     missing = [name for name in names if name not in entries]
@@ -260,7 +260,7 @@ def _fields(value: Any, what: str, names: tuple[str, ...], optional: tuple[str, 
 
 
 def _kind(value: Any, kind: type[Plain], what: str) -> Plain:
-    """The value, if it is of the kind itself: JSON's true is no number, 8.0 is no integer, "false" is not false."""
+    """Return a value of the kind itself: in JSON true is not a number, nor 8.0 an integer, nor "false" false."""
     if type(value) is not kind:
         raise _MisfitError(f"{what} is {str(value)[:40]!r}; it must be of type {kind.__name__}")
     return value

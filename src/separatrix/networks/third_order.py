@@ -102,7 +102,7 @@ def attend_to_pairs(
 def attend_to_groups(
     head: ThirdOrderHead, stream: Integers, queries: Integers, arithmetic: FixedPoint
 ) -> Integers | None:
-    """The same for one input (positions, d) at most of whose positions something stands that stands elsewhere too.
+    """The same for one input (positions, d) most of whose positions hold something that other positions hold too.
 
     Pairs of alike positions have one key and one value. None where there are too many different positions for that to
     help, or the numbers are not those of the long way, bit for bit.

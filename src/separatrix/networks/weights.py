@@ -1,4 +1,4 @@
-"""From scores to attention weights: softmax and what may stand in its place, the same for every kind of unit.
+"""From scores to attention weights: softmax and what may be in its place, the same for every kind of unit.
 
 * ``softmax`` divides exponentials of the scores by their sum (BHBK24 Appendix D: maximum subtracted);
 * ``hard`` shares the weight 1 among the keys of the largest score, ``leftmost`` gives it to the first of them;
@@ -44,8 +44,8 @@ def averaged(
     """What a unit writes for some positions (batch, queries, d), a chunk of queries at a time.
 
     ``weigh`` gives the weights (batch, queries, entries) of a chunk, ``values`` are those of all entries (batch,
-    entries, v); ``observe`` is told the weights as they are made. Without a ``chunk`` so many queries are taken that
-    their scores stay below ``LARGEST_SCORES``.
+    entries, v); ``observe`` is called with the weights as they are made. Without a ``chunk`` so many queries are taken
+    that their scores stay below ``LARGEST_SCORES``.
     """
     size = chunk or max(1, LARGEST_SCORES // max(1, values.shape[0] * values.shape[1]))
     pieces: list[RawArray] = []
@@ -87,8 +87,8 @@ def weights_of(head: Scored, scores: RawArray, allowed: NDArray[numpy.bool_], ar
 def group_weights(head: Scored, scores: Integers, counts: Integers, arithmetic: FixedPoint) -> Integers:
     """The weight of one key of each group: (…, groups), for groups of ``counts`` keys of one score each.
 
-    The same as ``weights_of`` gives to rows in which every score stands ``counts`` times. A row without keys and a
-    group without any get 0. Leftmost attention depends on the order of the keys unless the best one stands alone.
+    The same as ``weights_of`` gives to rows in which every score appears ``counts`` times. A row without keys and a
+    group without any get 0. Leftmost attention depends on the order of the keys unless there is only one best key.
     """
     there, one = counts > 0, arithmetic.largest
     scores = numpy.broadcast_to(scores, counts.shape)

@@ -126,7 +126,7 @@ def check_deterministic(function: UserFunction, inputs: Integers, expected: NDAr
 
 
 def probe_inputs(symbols: int, length: int, seed: int) -> Integers:
-    """A few different-looking inputs; their number is never the length, so that shapes can be told apart."""
+    """A few different-looking inputs; their number is never the length, so that shapes can be distinguished."""
     count = PROBES + (length == PROBES)
     generator = numpy.random.default_rng([seed, length, symbols])
     drawn = generator.integers(0, symbols, (count, length))

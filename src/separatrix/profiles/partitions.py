@@ -134,7 +134,7 @@ def search(table: Table, seed: int = 0) -> Partition:
             scored[changed] = score(table, changed)
         if scored[changed] >= scored[best]:
             best = changed
-    # Of equals the one that was tried first: the plain ones stand before the searched ones.
+    # Of equals the one that was tried first: the plain ones are before the searched ones.
     return next(partition for partition, value in scored.items() if value == scored[best])
 
 
@@ -154,7 +154,7 @@ def _structured(length: int, half: int) -> list[Partition]:
 def _saturated(table: Table, profile: PartitionProfile) -> bool:
     """Whether a search is not worth its time.
 
-    One party's half and the answer told back always suffice, so a balanced partition never needs more than the bits of
+    One party's half and the answer sent back always suffice, so a balanced partition never needs more than the bits of
     a side and of the answer. Large tables are content with the bits of a side.
     """
     side = bits_for(int(table.symbols ** (table.length // 2)))

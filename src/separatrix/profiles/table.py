@@ -1,7 +1,7 @@
 """The whole truth table of a user's function at one length, built a chunk at a time.
 
 Inputs of length N over A symbols are numbered 0 … A^N − 1, first position most significant, so that all inputs with a
-common prefix stand together. Values are numbered too: 0 and 1 (False and True) keep their numbers, others are numbered
+common prefix are adjacent. Values are numbered too: 0 and 1 (False and True) keep their numbers, others are numbered
 as they appear, the same at every length. The table takes one byte for each input up to 256 values, else four.
 
 A labelling is *causal* when the label of each position depends only on the symbols up to it; then only the labels of
@@ -82,7 +82,7 @@ class Table:
 
     @property
     def causal(self) -> bool:
-        """Whether a model that reads from left to right can give every label as soon as it stands."""
+        """Whether a model that reads from left to right can give every label at its position."""
         return self.kind == "decision" or bool(self.labels) or self.length == 0
 
     @property
@@ -221,7 +221,7 @@ class _PrefixLabels(_Builder):
         self.labels: list[Ids] = [numpy.zeros(symbols ** (place + 1), dtype=numpy.uint8) for place in range(length)]
 
     def group(self, place: int) -> int:
-        """How many inputs with the same symbols up to ``place`` stand together."""
+        """How many inputs with the same symbols up to ``place`` are adjacent."""
         return self.symbols ** (self.length - place - 1)
 
     def add(self, start: int, numbers: NDArray[Any]) -> None:

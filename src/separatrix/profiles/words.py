@@ -38,8 +38,8 @@ def one_layer_need(length: int, bits: int, precision: int, symbols: int, values:
     4
     """
     setting = Setting(positions=length, query_bits=bits_for(symbols))
-    told = bits_for(values)
+    answer_bits = bits_for(values)
     first, second = (ONE_LAYER.bits(ModelSize(width, precision), setting) for width in (1, 2))
     # The bits grow by the same amount with each unit of width.
-    width = 1 + max(0, -(-(bits - told - first) // (second - first)))
+    width = 1 + max(0, -(-(bits - answer_bits - first) // (second - first)))
     return OneLayerNeed(length, precision, bits, -(-bits // PROTOCOL_CONSTANT), width)

@@ -24,10 +24,10 @@ def resolved(paths: Iterable[Path]) -> list[Path]:
     ]
 
 
-def shown(path: Path) -> str:
+def short_path(path: Path) -> str:
     """The path for messages and commands: ``shipped/…`` for what is in the folder, else as it is.
 
-    >>> shown(FOLDER), shown(FOLDER / "reduced.sqlite"), shown(Path("runs.sqlite"))
+    >>> short_path(FOLDER), short_path(FOLDER / "reduced.sqlite"), short_path(Path("runs.sqlite"))
     ('shipped', 'shipped/reduced.sqlite', 'runs.sqlite')
     """
     return str(NAME / path.relative_to(FOLDER)) if path.is_relative_to(FOLDER) else str(path)

@@ -14,7 +14,6 @@ from separatrix.site.explorer.serving import serve as serve
 from separatrix.site.frontier_figure import frontier_picture as frontier_picture
 from separatrix.site.memory_figure import memory_figure as memory_figure
 from separatrix.site.memory_figure import memory_series as memory_series
-from separatrix.site.own_function_figure import profile_figure as profile_figure
 from separatrix.site.section import Advance as Advance
 from separatrix.site.section import Figure as Figure
 from separatrix.site.section import RecordedSection as RecordedSection
@@ -32,3 +31,4 @@ from separatrix.site.training_page import cell_row as cell_row
 from separatrix.site.training_page import figure_page as figure_page
 from separatrix.site.training_page import headings as headings
 from separatrix.site.training_page import number_places as number_places
+from separatrix.site.user_function_figure import profile_figure as profile_figure

@@ -22,7 +22,7 @@ THEME = {
     **{colour: f"--series-{number}" for number, colour in enumerate(PALETTE[:-1], start=1)},
     "#000000": "--ink", "#555555": "--soft", "#808080": "--soft", "#b0b0b0": "--grid", "#cccccc": "--grid",
 }  # fmt: skip
-"""The variables that stand for colours on a page."""
+"""The variables that represent colours on a page."""
 
 
 def look(number: int) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def draw(
 ) -> Figure:
     """Paint on fresh axes and return the figure; raises when the ``atlas`` extra is not installed.
 
-    A figure ``for_papers_alone`` has no SVG that stands in a page, whose drawing takes as long as the others.
+    A figure ``for_papers_alone`` has no SVG for a page, whose drawing takes as long as the others.
     """
     require("a figure", "matplotlib")
     # Loaded by name: matplotlib's types are partial and it is only an extra.

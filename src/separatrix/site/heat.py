@@ -1,7 +1,7 @@
 """The colours of heat maps, one palette for pictures and pages: what falls short of the paper is red in both.
 
-The libraries that draw have palettes of the same names that run in opposite directions, so the colours stand here. The
-text in a cell is black or white, whichever stands out more from its ground (contrast as WCAG 2 defines it).
+The libraries that draw have palettes of the same names that run in opposite directions, so the colours are here. The
+text in a cell is black or white, whichever has more contrast with its ground (contrast as WCAG 2 defines it).
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Tables as HTML, the site's shared files, and a single page that needs nothing else, for figures that stand alone.
+"""Tables as HTML, the site's shared files, and a single page that needs nothing else, for single figures.
 
 The site's own pages share their style as a file; a page made here carries it inside. Colours keep a contrast of at
 least 4.5:1 on their background, light and dark (WCAG AA).
@@ -15,10 +15,11 @@ def table(
     caption: str = "",
     numbers: Sequence[int] = (),
     links: Sequence[str] = (),
+    commands: Sequence[int] = (),
 ) -> str:
     """An HTML table; cells are text and are escaped, columns in ``numbers`` are aligned to the right.
 
-    ``links`` gives the first cell of each row a target; commands of this package are set as code.
+    ``links`` gives the first cell of each row a target; columns in ``commands`` are set as code.
 
     >>> table(("N", "width"), [(16, 5)], numbers=(0, 1), links=["#a"]).count("<a href=")
     1
@@ -29,7 +30,7 @@ def table(
         kind = ' class="number"' if column in right else ""
         scope = ' scope="col"' if tag == "th" else ""
         inside = escape(f"{value:,}" if type(value) is int and column in right else str(value))
-        inside = f"<code>{inside}</code>" if inside.startswith("separatrix ") else inside
+        inside = f"<code>{inside}</code>" if tag == "td" and column in commands else inside
         inside = inside if target is None else f'<a href="{escape(target)}">{inside}</a>'
         return f"<{tag}{scope}{kind}>{inside}</{tag}>"
 

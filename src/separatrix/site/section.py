@@ -32,7 +32,7 @@ class Figure:
 
     ``svg`` has its text as paths, for papers. ``inline`` is the same for a page: text stays text and colours are
     variables of the page's style, so that it follows light and dark; empty where there is none. ``origin`` says where
-    it comes from (see ``origin.py``), None where the text beside the figure does.
+    it comes from (see ``origin.py``), None where the text next to the figure does.
     """
 
     name: str
@@ -98,7 +98,7 @@ class Section(ABC):
     def table(self, results: Results) -> Table | None:
         """The section as a terminal table; None where the terminal shows nothing of it."""
 
-    def table_beside(self, sections: Results) -> Table | None:
+    def full_table(self, sections: Results) -> Table | None:
         """The terminal table from the results of all sections by name; most need their own alone."""
         return self.table(sections[self.name])
 

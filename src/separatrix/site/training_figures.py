@@ -1,4 +1,4 @@
-"""Figures of training runs: curves over steps, heat maps of accuracy beside the papers', attention matrices."""
+"""Figures of training runs: curves over steps, heat maps of accuracy next to the papers', attention matrices."""
 
 from collections.abc import Collection, Mapping, Sequence
 from textwrap import fill
@@ -56,7 +56,7 @@ def with_result(points: "Sequence[Point]", result: "Result") -> "list[Point]":
 def experiment_figure(data: "FigureData") -> Figure:
     """A figure in the paper's layout: our heat map, theirs, the difference of each cell, then the curves.
 
-    Four panels stand two by two, fewer side by side. It is for papers: a page shows its tables as text.
+    Four panels are placed two by two, fewer side by side. It is for papers: a page shows its tables as text.
     """
     from separatrix.training import diverged_note
 
@@ -111,7 +111,7 @@ def step_note(data: "FigureData") -> str:
         return ""
     least, most = data.steps
     allowed = int(paper_figures()["training_recipe"]["max_steps"])
-    paper = f"; the paper allows {allowed:,}" if data.experiment.source.startswith("BHBK24") else ""
+    paper = f"; the paper allows {allowed:,}" if data.experiment.replicates else ""
     if least == most:
         return "" if most >= allowed else f"Every model was given at most {most:,} training steps{paper}."
     return f"Steps differ between cells: {least:,} to {most:,}{paper}."
@@ -197,7 +197,7 @@ UNITS: Mapping[Kind, str] = {"percent": "%", "difference": "points", "bits": "bi
 
 
 def cell_text(kind: Kind, value: float | None) -> str:
-    """A number as it stands in a cell.
+    """A number as it is in a cell.
 
     >>> [cell_text("percent", 98.04), cell_text("difference", 1.0), cell_text("bits", 5), cell_text("bits", None)]
     ['98.0', '+1.0', '5', '–']
@@ -218,7 +218,7 @@ def undertrained(data: "FigureData") -> Collection[tuple[str, str]]:
 
 
 def column_title(data: "FigureData") -> str:
-    """What stands below the columns."""
+    """What is below the columns."""
     return "input length" if data.experiment.columns == "length" else data.experiment.columns.replace("_", " ")
 
 

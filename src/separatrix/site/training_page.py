@@ -106,7 +106,7 @@ def figure_page(data: "FigureData", attention: "tuple[AttentionMaps, Figure] | N
     )
     script = f"<script>{_plotly_script()}</script>" if plots else ""
     pictures = f"<style>{PLOTS}</style>{divs}{script}<script>{body};{COLOURS}</script>"
-    sections = [("figure", "Ours beside the paper's" if data.paper else "Figure", pictures)] if plots else []
+    sections = [("figure", "Ours and the paper's" if data.paper else "Figure", pictures)] if plots else []
     if attention is not None:
         sections.append(("attention", "What the model attends to", _attention(*attention)))
     said = "".join(f"<li>{escape(remark)}</li>" for remark in data.remarks)
@@ -122,10 +122,10 @@ def _cells(data: "FigureData") -> str:
     """The table of cells; without a paper its columns are left out."""
     shown = [place for place, heading in enumerate(HEADINGS) if data.paper or heading not in ("paper %", "difference")]
     rows = [tuple(cell_row(cell)[place] for place in shown) for cell in data.cells.values()]
-    beside = ", the paper's number, the difference in points" if data.paper else ""
+    compared = ", the paper's number, the difference in points" if data.paper else ""
     right = tuple(new for new, place in enumerate(shown) if place in number_places(data))
     named = tuple(headings(data)[place] for place in shown)
-    return table(named, rows, f"Every cell: the best of its runs{beside}.", numbers=right)
+    return table(named, rows, f"Every cell: the best of its runs{compared}.", numbers=right)
 
 
 def _attention(maps: "AttentionMaps", figure: Figure) -> str:
@@ -210,7 +210,7 @@ def _curves(data: "FigureData") -> "tuple[str, Mapping[str, Any]]":
 
 
 def _inline(value: Any) -> str:
-    """JSON that may stand in a script: no text can end it early."""
+    """JSON that may be in a script: no text can end it early."""
     return json.dumps(value, ensure_ascii=True).replace("<", "\\u003c")
 
 

@@ -11,10 +11,11 @@ from separatrix.table.errata.erratum import Erratum as Erratum
 from separatrix.table.errata.erratum import errata as errata
 from separatrix.table.examples import position_labels as position_labels
 from separatrix.table.examples import shown_example as shown_example
-from separatrix.table.frontier import LARGEST as LARGEST
 from separatrix.table.frontier import best as best
 from separatrix.table.frontier import check_supported as check_supported
+from separatrix.table.frontier import circles_named as circles_named
 from separatrix.table.frontier import decided as decided
+from separatrix.table.frontier import frontier_powers as frontier_powers
 from separatrix.table.frontier import narrowest as narrowest
 from separatrix.table.frontier_store import FrontierStore as FrontierStore
 from separatrix.table.frontier_survey import EXPONENTS as EXPONENTS
@@ -26,8 +27,6 @@ from separatrix.table.frontier_survey import spread as spread
 from separatrix.table.frontier_survey import survey as survey
 from separatrix.table.frontier_survey import units as units
 from separatrix.table.frontier_survey import width_rows as width_rows
-from separatrix.table.own_function import certify_sparse_form as certify_sparse_form
-from separatrix.table.own_function import verdict_in_words as verdict_in_words
 from separatrix.table.recorded import Sources as Sources
 from separatrix.table.recorded import opened_runs as opened_runs
 from separatrix.table.recorded import recorded_surveys as recorded_surveys
@@ -38,12 +37,12 @@ from separatrix.table.separation import INHERITED as INHERITED
 from separatrix.table.separation import LENGTH as LENGTH
 from separatrix.table.separation import LONG as LONG
 from separatrix.table.separation import PRECISION as PRECISION
-from separatrix.table.separation import SERVED_BY as SERVED_BY
 from separatrix.table.separation import certify_all as certify_all
 from separatrix.table.separation import kind_of as kind_of
-from separatrix.table.separation import known_from_above as known_from_above
 from separatrix.table.separation import model_of_construction as model_of_construction
+from separatrix.table.separation import serving as serving
 from separatrix.table.separation import table as table
+from separatrix.table.separation import upper_bounds as upper_bounds
 from separatrix.table.separation import usable_length as usable_length
 from separatrix.table.trace import Reals as Reals
 from separatrix.table.trace import Trace as Trace
@@ -53,3 +52,5 @@ from separatrix.table.trace import trace as trace
 from separatrix.table.trained_models import attacked_in_words as attacked_in_words
 from separatrix.table.trained_models import attacks as attacks
 from separatrix.table.trained_models import trained_models as trained_models
+from separatrix.table.user_function import certify_sparse_form as certify_sparse_form
+from separatrix.table.user_function import verdict_in_words as verdict_in_words

@@ -2,7 +2,7 @@
 
 Everything comes from the catalogs. *At least*: the bounds of :mod:`separatrix.bounds` for a task and a
 length. *Enough*: the constructions, built at that length with all their weights and certified for every input, and
-facts that need no theorem (``bounds/known_from_above.py``). *Presets*: the card of each
+facts that need no theorem (``bounds/upper_bounds.py``). *Presets*: the card of each
 (:mod:`separatrix.capacities`) at that length. Five designs are asked about:
 
 - ``recurrent``: a state of fixed size, any update, one pass (BHBK24 Theorem 2).
@@ -35,10 +35,10 @@ from separatrix.bounds import (
     ModelSize,
     ProtocolBound,
     bounds_for,
+    consistent_bounds,
     covered,
     facts_about,
     protocol_bounds,
-    standing,
 )
 from separatrix.capacities import DISTANCES, Capacity, Preset, capacity, presets
 from separatrix.certificates import Claim, check
@@ -50,8 +50,8 @@ from separatrix.table.separation import (
     BOUNDED_BY,
     CONTAINS,
     INHERITED,
-    SERVED_BY,
     model_of_construction,
+    serving,
     size_of_model,
 )
 from separatrix.tasks import Task, tasks
@@ -235,7 +235,7 @@ def _needs(task: Task, model: Model, length: int, precision: int, heads: int) ->
     chosen, why = _bounded_as(task)
     found: list[tuple[ProtocolBound, str]] = []
     candidates = [each for each in bounds_for(chosen.name, model) if isinstance(each, ProtocolBound)]
-    for bound in standing(candidates, chosen, [length])[0]:
+    for bound in consistent_bounds(candidates, chosen, [length])[0]:
         coverage = covered(bound, FIXED, chosen)
         if coverage.covered and coverage.bound.required_bits(length, chosen):
             found.append((coverage.bound, coverage.arithmetic))
@@ -260,7 +260,7 @@ def _kept_need(task: Task, length: int) -> tuple[Need, ...]:
     """The bits that states and caches hold together at the cut: Theorem 2 with the cache as the state."""
     chosen, why = _bounded_as(task)
     candidates = [each for each in protocol_bounds(chosen.name, "rnn") if each.simulation is RECURRENT]
-    found = [each for each in standing(candidates, chosen, [length])[0] if each.required_bits(length, chosen)]
+    found = [each for each in consistent_bounds(candidates, chosen, [length])[0] if each.required_bits(length, chosen)]
     if not found:
         return ()
     bound = min(found, key=lambda each: (-each.required_bits(length, chosen), each.extension))
@@ -308,21 +308,20 @@ class _BuiltHere:
 def _built(task: Task, length: int, certify: bool) -> tuple[_BuiltHere, ...]:
     """The constructions that serve a task, as they are at this length; what has no network of it is left out."""
     found: list[_BuiltHere] = []
-    for source, why in ((task.name, ""), *SERVED_BY.get(task.name, ())):
-        parameters = task.parameters() if source == task.name else {}
-        for construction in constructions().values():
-            if construction.task_name != source or construction.arithmetic_kind != FIXED.name:
-                continue
-            model = model_of_construction(construction)
-            if model is None or model not in CLASSES.values():
-                continue
-            try:
-                built = construction.build(length, Options(parameters=dict(parameters)))
-            except SeparatrixError:
-                continue
-            proof = _proof(construction, built, certify)
-            if proof is not None:
-                found.append(_BuiltHere(construction, built, model, why, *proof))
+    for construction, why in serving(constructions().values(), task.name):
+        if construction.arithmetic_kind != FIXED.name:
+            continue
+        model = model_of_construction(construction)
+        if model is None or model not in CLASSES.values():
+            continue
+        parameters = {} if why else task.parameters()
+        try:
+            built = construction.build(length, Options(parameters=dict(parameters)))
+        except SeparatrixError:
+            continue
+        proof = _proof(construction, built, certify)
+        if proof is not None:
+            found.append(_BuiltHere(construction, built, model, why, *proof))
     return tuple(found)
 
 
@@ -444,7 +443,7 @@ def _memory_bits(network: AnyNetwork, precision: int) -> int | None:
 
 def _consistent(task: Task, model: Model, size: ModelSize, length: int, what: str) -> None:
     """Compare a size that is enough with every bound on it."""
-    for bound in standing(protocol_bounds(task.name, model), task, [length])[0]:
+    for bound in consistent_bounds(protocol_bounds(task.name, model), task, [length])[0]:
         if covered(bound, FIXED, task).covered:
             bound.check_consistent(length, size, what, task)
 

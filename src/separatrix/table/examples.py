@@ -11,7 +11,7 @@ LONGEST_LABEL = 5
 
 
 def position_labels(task: Task, row: Sequence[Any], length: int) -> list[str]:
-    """A short text for each position: its symbol, or its number where a cell is no symbol."""
+    """A short text for each position: its symbol, or its number where a cell is not a symbol."""
     if task.features(length):
         return [str(place + 1) for place in range(len(row))]
     texts = list(task.vocabulary(length).texts(row))

@@ -16,7 +16,7 @@ what is reported as the smallest has a neighbour below it that was tried and was
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -30,15 +30,6 @@ from separatrix.errors import SeparatrixError
 from separatrix.networks import AnyNetwork
 from separatrix.tasks import tasks
 
-LARGEST: dict[str, int] = {
-    "index-lookup": 20, "equality": 20, "equality-partition": 16, "majority": 11, "disjointness": 10, "dnf": 10,
-    "cnf": 10, "associative-recall": 8, "mqar": 7, "nearest-neighbour": 7,
-}  # fmt: skip
-"""The largest power of two of each construction that takes addresses from the ladder, by the time of a certificate."""
-
-GAPS = ("associative-recall", "mqar", "nearest-neighbour")
-"""Constructions whose gain is the gap between the best score and the next; that of all others is the best score."""
-
 FINEST = Fraction(1, 4)
 """The ladder ends at the inner products of the theorems' own codes."""
 SMALLEST_BOUND = Fraction(1, 100)
@@ -47,6 +38,8 @@ MOST_BITS = 30
 FEWEST_BITS = 2
 LARGEST_CIRCLE = 2048
 """The points of a circle are compared each with each, so circles have at most this many."""
+CIRCLES: Mapping[int, str] = {1: "circle", **{number: f"{number} circles" for number in range(2, 17)}}
+"""What codes of points on so many circles are called in surveys and their records."""
 STRETCHES = (Fraction(1), Fraction(9, 8), Fraction(3, 2), Fraction(2), Fraction(3))
 """By how much η may exceed the value from which on all other weights round to 0, to make up for rounded addresses."""
 
@@ -60,11 +53,8 @@ class Code:
     max_inner: Fraction
     width: int
     norm: int
-
-    @property
-    def on_circles(self) -> bool:
-        """Whether addresses are points on circles and not signs."""
-        return self.family is not None and self.family.startswith("circles")
+    on_circles: bool = False
+    """Whether addresses are points on circles and not signs."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +94,17 @@ class Decide(Protocol):
         ...
 
 
+def frontier_powers() -> dict[str, int]:
+    """Return the constructions that take addresses from the ladder, each with its largest power of two."""
+    found = [each for each in constructions().values() if each.addressing is not None]
+    found.sort(key=lambda each: (-each.frontier_power, each.addressing != "position", each.name))
+    return {each.name: each.frontier_power for each in found}
+
+
+def _by_content(name: str) -> bool:
+    return constructions()[name].addressing == "content"
+
+
 @lru_cache(maxsize=32)
 def ladder(length: int) -> tuple[Code, ...]:
     """Address codes for N positions from narrow to wide, each with a smaller largest inner product than the last."""
@@ -113,8 +114,7 @@ def ladder(length: int) -> tuple[Code, ...]:
     while 2 * number < power:
         if round(length ** (1 / number)) <= LARGEST_CIRCLE:
             code = circles(length, str(number))
-            label = "circle" if number == 1 else f"{number} circles"
-            found.append(Code(label, f"circles:{number}", code.max_inner, code.width, code.norm))
+            found.append(Code(CIRCLES[number], f"circles:{number}", code.max_inner, code.width, code.norm, True))
         number += 1
     plain = digits(length)
     found.append(Code("digits", "digits", plain.max_inner, plain.width, plain.norm))
@@ -129,6 +129,15 @@ def ladder(length: int) -> tuple[Code, ...]:
     return tuple(found)
 
 
+def circles_named(label: str) -> int | None:
+    """Return the number of circles of a code by its label; None for other codes.
+
+    >>> circles_named("circle"), circles_named("3 circles"), circles_named("digits")
+    (1, 3, None)
+    """
+    return next((number for number, name in CIRCLES.items() if name == label), None)
+
+
 def gains(trial_of: Callable[[Fraction | None], Trial]) -> list[Trial]:
     """Trials with different η, the smallest first; the theorem's own last.
 
@@ -136,7 +145,7 @@ def gains(trial_of: Callable[[Fraction | None], Trial]) -> list[Trial]:
     """
     example = trial_of(None)
     code, bits, unit = example.code, example.bits, _unit_of_gain(example)
-    enough = Fraction(7 * bits, 10) / (1 if example.construction in GAPS else 1 - code.max_inner)
+    enough = Fraction(7 * bits, 10) / (1 if _by_content(example.construction) else 1 - code.max_inner)
     asked = [math.ceil(enough * stretch / unit) * unit for stretch in STRETCHES]
     # Scores cannot exceed 2^b, so beyond that only the largest possible η is worth a try.
     most = (1 << bits) - unit
@@ -146,7 +155,7 @@ def gains(trial_of: Callable[[Fraction | None], Trial]) -> list[Trial]:
 
 def _unit_of_gain(trial: Trial) -> Fraction:
     """The step between two η that differ in the weights."""
-    return Fraction(1 if trial.construction in GAPS else trial.code.norm, 1 << trial.bits)
+    return Fraction(1 if _by_content(trial.construction) else trial.code.norm, 1 << trial.bits)
 
 
 def decided(trial: Trial) -> Point | None:
@@ -172,7 +181,7 @@ def decided(trial: Trial) -> Point | None:
 
 def methods_for(trial: Trial) -> tuple[str, ...]:
     """The checker's methods for a network on the ladder, the quickest first."""
-    if trial.construction in GAPS:
+    if _by_content(trial.construction):
         return ("content-addressed",)
     if trial.code.on_circles:
         # Scoring every pair of points loses nothing to bounds, but there are N² pairs.
@@ -251,23 +260,23 @@ def _lowest_certified(low: int, high: int, point_at: Callable[[int], Point | Non
 
 def least_bits(name: str, length: int) -> int:
     """The b below which nothing can work: a second layer that averages over all positions must not round 1/n to 0."""
-    if name in GAPS or name == "index-lookup":
+    if constructions()[name].addressing != "position-and-average":
         return FEWEST_BITS
     return bits_for(tasks()[constructions()[name].task_name].positions(length))
 
 
 def usable(name: str, code: Code) -> bool:
     """Whether a construction can take these addresses: recall by content needs signs."""
-    return name not in GAPS or not code.on_circles
+    return not _by_content(name) or not code.on_circles
 
 
 def check_supported(name: str) -> None:
     """Raise unless a construction takes its addresses from the ladder."""
     constructions()[name]
-    if name not in LARGEST:
+    if name not in frontier_powers():
         raise SeparatrixError(
             f"{name} does not take its addresses from a code; its size is what certify shows. There is a frontier for "
-            + ", ".join(LARGEST)
+            + ", ".join(frontier_powers())
         )
 
 

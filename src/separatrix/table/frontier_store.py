@@ -92,7 +92,7 @@ def _key(trial: Trial) -> str:
 
 
 def _read(path: Path) -> dict[str, Point | None]:
-    """The points of a file, none where it was made by other code; raises where it is no such file."""
+    """The points of a file, none where it was made by other code; raises where it is not such a file."""
     data = read_file(path, LARGEST_FILE, "give another --store")
     try:
         content = cast("dict[str, Any]", parse_json(data))
@@ -102,7 +102,9 @@ def _read(path: Path) -> dict[str, Point | None]:
             return {}
         return {str(key): None if value is None else _point(value) for key, value in content["points"].items()}
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise SeparatrixError(f"{path} is no store of frontier results; give another --store or remove it") from error
+        raise SeparatrixError(
+            f"{path} is not a store of frontier results; give another --store or remove it"
+        ) from error
 
 
 def _point(value: dict[str, Any]) -> Point:

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from separatrix.bit_counts import bits_for
+from separatrix.constructions import constructions
 from separatrix.table.frontier import (
     MOST_BITS,
     Code,
@@ -22,7 +23,7 @@ from separatrix.table.frontier import (
 Item = TypeVar("Item")
 EXPONENTS = (1, 2, 3)
 MOST_OF_A_KIND, LONG, MOST_WHEN_LONG = 6, 1 << 13, 4
-"""How many codes with circles, and how many of signs, stand for all of them in a plane; fewer from N = 2^13 on."""
+"""How many codes with circles, and how many of signs, represent all of them in a plane; fewer from N = 2^13 on."""
 ALWAYS, LAST, LAST_OF_ONE_LAYER = 8, 16, 20
 """Planes are made at all lengths up to 2^8 and at every fourth power above, up to 2^16, with one layer up to 2^20."""
 
@@ -70,7 +71,7 @@ class Survey:
 def plane_lengths(name: str, lengths: Sequence[int]) -> list[int]:
     """At which lengths a survey asks for the whole plane."""
     powers = {length: length.bit_length() - 1 for length in lengths}
-    last = LAST_OF_ONE_LAYER if name == "index-lookup" else LAST
+    last = LAST_OF_ONE_LAYER if constructions()[name].addressing == "position" else LAST
     return [n for n in lengths if powers[n] <= ALWAYS or (powers[n] % 4 == 0 and powers[n] <= last)]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from separatrix.errors import SeparatrixError
 from separatrix.reading import parse_json, read_file
-from separatrix.shipped import shown
+from separatrix.shipped import short_path
 
 if TYPE_CHECKING:
     from separatrix.training import Point, Record, RunSource
@@ -92,7 +92,7 @@ def opened_runs(sources: Sources) -> "Generator[tuple[RunSource, list[str]]]":
     files = [file for path in sources.recorded for file in run_files(path)]
     with ExitStack() as stack:
         found: list[RunSource] = [ExportedRecords(files)] if files else []
-        names = [shown(file) for file in files]
+        names = [short_path(file) for file in files]
         if sources.store is not None and sources.store.is_file():
             found.append(stack.enter_context(Records(sources.store, create=False)))
             names.append(str(sources.store))
@@ -112,4 +112,4 @@ def recorded_surveys(sources: Sources) -> Iterator[tuple[str, dict[str, Any]]]:
             except ValueError as error:
                 raise SeparatrixError(f"cannot read {each}: {error}; {remedy}") from error
             if isinstance(content, dict) and {"construction", "widths", "provenance"} <= set(cast("Any", content)):
-                yield shown(each), cast("dict[str, Any]", content)
+                yield short_path(each), cast("dict[str, Any]", content)

@@ -1,7 +1,7 @@
 """The table: for each task and class of models how its size must grow with N, with the evidence from above and below.
 
 A cell puts four kinds of things side by side: constructions that are built and certified here and now for all inputs
-of one length, facts that need no theorem (``bounds/known_from_above.py``), the lower bounds of the communication room
+of one length, facts that need no theorem (``bounds/upper_bounds.py``), the lower bounds of the communication room
 with their numbers at the same length, and trained weights that are certified for all inputs (``trained_models``).
 Sizes are representation sizes in bits: state bits of recurrent models, m·p·H of attention layers, m·p of a feed-forward
 network's first layer. Growth is up to powers of log N, so that "logarithmic" is what the papers write as width O(log N)
@@ -14,6 +14,7 @@ fact, that is smaller than a bound allows raises :class:`ContradictionError`: on
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
 
 from separatrix.bounds import (
     FIXED,
@@ -28,21 +29,21 @@ from separatrix.bounds import (
     ProtocolBound,
     bounds,
     bounds_for,
+    consistent_bounds,
     covered,
     facts_about,
-    standing,
     strongest_first,
     takes,
 )
 from separatrix.certificates import Claim, check
-from separatrix.constructions import SIGNIFICANT, Construction, constructions
+from separatrix.constructions import Construction, constructions
 from separatrix.errors import SeparatrixError
 from separatrix.networks import AnyNetwork, Attention, GraphAttention, Network, RecurrentNetwork, ThirdOrderAttention
 from separatrix.table.trained_models import TrainedModel, trained_on
 from separatrix.tasks import Task, tasks
 
 LENGTH = 64
-"""The length at which the table's numbers stand."""
+"""The length of the table's numbers."""
 SMALL = 16
 """Every construction builds at this length, where only its kind is asked for."""
 LONG = 4096
@@ -67,19 +68,6 @@ INHERITED = {
     "transformer-2layer": "the second layer may do nothing",
     "third-order": "with a constant second key a pair's weight is its first element's",
 }
-# Constructions are of width O(log N) at precision O(log N) unless their theorem says otherwise.
-GROWTHS: Mapping[str, Growth] = {
-    "dyck-dfa": "constant", "dyck-rnn": "constant", "dyck-float": "constant", "match3-heads": "linear",
-}  # fmt: skip
-# Tasks that are another task, or a part of one, under another name: (task, whose construction serves, why).
-SERVED_BY: Mapping[str, tuple[tuple[str, str], ...]] = {
-    "index": (("index-lookup", "INDEX is index lookup over two symbols"),),
-    "disjointness": (("sparse-threshold", "with [BOS] in front"),),
-    "inequality": (("equality", "the complement of the answer"),),
-    "eq-random": (("equality", "[SEP] is one more position that nobody attends to"),),
-    "eq-one": (("equality", "[SEP] is one more position, and a symbol is compared bit by bit"),),
-    "sparse-threshold": (("dnf", "Theorem 13 builds every member; this one is certified"),),
-}
 # Classes of functions that contain the functions of another task's bounds.
 BOUNDED_BY: Mapping[str, tuple[str, str]] = {
     "dnf": ("sparse-threshold", "k-DNFs with up to N terms contain disjointness for k ≥ 2"),
@@ -100,6 +88,11 @@ class Certified:
     size: ModelSize
     growth: Growth
     arithmetic: str = FIXED.name
+    serves: tuple[tuple[str, str], ...] = ()
+
+    def reason_for(self, task: str) -> str | None:
+        """Return why it solves a task: empty for its own task, None where it does not solve it."""
+        return "" if task == self.task else dict(self.serves).get(task)
 
     @property
     def short(self) -> str:
@@ -188,8 +181,9 @@ def certified_size(construction: Construction, length: int) -> Certified | None:
         length,
         built.network.width,
         size_of_model(built.network, precision),
-        GROWTHS.get(construction.name, "logarithmic"),
+        construction.growth,
         construction.arithmetic_kind,
+        construction.serves,
     )
 
 
@@ -263,20 +257,36 @@ def cell(task: str, model: Model, certified: Iterable[Certified], length: int = 
     return Cell(task, model, verdict, upper, lower, tuple(remarks), trained_on(task, model))
 
 
+class Solves(Protocol):
+    """A construction, or what was certified of one."""
+
+    def reason_for(self, task: str) -> str | None:
+        """Return why it solves a task: empty for its own task, None where it does not solve it."""
+        ...
+
+
+Solver = TypeVar("Solver", bound=Solves)
+
+
+def serving(found: Iterable[Solver], task: str) -> list[tuple[Solver, str]]:
+    """Choose what solves a task, each with the reason; what is made for the task comes first."""
+    pairs = [(each, why) for each in found if (why := each.reason_for(task)) is not None]
+    return sorted(pairs, key=lambda pair: bool(pair[1]))
+
+
 def upper_sides(task: str, model: Model, certified: Iterable[Certified], length: int) -> tuple[Side, ...]:
     """Evidence from above, smallest growth first; certified networks before facts of the same growth."""
     sizes = [one for one in certified if one.arithmetic == FIXED.name]
     sides: list[Side] = []
-    for source, why in ((task, ""), *SERVED_BY.get(task, ())):
-        for one in sizes:
-            if one.task != source or one.model not in (model, *CONTAINS.get(model, ())):
-                continue
-            reasons = [why] if why else []
-            reasons += [INHERITED[model]] if one.model != model else []
-            text = f"{one.text}{'; ' + '; '.join(reasons) if reasons else ''}"
-            if not why:
-                _check(task, one.model, one.size, one.length, one.construction)
-            sides.append(Side(one.growth, "certified", one.number, one.short, text, one.theorem))
+    for one, why in serving(sizes, task):
+        if one.model not in (model, *CONTAINS.get(model, ())):
+            continue
+        reasons = [why] if why else []
+        reasons += [INHERITED[model]] if one.model != model else []
+        text = f"{one.text}{'; ' + '; '.join(reasons) if reasons else ''}"
+        if not why:
+            _check(task, one.model, one.size, one.length, one.construction)
+        sides.append(Side(one.growth, "certified", one.number, one.short, text, one.theorem))
     for fact in facts_about(task, model):
         at = usable_length(tasks()[task], length)
         _check(task, model, fact.size(tasks()[task], at), at, fact.reason)
@@ -284,19 +294,19 @@ def upper_sides(task: str, model: Model, certified: Iterable[Certified], length:
     return tuple(sorted(sides, key=lambda side: ORDER.index(side.growth)))
 
 
-def known_from_above(task: str, model: Model, numbers: Numbers = FIXED) -> tuple[Side, ...]:
+def upper_bounds(task: str, model: Model, numbers: Numbers = FIXED) -> tuple[Side, ...]:
     """What is known from above without certifying: constructions by name, and facts.
 
     What holds in the arithmetic comes first, smallest growth first; then what is known in fixed point alone, whose bits
     grow with N: each names its ``arithmetic``.
 
     >>> from separatrix.bounds import NUMBERS
-    >>> known_from_above("dyck", "transformer-1layer", NUMBERS["float32"])[0].short
+    >>> upper_bounds("dyck", "transformer-1layer", NUMBERS["float32"])[0].short
     'dyck-float'
     """
     sides = [
         Side(
-            GROWTHS.get(each.name, "logarithmic"),
+            each.growth,
             "construction",
             "",
             each.name,
@@ -304,23 +314,21 @@ def known_from_above(task: str, model: Model, numbers: Numbers = FIXED) -> tuple
             each.theorem,
             "" if numbers.exact_sums and numbers.fixed_bits else FIXED.name,
         )
-        for source, why in ((task, ""), *SERVED_BY.get(task, ()))
-        for each in constructions().values()
-        if each.task_name == source
-        and each.arithmetic_kind == FIXED.name
-        and model_of_construction(each) in (model, *CONTAINS.get(model, ()))
+        for each, why in serving(constructions().values(), task)
+        if each.arithmetic_kind == FIXED.name and model_of_construction(each) in (model, *CONTAINS.get(model, ()))
     ]
     sides += [
         replace(_fact_side(fact), arithmetic="" if holds else FIXED.name)
         for fact in facts_about(task, model)
         for holds in [numbers.exact_sums or fact.rounded(numbers.bits or 0)]
     ]
-    if (task, model) == ("dyck", "transformer-1layer") and numbers.name in SIGNIFICANT:
-        text = (
-            f"dyck-float: one head of uniform attention with 1 + 2n values decides Dyck-(n,2) in {numbers.name}, sums "
-            f"in the order of the positions, at N = 2, 4, 8, … to {1 << SIGNIFICANT[numbers.name]:,}"
-        )
-        sides.append(Side("constant", "construction", "", "dyck-float", text, "not in the papers, E26"))
+    sides += [
+        Side(each.growth, "construction", "", each.name, f"{each.name}: {statement}", each.theorem)
+        for each in constructions().values()
+        if each.task_name == task and each.arithmetic_kind != FIXED.name and model_of_construction(each) == model
+        for statement in [each.statement_in(numbers.name)]
+        if statement is not None
+    ]
     return tuple(sorted(sides, key=lambda side: (bool(side.arithmetic), ORDER.index(side.growth))))
 
 
@@ -344,8 +352,10 @@ def lower_sides(task: str, model: Model, length: int) -> tuple[Side, ...]:
     sides: list[Side] = []
     chosen = tasks()[name]
     at, far = usable_length(chosen, length), usable_length(chosen, LONG)
-    told, _ = standing(strongest_first(bounds_for(name, model), far, PRECISION, task=chosen), chosen, [at, far])
-    for bound in told:
+    kept, _ = consistent_bounds(
+        strongest_first(bounds_for(name, model), far, PRECISION, task=chosen), chosen, [at, far]
+    )
+    for bound in kept:
         bits, width = bound.required_bits(at, chosen), bound.smallest_width(far, PRECISION, task=chosen)
         state = "state bits" if model == "rnn" else "bits of communication"
         text = f"{bits} {state} at N = {at} ({bound.in_words}), so width ≥ {width} at N = {far}, p = {PRECISION}"
@@ -372,7 +382,7 @@ def _verdict(task: str, model: Model, upper: tuple[Side, ...], lower: tuple[Side
 
 def _check(task: str, model: Model | None, size: ModelSize, length: int, what: str) -> None:
     """Compare one size from above with every bound on it, in integers."""
-    for bound in standing(_bounds_on(task, model), tasks()[task], [length])[0]:
+    for bound in consistent_bounds(_bounds_on(task, model), tasks()[task], [length])[0]:
         bound.check_consistent(length, size, what, tasks()[task])
 
 

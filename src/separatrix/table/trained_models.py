@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from separatrix.bounds import NUMBERS, Model, ModelSize, ProtocolBound, bounds_for, covered
-from separatrix.shipped import FOLDER, shown
+from separatrix.shipped import FOLDER, short_path
 from separatrix.tasks import tasks
 
 PLACE = FOLDER / "trained"
@@ -102,7 +102,7 @@ def _model(folder: Path) -> TrainedModel:
     claim = cast("dict[str, Any]", json.loads((folder / CLAIM).read_text(encoding="utf-8")))
     about = _structure(folder / WEIGHTS)
     size = round(sum(file.stat().st_size for file in folder.iterdir()) / 1000)
-    command = f"separatrix check {shown(folder)}"
+    command = f"separatrix check {short_path(folder)}"
     task = _usual_name(claim["task"])
     width = about["width"]
     if "boxes" in claim:

@@ -14,7 +14,6 @@ from separatrix.tasks.constant_answer import constant_scored as constant_scored
 from separatrix.tasks.draws import Draws as Draws
 from separatrix.tasks.draws import draws_from as draws_from
 from separatrix.tasks.example_files import ExampleSet as ExampleSet
-from separatrix.tasks.own_task import try_own_task as try_own_task
 from separatrix.tasks.parameters import with_plain_parameters as with_plain_parameters
 from separatrix.tasks.parameters import with_text_parameters as with_text_parameters
 from separatrix.tasks.presets import PRESETS as PRESETS
@@ -38,5 +37,6 @@ from separatrix.tasks.task import Row as Row
 from separatrix.tasks.task import Split as Split
 from separatrix.tasks.task import Task as Task
 from separatrix.tasks.task import own_specification as own_specification
+from separatrix.tasks.user_task import try_user_task as try_user_task
 from separatrix.tasks.vocabulary import Symbols as Symbols
 from separatrix.tasks.vocabulary import Vocabulary as Vocabulary

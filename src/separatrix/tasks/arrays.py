@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy
 
 Array: TypeAlias = Any
-"""A numpy array or a torch tensor; shapes stand in the docstrings."""
+"""A numpy array or a torch tensor; shapes are in the docstrings."""
 
 
 def namespace_of(array: Array) -> Any:

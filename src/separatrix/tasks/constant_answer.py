@@ -26,10 +26,10 @@ class ConstantAnswer:
     deviation: float
     examples: int
 
-    def error_beside(self, examples: int) -> float:
+    def combined_error(self, examples: int) -> float:
         """The standard error of the difference to an accuracy that was measured on so many examples.
 
-        >>> round(ConstantAnswer(0.5, 0.5, 2500).error_beside(2500), 6)
+        >>> round(ConstantAnswer(0.5, 0.5, 2500).combined_error(2500), 6)
         0.014142
         """
         return self.deviation * sqrt(1 / self.examples + 1 / examples)

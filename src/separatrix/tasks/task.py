@@ -163,7 +163,7 @@ class Task(ABC):
     def ask(self, draws: Draws, inputs: Array, count: int, length: int) -> tuple[Array, Array]:
         """``count`` random questions to the text of each input, drawn as the input's own was, and their answers.
 
-        Cells (inputs, count) or (inputs, count, features) that may stand where the input asks, and int64 (inputs,
+        Cells (inputs, count) or (inputs, count, features) that may be at the asked position, and int64 (inputs,
         count); only where ``asks_last``.
         """
         del draws, inputs, count, length
@@ -195,7 +195,7 @@ class Task(ABC):
 
     @property
     def joiner(self) -> str:
-        """What stands between two symbols in the readable form."""
+        """What is between two symbols in the readable form."""
         return " "
 
     def write(self, row: Row, length: int) -> str:

@@ -33,6 +33,7 @@ from separatrix.training.experiments.figure_data import paper_figures as paper_f
 from separatrix.training.experiments.figure_data import paper_table as paper_table
 from separatrix.training.experiments.remarks import diverged_note as diverged_note
 from separatrix.training.experiments.remarks import how_to_train as how_to_train
+from separatrix.training.experiments.remarks import missing_note as missing_note
 from separatrix.training.export_records import check_target as check_target
 from separatrix.training.export_records import export as export
 from separatrix.training.exported_records import ExportedRecords as ExportedRecords
@@ -50,8 +51,6 @@ from separatrix.training.learned_frontier import climb as climb
 from separatrix.training.learned_frontier import longest_possible as longest_possible
 from separatrix.training.observers import Observer as Observer
 from separatrix.training.observers import Observers as Observers
-from separatrix.training.own_code import check_trainable as check_trainable
-from separatrix.training.own_code import drawing_remarks as drawing_remarks
 from separatrix.training.planning import Plan as Plan
 from separatrix.training.planning import counted as counted
 from separatrix.training.planning import in_words as in_words
@@ -78,8 +77,10 @@ from separatrix.training.sweep import Cell as Cell
 from separatrix.training.sweep import Sweep as Sweep
 from separatrix.training.sweep_file import read_sweep as read_sweep
 from separatrix.training.train_runs import train_runs as train_runs
-from separatrix.training.train_runs import try_own_tasks as try_own_tasks
+from separatrix.training.train_runs import try_user_tasks as try_user_tasks
 from separatrix.training.trained import trained_model as trained_model
 from separatrix.training.tubes import check_tubes as check_tubes
 from separatrix.training.undertrained import RULE as RULE
 from separatrix.training.undertrained import at_chance as at_chance
+from separatrix.training.user_code import check_trainable as check_trainable
+from separatrix.training.user_code import drawing_remarks as drawing_remarks

@@ -39,7 +39,7 @@ class DamagedCheckpointError(SeparatrixError):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a group stands: its name, who is still in training, after how many steps and seconds."""
+    """The state of a group: its name, who is still in training, after how many steps and seconds."""
 
     group: str
     runs: tuple[str, ...]
@@ -47,7 +47,7 @@ class Checkpoint:
     seconds: float
     tensors: dict[str, Tensor]
     code: dict[str, str] = field(default_factory=dict[str, str])
-    """Digests of the user's own code that it was trained with, see ``own_code``."""
+    """Digests of the user's own code that it was trained with, see ``user_code``."""
 
 
 def written(checkpoint: Checkpoint) -> bytes:

@@ -49,8 +49,8 @@ def processor_name() -> str:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         lines = []
-    told = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
-    return told or platform.processor() or platform.machine()
+    model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+    return model or platform.processor() or platform.machine()
 
 
 def prepare_process(device: torch.device, threads: int = 0) -> None:
@@ -75,8 +75,9 @@ def out_of_memory(error: BaseException) -> bool:
     """Whether an error means that the memory did not suffice, on a GPU or on the host."""
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
-    told = ("can't allocate memory", "CUDA error: out of memory", "CUBLAS_STATUS_ALLOC_FAILED")
-    return isinstance(error, RuntimeError) and any(each in str(error) for each in told)
+    # Of these torch has no class of exceptions.
+    messages = ("can't allocate memory", "CUDA error: out of memory", "CUBLAS_STATUS_ALLOC_FAILED")
+    return isinstance(error, RuntimeError) and any(each in str(error) for each in messages)
 
 
 def device_text(name: str, threads: int) -> str:

@@ -7,7 +7,7 @@ a group of which another process trains a run is waited for at the end. Results 
 that code has changed since.
 
 A group that does not fit into memory goes on as two halves, from where it stood; they compete each for itself. A group
-whose worker was lost goes on from its last checkpoint. What lies on the disk beside the store: see ``group_files``.
+whose worker was lost goes on from its last checkpoint. What lies on the disk next to the store: see ``group_files``.
 """
 
 import time
@@ -28,9 +28,9 @@ from separatrix.training.executors.executor import Executor, Failure, Job
 from separatrix.training.group_files import SNAPSHOTS, WEIGHTS, GroupFiles
 from separatrix.training.grouping import Group
 from separatrix.training.observers import Observer
-from separatrix.training.own_code import check_trainable, own_code
 from separatrix.training.records import OPEN_ENDED, Record, Records
 from separatrix.training.spec import RunSpec
+from separatrix.training.user_code import check_trainable, user_code
 
 MOST_ATTEMPTS = 5
 """How often a worker may be lost on a group without a new checkpoint in between."""
@@ -81,7 +81,7 @@ class Driver:
         """Train every group that is not done; False when it was stopped before the end."""
         _check_models(planned)
         self._check_code(planned)
-        told, rounds = False, 0
+        announced, rounds = False, 0
         while waiting := [group for group in planned if self._pending(group)]:
             busy = self._round(waiting)
             if self.stopped():
@@ -89,8 +89,8 @@ class Driver:
             rounds = 0 if busy else rounds + 1
             if rounds > MOST_ATTEMPTS:
                 raise SeparatrixError(f"{self.records.path} does not keep what is recorded; name another store")
-            if busy and not told:
-                told = True
+            if busy and not announced:
+                announced = True
                 being = "1 group is" if len(busy) == 1 else f"{len(busy)} groups are"
                 self.observer.said(f"{being} being trained by another process; waiting")
             if busy:
@@ -114,7 +114,7 @@ class Driver:
         for group in planned:
             first = group.specs[0]
             if (first.task, first.architecture) not in self._code:
-                self._code[first.task, first.architecture] = own_code(first)
+                self._code[first.task, first.architecture] = user_code(first)
             if code := self._code[first.task, first.architecture]:
                 for found in self.records.find(spec.name for spec in group.specs).values():
                     check_unchanged(found.environment.get("code"), code, "this run")
@@ -283,7 +283,7 @@ def missing_runs(group: Group, recorded: Mapping[str, Record], full_grid: bool) 
 
 
 def _check_models(planned: Sequence[Group]) -> None:
-    """Refuse models that do not fit their tasks, and modules of one's own that cannot be trained, before anything is
+    """Refuse models that do not fit their tasks, and users' modules that cannot be trained, before anything is
     written; what else is wrong with own modules they say when they are built."""
     seen = dict.fromkeys((spec.architecture, spec.the_task(), spec.length) for group in planned for spec in group.specs)
     for architecture, task, length in seen:

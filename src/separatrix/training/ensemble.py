@@ -27,9 +27,9 @@ from separatrix.training.captured import CapturedStep
 from separatrix.training.checkpoints import BUFFER
 from separatrix.training.leaks import check_leaks, leak_losses
 from separatrix.training.objective import losses, scores
-from separatrix.training.own_code import own_code
 from separatrix.training.spec import START, RunSpec
 from separatrix.training.tubes import check_tubes, mixed_words, radius_at, tables_of, tube_losses
+from separatrix.training.user_code import user_code
 
 EVALUATION_ROWS = 256
 EVALUATION_POSITIONS = 1 << 22
@@ -54,7 +54,7 @@ class Ensemble:
         self.step = 0
         # Once: whoever edits a module of their own while it trains does not change the model halfway.
         self.architecture = parse_spec(specs[0].architecture)
-        self.code = own_code(specs[0], self.architecture)
+        self.code = user_code(specs[0], self.architecture)
         self._take(specs)
 
     def _take(self, specs: Sequence[RunSpec]) -> None:
@@ -80,7 +80,7 @@ class Ensemble:
         self.automaton = tables_of(self.task, self.device) if first.state_radius else None
         if self.device.type == "cuda":
             compile_blocks(self.model)
-        # What a user's own module keeps beside its parameters, such as running statistics.
+        # What a user's own module keeps next to its parameters, such as running statistics.
         self.kept = kept_buffers(self.model)
         self.flat = FlatParameters(self.model)
         self.adam = Adam(self.flat, _rates(specs))
@@ -231,7 +231,7 @@ class Ensemble:
 
 
 def compile_blocks(model: SequenceModel) -> None:
-    """Fuse what stands between the products of a block; blocks of one kind share one compilation.
+    """Fuse what is between the products of a block; blocks of one kind share one compilation.
 
     Set ``SEPARATRIX_COMPILE=0`` to train without it: the first step of a new shape then starts at once. Some mixers are
     loops over time, which the compiler would unroll; they say that they do not compile.

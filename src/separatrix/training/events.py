@@ -4,8 +4,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
 Ending: TypeAlias = Literal["goal", "steps", "diverged", "pruned", "beaten"]
-"""Reached the goal; all steps done; the loss was no number; left behind by successive halving; another run of the same
-cell reached the goal first."""
+"""Reached the goal; all steps done; the loss was not a number; left behind by successive halving; another run of the
+same cell reached the goal first."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Runs written for elsewhere: tables for other tools (CSV, Parquet) and the JSON file of ``exported_records``.
 
-A store is a database with checkpoints and weights beside it; what belongs into a repository or an article is smaller.
+A store is a database with checkpoints and weights next to it; what belongs into a repository or an article is smaller.
 """
 
 import csv
@@ -26,7 +26,7 @@ DIGITS = 6
 
 
 def flat_row(record: Record) -> dict[str, Any]:
-    """A run as one row of a table: the fields of its description beside those of its result; nested ones as JSON."""
+    """A run as one row of a table: the fields of its description next to those of its result; nested ones as JSON."""
     plain = record.as_dict()
     described = plain.pop("spec")
     spec = {name: described.get(name, getattr(record.spec, name)) for name in FIELDS}

@@ -4,7 +4,7 @@ The file holds every run with its description, result, environment and curve, on
 writes it. :class:`ExportedRecords` answers the questions of an open store from such files. The name of a run is the
 hash of its description and is checked on reading.
 
-Weights that runs kept at certain steps lie beside it, in ``NAME.files`` as a store has it, one file for each run and
+Weights that runs kept at certain steps lie next to it, in ``NAME.files`` as a store has it, one file for each run and
 step.
 """
 
@@ -40,7 +40,7 @@ LARGEST_FILE = 1 << 30
 
 
 def snapshot_name(run: str, step: int) -> str:
-    """Where the weights of a run at a step lie in the folder beside the file.
+    """Where the weights of a run at a step lie in the folder next to the file.
 
     >>> snapshot_name("0a1b", 500)
     'snapshots/0a1b-500.safetensors'

@@ -1,4 +1,4 @@
-"""What a group of runs leaves on the disk beside the store, and who may write it.
+"""What a group of runs leaves on the disk next to the store, and who may write it.
 
 ``checkpoints/GROUP.safetensors`` with the one before it as ``….previous``, used when the newer one is damaged;
 ``weights/GROUP-STEP.safetensors`` of the runs that ended at that step; ``snapshots/…`` of the runs that wanted their
@@ -20,7 +20,7 @@ LARGEST_CHECKPOINT = 256 << 30
 
 
 class GroupFiles:
-    """The folder beside a store; ``said`` hears of damaged checkpoints."""
+    """The folder next to a store; ``said`` hears of damaged checkpoints."""
 
     def __init__(self, folder: Path, said: Callable[[str], None]) -> None:
         self.folder, self.said = folder, said
@@ -65,7 +65,7 @@ class GroupFiles:
             if not path.exists() and not path.is_symlink():
                 continue
             try:
-                content = read_tensors(path, LARGEST_CHECKPOINT, "it is no checkpoint")
+                content = read_tensors(path, LARGEST_CHECKPOINT, "it is not a checkpoint")
                 found = read_checkpoint(content, group)
             except SeparatrixError as error:
                 self.said(f"{path}: {error}; an earlier state is used")

@@ -31,7 +31,7 @@ class HeatMap:
 
 
 def table_axes(axes: Sequence[str]) -> tuple[str, str]:
-    """The fields that are a sweep's rows and columns unless told: architectures and lengths where those vary.
+    """The fields that are a sweep's rows and columns by default: architectures and lengths where those vary.
 
     >>> table_axes(["architecture", "length", "batch"]), table_axes(["batch", "clip"]), table_axes(["length"])
     (('architecture', 'length'), ('batch', 'clip'), ('architecture', 'length'))

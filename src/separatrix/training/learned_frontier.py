@@ -1,12 +1,12 @@
-"""The learned frontier: the longest input that a model of each width learns, beside what its state can hold.
+"""The learned frontier: the longest input that a model of each width learns, next to what its state can hold.
 
 For a pattern such as ``LSTM-(1,W)`` each width W climbs a ladder of lengths: a grid of learning rates is trained as one
 ensemble within a budget of steps, and the length counts as learned when its best run reaches the goal (99 % on fresh
 examples). A width stops at the first length that it does not learn; all widths climb together, so that an executor with
 several workers has something to do for each.
 
-The bound beside it is a theorem about all weights (``communication.bounds``): a recurrent model whose state has too few
-bits is wrong on some input of that length, however it was trained (BHBK24 Theorem 2 and its corollaries). Learning
+The bound next to it is a theorem about all weights (``communication.bounds``): a recurrent model whose state has too
+few bits is wrong on some input of that length, however it was trained (BHBK24 Theorem 2 and its corollaries). Learning
 stops far below it; how far is what this shows. "Not learned" is evidence about this recipe and budget, not a proof.
 """
 

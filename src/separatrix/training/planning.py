@@ -25,9 +25,9 @@ from separatrix.training.devices import out_of_memory
 from separatrix.training.driver import missing_runs
 from separatrix.training.ensemble import Ensemble
 from separatrix.training.grouping import Group
-from separatrix.training.own_code import check_trainable, own_code
 from separatrix.training.records import Record
 from separatrix.training.spec import RunSpec
+from separatrix.training.user_code import check_trainable, user_code
 
 Basis: TypeAlias = Literal["records", "measured", "extrapolated", "unknown"]
 LONGEST_STEP = 2.0
@@ -160,12 +160,12 @@ def plan(
     *,
     full_grid: bool = False,
     workers: int = 1,
-    told: Callable[[int, int], None] = lambda done, total: None,
+    report: Callable[[int, int], None] = lambda done, total: None,
 ) -> Plan:
     """What is left of ``groups``, with a time for each.
 
-    ``recorded`` are the records of these runs by name, ``earlier`` all records whose times may be used. ``told`` hears
-    how many of how many shapes have been timed.
+    ``recorded`` are the records of these runs by name, ``earlier`` all records whose times may be used. ``report`` is
+    called with how many of how many shapes have been timed.
 
     >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=4, learning_rate=0.1, steps=800, batch=4)
     >>> found = plan([Group((spec,))], {}, [], torch.device("cpu"), {})
@@ -175,7 +175,7 @@ def plan(
     known = known_timings(earlier, environment)
     found: list[GroupPlan] = []
     for number, group in enumerate(groups):
-        told(number, len(groups))
+        report(number, len(groups))
         left = _left(group, recorded, full_grid)
         if left is None:
             found.append(_counted(group, left))
@@ -185,7 +185,7 @@ def plan(
             known[key] = timing
         timed = {"seconds": known[key].seconds(left), "basis": known[key].basis} if key in known else {}
         found.append(replace(_counted(group, left), **timed))
-    told(len(groups), len(groups))
+    report(len(groups), len(groups))
     return Plan(tuple(found), workers)
 
 
@@ -198,7 +198,7 @@ def _measured(specs: Sequence[RunSpec], device: torch.device) -> Timing | None:
     except Exception as error:
         if out_of_memory(error):
             return None
-        if isinstance(error, SeparatrixError | OSError) or not own_code(first):
+        if isinstance(error, SeparatrixError | OSError) or not user_code(first):
             raise
         line = line_outside(error)
         raise SeparatrixError(

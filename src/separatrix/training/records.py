@@ -1,4 +1,4 @@
-"""The store: one SQLite file with every run, its curve and its result, and a folder beside it for weights.
+"""The store: one SQLite file with every run, its curve and its result, and a folder next to it for weights.
 
 Written only by the process that drives a sweep. Every write is one transaction, and writing the same result or point
 again changes nothing, so a driver that is killed and started again never loses or doubles a run. Two drivers may share
@@ -6,7 +6,7 @@ a store (write-ahead log); who trains which group is settled by file locks, see 
 
 A store that is only looked at is opened without leave to write, and not a byte of it changes. One that is damaged, of a
 newer version or of something else is refused before it is touched (see ``store_format``). All errors of SQLite (a full
-disk, a file that is no database, no permission) end in one line.
+disk, a file that is not a database, no permission) end in one line.
 """
 
 import json
@@ -298,7 +298,7 @@ class Records:
         return [self.path.parent]
 
     def frame(self) -> "pandas.DataFrame":
-        """All runs as a pandas table, one row each: the fields of the run beside those of its result."""
+        """All runs as a pandas table, one row each: the fields of the run next to those of its result."""
         require("a table of runs", "pandas")
         import pandas
 
@@ -371,7 +371,7 @@ def kept_folder(path: Path) -> Path:
 
 
 def kept_file(files: Path, name: Any) -> Path:
-    """A file of weights that a store names; it must lie in the folder beside the store.
+    """A file of weights that a store names; it must lie in the folder next to the store.
 
     >>> kept_file(Path("runs.files"), "weights/0a1b.safetensors").name
     '0a1b.safetensors'

@@ -1,4 +1,4 @@
-"""What stands in a row of a store or a line of an exported file, held to what can be true of a run.
+"""What is in a row of a store or a line of an exported file, held to what can be true of a run.
 
 A database or a text has no types of its own: a file that was damaged, or made by something else, may hold anything in
 any place. A description must give its own name, which is its hash.
@@ -28,7 +28,7 @@ class TaskNotHereError(SeparatrixError):
 
 
 def task_not_here(spec: Any) -> str | None:
-    """The task of a description that nothing here defines; None for others, and for what is no description.
+    """The task of a description that nothing here defines; None for others, and for what is not a description.
 
     >>> task_not_here('{"task": "theirs"}'), task_not_here('{"task": "dyck"}'), task_not_here("{")
     ('theirs', None, None)
@@ -60,7 +60,7 @@ def checked_run(
     if not (is_count(step) and is_count(parameters)):
         raise damaged(where, name, "its steps and parameters are no counts")
     if not is_share(accuracy) or not (loss is None or is_number(loss)) or not is_number(seconds):
-        raise damaged(where, name, "its accuracy, loss or time is no such number")
+        raise damaged(where, name, "its accuracy, loss or time is not such a number")
     lost = float("nan") if loss is None else float(loss)
     return described, Result(name, ending, step, float(accuracy), lost, float(seconds), parameters)
 
@@ -84,7 +84,7 @@ def checked_environment(where: object, run: Any, value: Any) -> dict[str, Any]:
     except (ValueError, TypeError):
         found = None
     if not isinstance(found, dict):
-        raise damaged(where, run, "what it says about its environment is no object")
+        raise damaged(where, run, "what it says about its environment is not an object")
     members = found.get("members", 1)
     if not (is_count(members) and members):
         raise damaged(where, run, f"it trained as one of {str(members)[:40]!r} runs")
@@ -94,7 +94,7 @@ def checked_environment(where: object, run: Any, value: Any) -> dict[str, Any]:
 def checked_text(where: object, run: Any, value: Any) -> str:
     """A short text, such as a time or the name of a file."""
     if not isinstance(value, str) or len(value) > 1000:
-        raise damaged(where, run, f"{str(value)[:40]!r} is no time or file")
+        raise damaged(where, run, f"{str(value)[:40]!r} is not a time or a file")
     return value
 
 

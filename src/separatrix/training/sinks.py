@@ -18,7 +18,7 @@ SINKS = ("tensorboard", "wandb")
 
 
 class Sink(ABC):
-    """What both sinks share: which runs are open, and what is told about a point and about an end."""
+    """What both sinks share: which runs are open, and what is reported about a point and about an end."""
 
     def __init__(self) -> None:
         self.open: dict[str, Any] = {}
@@ -102,7 +102,7 @@ class WandbSink(Sink):
         self.project, self._wandb = project, _module("wandb", "wandb", "Weights & Biases")
 
     def begin(self, spec: RunSpec) -> Any:
-        """A run of its own beside the others that are open."""
+        """A run of its own next to the others that are open."""
         settings = {"project": self.project, "id": spec.name, "name": label(spec), "config": spec.as_dict()}
         return self._wandb.init(**settings, resume="allow", reinit="create_new")
 

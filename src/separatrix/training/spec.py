@@ -36,7 +36,7 @@ LARGEST = 1e300
 MEMBER_FIELDS: Mapping[str, Any] = {
     "learning_rate": 1.0, "weight_decay": 0.0, "seed": 0, "warmup": 0, "clip": 0.0, "final_rate": 1.0,
 }  # fmt: skip
-"""What may differ between runs that train as one ensemble, with the values that stand for them in a shape."""
+"""What may differ between runs that train as one ensemble, with the values that represent them in a shape."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +120,7 @@ class RunSpec:
             raise SeparatrixError("; ".join(problems))
 
     def problems(self) -> list[str]:
-        """Every reason why this is no run, not only the first."""
+        """Every reason why this is not a run, not only the first."""
         found: list[str] = []
         counts = ("steps", "batch", "evaluate_every", "probe_examples", "evaluation_examples", "questions")
         for name, least in [(each, 1) for each in counts] + [("warmup", 0)]:

@@ -1,8 +1,8 @@
 """What a store is on the disk, and how one is opened only to be looked at.
 
-Before anything is written to a store, and before anything is believed that stands in it, it is opened without being
+Before anything is written to a store, and before anything is believed that is in it, it is opened without being
 able to change a byte: it must be a plain file, a database of this version, with exactly our tables, and whole. SQLite's
-side files are left alone: without a log or a journal beside it nobody is writing, and SQLite then needs none. Somebody
+side files are left alone: without a log or a journal next to it nobody is writing, and SQLite then needs none. Somebody
 may begin to write at just that moment, so a store is refused only when it looks the same a little later.
 
 An empty file is a store in which nothing is recorded yet.
@@ -49,7 +49,7 @@ ROWS = {
     "snapshots": "typeof(run) = 'text' AND typeof(step) = 'integer' AND typeof(file) = 'text'",
     "groups": "typeof(planned) = 'text' AND typeof(members) = 'text'",
 }
-"""What is true of every row: SQLite lets any value stand in any column."""
+"""What is true of every row: SQLite lets any value be in any column."""
 STATEMENTS = tuple(each.strip() for each in TABLES.split(";") if each.strip())
 _OUR_TABLES = {each.split()[2]: " ".join(each.split()) for each in STATEMENTS}
 
@@ -96,12 +96,12 @@ def check_before_writing(path: Path) -> None:
 
 
 def _check_beginning(path: Path) -> None:
-    """Refuse what is no plain file, no database, or of a newer version, by its first bytes alone."""
+    """Refuse what is not a plain file or not a database, or of a newer version, by its first bytes alone."""
     check_plain(path, "name a store with --store")
     with explained(path), path.open("rb") as file:
         header = file.read(64)
     if not header.startswith(MAGIC) or len(header) < 64:
-        raise SeparatrixError(f"{path} cannot be read as a store: it is no database; name another with --store")
+        raise SeparatrixError(f"{path} cannot be read as a store: it is not a database; name another with --store")
     _check_version(path, int.from_bytes(header[60:], "big", signed=True))
 
 
@@ -122,7 +122,7 @@ def _check_tables(connection: sqlite3.Connection, path: Path) -> bool:
     wrong = [name for name, sql in _OUR_TABLES.items() if found.get(name) != ("table", sql)]
     if wrong:
         raise SeparatrixError(
-            f"{path} is no whole store: its table {wrong[0]} is {'another' if wrong[0] in found else 'missing'}; "
+            f"{path} is not a whole store: its table {wrong[0]} is {'another' if wrong[0] in found else 'missing'}; "
             "name another store with --store, or put a copy of it back"
         )
     return True
@@ -191,11 +191,11 @@ def _check_version(path: Path, found: int) -> None:
 
 
 def _address(path: Path) -> str:
-    """The store without leave to write. The log and the journal lie beside the file itself, not beside a link to it."""
+    """Open the store read-only. The log and the journal lie next to the file itself, not next to a link to it."""
     real = path.resolve()
     log, journal, _ = sides = [real.with_name(f"{real.name}{suffix}") for suffix in ("-wal", "-journal", "-shm")]
     for side in sides:
         if side.is_symlink() or (side.exists() and not side.is_file()):
-            raise SeparatrixError(f"{side} is no plain file, and SQLite writes there; remove it")
+            raise SeparatrixError(f"{side} is not a plain file, and SQLite writes there; remove it")
     busy = log.exists() or (journal.exists() and journal.stat().st_size > 0)
     return f"{real.as_uri()}?mode=ro{'' if busy else '&immutable=1'}"

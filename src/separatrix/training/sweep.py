@@ -33,7 +33,7 @@ class Cell:
     runs: tuple[RunSpec, ...]
 
     def at(self, axis: str) -> Any:
-        """The cell's value on an axis as it was written there; of a field that is no axis, what its runs share."""
+        """The cell's value on an axis as it was written there; of a field that is not an axis, what its runs share."""
         return dict(self.coordinates).get(axis, getattr(self.runs[0], axis))
 
     def best(self, found: Mapping[str, Record]) -> Record | None:
@@ -76,7 +76,7 @@ class Sweep:
                 yield str(UnknownNameError("field of a run", name, (*FIELDS, RECIPE)))
         for name, values in self.axes.items():
             if name in self.base:
-                yield f"{name} stands both in the base and among the axes; keep one"
+                yield f"{name} is both in the base and among the axes; keep one"
             if not values:
                 yield f"axis {name} has no values; give at least one"
             seen: dict[str, str] = {}
@@ -175,7 +175,7 @@ def _meaning(axis: str, value: Any) -> str:
     "'TF-(1,8)'"
     """
     if axis == "architecture":
-        with suppress(SeparatrixError):  # told with the other mistakes
+        with suppress(SeparatrixError):  # reported with the other mistakes
             return repr(str(parse_spec(str(value))))
     if isinstance(value, float) and value.is_integer():
         return repr(int(value))

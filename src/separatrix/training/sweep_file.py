@@ -62,19 +62,18 @@ def read_sweep(path: Path) -> Sweep:
         for each in error.errors():
             place = ".".join(map(str, each["loc"]))
             unknown = UnknownNameError("entry of a sweep file", place, SweepFile.model_fields)
-            told = f"{place}: {each['msg'].lower()}"
+            problem = f"{place}: {each['msg'].lower()}"
             if each["type"] == "list_type" and each["loc"][0] == "axes":
-                told = (
-                    f"{place} = {each['input']!r} is no list of values; write [{each['input']!r}], or put it into base"
-                )
-            problems.append(str(unknown) if each["type"] == "extra_forbidden" else told)
-        # Go on with what is usable, so that the mistakes inside base and axes are told as well.
+                given = repr(each["input"])
+                problem = f"{place} = {given} is not a list of values; write [{given}], or put it into base"
+            problems.append(str(unknown) if each["type"] == "extra_forbidden" else problem)
+        # Go on with what is usable, so that the mistakes inside base and axes are reported as well.
         tables = {key: content[key] for key in ("base", "axes") if isinstance(content.get(key), dict)}
         axes = tables.get("axes", {})
         usable = {name: each if isinstance(each, list) else [each] for name, each in axes.items()}
         found = SweepFile.model_construct(base=tables.get("base", {}), axes=usable)
-    base = {name: _beside(name, value, path.parent) for name, value in found.base.items()}
-    axes = {name: [_beside(name, value, path.parent) for value in values] for name, values in found.axes.items()}
+    base = {name: _near_file(name, value, path.parent) for name, value in found.base.items()}
+    axes = {name: [_near_file(name, value, path.parent) for value in values] for name, values in found.axes.items()}
     try:
         sweep = Sweep(path.stem, found.title or path.stem, base, axes, found.halving, found.first_goal_ends)
     except SeparatrixError as error:
@@ -90,7 +89,7 @@ def read_sweep(path: Path) -> Sweep:
     raise SeparatrixError(f"{path}: {'; '.join(problems)}")
 
 
-def _beside(name: str, value: Any, folder: Path) -> Any:
+def _near_file(name: str, value: Any, folder: Path) -> Any:
     """A model or function whose FILE.py is not found from here, but next to the sweep file, with that one's path."""
     if name not in ("architecture", "task") or not isinstance(value, str):
         return value

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from separatrix.models import parse_spec
-from separatrix.tasks import try_own_task
+from separatrix.tasks import try_user_task
 from separatrix.training.driver import Driver, interruptible
 from separatrix.training.executors.opening import open_executor
 from separatrix.training.grouping import Group
@@ -44,7 +44,7 @@ def train_runs(
     ([20], True)
     """
     named = [spec.with_changes(architecture=str(parse_spec(spec.architecture))) for spec in specs]
-    try_own_tasks(named)
+    try_user_tasks(named)
     together: dict[str, dict[str, RunSpec]] = {}
     for spec in named:
         together.setdefault(spec.shape.name, {})[spec.name] = spec
@@ -59,10 +59,10 @@ def train_runs(
         return [replace(found[spec.name], curve=tuple(records.curve(spec.name))) for spec in named]
 
 
-def try_own_tasks(specs: Iterable[RunSpec]) -> None:
+def try_user_tasks(specs: Iterable[RunSpec]) -> None:
     """Try tasks from outside this package, each once at each length, before anything is trained on them.
 
-    >>> try_own_tasks([RunSpec(task="equality", architecture="TF-(1,8)", length=8, learning_rate=0.1, steps=800)])
+    >>> try_user_tasks([RunSpec(task="equality", architecture="TF-(1,8)", length=8, learning_rate=0.1, steps=800)])
     """
     for spec in {(spec.task, repr(spec.task_parameters), spec.length): spec for spec in specs}.values():
-        try_own_task(spec.the_task(), spec.length)
+        try_user_task(spec.the_task(), spec.length)

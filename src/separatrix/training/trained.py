@@ -1,7 +1,7 @@
 """Trained models back from the files of their runs, ready to be asked: in evaluation mode, without dropout.
 
 Records may come from strangers: code that a record names is imported only when the caller names it too, see
-``own_code``.
+``user_code``.
 """
 
 from collections.abc import Collection
@@ -12,9 +12,9 @@ from separatrix.models import SequenceModel, fill, model_for_task, parse_spec
 from separatrix.sources import check_unchanged
 from separatrix.training.checkpoints import read_weights
 from separatrix.training.ensemble import WEIGHT_TYPES
-from separatrix.training.own_code import check_trusted, own_code
 from separatrix.training.records import Record, kept_file
 from separatrix.training.spec import RunSpec
+from separatrix.training.user_code import check_trusted, user_code
 
 
 def untrained_model(recorded: RunSpec, trusted: Collection[str] = ()) -> SequenceModel:
@@ -30,9 +30,9 @@ def untrained_model(recorded: RunSpec, trusted: Collection[str] = ()) -> Sequenc
 
 
 def trained_model(record: Record, files: Path, trusted: Collection[str] = ()) -> SequenceModel:
-    """The model of a finished run with the weights it ended with; ``files`` is the folder beside its store.
+    """The model of a finished run with the weights it ended with; ``files`` is the folder next to its store.
 
-    ``trusted`` names the code of one's own, such as ``mine.py:Mixer``, that may be run if the record names it.
+    ``trusted`` names the user code, such as ``mine.py:Mixer``, that may be run if the record names it.
 
     >>> from tempfile import TemporaryDirectory
     >>> from separatrix.training.train_runs import train_runs
@@ -47,7 +47,7 @@ def trained_model(record: Record, files: Path, trusted: Collection[str] = ()) ->
     if record.weights is None:
         raise SeparatrixError(f"run {record.spec.name} has no weights in this place; give the --store that trained it")
     check_trusted(record.spec, trusted)
-    check_unchanged(record.environment.get("code"), own_code(record.spec), "this run")
+    check_unchanged(record.environment.get("code"), user_code(record.spec), "this run")
     model = untrained_model(record.spec, trusted)
     fill(model, read_weights(kept_file(files, record.weights), record.spec.name))
     return model

@@ -121,7 +121,7 @@ def at_chance(record: Record) -> bool:
     """Whether a run is not shown to beat a constant answer, by more than so many standard errors of the two."""
     spec = record.spec
     constant = _constant(spec.the_task(), spec.length)
-    return record.result.accuracy <= constant.share + ERRORS * constant.error_beside(spec.evaluation_examples)
+    return record.result.accuracy <= constant.share + ERRORS * constant.combined_error(spec.evaluation_examples)
 
 
 @lru_cache(maxsize=256)

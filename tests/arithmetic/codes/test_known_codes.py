@@ -122,7 +122,7 @@ def test_kerdock_and_delsarte_goethals_codes_reach_their_distance(variables, cub
 
 
 def test_the_delsarte_goethals_code_is_distance_invariant():
-    """What the weights stand for: distances from any word have the same distribution as from the first."""
+    """What the weights represent: distances from any word have the same distribution as from the first."""
     rule = CosetRule(5, cubes=1, constant=True)
     words = rule.words(np.arange(1 << 17))
     expected = np.bincount(words.sum(axis=1), minlength=65)

@@ -1,6 +1,6 @@
 """Arithmetic in GF(2^m) and linear algebra over GF(2), on plain integers and whole arrays.
 
-The codes of this package stand in for the random vectors of BHBK24 Lemma 2; the trace codes and orbit codes among
+The codes of this package replace the random vectors of BHBK24 Lemma 2; the trace codes and orbit codes among
 them are written in terms of a finite field, so that a code of N words is described by a few small integers
 instead of N rows. An element of GF(2^m) is an integer whose bits are the coefficients of a polynomial in x,
 reduced modulo the smallest primitive polynomial of degree m; x itself is written 2 and generates all non-zero

@@ -160,7 +160,7 @@ def _variants(width: int, distances: list[int]) -> Iterator[tuple[int, list[int]
     yield width + 1, sorted({distance + distance % 2 for distance in distances})
 
 
-@cache  # most_words itself is for anyone's multipliers; these are asked for again with every larger count
+@cache  # most_words itself is for any multipliers; these are asked for again with every larger count
 def _proved(length: int, distances: tuple[int, ...], multipliers: tuple[int, ...]) -> Fraction | None:
     return most_words(length, distances, multipliers)
 

@@ -23,7 +23,7 @@ UInt8Array = NDArray[np.uint8]
 Indices = NDArray[np.int64]
 Parameters = Mapping[str, "int | Sequence[int]"]
 QUARTER = Fraction(1, 4)
-"""The γ that every construction here asks for unless told otherwise."""
+"""The γ that every construction here asks for unless set otherwise."""
 
 
 class WordRule(Protocol):

@@ -22,8 +22,9 @@ HARD_MEMBERS = ("disjointness", "inequality")
 def one_at_every_query(task: Task, length: int) -> str:
     """Triple matching at the last number, counting that number itself: a constant."""
     del length
-    constant = task.parameters().get("exclude_query") is False
-    return "with exclude_query=False the query matches with itself, and the answer is 1 on every input (E11)" * constant
+    if task.parameters().get("exclude_query") is not False:
+        return ""
+    return "with exclude_query=False the query matches with itself, and the answer is 1 on every input (E11)"
 
 
 def one_member(task: Task, length: int) -> str:
@@ -38,7 +39,7 @@ def one_member(task: Task, length: int) -> str:
 
 
 def whole_class(task: Task) -> str:
-    """The class that a threshold task stands for as long as no parameter but k says which member is meant.
+    """The class that a threshold task represents as long as no parameter but k says which member is meant.
 
     >>> whole_class(tasks()["sparse-threshold"])
     'every member of THRES(3, N)'

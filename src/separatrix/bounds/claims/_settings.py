@@ -1,4 +1,4 @@
-"""What several bounds share: settings of the simulations, the papers' formulas, standing assumptions."""
+"""What several bounds share: settings of the simulations, the papers' formulas, common assumptions, reasons."""
 
 from separatrix.bit_counts import bits_for
 from separatrix.bounds.bound import smallest_number
@@ -17,15 +17,24 @@ ONE_LAYER_ASSUMPTIONS = (
     "Appendix D)",
     "the model is deterministic and right on every input of length N",
 )
+STORED = (
+    "A recurrent model has read everything before it learns what is asked: inputs with different answers to some "
+    "question must leave it in different states, so its state must hold about as many bits as the input."
+)
+CONVERSATION = (
+    "A small layer of attention, or a small recurrent state, would let Alice and Bob, who each hold a part of the "
+    "input, find the answer with few bits of conversation, and this problem takes about N."
+)
+"""Why several tasks are hard."""
 
 
 def plain_setting(task: Task, length: int) -> Setting:
-    """The positions of a task; nobody has to be told a token."""
+    """The positions of a task; no party has to send a token."""
     return Setting(positions=task.positions(length))
 
 
-def told_token(task: Task, length: int) -> Setting:
-    """The positions of a task whose query token must be told."""
+def announced_token(task: Task, length: int) -> Setting:
+    """The positions of a task whose query token one party must send."""
     return Setting(positions=task.positions(length), query_bits=bits_for(task.vocabulary(length).size))
 
 

@@ -6,7 +6,7 @@ Derivation: INDEX on N bits hides in associative recall under keys agreed on (re
 
 from separatrix.bounds.bound import ProtocolBound
 from separatrix.bounds.claims._scope import too_few_keys
-from separatrix.bounds.claims._settings import RECURRENT_ASSUMPTIONS, plain_setting, width_by_state
+from separatrix.bounds.claims._settings import RECURRENT_ASSUMPTIONS, STORED, plain_setting, width_by_state
 from separatrix.bounds.problem_facts import hidden_by, index_fact
 from separatrix.bounds.simulations import RECURRENT
 
@@ -16,6 +16,7 @@ BOUND = ProtocolBound(
     statement="a recurrent model that solves associative recall with N pairs has m ≥ N/p",
     task_names=("associative-recall",),
     models=("rnn",),
+    why=STORED,
     assumptions=RECURRENT_ASSUMPTIONS,
     deviations=("the proof's 'at most N/p' is read as 'at least'",),
     simulation=RECURRENT,

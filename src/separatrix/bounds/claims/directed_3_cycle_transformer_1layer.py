@@ -1,7 +1,7 @@
 """A one-layer Transformer that reads rows of a graph and solves directed 3-cycle has H·m = Ω̃(N). Not in the papers.
 
 Derivation: DISJ on N - 2 bits hides in the answer of the last vertex (reduction
-``disjointness-to-directed-3-cycle-one-vertex``). Its row is too long to be told as a token, so Theorem 4's protocol is
+``disjointness-to-directed-3-cycle-one-vertex``). Its row is too long to be sent as a token, so Theorem 4's protocol is
 opened by the queries: H(4p + 2λ + m(2p + max(p, λ))) ≥ N - 2. SHT23's bound for graph Transformers holds for more
 layers; this one is for ordinary attention over rows.
 """

@@ -7,7 +7,7 @@ here is the deterministic one.
 
 from separatrix.bounds.bound import ProtocolBound
 from separatrix.bounds.claims._scope import always
-from separatrix.bounds.claims._settings import ONE_LAYER_ASSUMPTIONS, told_token, width_by_claim
+from separatrix.bounds.claims._settings import CONVERSATION, ONE_LAYER_ASSUMPTIONS, announced_token, width_by_claim
 from separatrix.bounds.claims.disjointness_rnn import checks
 from separatrix.bounds.simulations import ONE_LAYER
 
@@ -17,13 +17,14 @@ BOUND = ProtocolBound(
     statement="a one-layer Transformer that computes DISJ on {0,1}^N has width Ω(N)",
     task_names=("disjointness",),
     models=("transformer-1layer",),
+    why=CONVERSATION,
     assumptions=ONE_LAYER_ASSUMPTIONS,
     deviations=("the exact count of the repaired protocol gives the constant (E13)",),
     simulation=ONE_LAYER,
     problem="DISJ",
     reduction="disjointness-to-disjointness",
     hidden_bits=lambda task, length: length // 2,
-    setting=told_token,
+    setting=announced_token,
     in_words="N/2",
     prefix=always,
     checks=checks,

@@ -17,7 +17,7 @@ randomised protocol needs O(log N) bits.
 
 from separatrix.bounds import dyck_fooling
 from separatrix.bounds.bound import ProtocolBound
-from separatrix.bounds.claims._settings import ONE_LAYER_ASSUMPTIONS, told_token, width_by_claim
+from separatrix.bounds.claims._settings import ONE_LAYER_ASSUMPTIONS, announced_token, width_by_claim
 from separatrix.bounds.evidence import Evidence
 from separatrix.bounds.simulations import ONE_LAYER
 from separatrix.tasks import Task
@@ -74,12 +74,15 @@ BOUND = ProtocolBound(
     statement="a one-layer Transformer that decides Dyck-(2,2) has mH ≥ (N-1)/(3(p + log N))",
     task_names=("dyck",),
     models=("transformer-1layer",),
+    why="One layer of attention sees averages over all positions. If Alice holds the odd and Bob the even positions, "
+    "their parts must fit together place by place, which takes about N bits of conversation; a small layer would "
+    "do with fewer, if each of them can add up a part of every sum.",
     assumptions=ONE_LAYER_ASSUMPTIONS,
-    deviations=("the exact count of the repaired protocol stands in place of 3m(p + log N)H (E13)",),
+    deviations=("the exact count of the repaired protocol replaces 3m(p + log N)H (E13)",),
     simulation=ONE_LAYER,
     problem="DYCK",
     hidden_bits=dyck_fooling.fooling_bits,
-    setting=told_token,
+    setting=announced_token,
     in_words=WORDS,
     words=_words,
     checks=_checks,

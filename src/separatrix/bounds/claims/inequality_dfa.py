@@ -24,7 +24,7 @@ def _checks(limit: int) -> tuple[Evidence, ...]:
             f"minimal automata of the unequal words of length N reach 2^(N/2) states after N/2 symbols, counted to N = "
             f"{last.length} ({last.states_after_half} of {last.states} states); for every N because two first halves "
             "are "
-            "told apart by copying one of them",
+            "distinguished by copying one of them",
             all(each.holds for each in found),
             {"verified_to": last.length, "states": last.states, "states_after_half": last.states_after_half},
         ),

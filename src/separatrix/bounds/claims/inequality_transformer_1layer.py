@@ -7,7 +7,7 @@ no constant; with its Theorem 4 as claimed it would be mH ≥ N/(6(p + log N)).
 
 from separatrix.bounds.bound import ProtocolBound
 from separatrix.bounds.claims._scope import first_half_first, other_positions
-from separatrix.bounds.claims._settings import ONE_LAYER_ASSUMPTIONS, told_token, width_by_claim
+from separatrix.bounds.claims._settings import CONVERSATION, ONE_LAYER_ASSUMPTIONS, announced_token, width_by_claim
 from separatrix.bounds.claims.inequality_rnn import checks
 from separatrix.bounds.simulations import ONE_LAYER
 
@@ -17,13 +17,14 @@ BOUND = ProtocolBound(
     statement="a one-layer Transformer that computes INEQ on {0,1}^N has mpH = Ω(N)",
     task_names=("inequality", "equality", "eq-random"),
     models=("transformer-1layer",),
+    why=CONVERSATION,
     assumptions=ONE_LAYER_ASSUMPTIONS,
     deviations=("the exact count of the repaired protocol gives the constant (E13)",),
     simulation=ONE_LAYER,
     problem="EQ",
     reduction="equality-to-inequality",
     hidden_bits=lambda task, length: length // 2,
-    setting=told_token,
+    setting=announced_token,
     in_words="N/2",
     outside=other_positions,
     prefix=first_half_first,

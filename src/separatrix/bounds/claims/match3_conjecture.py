@@ -1,6 +1,6 @@
 """SHT23's conjecture: every Transformer that solves triple matching has L·H·m = N^Ω(1). Open; no number is given.
 
-What is proved: Hm = Ω̃(N) for one layer, LHm = Ω̃(N) for graph Transformers on directed 3-cycle. What stands against a
+What is proved: Hm = Ω̃(N) for one layer, LHm = Ω̃(N) for graph Transformers on directed 3-cycle. What speaks against a
 proof by communication: Corollary 13.1 of BHBK24, by which two-layer Transformers have no short protocol. Two layers do
 solve the variant read at the last position (Variant 1), so a proof needs all outputs or another variant.
 """

@@ -56,6 +56,8 @@ BOUND = ProtocolBound(
     statement="an H-headed self-attention layer that solves triple matching has Hm = Ω̃(N)",
     task_names=("match3", "match3-last"),
     models=("transformer-1layer",),
+    why="A score of ordinary attention sees two numbers at a time, and whether two others complete a sum is a "
+    "question about pairs: disjointness of about N bits hides in it, so one layer must be large.",
     assumptions=(*ONE_LAYER_ASSUMPTIONS, "M ≥ N + 3; for a smaller M only ⌊(M - 4)/2⌋ bits fit"),
     deviations=(
         "the encoding is repaired (E15), and the exact count of the repaired protocol gives the constant (E13)",

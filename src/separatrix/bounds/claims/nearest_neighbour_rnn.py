@@ -7,7 +7,7 @@ Alice's bits, so INDEX would do as well; the paper takes DISJ.
 
 from separatrix.bounds.bound import ProtocolBound
 from separatrix.bounds.claims._scope import crowded_points, too_few_keys
-from separatrix.bounds.claims._settings import RECURRENT_ASSUMPTIONS, plain_setting, width_by_state
+from separatrix.bounds.claims._settings import RECURRENT_ASSUMPTIONS, STORED, plain_setting, width_by_state
 from separatrix.bounds.evidence import Evidence
 from separatrix.bounds.problem_facts import disjointness_fact, reduction_evidence
 from separatrix.bounds.simulations import RECURRENT
@@ -30,6 +30,7 @@ BOUND = ProtocolBound(
     statement="a recurrent model that solves nearest neighbour, or multi-query recall, has m ≥ N/(2p)",
     task_names=("nearest-neighbour", "mqar"),
     models=("rnn",),
+    why=STORED,
     assumptions=(
         *RECURRENT_ASSUMPTIONS,
         "nearest neighbour: the dimension d is at least ⌈log2 (N/2)⌉ and the margin at most 2/d, so that N/2 corners "

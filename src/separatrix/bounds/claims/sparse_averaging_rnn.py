@@ -6,7 +6,7 @@ output is read.
 """
 
 from separatrix.bounds.bound import ProtocolBound
-from separatrix.bounds.claims._settings import RECURRENT_ASSUMPTIONS, plain_setting
+from separatrix.bounds.claims._settings import RECURRENT_ASSUMPTIONS, STORED, plain_setting
 from separatrix.bounds.evidence import Evidence
 from separatrix.bounds.problem_facts import index_fact, reduction_evidence
 from separatrix.bounds.simulations import RECURRENT
@@ -34,6 +34,7 @@ BOUND = ProtocolBound(
     statement="an RNN that computes the last output of sparse averaging has Ω(N) bits of state",
     task_names=("sparse-averaging",),
     models=("rnn",),
+    why=STORED,
     assumptions=RECURRENT_ASSUMPTIONS,
     deviations=(
         "Alice's cells name any fixed set instead of the empty one (E17)",

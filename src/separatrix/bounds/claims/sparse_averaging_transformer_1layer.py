@@ -2,7 +2,7 @@
 
 Derivation: DISJ on q bits hides in sparse averaging with N ≥ 2q + 1 cells (reduction
 ``disjointness-to-sparse-averaging``, which the slides leave out); one cell holds Bob's set, which is too long to be
-told as a token, so Theorem 4's protocol is opened by the queries: H(4p + 2λ + m(2p + max(p, λ))) bits, and DISJ needs
+sent as a token, so Theorem 4's protocol is opened by the queries: H(4p + 2λ + m(2p + max(p, λ))) bits, and DISJ needs
 q. So H·m·(2p + max(p, λ)) ≥ q - H(4p + 2λ). For N ≤ 2q the reduction does not fit and nothing is claimed.
 """
 

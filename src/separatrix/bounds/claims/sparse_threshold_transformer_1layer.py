@@ -6,7 +6,7 @@ Derivation: as for disjointness, which is a member of the class. Two layers of w
 
 from separatrix.bounds.bound import ProtocolBound
 from separatrix.bounds.claims._scope import always, one_member, whole_class
-from separatrix.bounds.claims._settings import ONE_LAYER_ASSUMPTIONS, told_token
+from separatrix.bounds.claims._settings import ONE_LAYER_ASSUMPTIONS, announced_token
 from separatrix.bounds.claims.sparse_threshold_rnn import CLASS_ASSUMPTION, checks
 from separatrix.bounds.simulations import ONE_LAYER
 
@@ -21,7 +21,7 @@ BOUND = ProtocolBound(
     problem="DISJ",
     reduction="disjointness-to-sparse-threshold",
     hidden_bits=lambda task, length: length // 2,
-    setting=told_token,
+    setting=announced_token,
     in_words="⌊N/2⌋, for the member disjointness",
     outside=one_member,
     stands_for=whole_class,

@@ -4,7 +4,7 @@ Lemma 5: for every balanced partition of the positions a two-layer Transformer w
 computes whether the two parts differ (Theorem 6 with renumbered positions; the network is certified in
 ``constructions``), and that needs N/2 bits. So a protocol of m·p·H·g(N) bits for every two-layer Transformer and
 partition has g(N) ≥ (N/2)/(mpH) = Ω(N/log² N): communication cannot prove more than polylogarithmic bounds for two
-layers. This is no lower bound on a model.
+layers. This is not a lower bound on a model.
 """
 
 from itertools import combinations

@@ -60,7 +60,7 @@ class Code:
         value = self.low + (int(bits, 2) if bits else 0)
         if len(bits) != self.width or value > self.high:
             raise SeparatrixError(
-                f"the word {bits!r} stands for no number from {self.low} to {self.high}; the message was damaged"
+                f"the word {bits!r} is the code of no number from {self.low} to {self.high}; the message was damaged"
             )
         return value
 

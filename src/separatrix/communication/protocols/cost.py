@@ -1,8 +1,8 @@
-"""Counted bits beside BHBK24 Theorem 4's 3m(p + log N)H, and exactly when the claim holds (E13).
+"""Counted bits next to BHBK24 Theorem 4's 3m(p + log N)H, and exactly when the claim holds (E13).
 
 BHBK24 §2 calls max(m, d) the width, where the projections are m × d matrices, and TF_{m,p,H} the Transformers of width
-m. So the claim is read with m = max(m, d), where d ≤ m, and beside it with m the rows of the projections, which is what
-the proof's steps speak about. Comparisons are in integers: bits ≤ c·m·H·(p + log2 N) holds exactly when
+m. So the claim is read with m = max(m, d), where d ≤ m, and next to it with m the rows of the projections, which is
+what the proof's steps speak about. Comparisons are in integers: bits ≤ c·m·H·(p + log2 N) holds exactly when
 bits ≤ c·m·H·p + ⌊log2 N^(c·m·H)⌋.
 
 For H softmax heads with m values each, L = ⌈log2 N⌉ and an answer of one bit:
@@ -51,7 +51,7 @@ def claim_holds_as_written(rows: int, stream: int, heads: int, precision: int, p
 
 @dataclass(frozen=True)
 class Comparison:
-    """Bits of a run beside the claim: for the width max(m, d), and for m the rows of the projections."""
+    """Bits of a run next to the claim: for the width max(m, d), and for m the rows of the projections."""
 
     bits: int
     stream_width: int
@@ -74,7 +74,7 @@ class Comparison:
         """Whether the counted bits stay within the claim."""
         return self.bits <= self.claimed(constant, rows=rows)
 
-    def told_for_rows(self) -> str | None:
+    def describe_rows(self) -> str | None:
         """The claim with m the rows of the projections, in words; None where that is the width (erratum E13)."""
         if self.projection_rows == self.width:
             return None
@@ -107,7 +107,7 @@ class Comparison:
 
 
 def compare(plan: Plan, bits: int | None = None) -> Comparison:
-    """The bits of a plan, or those counted in a run of it, beside the claim.
+    """The bits of a plan, or those counted in a run of it, next to the claim.
 
     >>> from separatrix.communication.partition import odd_even
     >>> from separatrix.communication.protocols import make_plan
@@ -133,7 +133,7 @@ class Condition:
     met: bool
     rows: int
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """The statement in words."""
         met = "met" if self.met else "not met"
         return f"sufficient for constant {self.constant}: {self.when} ({met} with m = {self.rows})"
@@ -170,10 +170,10 @@ def condition(plan: Plan) -> Condition:
 
 
 def caveats(sizes: Comparison, stated: Condition) -> list[str]:
-    """What stands beside a claim wherever it is told: the claim for m the rows of the projections, where that is not
+    """What is shown next to a claim: the claim for m the rows of the projections, where that is not
     the width, and what is sufficient for the constant (erratum E13).
 
     >>> caveats(Comparison(514, 16, 6, 1, 18, 17), Condition(3, "d ≤ mH", False, 6))
     ['with m = 6, the rows of the projections: beyond 397', 'sufficient for constant 3: d ≤ mH (not met with m = 6)']
     """
-    return [each for each in (sizes.told_for_rows(), stated.told()) if each is not None]
+    return [each for each in (sizes.describe_rows(), stated.describe()) if each is not None]

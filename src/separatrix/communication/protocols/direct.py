@@ -1,4 +1,4 @@
-"""What a network says itself beside what its protocol came to: the two must be equal bit for bit.
+"""What a network says itself next to what its protocol came to: the two must be equal bit for bit.
 
 Alice and Bob compute the network by halves; here it is run in one piece, with the products of the same kind, so that a
 conversation that is shown anywhere is shown with this check.
@@ -24,7 +24,7 @@ class Direct:
 def recurrent_directly(
     run: RecurrentRun, network: RecurrentNetwork, tokens: Integers, arithmetic: Arithmetic
 ) -> Direct:
-    """Theorem 2's run beside the network on the same tokens (positions,).
+    """Theorem 2's run next to the network on the same tokens (positions,).
 
     >>> from separatrix.communication.partition import parse_partition
     >>> from separatrix.communication.protocols.recurrent import run_recurrent
@@ -42,7 +42,7 @@ def recurrent_directly(
 
 
 def one_layer_directly(run: OneLayerRun, cells: Integers) -> Direct:
-    """Theorem 4's run beside the network on the same input (positions,) or (positions, features).
+    """Theorem 4's run next to the network on the same input (positions,) or (positions, features).
 
     >>> from separatrix.communication.partition import odd_even
     >>> from separatrix.communication.protocols.one_layer import run_one_layer
@@ -58,8 +58,8 @@ def one_layer_directly(run: OneLayerRun, cells: Integers) -> Direct:
     found = evaluate(plan.network, cells[None], reading_of(plan.arithmetic, plan.products))
     row = plan.position if plan.network.readout.at == "every" else 0
     answer = found.answers[0, row]
-    told = run.alice.answer.tolist() == run.bob.answer.tolist() == answer.tolist()
-    return Direct(answer, told and _same(run.raw, found.raw[0, row]))
+    agreed = run.alice.answer.tolist() == run.bob.answer.tolist() == answer.tolist()
+    return Direct(answer, agreed and _same(run.raw, found.raw[0, row]))
 
 
 def _same(first: RawArray, second: RawArray) -> bool:

@@ -158,7 +158,7 @@ class OneLayerParty:
 
     @cached_property
     def _stream(self) -> RawArray:
-        """x of this party's own positions, (own, d), after the feed-forwards that stand before the attention."""
+        """x of this party's own positions, (own, d), after the feed-forwards that are before the attention."""
         plan = self.plan
         if not self.positions:
             return plan.numbers.zeros((0, plan.network.slots.width))

@@ -14,7 +14,7 @@ Versions of the protocol (E13; L = ⌈log2 N⌉, N the number of positions, soft
 
 Hard attention is the same with the number of largest scores in place of the sum of exponentials. Linear attention needs
 neither maximum nor sum. A head's softmax must be Appendix D's: a softmax that is rounded once from the real numbers
-is no function of rounded exponentials.
+is not a function of rounded exponentials.
 """
 
 from dataclasses import dataclass

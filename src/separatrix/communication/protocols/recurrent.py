@@ -249,7 +249,7 @@ def run_recurrent(
     """
     if not partition.is_cut:
         raise SeparatrixError(
-            f"the partition {partition.name} is no prefix and suffix, which Theorem 2 needs; give cut:K"
+            f"the partition {partition.name} is not a prefix and a suffix, which Theorem 2 needs; give cut:K"
         )
     if partition.positions != network.positions:
         raise SeparatrixError(

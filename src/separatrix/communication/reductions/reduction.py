@@ -203,7 +203,7 @@ class Reduction:
         found = numpy.full(len(rows), -1, dtype=numpy.int64)
         if kept.any():
             targets, read = (numpy.asarray(each) for each in task.label(inputs[kept], length))
-            # A model answers where the task asks; what stands elsewhere in the table is no answer.
+            # A model answers where the task asks; what is elsewhere in the table is not an answer.
             answers = numpy.where(read.reshape(*read.shape, *[1] * (targets.ndim - read.ndim)), targets, 0)
             own = self._alice_values(size, rows) if self.decoder == "alice" else self._bob_values(size, columns)
             found[kept] = self.decode(answers[:, list(own_places)], own[kept], size)

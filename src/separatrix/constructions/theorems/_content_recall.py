@@ -5,7 +5,7 @@ Layer 1: the query compares its content with all earlier points and retrieves th
 the label of the best one; a feed-forward turns the average into exact signs. Layer 2: that address finds the label, and
 a feed-forward rounds its bits.
 
-Repairs. E5: with unit vectors T the second query must be (1/√k)·T_s; here all codes have entries ±1, so both 1/√k stand
+Repairs. E5: with unit vectors T the second query must be (1/√k)·T_s; here all codes have entries ±1, so both 1/√k are
 in the query as η/k. E6: labels are read by a whole-number step, exactly 0 or 1 (see ``pieces``). E7: a strict causal
 mask hides the query from itself, so the addresses stay out of the first layer's scores and near-orthogonality 1/4
 suffices instead of γ/100; the width is 2k + d' + 2 with k of a code for N addresses, for every margin γ.
@@ -19,8 +19,8 @@ the paper takes ln 18N for 9/10; its σ then has slope 4.
 Variants that fail and are kept to be refuted: ``query-scale`` is the paper's (1/k)·T_s (E5), ``unmasked`` its
 definition without a mask (E7), ``clamped-labels`` its σ on the average of labels (E6). A threshold at 1/2 would forgive
 the last one, so it is read exactly, as the paper claims that σ "will produce the desired label": a number that is
-neither 0 nor 1 is no label. ``exact-labels`` is read in the same way and has E6's repair ReLU(2a - ½) - ReLU(2a - 3/2),
-which is exact at even N, where ½ is a multiple of the step; the whole-number step of ``pieces`` is so at every N.
+neither 0 nor 1 is not a label. ``exact-labels`` is read in the same way and has E6's repair ReLU(2a - ½) - ReLU(2a -
+3/2), which is exact at even N, where ½ is a multiple of the step; the whole-number step of ``pieces`` is so at every N.
 """
 
 from abc import abstractmethod
@@ -31,7 +31,7 @@ from typing import Literal
 
 import numpy
 
-from separatrix.constructions.construction import Construction, Options
+from separatrix.constructions.construction import Addressing, Construction, Options
 from separatrix.constructions.exponents import least_exponent
 from separatrix.constructions.pieces import Addresses, Unit, addresses, feed_forward, step_units
 from separatrix.networks import (
@@ -76,6 +76,8 @@ class ContentRecallConstruction(Construction):
     """Width 2k + d' + 1 + (bits of a label), with k the width of a sign code for one address per pair."""
 
     theorem: str = "BHBK24 Theorem 7"
+    addressing: Addressing | None = "content"
+    frontier_power: int = 7
     deviations: tuple[str, ...] = (
         "E5: the second query is η/k times signs",
         "E6: labels are read by a whole-number step",

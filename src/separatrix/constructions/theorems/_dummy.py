@@ -4,7 +4,7 @@ A query gives a match the score a, the dummy the score a - ABOVE and everything 
 dummy has value 0 and every number (or pair of numbers) the value 1. So the average is at least 1/(1 + e^-ABOVE) > 7/8
 where one entry matches, whatever the others do, and at most 1/4 where none does, because n non-matches together weigh
 at most n · e^-below ≤ 1/3 of the dummy; step(a) of ``pieces`` makes 1 and 0 of that. Only the non-matches are many, so
-the dummy stands close to the matches and not halfway.
+the dummy is close to the matches and not halfway.
 """
 
 from collections.abc import Callable, Mapping
@@ -124,10 +124,10 @@ def _quarter(parts: int) -> Integers:
     return numpy.array([found[place] for place in range(count)], dtype=numpy.int64)
 
 
-def beside(*columns: ExactMatrix) -> ExactMatrix:
+def join_columns(*columns: ExactMatrix) -> ExactMatrix:
     """Matrices of one denominator side by side."""
     if len({column.denominator for column in columns}) > 1:
-        raise SeparatrixError("columns of different denominators cannot stand side by side")
+        raise SeparatrixError("columns of different denominators cannot be joined")
     return ExactMatrix(numpy.concatenate([column.numerators for column in columns], axis=1), columns[0].denominator)
 
 
@@ -164,7 +164,7 @@ def angle_network(task: Matching, length: int, turn: Fraction, layer: AngleLayer
     modulus = task.modulus_at(length)
     slots = Slots((("number", 1), ("dummy", 1), ("angle", 2)))
     numbers, everywhere = (1, modulus + 1), (0, length + 1)
-    table = beside(cosines(modulus, Fraction(0)), cosines(modulus, turn))
+    table = join_columns(cosines(modulus, Fraction(0)), cosines(modulus, turn))
     embedding = (
         EmbeddingPart("number", ones(modulus), "token", numbers, everywhere),
         EmbeddingPart("dummy", TableRows(identity(1)), "token", (0, 1), everywhere),

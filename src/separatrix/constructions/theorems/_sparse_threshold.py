@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy
 
-from separatrix.constructions.construction import Construction, Options
+from separatrix.constructions.construction import Addressing, Construction, Options
 from separatrix.constructions.pieces import (
     Unit,
     addresses,
@@ -47,6 +47,13 @@ class SparseThresholdConstruction(Construction):
     """Width 1 + (k+1)r plus k + 1 + 2^k for the retrieved bits, the feature and its table; r is the code's width."""
 
     theorem: str = "BHBK24 Theorem 13"
+    addressing: Addressing | None = "position-and-average"
+    frontier_power: int = 10
+    how: tuple[str, ...] = (
+        "With two layers, each head of position i first fetches one of the k bits that feature i looks at, by nearly "
+        "orthogonal codes as in index lookup, and a feed-forward evaluates the feature; the second layer averages "
+        "over all features, and a feed-forward compares the average with the threshold.",
+    )
     deviations: tuple[str, ...] = (
         "E4: Kc ≥ 2",
         "E19: the embedding carries each feature's table",

@@ -8,5 +8,6 @@ CONSTRUCTION = RecallConstruction(
     statement="a 2-layer Transformer of width O(log N) and precision O(log N) recalls the label of the last key",
     task_name="associative-recall",
     minimum_length=2,
+    frontier_power=8,
     at="last",
 )

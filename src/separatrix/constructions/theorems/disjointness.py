@@ -14,6 +14,7 @@ class DisjointnessConstruction(SparseThresholdConstruction):
     title: str = "Set disjointness, two layers"
     statement: str = "a 2-layer Transformer of width O(log N) with two heads computes DISJ on every input"
     task_name: str = "sparse-threshold"
+    serves: tuple[tuple[str, str], ...] = (("disjointness", "with [BOS] in front"),)
     minimum_length: int = 4
 
     def build(self, length: int, options: Options | None = None) -> Built:

@@ -7,5 +7,6 @@ CONSTRUCTION = SparseThresholdConstruction(
     title="k-DNF formulas, two layers",
     statement="a 2-layer Transformer of width O(log N) with k heads computes every k-DNF of at most N terms",
     task_name="dnf",
+    serves=(("sparse-threshold", "Theorem 13 builds every member; this one is certified"),),
     minimum_length=3,
 )

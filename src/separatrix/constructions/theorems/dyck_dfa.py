@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy
 
 from separatrix.bit_counts import bits_for
-from separatrix.constructions.construction import Construction, Options
+from separatrix.constructions.construction import Construction, Growth, Options
 from separatrix.constructions.exponents import least_exponent
 from separatrix.constructions.pieces import binary_rows
 from separatrix.constructions.theorems._brackets import check_range
@@ -72,6 +72,7 @@ class DyckAutomaton(Construction):
     theorem: str = "BHBK24 §4.1, Appendix E"
     statement: str = "a recurrent network of constant size recognises Dyck-(n,k) for every length"
     task_name: str = "dyck"
+    growth: Growth = "constant"
     deviations: tuple[str, ...] = (
         "E8: Σ_{i≤k} n^i + 1 states, sink included; 8 for (2,2)",
         "the transition is two ReLU maps with whole-number weights instead of an arbitrary function",

@@ -55,7 +55,7 @@ import numpy
 from numpy.typing import NDArray
 
 from separatrix.arithmetic import Floating
-from separatrix.constructions.construction import Construction, Options
+from separatrix.constructions.construction import Construction, Growth, Options
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.networks import (
     Attention,
@@ -279,12 +279,29 @@ class DyckFloatConstruction(Construction):
         "the order of the positions"
     )
     task_name: str = "dyck"
+    growth: Growth = "constant"
+    how: tuple[str, ...] = (
+        "Rounding is memory: a sum that is rounded after every addition depends on what was added before, so Alice "
+        "and Bob cannot each add up a part of it. A float32 at 2²⁴ forgets +1 and keeps −1, so a sum that starts "
+        "there remembers for ever that a counter went too far, and one layer with five such sums, taken in the order "
+        "of the positions, decides Dyck-(2,2) at N = 2, 4, 8, … (erratum E26). separatrix certify dyck-float --length "
+        "8192 writes the network and a proof for all 4^8192 strings. The bound is for arithmetics that add exactly "
+        "and round once.",
+    )
     arithmetic_kind: str = "float32"
     arithmetic_in_words: str = "float32, sums in the order of the positions"
     deviations: tuple[str, ...] = (
         "not in the papers: Theorem 4 needs sums that are exact before they are rounded, and float32 rounds each one",
         "sums over positions are taken in their order; a program that adds in another order is not covered",
     )
+
+    def statement_in(self, arithmetic: str) -> str | None:
+        if arithmetic not in SIGNIFICANT:
+            return None
+        return (
+            f"one head of uniform attention with 1 + 2n values decides Dyck-(n,2) in {arithmetic}, sums in the order "
+            f"of the positions, at N = 2, 4, 8, … to {1 << SIGNIFICANT[arithmetic]:,}"
+        )
 
     def check_length(self, task: Task, length: int) -> None:
         super().check_length(task, length)

@@ -21,7 +21,7 @@ from itertools import product
 
 import numpy
 
-from separatrix.constructions.construction import Construction, Options
+from separatrix.constructions.construction import Construction, Growth, Options
 from separatrix.constructions.exponents import least_exponent
 from separatrix.constructions.theorems._brackets import Brackets, brackets_of, check_range
 from separatrix.errors import SeparatrixError
@@ -42,6 +42,11 @@ class DyckRecurrent(Construction):
         "a ReLU recurrent network of constant size and finite precision recognises Dyck-(n,k) for every length"
     )
     task_name: str = "dyck"
+    growth: Growth = "constant"
+    how: tuple[str, ...] = (
+        "A recurrent model keeps the brackets that are open in its state: with n types and at most k of them open "
+        "that is a fixed number of bits, whatever N.",
+    )
     deviations: tuple[str, ...] = (
         "the cell is written out here; the paper cites constructions with sigmoids and ReLU",
         "a state of O(k log n) numbers instead of log(number of states) numbers",

@@ -23,7 +23,7 @@ from typing import Literal
 import numpy
 
 from separatrix.bit_counts import bits_for
-from separatrix.constructions.construction import Construction, Options
+from separatrix.constructions.construction import Addressing, Construction, Options
 from separatrix.constructions.exponents import exponent_in_words
 from separatrix.constructions.pieces import (
     Unit,
@@ -60,6 +60,18 @@ class EqualityConstruction(Construction):
     theorem: str = "BHBK24 Theorem 6"
     statement: str = "a 2-layer Transformer of width O(log N) and precision O(log N) computes EQ on every input"
     task_name: str = "equality"
+    serves: tuple[tuple[str, str], ...] = (
+        ("inequality", "the complement of the answer"),
+        ("eq-random", "[SEP] is one more position that nobody attends to"),
+        ("eq-one", "[SEP] is one more position, and a symbol is compared bit by bit"),
+    )
+    addressing: Addressing | None = "position-and-average"
+    frontier_power: int = 20
+    how: tuple[str, ...] = (
+        "With two layers, each position of the second half first fetches the symbol at the same place of the first "
+        "half, by nearly orthogonal codes as in index lookup; the second layer averages over all places whether some "
+        "pair differs.",
+    )
     variants: tuple[str, ...] = ("repaired", "paper", "paper-appendix-d")
     deviations: tuple[str, ...] = (
         "E2, E3: a thresholding feed-forward instead of weights rounded to 1",

@@ -1,7 +1,7 @@
 """Equality over any balanced partition of the positions: BHBK24 Lemma 5 (Appendix F.4).
 
 The network is that of Theorem 6 with renumbered positions: each position of the second half carries the address of its
-partner, wherever that stands (``equality.py``). So the communication argument of Theorem 4 cannot bound two layers: for
+partner, wherever that is (``equality.py``). So the communication argument of Theorem 4 cannot bound two layers: for
 every partition there is a small network for which Alice and Bob need N/2 bits. The partition is the task's parameter
 ``alice``; where none is given, one is drawn from the construction's seed.
 """
@@ -19,6 +19,9 @@ class EqualityPartitionConstruction(EqualityConstruction):
 
     name: str = "equality-partition"
     title: str = "Equality over any partition, two layers"
+    frontier_power: int = 16
+    longest_built: int | None = 1 << 19
+    how: tuple[str, ...] = ()
     theorem: str = "BHBK24 Lemma 5"
     statement: str = "for every balanced partition a 2-layer Transformer of width O(log N) compares the two parts"
     variants: tuple[str, ...] = ("repaired",)

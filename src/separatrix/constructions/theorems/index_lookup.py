@@ -11,7 +11,7 @@ because ⟨T(i), T(i)⟩ is exactly 1, where the paper takes 2 ln 3N; thresholds
 from dataclasses import dataclass
 
 from separatrix.bit_counts import bits_for
-from separatrix.constructions.construction import Construction, Options
+from separatrix.constructions.construction import Addressing, Construction, Options
 from separatrix.constructions.exponents import exponent_in_words
 from separatrix.constructions.pieces import addresses, binary_rows, feed_forward, step_units, sufficient_gain
 from separatrix.networks import (
@@ -38,6 +38,17 @@ class IndexLookupConstruction(Construction):
     theorem: str = "BHBK24 Theorem 1"
     statement: str = "a 1-layer Transformer of width O(log N) and precision O(log N) looks up s_p for every input"
     task_name: str = "index-lookup"
+    serves: tuple[tuple[str, str], ...] = (("index", "INDEX is index lookup over two symbols"),)
+    addressing: Addressing | None = "position"
+    frontier_power: int = 20
+    how: tuple[str, ...] = (
+        "Give each position a code of its own, a vector of signs, so that any two codes are nearly orthogonal: O(log "
+        "N) numbers are enough for N such codes.",
+        "The query at the end is the code of the position p that is asked for, and every position has its own code as "
+        "its key: the score is 1 at p, and at most a quarter of that anywhere else.",
+        "The scale η = O(log N) on the scores makes the best key beat all others together in the softmax, so that "
+        "attention falls on p and brings its symbol back, up to an error that rounding removes.",
+    )
     deviations: tuple[str, ...] = ("E1: linear sign codes instead of a random draw", "E1: a smaller η suffices")
 
     def default_exponent(self, task: Task, length: int) -> int:

@@ -8,4 +8,5 @@ CONSTRUCTION = SparseThresholdConstruction(
     statement="a 2-layer Transformer of width O(log N) with one head computes majority on every input",
     task_name="majority",
     minimum_length=3,
+    frontier_power=11,
 )

@@ -47,6 +47,13 @@ class PairMatchingByCosines(Construction):
         "one self-attention unit with m = 3 and precision O(log M + log log N) solves Match2 on every input"
     )
     task_name: str = "match2"
+    longest_certified: int | None = 64
+    longest_built: int | None = 1 << 11
+    how: tuple[str, ...] = (
+        "Two numbers add up to 0 modulo M exactly if one lies at the mirrored angle of the other on a circle of M "
+        "points, so one score with two numbers tells a match; the softmax then falls on it, or on a dummy if there is "
+        "none.",
+    )
     deviations: tuple[str, ...] = ("E10: cosines rounded to 2^-60, and Kc so that N^Kc ≥ 16 α",)
 
     def default_exponent(self, task: Task, length: int) -> int:

@@ -51,6 +51,11 @@ class TripleMatching(Construction):
     theorem: str = "SHT23 Match3, third order"
     statement: str = "one third-order unit with m = 4 and precision O(log M + log log N) solves Match3 on every input"
     task_name: str = "match3"
+    longest_certified: int | None = 64
+    longest_built: int | None = 1 << 10
+    how: tuple[str, ...] = (
+        "Third-order attention weighs pairs of positions, so its score sees all three numbers at once.",
+    )
     deviations: tuple[str, ...] = (
         "three products of cosines instead of the addition theorem's four, so that m = 4 includes the dummy",
         "E10: cosines rounded to 2^-60, and Kc so that N^Kc ≥ 32 α",

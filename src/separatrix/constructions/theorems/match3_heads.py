@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy
 
-from separatrix.constructions.construction import Construction, Options
+from separatrix.constructions.construction import Construction, Growth, Options
 from separatrix.errors import SeparatrixError
 from separatrix.networks import (
     Attention,
@@ -49,6 +49,8 @@ class TripleMatchingByHeads(Construction):
     theorem: str = "SHT23 Match3, many heads"
     statement: str = "one self-attention layer with Hm = N and precision O(log N) solves Match3 on every input"
     task_name: str = "match3"
+    growth: Growth = "linear"
+    longest_certified: int | None = 128
     deviations: tuple[str, ...] = (
         "the slides do not spell the network out: power sums modulo a prime, averaged by uniform attention",
         "the output map decodes the power sums in integers, as SHT23's arbitrary φ may; it is no ReLU network",

@@ -28,10 +28,10 @@ class RecallConstruction(ContentRecallConstruction):
     theorem: str = "BHBK24 Theorem 7, corollary"
     statement: str = "a 2-layer Transformer of width O(log N) and precision O(log N) recalls the label of every query"
     task_name: str = "mqar"
-    how: str = (
+    how: tuple[str, ...] = (
         "With two layers, the query first compares itself with all earlier keys; attention falls on the one that is "
         "the same and brings back its address, a code of its place. In the second layer that address finds the label "
-        "next to the key, and the label's bits are read off."
+        "next to the key, and the label's bits are read off.",
     )
     at: Literal["last", "every"] = "every"
 

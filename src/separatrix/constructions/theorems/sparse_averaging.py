@@ -52,6 +52,11 @@ class SparseAveragingConstruction(Construction):
     theorem: str = "SHT23 qSA"
     statement: str = "one self-attention unit with m = O(d + q log N) averages any q values at every position"
     task_name: str = "sparse-averaging"
+    longest_built: int | None = 1 << 16
+    how: tuple[str, ...] = (
+        "For every set of q positions there is a query of O(q log N) numbers whose score is the same at all of them "
+        "and smaller anywhere else, so that the softmax averages exactly these.",
+    )
     deviations: tuple[str, ...] = (
         "E9: least-norm dual certificates bounded by q/(q + 1) outside a set instead of 1/2",
         "E1: linear sign codes instead of a random draw",

@@ -1,6 +1,6 @@
 """A causal convolutional network: each layer sees the last ``kernel`` positions at a spacing that grows with depth.
 
-The slides of SHT23 name CNNs beside FNNs and RNNs without a definition; this is the temporal convolution of van den
+The slides of SHT23 name CNNs next to FNNs and RNNs without a definition; this is the temporal convolution of van den
 Oord et al. 2016 and Bai et al. 2018: spacing dilation^layer, in the common pre-norm block instead of weight
 normalisation and dropout. Layer ℓ (from 0) remembers (kernel - 1)·dilation^ℓ inputs, so that a stack sees
 1 + (kernel - 1)·Σ_ℓ dilation^ℓ positions and is a recurrent model with a state of constant size. Weights start as in

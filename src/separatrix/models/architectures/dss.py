@@ -41,6 +41,7 @@ class DSS(Architecture):
         "K_l = Re Σ_n w_n Λ_n⁻¹ softmax_l(Λ_n Δ l); y = K * u + D ⊙ u; out = W GELU(y) + b; x ← x + out(LN x); "
         "as a recurrence h_t = exp(ΛΔ) h_{t-1} + u_t, y = Re Σ w̃ h"
     )
+    main_equation: int = 4
     deviations: tuple[str, ...] = (
         "the softmax runs over the length the model is built for, not over the batch's",
         "the derivative goes through the shift of modes with positive real part",

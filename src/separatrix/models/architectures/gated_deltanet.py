@@ -41,6 +41,7 @@ class GatedDeltaNet(Architecture):
         "S_t = α_t (I − β_t k_t k_tᵀ) S_{t-1} + β_t k_t v_tᵀ; o_t = S_tᵀ q_t / √m; "
         "y = W_O [RMSNorm(o) ⊙ swish(W_G x)]; x ← x + y(RMSNorm x); x ← x + SwiGLU(RMSNorm x)"
     )
+    main_equation: int = 4
     deviations: tuple[str, ...] = (
         "4 heads by default instead of heads of dimension 256",
         "feed-forward part 8/3 as wide to the nearest number, not rounded up to a multiple of 256 as in fla",

@@ -38,6 +38,7 @@ class GatedLinearAttention(Architecture):
         "α_t = sigmoid(W₂ W₁ x_t + b)^{1/16}; S_t = diag(α_t) S_{t-1} + k_t v_tᵀ; o_t = S_tᵀ q_t / √m; "
         "y = W_O [RMSNorm(o) ⊙ swish(W_G x)]; x ← x + y(RMSNorm x); x ← x + SwiGLU(RMSNorm x)"
     )
+    main_equation: int = 1
     deviations: tuple[str, ...] = (
         "feed-forward part 8/3 as wide to the nearest number, not rounded up to a multiple of 256 as in fla",
         "feed-forward part starts as torch.nn.Linear, not normal with deviation 0.02 as in fla",

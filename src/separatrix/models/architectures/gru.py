@@ -25,6 +25,7 @@ class GRU(TorchLayer):
     equations: str = (
         "r, z = σ(W x_t + U h_{t-1} + b); n = tanh(W_n x_t + b_n + r∘(U_n h_{t-1} + c_n)); h_t = (1-z)∘n + z∘h_{t-1}"
     )
+    main_equation: int = 2
 
     def mixer(self, width: int, options: Options, members: int, place: Place) -> "Mixer":
         """One layer."""

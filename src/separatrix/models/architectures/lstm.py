@@ -29,6 +29,7 @@ class LSTM(TorchLayer):
     equations: str = (
         "i, f, o = σ(W x_t + U h_{t-1} + b), g = tanh(W x_t + U h_{t-1} + b); c_t = f∘c_{t-1} + i∘g; h_t = o∘tanh(c_t)"
     )
+    main_equation: int = 1
     carried: int = 2
 
     def mixer(self, width: int, options: Options, members: int, place: Place) -> "Mixer":

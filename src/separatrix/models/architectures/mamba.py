@@ -46,6 +46,7 @@ class Mamba(Architecture):
         "h_t = exp(Δ_t A) ⊙ h_{t-1} + Δ_t u_t B_tᵀ; y_t = h_t C_t + D ⊙ u_t; out = W_out (y ⊙ silu(z)); "
         "x ← x + out(RMSNorm x)"
     )
+    main_equation: int = 4
     deviations: tuple[str, ...] = ("a readout of its own with a bias; mamba_ssm uses the transposed embedding",)
     options: tuple[Option, ...] = (
         Option("state", 16, "numbers of state for each channel", minimum=1, maximum=256),

@@ -39,6 +39,7 @@ class Mamba2(Architecture):
         "S_t = exp(Δ_t A) S_{t-1} + B_t (Δ_t u_t)ᵀ; y_t = S_tᵀ C_t + D u_t for each head; "
         "out = W_out RMSNorm(y ⊙ silu(z)); x ← x + out(RMSNorm x)"
     )
+    main_equation: int = 3
     deviations: tuple[str, ...] = (
         "one head as wide as inner where inner is smaller than the head dimension",
         "a readout of its own with a bias; mamba_ssm uses the transposed embedding",

@@ -4,7 +4,7 @@
 
 row (j, k) of A ⋆ B the entrywise product of row j of A and row k of B; all N² pairs take part. One such unit solves
 triple matching (Match3), which needs a large ordinary Transformer. Deviations: scores are divided by √m as in ordinary
-attention, there are heads and a last map W_O, and the unit stands in the Transformer's block; ``mask=causal`` hides
+attention, there are heads and a last map W_O, and the unit is in the Transformer's block; ``mask=causal`` hides
 pairs with a position behind the query. Maps start like the Transformer's.
 
 The pairs are streamed (``pair_attention``): memory O(N·m) for each sequence, time O(N³·m), for each position that is

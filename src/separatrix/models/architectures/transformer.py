@@ -29,6 +29,7 @@ class Transformer(Architecture):
         "q_i, k_i, v_i = W_Q x_i, W_K x_i, W_V x_i for each head; a_ij = softmax_{j ≤ i}(q_i·k_j / √m); "
         "y_i = W_O [Σ_j a_ij v_j]; x ← x + y(LN x); x ← x + W_2 GELU(W_1 LN x)"
     )
+    main_equation: int = 1
     deviations: tuple[str, ...] = ("no dropout", "a readout of its own with a bias, not the transposed embedding")
     options: tuple[Option, ...] = (HEADS, MASK, POSITIONS)
 

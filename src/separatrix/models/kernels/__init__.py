@@ -1,4 +1,4 @@
-"""Kernels for GPUs, each beside the plain version that is its oracle.
+"""Kernels for GPUs, each next to the plain version that is its oracle.
 
 The functions here choose: a kernel where the tensors lie on a GPU (``available`` says which), the plain version of
 ``models.scans`` elsewhere. ``vendor`` and ``external`` hold the kernels that others wrote: torch's recurrent layers,

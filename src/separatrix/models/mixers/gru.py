@@ -15,7 +15,7 @@ class GRUMixer(TorchLayerMixer):
     layer, gates = "gru", 3
 
     def scan(self, x: Tensor) -> Tensor:
-        """The recurrent biases of r and z are added at once; that of the candidate stands inside the reset gate."""
+        """The recurrent biases of r and z are added at once; that of the candidate is inside the reset gate."""
         gates = 2 * self.width
         bias = torch.cat([self.input_bias[:, :gates] + self.state_bias[:, :gates], self.input_bias[:, gates:]], dim=1)
         entering = linear(x, self.input_weight.transpose(1, 2), bias)

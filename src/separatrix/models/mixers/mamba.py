@@ -82,7 +82,7 @@ class MambaMixer(RecurrentMixer):
 
     def _asked(self, x: Tensor, questions: Questions, *, everywhere: bool) -> Tensor:
         """Questions step from the state before them. The scan hands out outputs, so the state is read as such: behind
-        the text stand as many positions as the state has numbers for a channel; their steps are 0, as is every step
+        the text come as many positions as the state has numbers for a channel; their steps are 0, as is every step
         from the questions' position on, and the n-th has the n-th unit vector for C."""
         text, rows = questions.split(x)
         length, size = text.shape[2], self.state_size

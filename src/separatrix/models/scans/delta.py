@@ -53,7 +53,7 @@ def _corrected(key: Tensor, value: Tensor, beta: Tensor, log_decay: Tensor) -> T
     scaled = beta.unsqueeze(-1) * key
     lower = torch.matmul(scaled, key.transpose(-1, -2)) * segment_decays(log_decay)
     right = torch.cat([beta.unsqueeze(-1) * value, decays(summed) * scaled], dim=-1)
-    # The diagonal counts as 1 and what stands there or above is not looked at.
+    # The diagonal counts as 1 and what is there or above is not looked at.
     solved = torch.linalg.solve_triangular(lower, right, upper=False, unitriangular=True)
     free, taken = solved.split([value.shape[-1], key.shape[-1]], dim=-1)
     to_end = (key * decays(summed[..., -1:, :] - summed)).transpose(-1, -2)

@@ -10,7 +10,7 @@ MARK_OF = {CERTIFIED: "✓", FORMULA: "ƒ", ARGUMENT: "∴", NOTHING: ""}
 WORD_OF = {CERTIFIED: "certified", FORMULA: "formula", ARGUMENT: "by a simple argument", NOTHING: ""}
 
 UNKNOWN = "–"
-"""Stands where a class has a size at other lengths and none is known at this one."""
+"""Shown where a class has a size at other lengths and none is known at this one."""
 
 
 def verdict_chip(verdict: str) -> str:
@@ -36,7 +36,7 @@ def _mark(kind: str, text: str, said: str) -> str:
 
 
 def cell_inside(cell: CellNumbers, length: int, precision: int) -> str:
-    """What stands in a cell: verdict, best size from above with its p, a narrower one, bound from below, training."""
+    """What is in a cell: verdict, best size from above with its p, a narrower one, bound from below, training."""
     upper, lower, _ = cell.at(length, precision)
     counted = any(each.text for each in cell.upper) or cell.lower
     unit = f"<span class='unit'>{cell.unit}</span>" if counted else ""

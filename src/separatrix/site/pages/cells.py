@@ -5,14 +5,13 @@ The texts that the sliders of the front page show are made here, for the whole g
 up and a page without scripts shows the same.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from separatrix.site.pages.components import number
 from separatrix.site.section import Results
-from separatrix.table import CLASSES
+from separatrix.table import CLASSES, circles_named
 
 TITLES: Mapping[str, str] = dict(CLASSES.items())
 """The columns of the table: class of models and its title."""
@@ -142,8 +141,8 @@ def _headline(certified: Sequence[Named], built: Sequence[Named]) -> Upper:
     certified at this length, the theorem's own as it was built. Networks that are narrower at the price of a larger
     description (points on circles, whose table of addresses is written out) come second, the narrowest of them.
     """
-    own = {name: each for each, name in [*built, *((e, n) for e, n in certified if e["how"] == THEOREM)]}
-    small = [(each, name) for each, name in certified if each["how"] == THEOREM or not _larger(each, own.get(name))]
+    own = {name: each for each, name in [*built, *((e, n) for e, n in certified if e["theorem"])]}
+    small = [(each, name) for each, name in certified if each["theorem"] or not _larger(each, own.get(name))]
     best, name = min(small or built or certified, key=_narrowness)
     others = [pair for pair in certified if _product(pair[0]) < _product(best) and pair not in small]
     narrower = None
@@ -153,8 +152,8 @@ def _headline(certified: Sequence[Named], built: Sequence[Named]) -> Upper:
             _size(other), f"{whose}, {other['how']}{_cost(other)}", other["command"], other["size_bits"]
         )
     if "how" in best:
-        beside = best["how"] != THEOREM and name in own
-        theorem = f"; the theorem's own network: {_size(own[name])}" if beside else ""
+        differs = not best["theorem"] and name in own
+        theorem = f"; the theorem's own network: {_size(own[name])}" if differs else ""
         note, kind, command = f"{name}, {best['how']}{_cost(best)}{theorem}", CERTIFIED, best["command"]
     else:
         note, kind, command = f"{name}, the theorem's size, not certified here{_cost(best)}", FORMULA, ""
@@ -164,7 +163,7 @@ def _headline(certified: Sequence[Named], built: Sequence[Named]) -> Upper:
 def _narrowness(named: Named) -> tuple[int, bool, int]:
     """The order of networks: by width × heads; of equal ones the theorem's own, then the smallest description."""
     size = named[0]
-    return _product(size), size.get("how") != THEOREM, size["size_bits"] or 0
+    return _product(size), not size.get("theorem", False), size["size_bits"] or 0
 
 
 def _larger(each: Results, own: Results | None) -> bool:
@@ -174,8 +173,8 @@ def _larger(each: Results, own: Results | None) -> bool:
 
 def _cost(size: Results) -> str:
     """The bits of a number and of the whole description, as far as they are known."""
-    told = f", p = {size['precision']} bits" if size["precision"] is not None else ""
-    return f"{told}, {number(size['size_bits'])} bits in all" if size["size_bits"] is not None else told
+    bits = f", p = {size['precision']} bits" if size["precision"] is not None else ""
+    return f"{bits}, {number(size['size_bits'])} bits in all" if size["size_bits"] is not None else bits
 
 
 def _certified(sections: Results) -> dict[str, list[dict[str, Any]]]:
@@ -186,7 +185,7 @@ def _certified(sections: Results) -> dict[str, list[dict[str, Any]]]:
             if row["certified"]:
                 found.setdefault(entry["name"], []).append({
                     "length": row["length"], "width": row["width"], "heads": row["heads"],
-                    "precision": row["precision_bits"], "how": THEOREM, "command": row["command"],
+                    "precision": row["precision_bits"], "how": THEOREM, "theorem": True, "command": row["command"],
                     "size_bits": row["size_bits"],
                 })  # fmt: skip
     frontier = sections["frontier"]
@@ -195,8 +194,8 @@ def _certified(sections: Results) -> dict[str, list[dict[str, Any]]]:
         found.setdefault(entry["construction"], []).extend(
             {
                 "length": point["length"], "width": point["width"], "heads": heads, "precision": point["precision"],
-                "how": how.format(code=point["code"]), "command": _command(entry["construction"], point),
-                "size_bits": point["size_bits"],
+                "how": how.format(code=point["code"]), "theorem": False,
+                "command": _command(entry["construction"], point), "size_bits": point["size_bits"],
             }
             for point in entry["points"]
         )  # fmt: skip
@@ -205,11 +204,11 @@ def _certified(sections: Results) -> dict[str, list[dict[str, Any]]]:
 
 def _command(construction: str, point: Results) -> str:
     """How to get this very network again: with points on circles by name, else by the search that found it."""
-    circles = re.fullmatch(r"(?:(\d+) )?circles?", point["code"])
+    circles = circles_named(point["code"])
     if circles is None:
         power = point["length"].bit_length() - 1
         return f"separatrix frontier {construction} --from {power} --to {power}"
-    family = f"circles:{circles[1]}" if circles[1] else "circle"
+    family = "circle" if circles == 1 else f"circles:{circles}"
     asked = f"--length {point['length']} --family {family} --precision {point['precision']}"
     return f"separatrix certify {construction} {asked}"
 

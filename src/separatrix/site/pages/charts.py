@@ -8,7 +8,7 @@ all (Delsarte's limit).
 from typing import Any
 
 from separatrix.site.figure import PALETTE, draw
-from separatrix.site.pages.cells import THEOREM, TITLES, Grid
+from separatrix.site.pages.cells import TITLES, Grid
 from separatrix.site.section import Figure, Results
 
 COLOURS = dict(zip(TITLES, (PALETTE[1], PALETTE[0], PALETTE[2], PALETTE[4], PALETTE[3], PALETTE[5]), strict=True))
@@ -84,20 +84,20 @@ def _paint_constructions(axes: Any, built: dict[str, Any], grid: Grid) -> float:
         colour = COLOURS.get(entry["model"], "#555555")
         marker = "osD^vP"[place % 6]
         sizes = [(each["length"], each["width"] * max(1, each["heads"] or 1)) for each in entry["sizes"]]
-        certified = [(e["length"], e["width"] * max(1, e["heads"] or 1), e["how"]) for e in grid.points(name)]
-        own = [(length, size) for length, size, how in certified if how == THEOREM]
-        narrow = [(length, size) for length, size, how in certified if how != THEOREM]
+        certified = [(e["length"], e["width"] * max(1, e["heads"] or 1), e["theorem"]) for e in grid.points(name)]
+        own = [(length, size) for length, size, theorem in certified if theorem]
+        narrow = [(length, size) for length, size, theorem in certified if not theorem]
         if sizes:
             axes.plot(*zip(*sizes, strict=True), "--", color=colour, linewidth=1.1)
         if own:
             axes.plot(*zip(*own, strict=True), linestyle="none", marker=marker, markersize=5, color=colour)
         # One entry for the line and its marks: without the marks two networks of one class would look the same.
-        told = ", ".join(["theorem"] * bool(sizes) + ["certified"] * bool(own))
+        kinds = ", ".join(["theorem"] * bool(sizes) + ["certified"] * bool(own))
         # A network of another class than those with a column may lie below their bounds, which say nothing of it.
         shown = name if entry["model"] else entry["kind"]
-        if told:
+        if kinds:
             axes.plot([], [], linestyle="--" if sizes else "none", marker=marker if own else "", markersize=5,
-                      color=colour, linewidth=1.1, label=f"{shown}: {told}")  # fmt: skip
+                      color=colour, linewidth=1.1, label=f"{shown}: {kinds}")  # fmt: skip
         if narrow:
             axes.plot(*zip(*narrow, strict=True), linestyle="none", marker=marker, markersize=5, markerfacecolor="none",
                       color=colour, label=f"{name}: narrowest at a whole Kc")  # fmt: skip

@@ -66,7 +66,7 @@ def counted(count: int, thing: str) -> str:
 
 
 def badge(kind: str) -> str:
-    """What kind of evidence stands behind a number."""
+    """What kind of evidence is behind a number."""
     word, meaning = MEANINGS[kind]
     return (
         f'<span class="badge badge-{kind}" title="{escape(meaning, quote=True)}">'
@@ -81,13 +81,13 @@ def origin_line(origin: Results) -> str:
     """
     if origin["kind"] == "printed":
         return f'<p class="origin" data-origin="printed">{badge("printed")} <span>{escape(origin["reach"])}</span></p>'
-    told = [
+    parts = [
         origin["reach"],
         f"arithmetic: {origin['arithmetic']}" if origin["arithmetic"] else "",
         "" if origin["seed"] is None else f"seed {origin['seed']}",
     ]
     version = f"separatrix {escape(origin['version']) if origin['version'] else VERSION_SLOT}"
-    words = " · ".join([*(escape(each) for each in told if each), version])
+    words = " · ".join([*(escape(each) for each in parts if each), version])
     return (
         f'<p class="origin" data-origin="{origin["kind"]}">{badge(origin["kind"])} <span>{words}</span> '
         f"{code(origin['command'])}</p>"
@@ -110,7 +110,7 @@ def command_block(command: str) -> str:
 
 
 def with_code(text: str) -> str:
-    """Text in which what stands between backticks is code.
+    """Text in which what is between backticks is code.
 
     >>> with_code("`a < b` runs it")
     '<code>a &lt; b</code> runs it'
@@ -122,7 +122,7 @@ def with_code(text: str) -> str:
 def with_errata(markup: str, root: str) -> str:
     """HTML in whose text the numbers of errata lead to their entries; ``root`` leads to the top of the site.
 
-    What stands in links, code and scripts is left alone.
+    What is in links, code and scripts is left alone.
 
     >>> with_errata("corrected (E11), <code>E11</code>", "../")
     'corrected (<a href="../errata.html#E11">E11</a>), <code>E11</code>'
@@ -173,12 +173,12 @@ def part(anchor: str, heading: str, body: str) -> str:
 
 
 def figure_slot(name: str) -> str:
-    """Where a figure of this name is to stand."""
+    """Where a figure of this name is to be."""
     return f"<!--figure:{name}-->"
 
 
 def files_slot(name: str) -> str:
-    """Where links to the files of a figure are to stand, without the figure itself."""
+    """Where links to the files of a figure are to be, without the figure itself."""
     return f"<!--files:{name}-->"
 
 

@@ -23,7 +23,7 @@ def example_html(task: Results, example: Results) -> str:
 
 
 def strip(task: Results, example: Results) -> str:
-    """Symbols in order; a box is Alice's, Bob's or nobody's, and under a box that is read stands its answer."""
+    """Symbols in order; a box is Alice's, Bob's or nobody's, and the answer is below a box that is read."""
     alice, bob = set(task["communication"]["alice"]), set(task["communication"]["bob"])
     answers = dict(zip(example["asked"], example["answers"], strict=True))
     boxes = "".join(

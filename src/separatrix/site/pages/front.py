@@ -194,7 +194,7 @@ def _start() -> str:
 
 
 def _data(sections: Results, grid: Grid) -> str:
-    """The grid and the evidence for the script; nothing that could end the element may stand in it."""
+    """The grid and the evidence for the script; nothing that could end the element may be in it."""
     evidence = {row["task"]: row["cells"] for row in sections["separation"]["rows"]}
     titles = {row["task"]: row["title"] for row in sections["separation"]["rows"]}
     bounds = sections["numbers"]["cells"]

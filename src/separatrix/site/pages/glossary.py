@@ -1,6 +1,6 @@
 """The glossary as a page of the atlas, from the text that the documentation shows.
 
-The text is Markdown of a few kinds: headings, tables, and in lines code, emphasis and links. It is kept beside the
+The text is Markdown of a few kinds: headings, tables, and in lines code, emphasis and links. It is kept next to the
 site's files, because a package that is installed has no documentation; a test compares the two.
 """
 
@@ -16,7 +16,7 @@ PATH, TITLE = "glossary.html", "Glossary"
 PAGES = {"errata.md": "errata.html", "sign-codes.md": "sign-codes.html"}
 """Pages of the documentation that the atlas has as well.
 
-Other links are left out: their text stays, unless it stands in brackets of its own to say where to read on."""
+Other links are left out: their text stays, unless it is in brackets of its own to say where to read on."""
 
 
 def glossary_page() -> Page:
@@ -25,7 +25,7 @@ def glossary_page() -> Page:
 
 
 def converted(text: str) -> str:
-    """Headings of the second level and tables as HTML; the title and what stands before the first heading are not.
+    """Headings of the second level and tables as HTML; the title and what is before the first heading are not.
 
     >>> converted("# T\\n\\n## A\\n\\n| word | is |\\n|---|---|\\n| N | a *length* |\\n").count("<td>")
     2

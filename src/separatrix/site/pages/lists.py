@@ -1,7 +1,5 @@
 """Pages that list others: all tasks, all architectures, and what the badges mean."""
 
-import re
-from collections.abc import Sequence
 from html import escape
 
 from separatrix.site.origin import MEANINGS
@@ -61,23 +59,13 @@ def _architecture_card(row: Results, found: Results) -> str:
         else f"{number(first['bits'])} bits at N = {number(first['length'])}, {number(last['bits'])} at N = "
         f"{number(last['length'])}"
     )
+    equation = row["equations"][row["main_equation"]]
     return (
         f'<li class="card"><h2><a href="architectures/{escape(row["name"])}.html">'
         f"{escape(row['title'])}</a></h2>"
-        f'<p><code>{escape(main_equation(row["equations"]))}</code></p><p class="quiet">{escape(row["model"])} at '
+        f'<p><code>{escape(equation)}</code></p><p class="quiet">{escape(row["model"])} at '
         f"{found['precision']} bits carries {carried}.</p></li>"
     )
-
-
-def main_equation(equations: Sequence[str]) -> str:
-    """The equation that tells an architecture apart: how its state goes on, or its attention; else the first.
-
-    >>> main_equation(["[u, z] = W_in x", "h_t = exp(Δ_t A) ⊙ h_{t-1} + Δ_t u_t B_tᵀ"])
-    'h_t = exp(Δ_t A) ⊙ h_{t-1} + Δ_t u_t B_tᵀ'
-    """
-    kinds = (r"\b(\w)_t = .*\1_\{t-1\}", r"(soft|arg)max_")
-    found = (line for kind in kinds for line in equations if re.search(kind, line))
-    return next(found, equations[0])
 
 
 def about_page(sections: Results, provenance: Results) -> Page:
@@ -108,5 +96,5 @@ def about_page(sections: Results, provenance: Results) -> Page:
         "(Yale S&amp;DS Seminar, November 2023); its errata are about the slides, and the paper was not checked for "
         "them.</dd></dl></section>"
     )
-    lead = "What stands behind the numbers, and how to make this site again."
+    lead = "What the numbers rest on, and how to make this site again."
     return Page("about.html", "About this atlas", lead, main)

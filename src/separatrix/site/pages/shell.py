@@ -21,7 +21,7 @@ MARK = (
 
 @dataclass(frozen=True)
 class Page:
-    """One page: its path below the site's folder, what stands in its head and header, and its main part as HTML."""
+    """One page: its path below the site's folder, what is in its head and header, and its main part as HTML."""
 
     path: str
     title: str

@@ -1,7 +1,7 @@
 """A page for each task: what it asks, sizes against N, evidence for each class of models, networks, conversation, runs.
 
 Structure that scripts and tests rely on: the evidence for a class of models is the section whose id is the class
-(``rnn``, ``transformer-1layer``, …); every number's command stands in ``#reproduce``.
+(``rnn``, ``transformer-1layer``, …); every number's command is in ``#reproduce``.
 """
 
 from collections.abc import Iterator
@@ -91,8 +91,8 @@ def _about(entry: Results) -> str:
     }
     origin = Origin("measured", "a random example", entry["command"], seed=0).plain()
     body = f"{example_html(entry, entry['examples'][0])}{definitions(facts)}{origin_line(origin)}"
-    told = "".join(f"<p>{escape(sentence)}</p>" for sentence in why(entry))
-    return part("about", "What it asks", body) + (part("why", "Why", told) if told else "")
+    paragraphs = "".join(f"<p>{escape(sentence)}</p>" for sentence in why(entry))
+    return part("about", "What it asks", body) + (part("why", "Why", paragraphs) if paragraphs else "")
 
 
 def _chart(task: str, sections: Results, grid: Grid) -> str:
@@ -239,8 +239,8 @@ def _caveat(claim: Results) -> str:
     """The claim of Theorem 4 counts m; with the rows of the projections for it, it may not hold (E13)."""
     if claim.get("rows", claim["m"]) == claim["m"]:
         return ""
-    told = escape("; ".join(claim["told"]))
-    return f'<p class="quiet">Here m is the width of the network; {told}. <a href="../errata.html#E13">E13</a></p>'
+    caveat = escape("; ".join(claim["told"]))
+    return f'<p class="quiet">Here m is the width of the network; {caveat}. <a href="../errata.html#E13">E13</a></p>'
 
 
 def _training(task: str, sections: Results) -> str:

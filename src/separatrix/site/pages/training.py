@@ -1,4 +1,4 @@
-"""Training runs on pages: heat maps as tables, ours beside the paper's, and what is missing."""
+"""Training runs on pages: heat maps as tables, ours next to the paper's, and what is missing."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -140,9 +140,8 @@ def _article(row: Results, heading: str) -> str:
     state = (
         "" if row["recorded"] else missing("No run of this experiment is recorded yet. Train it:", row["train_command"])
     )
-    remarks = (
-        row["remarks"] if row["recorded"] else [each for each in row["remarks"] if not each.startswith("No record")]
-    )
+    # Where nothing is recorded, the line above the table says how to train it.
+    remarks = [each for each in row["remarks"] if row["recorded"] or each != row["missing"]]
     said = "".join(f"<li>{escape(remark)}</li>" for remark in remarks)
     return (
         f'<article class="experiment" id="experiment-{escape(row["figure"])}"><{heading}>{escape(row["title"])}'

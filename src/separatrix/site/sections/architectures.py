@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from separatrix.bounds import Coverage, ModelSize, covered, floating, protocol_bounds, standing
+from separatrix.bounds import Coverage, ModelSize, consistent_bounds, covered, floating, protocol_bounds
 from separatrix.capacities import LayerDescription, ModelDescription, StatePart, attention, capacity, plain
 from separatrix.site.origin import Origin
 from separatrix.site.section import Advance, Results, Section
@@ -78,6 +78,7 @@ def _entry(entry: "Architecture") -> dict[str, Any]:
         "short": entry.short,
         "title": entry.title,
         "reference": entry.reference,
+        "main_equation": entry.main_equation,
         "equations": [line.strip() for line in entry.equations.split(";") if line.strip()],
         "deviations": list(entry.deviations),
         "options": [
@@ -132,9 +133,11 @@ def _limits(entry: "Architecture", numbers: int) -> tuple[list[dict[str, Any]], 
     bounds = protocol_bounds(model=column)
     if not bounds:
         return [], "No lower bound is known for this class; what it can do is on the pages of the tasks."
-    told = [(bound, tasks()[task]) for bound in bounds for task in bound.task_names]
+    pairs = [(bound, tasks()[task]) for bound in bounds for task in bound.task_names]
     gated = [
-        (covered(bound, floating(PRECISION), task), task) for bound, task in told if standing([bound], task, [])[0]
+        (covered(bound, floating(PRECISION), task), task)
+        for bound, task in pairs
+        if consistent_bounds([bound], task, [])[0]
     ]
     limits = [_limit(gate, task) for gate, task in gated if gate.covered]
     return limits, f"The bounds for the class {column} apply to a layer of {WIDTH} units."

@@ -64,13 +64,13 @@ class BoundsSection(Section):
 
 
 def _scope(row: Results) -> str:
-    """What the index says beside a claim: tasks and classes of models, since claims of two classes may share a name.
+    """What the index says next to a claim: tasks and classes of models, since claims of two classes may share a name.
 
     >>> _scope({"tasks": ["dnf"], "models": ["rnn", "fnn"]})
     'dnf (any RNN, FNN)'
     """
     models = ", ".join(TITLES[model] for model in row["models"])
-    tasks = row["tasks"][:MOST_TASKS] + ["…"] * (len(row["tasks"]) > MOST_TASKS)
+    tasks = [*row["tasks"][:MOST_TASKS], *(["…"] if len(row["tasks"]) > MOST_TASKS else [])]
     return f"{', '.join(tasks)} ({models})"
 
 

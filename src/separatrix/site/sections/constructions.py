@@ -18,8 +18,6 @@ POWERS = tuple(range(4, 11))
 COLUMNS = ("length", "layers", "heads", "width", "precision_bits", "inputs_covered")
 LARGEST = 1 << 30
 """Bytes that one certification may be estimated to take at quick scale."""
-LONGEST = {"match2": 64, "match3": 64, "match3-heads": 128}
-"""Where the next length takes the checker many times as long: by name, so that all machines certify the same sizes."""
 SLOW = 10.0
 """Seconds of processor time after which a construction is not built larger: for those of the user's."""
 
@@ -94,7 +92,11 @@ class ConstructionsSection(Section):
             "command",
         )  # fmt: skip
         return html_table(headings, about) + html_table(
-            columns, sizes, caption="Each row was built and checked for this page", numbers=(1, 2, 3, 4, 5, 6, 9)
+            columns,
+            sizes,
+            caption="Each row was built and checked for this page",
+            numbers=(1, 2, 3, 4, 5, 6, 9),
+            commands=(10,),
         )
 
     def table(self, results: Results) -> Table:
@@ -116,7 +118,7 @@ class ConstructionsSection(Section):
 def _entry(construction: Construction) -> dict[str, Any]:
     sizes: list[dict[str, Any]] = []
     for power in POWERS:
-        if 2**power > LONGEST.get(construction.name, 2**power):
+        if 2**power > (construction.longest_certified or 2**power):
             break
         started = time.process_time()
         row = _size(construction, 2**power)

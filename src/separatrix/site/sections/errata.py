@@ -43,11 +43,11 @@ class ErrataSection(Section):
     def body(self, results: Results) -> str:
         """An index, then one article for each."""
         index = index_list((row["name"], f"{row['name']} {row['title']}", row["source"]) for row in results["rows"])
-        return f"<p>{escape(_told(results))}</p>{index}" + "".join(map(_article, results["rows"]))
+        return f"<p>{escape(_summary(results))}</p>{index}" + "".join(map(_article, results["rows"]))
 
     def table(self, results: Results) -> Table:
         """Number, source and title."""
-        shown = Table(title=_told(results), title_justify="left")
+        shown = Table(title=_summary(results), title_justify="left")
         shown.add_column("", style="bold", no_wrap=True)
         shown.add_column("source")
         shown.add_column("what does not hold")
@@ -62,7 +62,7 @@ def shown_by_running(row: Results) -> bool:
     return bool(originals) and all(originals)
 
 
-def _told(results: Results) -> str:
+def _summary(results: Results) -> str:
     """How many there are, and how many of them were shown by running the original."""
     rows = results["rows"]
     others = [row["name"] for row in rows if not shown_by_running(row)]

@@ -16,7 +16,7 @@ from separatrix.site.html import table as html_table
 from separatrix.site.origin import Origin
 from separatrix.site.pages.components import figure_slot, origin_line
 from separatrix.site.section import Advance, Figure, RecordedSection, Results
-from separatrix.table import LARGEST, Sources, decided, narrowest, recorded_surveys
+from separatrix.table import Sources, decided, frontier_powers, narrowest, recorded_surveys
 
 POWERS = tuple(range(4, 11))
 EXPONENT = 2
@@ -40,12 +40,12 @@ class FrontierSection(RecordedSection):
     @property
     def units(self) -> int:
         """One for each construction with a frontier."""
-        return len(LARGEST)
+        return len(frontier_powers())
 
     def collect_from(self, sources: Sources, advance: Advance) -> Results:
         """Decide small lengths, and read what is recorded."""
         rows: list[dict[str, Any]] = []
-        for name in LARGEST:
+        for name in frontier_powers():
             rows.append({"construction": name, "points": _points(name), "command": _command(name)})
             advance(f"narrowest networks of {name}")
         recorded = [recorded_part(file, found) for file, found in recorded_surveys(sources)]
@@ -95,7 +95,7 @@ class FrontierSection(RecordedSection):
 def _points(name: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for power in POWERS:
-        if power > LARGEST[name] or 2**power < constructions()[name].minimum_length:
+        if power > constructions()[name].frontier_power or 2**power < constructions()[name].minimum_length:
             continue
         point = narrowest(name, 2**power, EXPONENT * power, decided)
         if point is not None and point.certified:
@@ -113,7 +113,7 @@ def _at(points: list[Results], length: int) -> str:
 
 
 def _command(name: str) -> str:
-    return f"separatrix frontier {name} --from {POWERS[0]} --to {min(POWERS[-1], LARGEST[name])}"
+    return f"separatrix frontier {name} --from {POWERS[0]} --to {min(POWERS[-1], constructions()[name].frontier_power)}"
 
 
 def recorded_part(file: str, found: Results) -> Results:
@@ -128,7 +128,7 @@ def recorded_part(file: str, found: Results) -> Results:
             raise TypeError("a value of another kind")
     except (KeyError, TypeError, IndexError) as error:
         raise SeparatrixError(
-            f"{file} is no whole record of a frontier ({error}); remove it or name other --records"
+            f"{file} is not a whole record of a frontier ({error}); remove it or name other --records"
         ) from error
     return {"construction": found["construction"], "file": file, "points": points, "provenance": found["provenance"]}
 

@@ -3,9 +3,9 @@
 Everything is computed exactly by the same functions as the table itself: lower bounds by the communication room,
 for every N and every p; sizes of constructions by building them (a network that is built is not certified; the
 certified sizes are those of the section ``constructions``), and where building takes long, by the size that the
-theorem claims if that does not depend on a code; sizes of simple reasons by ``bounds/known_from_above``.
+theorem claims if that does not depend on a code; sizes of simple reasons by ``bounds/upper_bounds``.
 
-The page only looks up what stands here, so that its sliders cannot show anything that was not computed.
+The page only looks up what is here, so that its sliders cannot show anything that was not computed.
 """
 
 import time
@@ -19,24 +19,29 @@ import numpy
 from rich.table import Table
 
 from separatrix.arithmetic import delsarte_width
-from separatrix.bounds import FIXED, MODELS, Model, ProtocolBound, bounds_for, covered, facts_about, standing, takes
+from separatrix.bounds import (
+    FIXED,
+    MODELS,
+    Model,
+    ProtocolBound,
+    bounds_for,
+    consistent_bounds,
+    covered,
+    facts_about,
+    takes,
+)
 from separatrix.constructions import Built, Construction, addresses, constructions
 from separatrix.errors import SeparatrixError
 from separatrix.networks import Network, SignRows
 from separatrix.site.section import Advance, Results, Section
-from separatrix.table import BOUNDED_BY, CONTAINS, INHERITED, SERVED_BY, kind_of, model_of_construction, usable_length
+from separatrix.table import BOUNDED_BY, CONTAINS, INHERITED, kind_of, model_of_construction, serving, usable_length
 from separatrix.tasks import Task, tasks
 
 POWERS = tuple(range(4, 21))
 LENGTHS: tuple[int, ...] = tuple(1 << power for power in POWERS)
 PRECISIONS = (4, 8, 16, 32, 64)
 LENGTH, PRECISION = 1024, 16
-"""Where the sliders stand at first, and what is shown without them."""
-LONGEST = {
-    "equality-partition": 1 << 19, "match2": 1 << 11, "match2-code": 1 << 12, "match3": 1 << 10,
-    "match3-last": 1 << 12, "match3-local": 1 << 11, "sparse-averaging": 1 << 16,
-}  # fmt: skip
-"""Constructions whose next network takes seconds to build: by name, so that all machines show the same numbers."""
+"""Where the sliders are at first, and what is shown without them."""
 LONGEST_STORED: dict[tuple[str, Model], int] = {
     ("associative-recall", "rnn"): 1 << 17, ("eq-one", "rnn"): 1 << 19, ("mqar", "rnn"): 1 << 17,
     ("sparse-averaging", "rnn"): 1 << 17,
@@ -103,7 +108,7 @@ def size_at(construction: Construction, length: int, slow: set[str]) -> dict[str
 
     ``slow`` are the constructions that are not built any more; one that takes too long is added.
     """
-    if construction.name in slow or length > LONGEST.get(construction.name, length):
+    if construction.name in slow or length > (construction.longest_built or length):
         return _claimed_size(construction, length)
     try:
         started = time.process_time()
@@ -182,16 +187,15 @@ def _cell(task: str, model: Model, kinds: dict[str, Model | None]) -> dict[str, 
 
 def constructions_for(task: str, model: Model, kinds: dict[str, Model | None]) -> Iterator[dict[str, Any]]:
     """The constructions that serve a cell, with the reason where they are made for another task or class."""
-    for source, why in ((task, ""), *SERVED_BY.get(task, ())):
-        for construction in constructions().values():
-            kind = kinds[construction.name]
-            if construction.task_name != source or kind not in (model, *CONTAINS.get(model, ())):
-                continue
-            # The bounds next to it are about fixed point and say nothing of other arithmetics.
-            if construction.arithmetic_kind != FIXED.name:
-                continue
-            reasons = [*([why] if why else []), *([INHERITED[model]] if kind != model else [])]
-            yield {"name": construction.name, "because": "; ".join(reasons)}
+    for construction, why in serving(constructions().values(), task):
+        kind = kinds[construction.name]
+        if kind not in (model, *CONTAINS.get(model, ())):
+            continue
+        # The bounds next to it are about fixed point and say nothing of other arithmetics.
+        if construction.arithmetic_kind != FIXED.name:
+            continue
+        reasons = [*([why] if why else []), *([INHERITED[model]] if kind != model else [])]
+        yield {"name": construction.name, "because": "; ".join(reasons)}
 
 
 def _sizes(size: Callable[[Task, int], Any], task: Task, longest: int) -> Iterator[dict[str, Any]]:
@@ -216,7 +220,7 @@ def _bounds(task: str, model: Model) -> Iterator[dict[str, Any]]:
     chosen = tasks()[name]
     for bound in bounds_for(name, model):
         lengths = [usable_length(chosen, length) for length in LENGTHS]
-        if not isinstance(bound, ProtocolBound) or not standing([bound], chosen, lengths)[0]:
+        if not isinstance(bound, ProtocolBound) or not consistent_bounds([bound], chosen, lengths)[0]:
             continue
         yield {
             "name": bound.name,

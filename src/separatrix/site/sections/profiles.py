@@ -17,9 +17,9 @@ from separatrix.profiles import (
     profile,
 )
 from separatrix.site.origin import Origin
-from separatrix.site.own_function_figure import profile_figure
 from separatrix.site.pages.components import command_block, counted, definitions, figure_slot, number, origin_line
 from separatrix.site.section import Advance, Figure, Results, Section
+from separatrix.site.user_function_figure import profile_figure
 from separatrix.table import certify_sparse_form, verdict_in_words
 
 MODULE = "separatrix.profiles.examples"
@@ -79,7 +79,7 @@ class ProfilesSection(Section):
         return [profile_figure(drawable(row)) for row in results["rows"]]
 
     def body(self, results: Results) -> str:
-        """How to profile a function of one's own, then the samples with their figures."""
+        """How to profile a user's function, then the samples with their figures."""
         example = "def parity(x):\n    return sum(x) % 2 == 1\n"
         return (
             f"<p>Write a function into a file,</p><pre><code>{example}</code></pre><p>and ask for its profile:</p>"

@@ -64,8 +64,8 @@ class ProtocolsSection(Section):
         return [sequence_figure(name, run) for name, run in results["runs"].items()]
 
     def table(self, results: Results) -> Table | None:
-        """Counted bits beside the claim."""
-        shown = Table(title="Conversations: bits counted beside the claim", title_justify="left")
+        """Counted bits next to the claim."""
+        shown = Table(title="Conversations: counted bits and the claim", title_justify="left")
         shown.add_column("network", style="bold", no_wrap=True)
         shown.add_column("theorem")
         for heading in ("messages", "bits", "claimed"):

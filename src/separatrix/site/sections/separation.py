@@ -41,7 +41,7 @@ LEGEND = {
     "logarithmic": "at most a power of log N: width O(log N) at precision O(log N) in the papers",
     "linear": "at least N and at most N, up to powers of log N and the precision",
     "quadratic": "the same with N²: graphs have N² bits",
-    "open": "neither the papers nor this package settle it: what is known from both sides stands in the cell",
+    "open": "neither the papers nor this package settle it: what is known from both sides is in the cell",
     "not applicable": "the class does not take the task's inputs",
 }
 
@@ -60,7 +60,7 @@ class SeparationSection(Section):
         return len(constructions()) + 1
 
     def collect(self, advance: Advance) -> Results:
-        """Certify every construction at one length and put it beside the bounds."""
+        """Certify every construction at one length and put it next to the bounds."""
         certified = certify_all(LENGTH, advance)
         cells = table(certified, LENGTH)
         advance("compared every cell with every bound")
@@ -78,7 +78,7 @@ class SeparationSection(Section):
         """The verdicts alone: their numbers need other sections."""
         return _table(results, None)
 
-    def table_beside(self, sections: Results) -> Table:
+    def full_table(self, sections: Results) -> Table:
         """The verdicts with the numbers of the front page's cells at a small N, narrow enough for 80 columns."""
         return _table(sections[self.name], Grid(sections))
 
@@ -91,14 +91,14 @@ def _table(results: Results, grid: Grid | None) -> Table:
     for row in results["rows"]:
         cells = [(row["cells"][model], None if grid is None else grid.cell(row["task"], model)) for model in COLUMNS]
         shown.add_row(row["task"], *[_terminal(cell, numbers, grid) for cell, numbers in cells])
-    told = "1 layer, 2 layers: Transformers; 3rd: third-order attention."
+    legend = "1 layer, 2 layers: Transformers; 3rd: third-order attention."
     if grid is not None:
-        told += (
+        legend += (
             f" Numbers as on the front page at N = {results['length']}: ≤ width of a network (b: bits of state), at "
             f"its own p; ≥ what every model needs at p = {grid.precisions[grid.precision]}."
         )
     meanings = "; ".join(f"{SIGNS[name]} {name}: {text}" for name, text in results["legend"].items())
-    shown.caption = f"{told} {meanings}"
+    shown.caption = f"{legend} {meanings}"
     return shown
 
 

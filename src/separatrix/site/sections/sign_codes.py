@@ -27,7 +27,7 @@ class SignCodesSection(Section):
     menu: str = "Can it?"
     lead: str = (
         "The constructions tell N positions apart by N nearly orthogonal sign vectors. How few dimensions "
-        "they need: explicit codes beside the random draw of the paper, and the limit below which no code "
+        "they need: explicit codes next to the random draw of the paper, and the limit below which no code "
         "exists."
     )
 

@@ -1,7 +1,7 @@
-"""The training section: the papers' experiments from recorded runs, ours beside theirs; what is missing is named.
+"""The training section: the papers' experiments from recorded runs, ours next to theirs; what is missing is named.
 
 Nothing is trained here. Runs come from files of exported runs and from a store; where there are none, the paper's own
-numbers stand alone and the command that trains the missing ones is given.
+numbers are shown alone and the command that trains the missing ones is given.
 """
 
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from separatrix.shipped import shown
+from separatrix.shipped import short_path
 from separatrix.site.origin import Origin
 from separatrix.site.pages.training import certified_article, curves_name, experiment_articles, reading_note
 from separatrix.site.section import Advance, Figure, RecordedSection, Results
@@ -50,7 +50,7 @@ class TrainingSection(RecordedSection):
         from separatrix.training import experiments, paper_figures, run_files
 
         # What a reader adds to a command so that it reads the same records.
-        read = "".join(f" --records {quote(shown(path))}" for path in sources.recorded if run_files(path))
+        read = "".join(f" --records {quote(short_path(path))}" for path in sources.recorded if run_files(path))
         with opened_runs(sources) as (runs, files):
             rows = [_entry(each, runs, read) for each in experiments().values()]
             records = runs.all()
@@ -130,7 +130,7 @@ def _built_in(records: "list[Record]") -> "list[Record]":
 
 
 def _entry(experiment: "Experiment", runs: "RunSource", read: str) -> dict[str, Any]:
-    from separatrix.training import best_scale, gather, paper_table
+    from separatrix.training import best_scale, gather, missing_note, paper_table
 
     scale = best_scale(experiment, runs)
     data = gather(experiment, scale, runs)
@@ -143,6 +143,7 @@ def _entry(experiment: "Experiment", runs: "RunSource", read: str) -> dict[str, 
         "rows": list(data.rows),
         "columns": list(data.columns),
         "recorded": data.recorded,
+        "missing": missing_note(experiment, scale, list(data.cells.values())),
         "paper": None
         if paper is None
         else {

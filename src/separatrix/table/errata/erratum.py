@@ -1,36 +1,35 @@
 """What an erratum is: a claim, what happens when it is run, the repair, and a function that shows both.
 
-Every file of ``entries`` exports one ``ERRATUM``; its number is that of ``docs/errata.md``. The function runs while the
-atlas is built, so that the page shows what came out and not what was written down.
+The texts are the table ``errata.toml``, with the numbers of ``docs/errata.md``; this is its one reader. The function of
+E13 is ``e13`` in a file of ``findings``. It runs while the atlas is built, so that the page shows what came out and not
+what was written down.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import importlib
+import pkgutil
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
 from functools import cache
-from typing import Any, Literal
+from importlib.resources import files
+from typing import Any, TypeAlias
 
-from separatrix.catalog import Catalog, discover
-from separatrix.certificates import Claim, Verdict, check, shown_count
-from separatrix.constructions import Built, Options, constructions
-from separatrix.table.errata import entries
+from separatrix.catalog import Catalog
+from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.table.errata import findings
+from separatrix.table.errata.finding import Finding
 
-SLIDES = "SHT23 slides"
-"""How the source of an erratum begins that is about the talk: of SHT23 its slides were read, not the paper."""
+TABLE = "errata.toml"
 ABOUT_SLIDES = "About the wording of the talk's slides; the paper was not checked for it."
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that was run: about the original or the repair, what came out, and whether that is what is claimed."""
-
-    about: Literal["original", "repair"]
-    text: str
-    holds: bool
+Show: TypeAlias = Callable[[], tuple[Finding, ...]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Erratum:
-    """One entry; ``number`` sorts them, ``command`` shows the same on the command line where there is one."""
+    """One entry; ``number`` sorts them, ``command`` shows the same on the command line where there is one.
+
+    ``slides`` says that the claim was read on the slides of the talk about SHT23 and not in the paper.
+    """
 
     number: int
     source: str
@@ -38,7 +37,8 @@ class Erratum:
     claim: str
     fault: str
     repair: str
-    show: Callable[[], tuple[Finding, ...]]
+    show: Show
+    slides: bool = False
     command: str = ""
     arithmetic: str = "fixed point and integers"
 
@@ -49,55 +49,57 @@ class Erratum:
 
     @property
     def remark(self) -> str:
-        """What the entry does not say about: empty, or that only the slides were read."""
-        return ABOUT_SLIDES if self.source.startswith(SLIDES) else ""
+        """What the entry says nothing about: empty, or that only the slides were read."""
+        return ABOUT_SLIDES if self.slides else ""
 
 
 @cache
 def errata() -> Catalog[Erratum]:
-    """All errata by name.
+    """Return all errata by name.
 
     >>> errata()["E1"].number
     1
     """
-    return discover("erratum", entries, "ERRATUM", Erratum)
+    table = tomllib.loads(files(__package__ or "").joinpath(TABLE).read_text(encoding="utf-8"))
+    return Catalog("erratum", errata_of(table, _functions()))
 
 
-def _decided(construction: str, length: int, variant: str, options: Mapping[str, Any]) -> tuple[Built, Verdict]:
-    """One construction's network and the verdict on it."""
-    built = constructions()[construction].build(length, Options(variant=variant, **options))
-    return built, check(built.network, Claim(built.task, built.length, built.arithmetic))
+def errata_of(table: Mapping[str, Any], functions: Mapping[str, Show]) -> list[Erratum]:
+    """Join the texts of a table with the functions of the same names; what lacks its other half is an error.
 
-
-def refuted(construction: str, length: int, variant: str = "repaired", **options: Any) -> Finding:
-    """The original is refuted, with the input that breaks it.
-
-    >>> finding = refuted("equality", 4, "paper")
-    >>> finding.about, finding.holds
-    ('original', True)
+    >>> errata_of({"E1": {"title": "No function"}}, {})
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: errata.toml: E1 has no function e1 in findings
     """
-    built, verdict = _decided(construction, length, variant, options)
-    shown = "none found"
-    if verdict.counterexample is not None:
-        text = built.task.write(list(verdict.counterexample), length)
-        shown = text if len(text) <= 120 else f"{text[:120]}…"
-    kind = _kind(variant, options)
-    return Finding("original", f"{construction} at N = {length}{kind} is refuted; wrong on: {shown}", verdict.refuted)
+    problems = [f"{name} has no function {name.lower()} in findings" for name in table if name not in functions]
+    problems += [
+        f"the function {name.lower()} of findings has no entry {name}" for name in functions if name not in table
+    ]
+    known = {each.name: each.type for each in fields(Erratum) if each.name not in ("number", "show")}
+    required = ("source", "title", "claim", "fault", "repair")
+    for name, entry in table.items() if not problems else ():
+        problems += [f"{name}: {UnknownNameError('field', key, known)}" for key in entry if key not in known]
+        problems += [f"{name}: {key} is missing" for key in required if key not in entry]
+        wrong = [key for key in known if key in entry and type(entry[key]) is not known[key]]
+        problems += [f"{name}: {key} is {entry[key]!r}" for key in wrong]
+    if problems:
+        raise SeparatrixError(f"{TABLE}: {'; '.join(problems)}")
+    return [Erratum(number=int(name[1:]), show=functions[name], **entry) for name, entry in table.items()]
 
 
-def certified(construction: str, length: int, variant: str = "repaired", **options: Any) -> Finding:
-    """The repaired one is certified.
-
-    >>> certified("equality", 4).text
-    'equality at N = 4 is certified; inputs covered: 2^4'
-    """
-    _, verdict = _decided(construction, length, variant, options)
-    kind = _kind(variant, options)
-    text = f"{construction} at N = {length}{kind} is certified; inputs covered: {shown_count(verdict.inputs_covered)}"
-    return Finding("repair", text, verdict.valid)
+def _functions() -> dict[str, Show]:
+    """Collect the functions e1, e2, … of all files of findings."""
+    found: dict[str, Show] = {}
+    for name, function in _public_functions():
+        if name in found:
+            raise SeparatrixError(f"two files of findings have a function {name.lower()}; keep one")
+        found[name] = function
+    return found
 
 
-def _kind(variant: str, options: Mapping[str, Any]) -> str:
-    told = [f"variant {variant}"] if variant != "repaired" else []
-    told += [f"Kc = {options['exponent']}"] if "exponent" in options else []
-    return f" ({', '.join(told)})" if told else ""
+def _public_functions() -> Iterable[tuple[str, Show]]:
+    for info in pkgutil.iter_modules(findings.__path__):
+        module = importlib.import_module(f"{findings.__name__}.{info.name}")
+        for name, value in vars(module).items():
+            if name[:1] == "e" and name[1:].isdigit():
+                yield name.upper(), value

@@ -18,7 +18,7 @@ from separatrix.tasks.problems._rows import row_numbers
 GRID = 1 << 20
 SMALLEST_COSINE = 7 / 8
 BELOW_EVERY_PRODUCT = -(1 << 41)
-"""Stands for "no such point"; inner products of points within the promise are above -2^40 - 2^31."""
+"""Represents "no such point"; inner products of points within the promise are above -2^40 - 2^31."""
 
 
 def gaussians(draws: Draws, *shape: int) -> Array:

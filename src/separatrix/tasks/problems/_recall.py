@@ -101,7 +101,7 @@ def interleave(first: Array, second: Array) -> Array:
 def look_up(keys: Array, values: Array, queries: Array, bound: int) -> Array:
     """The value stored under each query; keys and values (count, n), queries (count, w), keys distinct.
 
-    Sorting and one binary search: n log n work where comparing all pairs needs n². A query that is no key gets
+    Sorting and one binary search: n log n work where comparing all pairs needs n². A query that is not a key gets
     some value of the row; the promise of the tasks excludes it.
     """
     xp = namespace_of(keys)

@@ -168,7 +168,7 @@ class Dyck(Decision):
         most = max(1, length // 10)
         drawn = most + most // 2 + 12
         number = integers(draws.uniform(count, 1), 1, most + 1)
-        # Sorted by position and then by turn, so that the first draw of each position stands before its repeats.
+        # Sorted by position and then by turn, so that the first draw of each position is before its repeats.
         key = xp.int32 if max(length * drawn, count * (length + 1)) < 2**31 else xp.int64
         turns = xp.astype(draws.uniform(count, drawn) * length, key) * drawn + xp.astype(columns(tokens, drawn), key)
         turns = xp.sort(turns, axis=1)

@@ -46,7 +46,7 @@ class EqNcp(SeparatedEquality):
         return first
 
     def labelled(self, draws: Draws, count: int, length: int, split: Split) -> Examples:
-        """At exactly length N the answers stand where the second half does, one place earlier."""
+        """At exactly length N the answers are where the second half is, one place earlier."""
         inputs = self.generate(draws, count, length, split)
         if split == "train":
             return Examples(inputs, *self.label(inputs, length))

@@ -66,7 +66,7 @@ class Match3Local(GroupedMatching):
         within = draws.uniform(count, length)
         xp = namespace_of(within)
         # Sorting by the number of the stretch first shuffles places inside their stretches only. A sum that is
-        # rounded up to the next stretch ties at worst with that stretch's places, which stand further right.
+        # rounded up to the next stretch ties at worst with that stretch's places, which are further right.
         number = (columns(shift, length) - shift) // stretch + 1
         order = xp.argsort(xp.astype(number, xp.float64) + within, axis=1, stable=True)
         return 3, order, shift % 3

@@ -65,9 +65,9 @@ class Undirected5Cycle(CycleTask):
         degree = xp.sum(graph, axis=2)
         shared = graph * square
         triangles = xp.sum(shared, axis=2) / 2
-        beside = xp.matmul(shared, xp.expand_dims(degree, axis=2))[:, :, 0]
+        adjacent = xp.matmul(shared, xp.expand_dims(degree, axis=2))[:, :, 0]
         pendant = xp.matmul(graph, xp.expand_dims(triangles, axis=2))[:, :, 0]
-        return walks - 4 * triangles * degree - 2 * beside - 2 * pendant + 10 * triangles > 0
+        return walks - 4 * triangles * degree - 2 * adjacent - 2 * pendant + 10 * triangles > 0
 
     def find_cycle(self, neighbours: Sequence[Sequence[int]], vertex: int) -> tuple[int, ...] | None:
         return self.close((vertex,), neighbours)

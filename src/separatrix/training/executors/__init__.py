@@ -1,4 +1,4 @@
 """Where groups are trained: in this process one by one or taking turns, in worker processes, on a Ray cluster."""
 
 EXECUTORS = ("local", "turns", "processes", "ray")
-"""By name; it stands here so that a command line can be checked without torch."""
+"""By name; it is here so that a command line can be checked without torch."""

@@ -45,7 +45,7 @@ def memory_failure(error: BaseException) -> Failure:
 
 @contextmanager
 def repeatable_draws(job: Job, device: torch.device) -> Generator[None]:
-    """Let what a module of anyone's own draws on a CPU (dropout, noise) be the same whenever the job begins so again.
+    """Let what a user's module draws on a CPU (dropout, noise) be the same whenever the job begins so again.
 
     Nothing of this package draws from torch's global generator, whose seed is another one in every process. What the
     generator was before, it is afterwards.

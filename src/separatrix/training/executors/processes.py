@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from separatrix.errors import SeparatrixError
-from separatrix.sources import ended_by_own_code
+from separatrix.sources import ended_by_user_code
 from separatrix.training.devices import out_of_memory, prepare_process
 from separatrix.training.executors.executor import (
     Executor,
@@ -146,7 +146,7 @@ def _work(pipe: "Connection[Any, Any]", device: str, threads: int, save_every_se
         if job is None:
             return
         try:
-            # What a module of anyone's own prints is no result of the driver's command.
+            # What a user's module prints is not a result of the driver's command.
             with redirect_stdout(sys.stderr), repeatable_draws(job, where):
                 # Nothing is sent to a worker in training but to stop; a driver that died reads as a message, too.
                 for event in train(job.group, where, job.checkpoint, save_every_seconds, pipe.poll):
@@ -157,6 +157,6 @@ def _work(pipe: "Connection[Any, Any]", device: str, threads: int, save_every_se
         except SeparatrixError as error:
             pipe.send(SeparatrixError(str(error)))  # subclasses may not survive the journey
         except SystemExit as error:
-            pipe.send(ended_by_own_code(error))
+            pipe.send(ended_by_user_code(error))
         except Exception as error:
             pipe.send(memory_failure(error) if out_of_memory(error) else error)

@@ -12,7 +12,7 @@ from typing import Any
 
 from separatrix.errors import SeparatrixError
 from separatrix.extras import require
-from separatrix.sources import ended_by_own_code
+from separatrix.sources import ended_by_user_code
 from separatrix.training.devices import out_of_memory, prepare_process
 from separatrix.training.executors.executor import (
     Executor,
@@ -193,4 +193,4 @@ class _Trainer:
         except SeparatrixError as error:
             raise SeparatrixError(str(error)) from None  # subclasses may not survive the journey
         except SystemExit as error:
-            raise ended_by_own_code(error) from None
+            raise ended_by_user_code(error) from None

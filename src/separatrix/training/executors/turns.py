@@ -25,7 +25,7 @@ from separatrix.training.executors.executor import Executor, Job, Jobs, Outcome,
 from separatrix.training.group import train
 
 AT_ONCE = 6
-"""Groups in training, unless told."""
+"""Groups in training, by default."""
 MOST_AT_ONCE = 16
 """A stream's place among the 32 of a device is given out in turn; beyond it two groups could share one."""
 PATIENCE_SECONDS = 0.0002

@@ -1,8 +1,8 @@
 """The attention matrices of a run over its training, on one fixed input (SHT23, "Empirical solution").
 
 The slides show softmax((φ(X)W_Q)(φ(X)W_K)ᵀ) for the same X after 0, 1000 and 40000 steps of training on sparse
-averaging: at the start every query looks everywhere, at the end each looks at the q cells that it names. Beside the
-matrices stands one number that the slides do not have: the share of its weight that a query gives to the cells it
+averaging: at the start every query looks everywhere, at the end each looks at the q cells that it names. Next to the
+matrices is one number that the slides do not have: the share of its weight that a query gives to the cells it
 names, averaged over queries.
 """
 

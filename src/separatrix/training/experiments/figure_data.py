@@ -1,4 +1,4 @@
-"""A figure of the paper as data: our records cell by cell, the paper's number beside each, and what must be said.
+"""A figure of the paper as data: our records cell by cell, the paper's number next to each, and what must be said.
 
 A cell shows the best of what was tried for it, as in BHBK24 Appendix H: all recorded runs of its task, length and
 model, whatever the learning rate, seed, heads, precision, recipe or number of steps. So a figure can be drawn from
@@ -113,7 +113,7 @@ class FigureCell:
 
 @dataclass(frozen=True)
 class FigureData:
-    """A whole figure; ``curves`` are those of the best run of each row at ``curve_column``. A sweep of one's own has no
+    """A whole figure; ``curves`` are those of the best run of each row at ``curve_column``. A user's sweep has no
     ``scale``. ``bits`` of each number of a trained state suffice where states were rounded (None: more than tried)."""
 
     experiment: Experiment
@@ -223,17 +223,17 @@ def best_scale(experiment: Experiment, source: RunSource) -> str:
 
 
 def experiment_of(sweep: Sweep, path: str) -> Experiment:
-    """A sweep of one's own as a figure: a heat map and curves, without a paper beside it."""
+    """A user's sweep as a figure: a heat map and curves, without a paper next to it."""
     first = sweep.cells()[0]
     rows, columns = table_axes([name for name, _ in first.coordinates])
     return Experiment(
-        name=sweep.name, title=sweep.title, source=path, task=first.runs[0].task, scales={}, common={}, rows=rows,
+        name=sweep.name, title=sweep.title, source=path, task=first.runs[0].task, scales={}, rows=rows,
         columns=columns, curves=True,
     )  # fmt: skip
 
 
 def gather(experiment: Experiment, scale: str | None, source: RunSource, sweep: Sweep | None = None) -> FigureData:
-    """The figure at a scale, or of a ``sweep`` of one's own, from what a store or exported files hold."""
+    """The figure at a scale, or of a user's ``sweep``, from what a store or exported files hold."""
     found = _cells(experiment, sweep or experiment.sweep(scale or "quick"), source)
     paper = None if experiment.paper is None else paper_table(experiment.paper)
     rows, columns = (tuple(dict.fromkeys(key[side] for key in found)) for side in (0, 1))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from separatrix.training.experiments.experiment import Experiment
-from separatrix.training.experiments.rounded_states import RoundedState, told
+from separatrix.training.experiments.rounded_states import RoundedState, rounding_remarks
 from separatrix.training.records import OPEN_ENDED, Record
 from separatrix.training.undertrained import ERRORS, RULE, at_chance
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 NOTABLE = 10.0
 """Cells that differ from the paper by more points than this are named one by one."""
 UNEQUAL = 2
-"""Models side by side whose steps differ by this factor are told of."""
+"""Models side by side whose steps differ by this factor are reported."""
 
 
 def remarks(
@@ -30,15 +30,14 @@ def remarks(
     ``rounded`` what is known of the states of the runs."""
     recorded = [cell for cell in cells if cell.record is not None]
     yield f"{'' if scale is None else f'Scale {scale}: '}{len(recorded)} of {len(cells)} cells have a record."
-    missing = [cell for cell in cells if cell.record is None]
-    if missing:
-        yield f"No record: {_listed(missing, cells, experiment)}. Train with: {how_to_train(experiment, scale)}"
+    if missing := missing_note(experiment, scale, cells):
+        yield missing
     if beside_paper:
         shared = sum(cell.paper is not None for cell in cells)
         if shared < len(cells):
             yield f"{shared} of {len(cells)} cells have a model and a length of the paper's table."
     short = [cell for cell in recorded if cell.record and cell.record.spec.steps < most and not _perfect(cell)]
-    if short and experiment.source.startswith("BHBK24"):
+    if short and experiment.replicates:
         budgets = sorted({cell.record.spec.steps for cell in short if cell.record})
         spans = f"{budgets[0]:,}" if len(budgets) == 1 else f"{budgets[0]:,} to {budgets[-1]:,}"
         yield f"{len(short)} cells did not reach the goal and had {spans} steps; the paper allows {most:,}."
@@ -64,11 +63,19 @@ def remarks(
             f"Not shown to be better than always giving the commonest answer (within {ERRORS:g} standard errors): "
             f"{_listed(idle, cells, experiment)}."
         )
-    yield from told(recorded, rounded)
+    yield from rounding_remarks(recorded, rounded)
     if recorded:
         yield _cost([cell.record for cell in recorded if cell.record])
     if experiment.note:
         yield experiment.note
+
+
+def missing_note(experiment: Experiment, scale: str | None, cells: "Sequence[FigureCell]") -> str:
+    """Name the cells without a record and how to train them; empty where every cell has one."""
+    missing = [cell for cell in cells if cell.record is None]
+    if not missing:
+        return ""
+    return f"No record: {_listed(missing, cells, experiment)}. Train with: {how_to_train(experiment, scale)}"
 
 
 def diverged(cells: "Iterable[FigureCell]") -> "list[FigureCell]":
@@ -96,7 +103,7 @@ def _reasons(far: "Sequence[FigureCell]", most: int) -> Iterable[str]:
     if flat:
         yield (
             f"Of these, level when their steps were used up: {_named(flat)}. Runs that learn late look like this, and "
-            "so do learning rates that do not suit; with these steps the two cannot be told apart."
+            "so do learning rates that do not suit; with these steps the two cannot be distinguished."
         )
     if unclear:
         yield f"Of these, too short to tell whether they were rising: {_named(unclear)}."
@@ -108,7 +115,7 @@ def _reasons(far: "Sequence[FigureCell]", most: int) -> Iterable[str]:
 
 
 def _unequal(recorded: "Sequence[FigureCell]") -> Iterable[str]:
-    """Where models that stand side by side were not given the same: the column in which that is worst."""
+    """Where models that are side by side were not given the same: the column in which that is worst."""
     columns: dict[str, list[FigureCell]] = {}
     for cell in recorded:
         columns.setdefault(cell.column, []).append(cell)
@@ -157,7 +164,7 @@ def _perfect(cell: "FigureCell") -> bool:
 
 
 def _listed(missing: "Sequence[FigureCell]", cells: "Sequence[FigureCell]", experiment: Experiment) -> str:
-    """The missing cells row by row; whole rows in one word. Numbers that stand alone are lengths."""
+    """The missing cells row by row; whole rows in one word. Numbers alone are lengths."""
     at = "at" if experiment.columns == "length" else experiment.at
     parts: list[str] = []
     for row in dict.fromkeys(cell.row for cell in missing):

@@ -1,4 +1,4 @@
-"""The measured bits of trained states, read back: ``state-bits-SCALE.json`` beside the runs that it was measured on.
+"""The measured bits of trained states, read back: ``state-bits-SCALE.json`` next to the runs that it was measured on.
 
 ``tools.gpu_figures`` writes the file after training (``state_bits_data`` measures), because the weights are large and
 stay where they were trained. It holds the best run that each cell had then.
@@ -69,7 +69,7 @@ def _one(plain: Any) -> RoundedState:
     return made
 
 
-def told(cells: "Sequence[FigureCell]", rounded: Mapping[tuple[str, str], RoundedState]) -> Iterable[str]:
+def rounding_remarks(cells: "Sequence[FigureCell]", rounded: Mapping[tuple[str, str], RoundedState]) -> Iterable[str]:
     """The remarks of a figure on what rounding the states of its models does."""
     measured = [(cell, rounded[cell.row, cell.column]) for cell in cells if (cell.row, cell.column) in rounded]
     if not measured:

@@ -53,7 +53,7 @@ class OrbitCodes(LinearFamily):
                 )
 
     def rows(self, parameters: Parameters) -> tuple[Sequence[int], int]:
-        """Row b holds bit b of every column; the columns of one coset stand together."""
+        """Row b holds bit b of every column; the columns of one coset are adjacent."""
         degree = integer(parameters, "degree", 1, MAXIMAL_DEGREE)
         field = BinaryField(degree)
         order = integer(parameters, "order", 1, field.order)

@@ -27,7 +27,7 @@ def _alice(bits: Integers, size: int) -> Integers:
 
 def _bob(bits: Integers, size: int) -> Integers:
     rows = numpy.zeros((len(bits), 2 * size, 3 * size), dtype=numpy.int64)
-    # His bit (s, t) stands in row n + t, column 2n + s.
+    # His bit (s, t) is in row n + t, column 2n + s.
     rows[:, :size, 2 * size :] = bits.reshape(-1, size, size).transpose(0, 2, 1)
     rows[:, size:, :size] = numpy.eye(size, dtype=numpy.int64)
     return rows

@@ -47,7 +47,7 @@ def _bob(bits: Integers, size: int) -> Integers:
 
 def _decode(answers: Integers, own: Integers, size: int) -> Integers:
     del size
-    # Bob's points stand at his even cells, his labels between them.
+    # Bob's points are at his even cells, his labels between them.
     return ((answers[:, 0::2] & own) != 0).any(axis=1).astype(numpy.int64)
 
 

@@ -1,7 +1,7 @@
 """INDEX inside sparse averaging (SHT23, lower bound for RNNs), for every sparsity q.
 
 Alice's cells 1 … n hold her bits as values and, as their own sets, any fixed set (the slides write the empty set, which
-is no set of q indices: E17; only Bob's output is read). Bob's cell is the last one and has value 0. For q = 1, as on
+is not a set of q indices: E17; only Bob's output is read). Bob's cell is the last one and has value 0. For q = 1, as on
 the slides, his set is {b} and N = n + 1. For q > 1 it is {b} and the q - 1 last cells, which all have value 0 (Bob's
 own is one of them): N = n + q - 1. The sum is Alice's bit.
 

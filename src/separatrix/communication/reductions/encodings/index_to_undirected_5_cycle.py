@@ -1,6 +1,6 @@
 """INDEX on n(n-1)/2 bits inside undirected 5-cycle, read at the last vertex; not in the papers.
 
-An adjacency matrix is symmetric, so an edge between the parties stands in both parties' rows and must be agreed on. N =
+An adjacency matrix is symmetric, so an edge between the parties is in both parties' rows and must be agreed on. N =
 2n + 1 vertices: Alice's 1 … n are joined among themselves by her bits {t, u}, and each t to Bob's n + t, always. Bob
 joins N to n + t and n + u for his place {t, u} and nothing else. A cycle through N uses both his edges and both
 matching edges, so it is N, n + t, t, u, n + u and exists exactly when {t, u} is one of Alice's edges. No triangle

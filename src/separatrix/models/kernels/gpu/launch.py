@@ -3,7 +3,7 @@
 The compiler would look into the function, replace the tensors that a kernel writes to by copies with strides of their
 own, and take a number such as a scale for float64 where a launch takes it for float32. Both were seen on an H200 with
 torch 2.11: the first read and wrote outside of its memory (retention), the second did not compile (linear attention).
-So a compiled block is cut here into what stands before a kernel and what stands behind it.
+So a compiled block is cut here into what is before a kernel and what is behind it.
 """
 
 from collections.abc import Callable

@@ -88,8 +88,8 @@
   const show = () => {
     const n = Number(length.value);
     const p = Number(precision.value);
-    const told = lengthText(grid.lengths[n]);
-    document.getElementById("length-shown").textContent = told;
+    const text = lengthText(grid.lengths[n]);
+    document.getElementById("length-shown").textContent = text;
     document.getElementById("precision-shown").textContent = `${grid.precisions[p]} bits`;
     length.setAttribute("aria-valuetext", `N = ${commas(grid.lengths[n])}`);
     precision.setAttribute("aria-valuetext", `${grid.precisions[p]} bits`);

@@ -1,0 +1,1 @@
+"""What the errata run, by topic: the function ``e13`` is that of E13."""
