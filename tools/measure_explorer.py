@@ -9,16 +9,17 @@ waited and, since other work may share the machine, the processor time that the 
 """
 
 import argparse
-import asyncio
 import tempfile
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
+from statistics import median
 from typing import Any
 
+import httpx
 import psutil
-from tools.http_client import Client, place_of, quantiles
 from tools.pages import keep, markdown_table, replace_table
 from tools.running_server import running_server
 
@@ -36,13 +37,12 @@ HEADINGS = (
 )  # fmt: skip
 
 
-async def sliders(place: tuple[str, int], length: int) -> dict[str, str | list[float]]:
-    """For every construction the milliseconds, or why there are none."""
-    client = await Client(place).open()
+def sliders(client: httpx.Client, length: int) -> dict[str, str | list[float]]:
+    """Return for every construction the milliseconds, or why there are none."""
     rows: dict[str, str | list[float]] = {}
     for name in constructions():
         setting: dict[str, Any] = {"construction": name, "length": length}
-        first = (await client.whole("POST", "/api/look", {"setting": setting}))[1]
+        first = client.post("/api/look", json={"setting": setting}).json()
         if "error" in first:
             rows[name] = first["error"]
             continue
@@ -52,13 +52,12 @@ async def sliders(place: tuple[str, int], length: int) -> dict[str, str | list[f
         for percent in PERCENTS:
             change = {"exponent": 2 + percent % 4} if own is None else {"gain": str(Fraction(own) * percent / 100)}
             for kind in waited:
-                before = processor_seconds()
-                asked = {"setting": {**setting, **change}}
-                waited[kind].append((await client.whole("POST", f"/api/{kind}", asked))[0])
+                before, started = processor_seconds(), time.perf_counter()
+                client.post(f"/api/{kind}", json={"setting": {**setting, **change}})
+                waited[kind].append(time.perf_counter() - started)
                 worked[kind].append(processor_seconds() - before)
         both = [found[kind] for kind in waited for found in (waited, worked)]
-        rows[name] = [round(each, 1) for found in both for each in quantiles(found)[::2]]
-    client.close()
+        rows[name] = [round(1000 * each, 1) for found in both for each in (median(found), max(found))]
     return rows
 
 
@@ -72,10 +71,11 @@ def processor_seconds() -> float:
     return used
 
 
-async def measure(place: tuple[str, int], length: int) -> dict[str, Any]:
-    """What is kept of a run."""
-    await asyncio.sleep(WARM_UP)
-    return {"length": length, "milliseconds": await sliders(place, length)}
+def measure(address: str, length: int) -> dict[str, Any]:
+    """Return the record of a run."""
+    time.sleep(WARM_UP)
+    with httpx.Client(base_url=address, timeout=600) as client:
+        return {"length": length, "milliseconds": sliders(client, length)}
 
 
 def table(record: Mapping[str, Any]) -> str:
@@ -97,7 +97,7 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="a page that has such a table")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, running_server(Path(folder) / "runs.sqlite") as address:
-        record = asyncio.run(measure(place_of(address), given.length))
+        record = measure(address, given.length)
     if given.write is None:
         print(table(record))
     else:

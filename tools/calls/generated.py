@@ -62,7 +62,6 @@ SENSIBLE: dict[str, Sequence[str]] = {
     "position": ("0", "3"),
     "max_length": ("16", "64"),
     "max_seconds": ("1", "30"),
-    "max_training_seconds": ("1", "30"),
     "settings": ("alphabet=4", "symbols=4"),
     "version": ("repaired", "token"),
     "attention": ("softmax", "hard", "linear", "leftmost", "relu"),

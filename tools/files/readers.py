@@ -163,16 +163,16 @@ def _read_surveys() -> None:
 
 def _explore() -> None:
     """What the explorer asks a store for."""
-    from separatrix.site.explorer.runs import list_runs, one_run, opened, snapshot_file
+    from separatrix.site.explorer.limits import Limits
+    from separatrix.site.explorer.runs import list_runs, opened, run_named, snapshot_file
     from separatrix.training.checkpoints import read_weights
 
     store = Path("runs.sqlite")
-    for summary in list_runs(store)["runs"]:
-        one_run(store, summary["name"])
+    for summary in list_runs(store, None, Limits()).runs:
         with opened(store) as records:
-            for step in summary["kept_steps"]:
-                file = snapshot_file(records, records.get(summary["name"]), step)
-                read_weights(file, summary["name"])
+            for step in summary.kept_steps:
+                file = snapshot_file(records, run_named(records, summary.name), step)
+                read_weights(file, summary.name)
 
 
 def _hash_fits(folder: Path) -> None:

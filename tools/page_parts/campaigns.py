@@ -1,6 +1,6 @@
 """docs/reliability.md: the campaigns against the project, from the records of their last long runs."""
 
-from tools import bound_campaign, footprint, room_coverage, server_load, smallest
+from tools import bound_campaign, footprint, room_coverage, smallest
 from tools.calls import __main__ as calls
 from tools.determinism import __main__ as determinism
 from tools.files import __main__ as files
@@ -10,7 +10,6 @@ from tools.soak import __main__ as soak
 
 from separatrix.cli.app import STOPPED
 from separatrix.profiles.partitions import MOST_VALUES
-from separatrix.site.explorer import guard, serving
 
 PAGE = "docs/reliability.md"
 PARTS = (
@@ -22,7 +21,6 @@ PARTS = (
     Section(PAGE, bound_campaign.MARK, lambda: bound_campaign.page(recorded(bound_campaign.MARK))),
     Section(PAGE, room_coverage.MARK, lambda: room_coverage.page(recorded(room_coverage.MARK))),
     Section(PAGE, footprint.MARK, lambda: footprint.page(recorded(footprint.MARK))),
-    Section(PAGE, server_load.SECTION, lambda: server_load.page(recorded(server_load.SECTION))),
     Section("docs/training.md", "kill log", lambda: soak.log_of(recorded("kill-log"))),
     Sentence(PAGE, "or {} when interrupted", lambda: [STOPPED]),
     Sentence(PAGE, "a sweep of {} small runs", lambda: [recorded("kill-log")["events"][0]["runs"]]),
@@ -31,11 +29,6 @@ PARTS = (
         PAGE,
         "rows of functions with more than {} values were counted after their values had been put into {} groups",
         lambda: [MOST_VALUES, MOST_VALUES],
-    ),
-    Sentence(
-        PAGE,
-        "both are now given up, after {} and {} seconds",
-        lambda: [int(guard.BODY_SECONDS), int(serving.SECONDS_FOR_ANSWERS)],
     ),
     Sentence("docs/training.md", "exit code {}; the same command goes on", lambda: [STOPPED]),
     Sentence("docs/profile.md", "more than {} values are bounded by groups", lambda: [MOST_VALUES]),

@@ -11,7 +11,6 @@ from separatrix.cli.app import STOPPED
 from separatrix.cli.verb_profile import MEMORY
 from separatrix.cli.verb_profile import command as profile
 from separatrix.cli.verb_serve import command as serve
-from separatrix.site.explorer.limits import Limits
 from separatrix.tasks import tasks
 from separatrix.tasks.problems.index_lookup import SHORTEST_TRAINING_LENGTH
 from separatrix.tasks.task import Task
@@ -20,8 +19,7 @@ SERVE = {
     "max_length": "N",
     "max_seconds": "one computation",
     "max_memory": "one computation (enforced on Linux)",
-    "workers": "processes that compute; one always stays free for quick answers",
-    "max_training_seconds": "one training run",
+    "workers": "processes for proofs; one more answers quick questions",
 }
 """What the options of ``separatrix serve`` bound."""
 
@@ -51,14 +49,6 @@ PARTS = (
     *(Sentence(page, "Python {} or newer", lambda: [oldest_python()]) for page in ("README.md", "CONTRIBUTING.md")),
     Sentence("README.md", "{} interrupted.", lambda: [STOPPED]),
     Table("docs/explorer.md", serve_table, "| option | default |"),
-    Sentence(
-        "docs/explorer.md",
-        "bounded in N ({}), steps ({}), width ({}), layers ({}) and batch ({})",
-        lambda: [
-            default_of(Limits, name)
-            for name in ("max_training_length", "max_steps", "max_width", "max_layers", "max_batch")
-        ],
-    ),
     Sentence(
         "docs/profile.md",
         "`--max-memory` ({}G) or `--max-time` ({} s)",

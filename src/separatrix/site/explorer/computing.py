@@ -11,7 +11,7 @@ import multiprocessing
 import pkgutil
 import sys
 import traceback
-from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -22,7 +22,7 @@ from separatrix.errors import SeparatrixError
 from separatrix.site.explorer.comparing import compare
 from separatrix.site.explorer.conversing import converse
 from separatrix.site.explorer.deciding import decide, smallest_gain
-from separatrix.site.explorer.limits import ExplorerError, Limits
+from separatrix.site.explorer.limits import ExplorerError, Kind, Limits
 from separatrix.site.explorer.look import look
 from separatrix.site.explorer.requests import Compare, Converse, Decide, Look, Request, Setting
 
@@ -39,8 +39,8 @@ CATALOGS = (
 )
 
 
-def compute(kind: Computation, request: Request, store: Path, limits: Limits) -> bytes:
-    """Return the reply to one request as JSON; what goes wrong is an ExplorerError of one line."""
+def compute(kind: Computation, request: Request, store: Path, limits: Limits) -> bytes | tuple[Kind, str]:
+    """Return the reply to one request as JSON, or why there is none; plain data crosses processes safely."""
     try:
         if isinstance(request, Look | Decide | Converse):
             limits.check_length(request.setting.length)
@@ -56,14 +56,14 @@ def compute(kind: Computation, request: Request, store: Path, limits: Limits) ->
             case _:
                 raise TypeError(kind)
         return reply.model_dump_json().encode()
-    except SeparatrixError:
-        raise
-    except MemoryError as error:
+    except SeparatrixError as error:
+        return error.kind if isinstance(error, ExplorerError) else "input", str(error)
+    except MemoryError:
         size = f"{limits.max_memory / (1 << 30):.3g} GiB"
-        raise ExplorerError(f"this needs more than --max-memory {size}; choose a smaller N", "limit") from error
-    except Exception as error:
+        return "limit", f"this needs more than --max-memory {size}; choose a smaller N"
+    except Exception:
         traceback.print_exc(file=sys.stderr)
-        raise ExplorerError("a defect of this package; the server's terminal shows it", "internal") from error
+        return "internal", "a defect of this package; the server's terminal shows it"
 
 
 def start_process(limits: Limits) -> None:
@@ -91,22 +91,18 @@ class Pools:
 
     def __init__(self, store: Path, limits: Limits) -> None:
         self.store, self.limits = store, limits
-        context: Any = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(preloaded())
-        self._pools: dict[bool, tuple[ProcessPool, asyncio.Semaphore]] = {
-            quick: (
-                ProcessPool(size, initializer=start_process, initargs=(limits,), context=context),
-                asyncio.Semaphore(size),
-            )
-            for quick, size in ((True, 1), (False, limits.workers))
-        }
+        self._context: Any = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(preloaded())
+        self._sizes = {True: 1, False: limits.workers}
+        self._free = {quick: asyncio.Semaphore(size) for quick, size in self._sizes.items()}
+        self._pools: dict[bool, ProcessPool] = {}
         self._replies: dict[tuple[Computation, str], bytes] = {}
-        for pool, _ in self._pools.values():
-            _ = pool.active  # starts the processes, which import while the server already answers
+        for quick in self._sizes:  # processes import while the server already answers
+            self._pool(quick)
 
     def close(self) -> None:
         """Kill every process."""
-        for pool, _ in self._pools.values():
+        for pool in self._pools.values():
             pool.stop()
             pool.join()
 
@@ -115,25 +111,38 @@ class Pools:
         key = kind, request.model_dump_json()
         if key not in self._replies:
             task = asyncio.create_task(self._compute(kind, request))
-            while not task.done():
-                await asyncio.wait([task], timeout=LOOK_EVERY)
-                if not task.done() and await client.is_disconnected():
-                    task.cancel()
-                    raise ExplorerError("cancelled", "refused")
+            try:
+                while not task.done():
+                    await asyncio.wait([task], timeout=LOOK_EVERY)
+                    if not task.done() and await client.is_disconnected():
+                        raise ExplorerError("cancelled", "refused")
+            finally:
+                task.cancel()
             self._replies[key] = task.result()
             if len(self._replies) > KEPT_REPLIES:
                 del self._replies[next(iter(self._replies))]
         return self._replies[key]
 
+    def _pool(self, quick: bool) -> ProcessPool:
+        """Return a running pool; one whose idle process somebody killed counts as broken and is replaced."""
+        pool = self._pools.get(quick)
+        if pool is None or not pool.active:
+            arguments = (self.limits,)
+            pool = ProcessPool(self._sizes[quick], initializer=start_process, initargs=arguments, context=self._context)
+            self._pools[quick] = pool
+            assert pool.active  # starts its processes
+        return pool
+
     async def _compute(self, kind: Computation, request: Request) -> bytes:
-        pool, free = self._pools[kind in QUICK]
-        async with free:  # what waits here is dropped without killing a process
+        quick, seconds = kind in QUICK, self.limits.max_seconds
+        async with self._free[quick]:  # what waits here is dropped without killing a process
             arguments = (kind, request, self.store, self.limits)
-            future: Future[bytes] = pool.schedule(compute, arguments, timeout=self.limits.max_seconds)
             try:
-                return await asyncio.wrap_future(future)
+                found = await asyncio.wrap_future(self._pool(quick).schedule(compute, arguments, timeout=seconds))
             except TimeoutError:
-                message = f"stopped after --max-seconds {self.limits.max_seconds:g}; choose a smaller N, or raise it"
-            except ProcessExpired:
-                message = "the process ended, perhaps for lack of memory; choose a smaller N"
-            raise ExplorerError(message, "limit")
+                found = "limit", f"stopped after --max-seconds {seconds:g}; choose a smaller N, or raise it"
+            except (ProcessExpired, BrokenProcessPool):
+                found = "limit", "the process ended, perhaps for lack of memory; choose a smaller N"
+        if isinstance(found, bytes):
+            return found
+        raise ExplorerError(found[1], found[0])

@@ -77,6 +77,8 @@ def _last_read(made: Built, cells: Integers) -> int | None:
 
 def _messages(transcript: Transcript) -> list[MessageReply]:
     return [
-        MessageReply(**each.as_json() | {"bits": each.bits[:LARGEST_BITS], "shown": min(each.length, LARGEST_BITS)})
+        MessageReply.model_validate(
+            {**each.as_json(), "bits": each.bits[:LARGEST_BITS], "shown": min(each.length, LARGEST_BITS)}
+        )
         for each in transcript.messages
     ]

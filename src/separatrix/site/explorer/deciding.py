@@ -3,6 +3,7 @@ may be made before the certificate is lost."""
 
 import time
 from fractions import Fraction
+from typing import cast
 
 from separatrix.certificates import (
     Claim,
@@ -18,7 +19,7 @@ from separatrix.certificates import (
 from separatrix.constructions import Built
 from separatrix.site.explorer.building import built, claim_of, command_of, own_gain
 from separatrix.site.explorer.limits import ExplorerError
-from separatrix.site.explorer.replies import Counterexample, ThresholdReply, VerdictReply
+from separatrix.site.explorer.replies import Counterexample, State, ThresholdReply, VerdictReply
 from separatrix.site.explorer.requests import Decide, Setting
 
 ETA_STEPS = 64
@@ -32,7 +33,7 @@ def decide(request: Decide, max_memory: int) -> VerdictReply:
     check_memory(made.network, max_memory)
     claim = claim_of(request.setting, made)
     verdict = check(made.network, claim)
-    state = state_of(verdict)
+    state = cast("State", state_of(verdict))
     return VerdictReply(
         state=state, reason=after_word(state, shown_reason(verdict.reason, claim)), method=verdict.method,
         inputs_covered=verdict.inputs_covered, counterexample=_counterexample(made, claim, verdict),

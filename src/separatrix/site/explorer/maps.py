@@ -54,7 +54,7 @@ def _largest(weights: Reals) -> list[Weighed]:
     """Return the largest weights and their places."""
     best = numpy.argsort(-weights, axis=None, kind="stable")[:TOP]
     places = zip(*numpy.unravel_index(best, weights.shape), strict=True)
-    return [Weighed(keys=[int(each) for each in place], weight=_short(weights[place])) for place in places]
+    return [Weighed(keys=[int(each) for each in place], weight=_short(float(weights[place]))) for place in places]
 
 
 @lru_cache(maxsize=KEPT)

@@ -3,11 +3,13 @@
 The page reads their JSON, and the OpenAPI description has them as schemas.
 """
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from separatrix.site.explorer.limits import Kind
+
+State: TypeAlias = Literal["certified", "refuted", "undecided"]
 
 
 class Reply(BaseModel):
@@ -130,7 +132,7 @@ class Counterexample(Reply):
 class VerdictReply(Reply):
     """Whether a claim holds for every input."""
 
-    state: Literal["certified", "refuted", "undecided"]
+    state: State
     reason: str
     method: str
     inputs_covered: str

@@ -1,7 +1,7 @@
 // The map of one head, and the weights of one query. Positions are counted from 0 inside and from 1 where they are shown.
 
 import { fill, get, h, number, svg } from "./dom.js";
-import { bytes, draw, labels, mark, placeOf, valueAt } from "./map.js";
+import { MOST_LABELS, bytes, draw, labels, mark, placeOf, valueAt } from "./map.js";
 import { change, onChange } from "./state.js";
 
 let look = null;
@@ -73,6 +73,7 @@ function caption(found) {
 
 function showWeights(found) {
   const { top, kind } = found.attention;
+  get("arcs-figure").hidden = true;
   if (kind === "state") return;
   arcs(found);
   get("weights-heading").textContent = `Where position ${found.position + 1} (${found.input.symbols[found.position]}) looks`;
@@ -93,9 +94,9 @@ const FAINT = 0.02;
 /** Arcs from the chosen position to the keys that it attends to, above the tokens of the input. */
 function arcs(found) {
   const symbols = found.input.symbols;
-  const box = get("arcs");
-  box.hidden = symbols.length > 32;
-  if (box.hidden) return;
+  const { layers, layer, head } = found.attention;
+  get("arcs-figure").hidden = symbols.length > MOST_LABELS;
+  get("arcs-caption").textContent = `Where position ${found.position + 1} (${symbols[found.position]}) looks in layer ${layer + 1} of ${layers.length}, head ${head + 1}`;
   const place = (position) => STEP * (position + 0.5);
   const drawing = svg("svg", { viewBox: `0 0 ${STEP * symbols.length} ${HIGH + 22}`, role: "img", "aria-label": `Arcs from position ${found.position + 1} to the positions that it attends to` });
   for (const { keys, weight } of found.attention.top.filter((each) => each.weight > FAINT)) {
@@ -112,5 +113,5 @@ function arcs(found) {
     token.addEventListener("click", () => change({ position: String(position) }));
     drawing.append(token);
   });
-  box.replaceChildren(drawing);
+  get("arcs").replaceChildren(drawing);
 }

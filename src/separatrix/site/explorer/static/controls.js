@@ -183,14 +183,10 @@ function showOwn(precision = shownBits) {
   shownBits = precision;
   const s = state();
   const scale = own.gain === null ? null : fraction(own.gain);
-  get("gain").disabled = scale === null;
+  get("gain-field").hidden = scale === null;
   get("gain-own").hidden = s.gain === "";
   get("gain-is-own").hidden = s.gain !== "" || scale === null;
-  get("threshold").disabled = scale === null;
-  if (scale === null) {
-    get("gain-value").textContent = "not used";
-    get("gain").setAttribute("aria-valuetext", "η is not used");
-  } else {
+  if (scale !== null) {
     const value = s.gain === "" ? scale : fraction(s.gain);
     const percent = Math.round((100 * value) / scale);
     if (document.activeElement !== get("gain") || Number(get("gain").value) !== percent) get("gain").value = percent;

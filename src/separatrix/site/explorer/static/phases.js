@@ -6,8 +6,8 @@ import { change, setting, state } from "./state.js";
 
 const PERCENTS = [10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 125, 150];
 const EXPONENTS = [1, 2, 3, 4, 5, 6];
+const PATIENCE = 3000; // milliseconds for one cell; a network that takes longer is decided only where it is clicked
 const asker = new Asker("api/verdict");
-const found = new Map();
 let shown = "";
 let own = null;
 
@@ -47,7 +47,6 @@ export function heard(look) {
   get("phases-box").hidden = state().numbers === "reals";
   if (base() !== shown) {
     shown = base();
-    found.clear();
     draw();
     fill();
   } else here();
@@ -63,6 +62,7 @@ function draw() {
     type: "button", "data-gain": gain, "data-exponent": exponent === own.exponent && state().exponent === "" ? "" : exponent, "data-row": row, "data-column": column,
     "data-cell": `${gain}|${exponent}`, tabindex: row === 0 && column === 0 ? "0" : "-1", "aria-label": `η at ${text} per cent, Kc = ${exponent}`,
   })))));
+  get("phases").classList.toggle("narrow", own.gain === null);
   get("phases").replaceChildren(h("thead", {}, head), h("tbody", {}, ...rows));
   get("phases-hint").textContent = own.gain === null ? "No score of this network depends on η; down: precision." : `Across: η in % of the theorem default ${number(fraction(own.gain))}. Down: bits of precision. Click to go there.`;
   here();
@@ -82,25 +82,42 @@ function here() {
 
 const WORDS = { certified: "certified", refuted: "refuted", undecided: "not proved", failed: "no verdict" };
 
+/** Colour a cell by its verdict. */
+function paint(gain, exponent, reply) {
+  const cell = get("phases").querySelector(`[data-cell="${gain}|${exponent}"]`);
+  if (cell === null) return;
+  cell.dataset.state = reply.state;
+  cell.title = `${WORDS[reply.state]}${reply.state === "certified" ? "" : `: ${reply.reason}`}`;
+  cell.setAttribute("aria-label", `${cell.getAttribute("aria-label").split(":")[0]}: ${WORDS[reply.state]}`);
+  if (reply.size) get(`phase-bits-${exponent}`).textContent = reply.size.precision_bits;
+}
+
+/** The verdict on the present setting. */
+export function decided(reply) {
+  if (own !== null && shown === base()) paint(state().gain, state().exponent || own.exponent, reply);
+}
+
 /** Decide all cells, those near the present setting first, for as long as the network stays the same. */
 async function fill() {
   const wanted = shown;
-  const center = own.exponent ?? 2;
-  const cells = EXPONENTS.flatMap((exponent) => columns().map(([gain, text]) => ({ exponent, gain, far: Math.abs(exponent - center) * 20 + Math.abs(Number(text) - 100 || 0) })));
+  delete get("phases").dataset.done;
+  const cells = EXPONENTS.flatMap((exponent) => columns().map(([gain, text]) => ({ exponent, gain, far: Math.abs(exponent - (own.exponent ?? 2)) * 20 + Math.abs(Number(text) - 100 || 0) })));
   cells.sort((one, other) => one.far - other.far);
   for (const { exponent, gain } of cells) {
+    const timer = setTimeout(() => asker.cancel(), PATIENCE);
     let reply;
     try {
       reply = await asker.ask({ setting: { ...setting(), gain: gain || null, exponent } });
     } catch (error) {
       reply = { state: "failed", reason: error.message };
     }
-    if (shown !== wanted || reply === null) return;
-    const cell = get("phases").querySelector(`[data-cell="${gain}|${exponent}"]`);
-    cell.dataset.state = reply.state;
-    cell.title = `${WORDS[reply.state]}${reply.state === "certified" ? "" : `: ${reply.reason}`}`;
-    cell.setAttribute("aria-label", `${cell.getAttribute("aria-label").split(":")[0]}: ${WORDS[reply.state]}`);
-    if (reply.size) get(`phase-bits-${exponent}`).textContent = reply.size.precision_bits;
+    clearTimeout(timer);
+    if (shown !== wanted) return;
+    if (reply === null) {
+      get("phases-hint").textContent = "One verdict takes seconds for this network: click a cell to decide it.";
+      break;
+    }
+    paint(gain, exponent, reply);
   }
   get("phases").dataset.done = "yes";
 }

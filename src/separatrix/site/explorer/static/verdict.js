@@ -2,6 +2,7 @@
 
 import { Asker } from "./api.js";
 import { fraction, get, h, number, power, words } from "./dom.js";
+import { decided } from "./phases.js";
 import { change, setting } from "./state.js";
 
 const asker = new Asker("api/verdict");
@@ -38,6 +39,7 @@ export async function decide() {
     const found = await asker.ask({ setting: setting() }, busy);
     if (found === null) return;
     show(found);
+    decided(found);
   } catch (error) {
     shows("failed", error.message);
     get("covered").textContent = "–";
@@ -73,6 +75,7 @@ function show(found) {
 export function heard(look) {
   get("margin").textContent = look.margin === null ? "–" : `${number(look.margin.value)} at position ${look.margin.position + 1}`;
   const lead = look.attention.lead;
+  get("lead").parentElement.hidden = lead === null;
   get("lead").textContent = lead === null ? "–" : `${number(lead.value)} at position ${lead.position + 1}`;
   const size = look.size;
   get("size").textContent = `${size.layers} layer${size.layers === 1 ? "" : "s"}, ${size.heads} head${size.heads === 1 ? "" : "s"}, width ${size.width}, ${number(size.size_bits)} bits`;
