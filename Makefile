@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Nothing but this package is built from source: what a machine built once must not decide what works on it.
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: -c requirements.lock
 
-.PHONY: setup atlas test lint types imports pytest bench docs screenshots mutants bounds calls soak server files determinism footprint coverage lock clean help
+.PHONY: setup atlas test lint types imports pytest bench docs screenshots mutants bounds calls soak files determinism footprint coverage lock clean help
 
 help:
 	@echo "make atlas   build the atlas (atlas/index.html, atlas/atlas.json) and print its table"
@@ -21,7 +21,7 @@ help:
 	@echo "make bench   rerun the benchmarks of docs/benchmarks.md"
 	@echo "make docs    build the documentation as a site (site/index.html; its search needs a server, as README says)"
 	@echo "make screenshots   pictures of the site and the explorer (docs/screenshots)"
-	@echo "make mutants | bounds | calls | soak | server | files | determinism | footprint   campaigns against the project (docs/reliability.md)"
+	@echo "make mutants | bounds | calls | soak | files | determinism | footprint   campaigns against the project (docs/reliability.md)"
 	@echo "make coverage   whether every line of arithmetic, certificates and communication is run by its tests"
 	@echo "make lock    resolve the newest versions and rewrite requirements.lock"
 
@@ -93,9 +93,6 @@ mutants calls soak files determinism footprint: $(STAMP)
 
 bounds: $(STAMP)
 	$(BIN)/python -m tools.bound_campaign --write docs/reliability.md
-
-server: $(STAMP)
-	$(BIN)/python -m tools.server_load --write docs/reliability.md
 
 lock:
 	$(PYTHON) tools/write_lock.py
