@@ -303,6 +303,22 @@ def test_the_phase_map_is_coloured_by_verdicts_and_a_click_goes_there(browser: B
         expect(page.locator("#phases [data-here]")).to_have_attribute("data-column", "1")
 
 
+def test_the_tour_goes_from_a_proof_to_the_input_that_breaks_it(browser: Browser, address: str) -> None:
+    with explorer(browser, address, "construction=match2&length=8&p.modulus=8") as page:
+        page.locator("#tour-start").click()
+        accessible(page)
+        for state in ("certified", "certified", "certified", "certified", "refuted", "refuted", "refuted"):
+            expect(page.locator("#verdict")).to_have_attribute("data-state", state)
+            page.locator(SETTLED).wait_for()
+            assert fits(page)
+            if "text=" in address_of(page):
+                # The input of the tour is the one that the checker shows.
+                expect(page.locator("#text")).to_have_value(page.locator("#broken-input").inner_text())
+                expect(page.locator("#answer .wrong")).to_be_visible()
+            page.locator("#tour-next").click()
+        expect(page.locator("#tour")).to_be_hidden()
+
+
 def test_maps_have_token_labels_and_recurrent_networks_show_states(browser: Browser, address: str) -> None:
     with explorer(browser, address, "construction=index-lookup&length=8") as page:
         symbols = page.locator("#map-across span").all_inner_texts()

@@ -10,6 +10,7 @@ import * as phases from "./phases.js";
 import * as protocol from "./protocol.js";
 import { input, onChange, setting, state } from "./state.js";
 import * as tabs from "./tabs.js";
+import * as tour from "./tour.js";
 import * as verdict from "./verdict.js";
 import * as words from "./words.js";
 
@@ -99,6 +100,7 @@ async function begin() {
   protocol.setUp(catalog);
   compare.setUp(catalog);
   phases.setUp();
+  tour.setUp();
   get("share").addEventListener("click", share);
   const linked = () => {
     get("atlas-link").href = `atlas/tasks/${catalog.constructions.find((each) => each.name === state().construction)?.task}.html`;

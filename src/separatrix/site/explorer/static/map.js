@@ -64,7 +64,7 @@ export function mark(marker, picture, place, across = false) {
   Object.assign(marker.style, across ? { left: start, width: size, top: "0", height: "100%" } : { top: start, height: size, left: "0", width: "100%" });
 }
 
-export const MOST_LABELS = 32;
+export const MOST_LABELS = 40;
 
 /** Token labels along both sides of a map, where there is room for them; across only, for states. */
 export function labels(name, symbols, shown, down = true) {

@@ -47,6 +47,9 @@ export function change(values) {
   for (const listener of listeners) listener(current, before);
 }
 
+/** Go to a state, whatever was chosen before. */
+export const reset = (values) => change({ ...DEFAULTS, ...withoutParameters(), ...values });
+
 /** Forget the parameters of a task that is no longer chosen. */
 export function withoutParameters() {
   return Object.fromEntries(Object.keys(current).filter((key) => key.startsWith("p.")).map((key) => [key, ""]));
