@@ -4,7 +4,8 @@
   refuses every name but the server's.
 * *Cross-origin requests*: a foreign ``Origin``, or ``Sec-Fetch-Site`` other than this origin, is refused; following a
   link to the page is allowed.
-* *Embedding*: headers forbid frames, foreign scripts and content sniffing. Bodies are bounded.
+* *Embedding*: headers forbid frames, foreign scripts and content sniffing. Bodies are bounded. The
+  static pages of the atlas, whose drawings have inline styles, may use those.
 """
 
 from ipaddress import ip_address
@@ -15,8 +16,9 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LARGEST_BODY = 1 << 20
+POLICY = "Content-Security-Policy"
 HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    POLICY: "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -68,7 +70,10 @@ class SameOrigin:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(HEADERS)
+                headers = MutableHeaders(scope=message)
+                headers.update(HEADERS)
+                if scope["path"].startswith("/atlas/"):
+                    headers[POLICY] = HEADERS[POLICY].replace("style-src", "style-src 'unsafe-inline'")
             await send(message)
 
         if is_foreign(scope["path"], scope["method"], Headers(scope=scope)):
