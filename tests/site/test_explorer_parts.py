@@ -262,7 +262,7 @@ def test_the_verdict_is_announced_and_nothing_else_of_its_box() -> None:
     assert 'role="status"' in line and 'aria-live="polite"' in line and 'aria-atomic="true"' in line
     [box] = re.findall(r'<section id="verdict"[^>]*>', PAGE)
     assert "aria-live" not in box and "role=" not in box
-    # What holds for one input stands outside the box about every input.
+    # The answer on one input is outside the box about every input.
     inside = PAGE[PAGE.index(box) :].partition("</section>")[0]
     assert all(f'id="{name}"' not in inside and f'id="{name}"' in PAGE for name in ("answer", "margin", "lead"))
 

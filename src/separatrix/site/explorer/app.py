@@ -1,6 +1,6 @@
 """The explorer's application: every address of the server and what it answers."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from importlib import resources
 from pathlib import Path
@@ -38,6 +38,14 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
         (422, "Bad input, or beyond a limit."),
     )
 }  # fmt: skip
+COMPUTATIONS: dict[Computation, tuple[type[Request], type[replies.Reply], str]] = {
+    "look": (Look, replies.LookReply, "Run one input: attention, margin, answers, one position's slots."),
+    "protocol": (Converse, replies.ProtocolReply, "Let Alice and Bob compute the network by exchanging bits."),
+    "verdict": (Decide, replies.VerdictReply, "Decide a claim for every input."),
+    "threshold": (Decide, replies.ThresholdReply, "Find the smallest certified η."),
+    "comparison": (Compare, replies.ComparisonReply, "Compare a trained model's attention with a construction's."),
+}
+"""What is computed in a process: its request, its reply, and what it does."""
 
 
 def make_app(store: Path, limits: Limits, hosts: Sequence[str], atlas: Path | None = None) -> FastAPI:
@@ -85,36 +93,19 @@ def make_app(store: Path, limits: Limits, hosts: Sequence[str], atlas: Path | No
         """List the newest recorded runs, of one task or of all."""
         return list_runs(store, task, limits)
 
-    async def answer(kind: Computation, request: Request, client: HttpRequest) -> Response:
+    for kind, (model, reply, about) in COMPUTATIONS.items():
+        endpoint = _endpoint(kind, model, pools)
+        app.post(f"/api/{kind}", response_model=reply, summary=about, operation_id=kind)(endpoint)
+    return app
+
+
+def _endpoint(kind: Computation, model: type[Request], pools: list[Pools]) -> Callable[..., Awaitable[Response]]:
+    async def answer(request: Request, client: HttpRequest) -> Response:
         reply = await pools[0].answer(kind, request, client)
         return Response(reply, media_type="application/json", headers={"Cache-Control": "no-store"})
 
-    @app.post("/api/look", response_model=replies.LookReply)
-    async def look(request: Look, client: HttpRequest) -> Response:  # pyright: ignore[reportUnusedFunction]
-        """Run one input: attention, margin, answers, and one position's slots after every layer."""
-        return await answer("look", request, client)
-
-    @app.post("/api/protocol", response_model=replies.ProtocolReply)
-    async def protocol(request: Converse, client: HttpRequest) -> Response:  # pyright: ignore[reportUnusedFunction]
-        """Let Alice and Bob compute the network by exchanging bits."""
-        return await answer("protocol", request, client)
-
-    @app.post("/api/verdict", response_model=replies.VerdictReply)
-    async def verdict(request: Decide, client: HttpRequest) -> Response:  # pyright: ignore[reportUnusedFunction]
-        """Decide a claim for every input: certified, refuted with an input that breaks it, or undecided."""
-        return await answer("verdict", request, client)
-
-    @app.post("/api/threshold", response_model=replies.ThresholdReply)
-    async def threshold(request: Decide, client: HttpRequest) -> Response:  # pyright: ignore[reportUnusedFunction]
-        """Find the smallest certified η."""
-        return await answer("threshold", request, client)
-
-    @app.post("/api/comparison", response_model=replies.ComparisonReply)
-    async def comparison(request: Compare, client: HttpRequest) -> Response:  # pyright: ignore[reportUnusedFunction]
-        """Compare a trained model's attention with a construction's."""
-        return await answer("comparison", request, client)
-
-    return app
+    answer.__annotations__["request"] = model  # FastAPI reads the body's type here
+    return answer
 
 
 def _files() -> dict[str, bytes]:

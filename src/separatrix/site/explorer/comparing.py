@@ -38,14 +38,11 @@ def compare(request: Compare, store: Path, limits: Limits) -> ComparisonReply:
         limits.check_length(spec.length)
         task = spec.the_task()
         cells = cells_of(request.input, task, spec.length)
-        trained = _trained(records, record, step, cells, request)
+        trained = _trained(records, record, step, cells)
     if not keeps_promise(task, cells, spec.length):
         raise ExplorerError(f"this input breaks the promise of {task.name}: {task.layout(spec.length)}")
     read = labels_of(task, cells, spec.length)[1]
-    position = request.position if request.position is not None else read[-1]
-    if position >= len(cells):
-        raise ExplorerError(f"position {position + 1} is not there; this input has {len(cells)}, counted from 1")
-    constructed, share = _constructed(request, task, spec.length, cells, position, trained, read)
+    constructed, share = _constructed(request, task, spec.length, cells, trained, read)
     return ComparisonReply(
         architecture=spec.architecture, accuracy=record.result.accuracy, step=step, read=read, share=share,
         input=ShownInput(
@@ -55,8 +52,8 @@ def compare(request: Compare, store: Path, limits: Limits) -> ComparisonReply:
     )  # fmt: skip
 
 
-def _trained(records: Records, record: Record, step: int, cells: Integers, request: Compare) -> Reals:
-    """Return the weights (N, N) of a layer of the trained model: one head, or the mean over heads."""
+def _trained(records: Records, record: Record, step: int, cells: Integers) -> Reals:
+    """Return the weights (N, N) of the trained model's first layer, the mean over its heads."""
     spec = record.spec
     if ":" in spec.architecture:
         raise ExplorerError(
@@ -69,18 +66,12 @@ def _trained(records: Records, record: Record, step: int, cells: Integers, reque
     from separatrix.training import read_weights
 
     kept = read_weights(snapshot_file(records, record, step), spec.name)
-    heads = attention_of_kept_weights(
-        parse_spec(spec.architecture), spec.the_task(), spec.length, kept, cells, request.trained_layer
-    )
-    if request.trained_head is None:
-        return heads.mean(axis=0)
-    if request.trained_head >= len(heads):
-        raise ExplorerError(f"head {request.trained_head} is not there; the layer has heads 0 to {len(heads) - 1}")
-    return heads[request.trained_head]
+    model = parse_spec(spec.architecture)
+    return attention_of_kept_weights(model, spec.the_task(), spec.length, kept, cells, 0).mean(axis=0)
 
 
 def _constructed(
-    request: Compare, task: Task, length: int, cells: Integers, position: int, trained: Reals, read: list[int]
+    request: Compare, task: Task, length: int, cells: Integers, trained: Reals, read: list[int]
 ) -> tuple[ConstructedMap | None, float | None]:
     """Return the construction's map and the share of trained weight on its keys; None where there is none."""
     offered = [each.name for each in constructions().values() if each.task_name == task.name]
@@ -94,8 +85,8 @@ def _constructed(
     names = offered if request.construction is None else [request.construction]
     for name in names:
         setting = Setting(construction=name, length=length, parameters=changed)
-        run = traced(setting, built(setting), cells, promised=True, position=position)
-        found = attention_of(run, request.layer, request.head, position, read)
+        run = traced(setting, built(setting), cells, promised=True, position=read[-1])
+        found = attention_of(run, 0, 0, read[-1], read)
         if found.kind == "positions" or request.construction is not None:
             share = None
             if found.kind == "positions":

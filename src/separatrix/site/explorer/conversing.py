@@ -44,9 +44,7 @@ def converse(request: Converse) -> ProtocolReply:
         transcript, answer, formula, claimed = one_way.transcript, one_way.answers[-1], "m·p", one_way.formula_bits
         about, warnings = "Alice sends the state after her prefix, Bob goes on from there", list[str]()
     else:
-        position = request.position
-        if position is None and network.readout.at == "every":
-            position = _last_read(made, cells)
+        position = _last_read(made, cells) if network.readout.at == "every" else None
         run = run_one_layer(
             network, cells, made.arithmetic, split,
             version=request.version, products=request.products, position=position,

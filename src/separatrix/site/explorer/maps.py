@@ -38,14 +38,14 @@ def attention_of(run: Trace, layer: int, head: int, position: int, read: list[in
     if not isinstance(chosen, Attention):
         pairs, dummy = run.pair_weights(layer, head, position)
         return AttentionReply(
-            layers=about, layer=layer, head=head, kind="pairs", map=picture(pairs), row=rounded(pairs.sum(axis=1)),
+            layers=about, layer=layer, head=head, kind="pairs", map=picture(pairs),
             top=_largest(pairs), dummy=None if dummy is None else _short(dummy),
         )  # fmt: skip
     asked = read if layer == len(layers) - 1 else range(run.network.positions)
     weights, lead = _whole_map(run, layer, head, tuple(asked))
     row = run.weights(layer, head, numpy.array([position]))[0]
     return AttentionReply(
-        layers=about, layer=layer, head=head, kind="positions", map=weights, row=rounded(row), top=_largest(row),
+        layers=about, layer=layer, head=head, kind="positions", map=weights, top=_largest(row),
         lead=lead,
     )  # fmt: skip
 

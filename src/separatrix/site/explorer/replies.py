@@ -96,7 +96,6 @@ class AttentionReply(Reply):
     head: int
     kind: Literal["positions", "pairs", "state"]
     map: Picture
-    row: list[float] = []
     top: list[Weighed] = []
     lead: At | None = Field(default=None, description="Smallest distance of a query's best weight to its second.")
     dummy: float | None = None

@@ -31,59 +31,40 @@ class Request(BaseModel):
 
 
 class Setting(Request):
-    """A construction and how to build it: the options of ``separatrix certify``."""
+    """A construction and how to build it: the options of ``separatrix certify``; None is the theorem default."""
 
-    construction: Name = Field(title="Construction", description="Name of a construction.", examples=["index-lookup"])
-    length: int = Field(title="Length N", ge=1, le=1 << 20, description="The input length N.", examples=[16])
-    variant: Name = Field(title="Proof", default="repaired", description="Which version of the proof.")
-    family: Word | None = Field(
-        title="Code", default=None, description="The code of the addresses; the narrowest if not given."
-    )
+    construction: Name = Field(title="Construction", examples=["index-lookup"])
+    length: int = Field(title="Length N", ge=1, le=1 << 20, examples=[16])
+    variant: Name = Field(default="repaired", title="Proof")
+    family: Word | None = Field(default=None, title="Code", description="None is the narrowest.")
     max_inner: Number = Field(
-        title="γ at most", default="1/4", description="The largest inner product of two addresses."
+        default="1/4", title="γ at most", description="The largest inner product of two addresses."
     )
-    gain: Number | None = Field(
-        title="Score scale η", default=None, description="The score scale η; the theorem default if not given."
-    )
-    attention: Scoring | None = Field(
-        title="Attention", default=None, description="How scores become weights; the theorem default if not given."
-    )
+    gain: Number | None = Field(default=None, title="Score scale η")
+    attention: Scoring | None = Field(default=None, title="Attention")
     numbers: Literal["fixed", "reals"] = Field(
-        title="Numbers", default="fixed", description="BHBK24's fixed point, or the real numbers."
+        default="fixed", title="Numbers", description="Fixed point, or real numbers."
     )
-    exponent: int | None = Field(
-        title="Precision Kc", default=None, ge=1, le=16, description="Kc; the theorem default if not given."
-    )
-    rounding: Literal["down", "nearest"] = Field(
-        title="Rounding", default="down", description="How the fixed point rounds."
-    )
-    parameters: dict[Value, Value] = Field(
-        title="Parameters of the task",
-        default_factory=dict[str, str],
-        max_length=8,
-        description="Parameters of the task, as text.",
-    )
+    exponent: int | None = Field(default=None, title="Precision Kc", ge=1, le=16)
+    rounding: Literal["down", "nearest"] = Field(default="down", title="Rounding")
+    parameters: dict[Value, Value] = Field(default_factory=dict[str, str], title="Parameters of the task", max_length=8)
 
 
 class Input(Request):
-    """One input: its readable form, or the seed of a random one."""
+    """One input: its readable form, as ``separatrix sample`` writes it, or the seed of a random one."""
 
-    text: str | None = Field(
-        title="One input", default=None, max_length=LONGEST_TEXT, description="As `separatrix sample` writes it."
-    )
-    seed: Seed = Field(title="Seed", default=0, description="A random input, if no text is given.")
+    text: str | None = Field(default=None, title="One input", max_length=LONGEST_TEXT)
+    seed: Seed = Field(default=0, title="Seed")
 
 
 class Look(Request):
-    """Run one input and show a layer's attention, the readouts and one position's slots."""
+    """Run one input; positions, layers and heads count from 0, and the last query position is the default."""
 
     setting: Setting
     input: Input = Input()
-    position: Place | None = Field(
-        title="Position", default=None, description="The position to look at, from 0; the last one read if not given."
-    )
-    layer: int = Field(title="Layer", default=0, ge=0, le=1024, description="Which attention layer, from 0.")
-    head: int = Field(title="Head", default=0, ge=0, le=1 << 20, description="Which head, from 0.")
+    position: Place | None = Field(default=None, title="Position")
+    layer: int = Field(default=0, title="Layer", ge=0, le=1024)
+    head: int = Field(default=0, title="Head", ge=0, le=1 << 20)
 
 
 class Decide(Request):
@@ -93,39 +74,28 @@ class Decide(Request):
 
 
 class Converse(Request):
-    """Run the protocol of BHBK24 Theorem 2 or 4 on one input."""
+    """Run the protocol of BHBK24 Theorem 2 or 4 on one input.
+
+    The partition is odd-even, halves, cut:K or Alice's positions such as 0,2,5.
+    """
 
     setting: Setting
     input: Input = Input()
-    partition: str | None = Field(
-        title="Alice’s positions",
-        default=None,
-        max_length=20_000,
-        description="odd-even, halves, cut:K or Alice's positions such as 0,2,5.",
-    )
+    partition: str | None = Field(default=None, title="Alice’s positions", max_length=20_000)
     version: Literal["as-written", "repaired", "queries", "token"] = Field(default="repaired", title="Version")
     products: Literal["rounded", "exact"] = Field(default="rounded", title="Products")
-    position: Place | None = Field(title="Position", default=None, description="The position that is read, from 0.")
 
 
 class Compare(Request):
-    """Compare the attention of a recorded run with that of a construction, on one input."""
+    """Compare the attention of a recorded run with that of a construction, on one input.
+
+    The defaults are the last step with weights, and the first construction that fits.
+    """
 
     run: RunName = Field(title="Recorded run")
-    step: Place | None = Field(
-        title="Training step",
-        default=None,
-        description="A step whose weights were kept; the end of the run if not given.",
-    )
-    construction: Name | None = Field(
-        title="Construction", default=None, description="Of the run's task; the first that fits if not given."
-    )
+    step: Place | None = Field(default=None, title="Training step")
+    construction: Name | None = Field(default=None, title="Construction")
     input: Input = Input()
-    position: Place | None = None
-    trained_layer: int = Field(default=0, ge=0, le=64)
-    trained_head: int | None = Field(default=None, ge=0, le=1024, description="The mean over heads if not given.")
-    layer: int = Field(default=0, ge=0, le=64)
-    head: int = Field(default=0, ge=0, le=1024)
 
 
 TITLES = {
