@@ -38,12 +38,12 @@ class Setting(Request):
     variant: Name = Field(default="repaired", title="Proof")
     family: Word | None = Field(default=None, title="Code", description="None is the narrowest.")
     max_inner: Number = Field(
-        default="1/4", title="γ at most", description="The largest inner product of two addresses."
+        default="1/4", title="γ at most"
     )
     gain: Number | None = Field(default=None, title="Score scale η")
     attention: Scoring | None = Field(default=None, title="Attention")
     numbers: Literal["fixed", "reals"] = Field(
-        default="fixed", title="Numbers", description="Fixed point, or real numbers."
+        default="fixed", title="Numbers"
     )
     exponent: int | None = Field(default=None, title="Precision Kc", ge=1, le=16)
     rounding: Literal["down", "nearest"] = Field(default="down", title="Rounding")

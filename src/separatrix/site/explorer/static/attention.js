@@ -89,7 +89,7 @@ function showWeights(found) {
 
 const STEP = 28;
 const HIGH = 92;
-const FAINT = 0.02;
+const FAINT = 0.05;
 
 /** Arcs from the chosen position to the keys that it attends to, above the tokens of the input. */
 function arcs(found) {

@@ -6,7 +6,8 @@ import { change, setting, state } from "./state.js";
 
 const PERCENTS = [10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 125, 150];
 const EXPONENTS = [1, 2, 3, 4, 5, 6];
-const PATIENCE = 3000; // milliseconds for one cell; a network that takes longer is decided only where it is clicked
+const PATIENCE = 3000; // milliseconds for one cell
+const MOST_SLOW = 3; // cells that may take longer before the rest is left to clicks
 const asker = new Asker("api/verdict");
 let shown = "";
 let own = null;
@@ -101,6 +102,7 @@ export function decided(reply) {
 async function fill() {
   const wanted = shown;
   delete get("phases").dataset.done;
+  let slow = 0;
   const cells = EXPONENTS.flatMap((exponent) => columns().map(([gain, text]) => ({ exponent, gain, far: Math.abs(exponent - (own.exponent ?? 2)) * 20 + Math.abs(Number(text) - 100 || 0) })));
   cells.sort((one, other) => one.far - other.far);
   for (const { exponent, gain } of cells) {
@@ -113,11 +115,11 @@ async function fill() {
     }
     clearTimeout(timer);
     if (shown !== wanted) return;
-    if (reply === null) {
-      get("phases-hint").textContent = "One verdict takes seconds for this network: click a cell to decide it.";
+    if (reply !== null) paint(gain, exponent, reply);
+    else if ((slow += 1) === MOST_SLOW) {
+      get("phases-hint").textContent = "Verdicts take seconds for this network: click a cell to decide it.";
       break;
     }
-    paint(gain, exponent, reply);
   }
   get("phases").dataset.done = "yes";
 }
