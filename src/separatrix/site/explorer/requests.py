@@ -37,14 +37,10 @@ class Setting(Request):
     length: int = Field(title="Length N", ge=1, le=1 << 20, examples=[16])
     variant: Name = Field(default="repaired", title="Proof")
     family: Word | None = Field(default=None, title="Code", description="None is the narrowest.")
-    max_inner: Number = Field(
-        default="1/4", title="γ at most"
-    )
+    max_inner: Number = Field(default="1/4", title="γ at most")
     gain: Number | None = Field(default=None, title="Score scale η")
     attention: Scoring | None = Field(default=None, title="Attention")
-    numbers: Literal["fixed", "reals"] = Field(
-        default="fixed", title="Numbers"
-    )
+    numbers: Literal["fixed", "reals"] = Field(default="fixed", title="Numbers")
     exponent: int | None = Field(default=None, title="Precision Kc", ge=1, le=16)
     rounding: Literal["down", "nearest"] = Field(default="down", title="Rounding")
     parameters: dict[Value, Value] = Field(default_factory=dict[str, str], title="Parameters of the task", max_length=8)
