@@ -159,7 +159,7 @@ def _atlas(draw: DrawFn, place: Place) -> Given:
 def _serve(draw: DrawFn, place: Place) -> Given:
     given: Given = {"port": ("0",)}
     add(draw, given, host=("127.0.0.1", "localhost", "::1"), store=("good.sqlite", "new.sqlite"), workers=("1", "2"))
-    add(draw, given, max_length=("16", "64"), max_seconds=("1", "30"))
+    add(draw, given, max_length=("16", "64"), max_seconds=("1", "30"), atlas=("new", "folder"))
     add(draw, given, max_memory=SIZES, allow_host=("explorer.example", "other"))
     return given
 
