@@ -19,9 +19,9 @@ TRAINING = ("torch", "ray", "transformers", "pandas", "pyarrow", "onnx", "transf
 ANSWER = "answer.json"
 """What the command printed, next to the folder that it wrote."""
 LONG = (
-    "atlas/test_site.py", "atlas/test_atlas.py", "atlas/test_browser.py", "training/test_survival.py",
+    "site/test_site.py", "site/test_atlas.py", "site/test_browser.py", "training/test_survival.py",
     "training/test_ray.py", "training/test_executors.py", "models/test_kernels.py", "models/test_to_onnx.py",
-    "certificates/test_mutants.py", "cli/test_calls.py", "atlas/test_explorer_api.py", "test_docs_site.py",
+    "certificates/test_mutants.py", "cli/test_calls.py", "site/test_explorer_api.py", "test_docs_site.py",
     "test_hostile_files.py", "test_determinism.py", "test_examples.py",
 )  # fmt: skip
 """Files whose tests take long or wait for other processes; the first of them build the site, the last has many short

@@ -30,7 +30,7 @@ LARGEST = 300_000
 """Bytes of one file."""
 PATIENCE = 120_000
 """Milliseconds: the first verdict waits for the server's processes."""
-EXPLORER = "#construction=equality&length=32"
+EXPLORER = "#construction=equality&length=16"
 WHOLE = 1700
 """Pixels: tall enough for every view of the explorer, and not more than a page of documentation bears."""
 
@@ -113,7 +113,7 @@ def of_the_explorer(camera: Camera, address: str) -> None:
     """The explorer, a broken certificate, the layers and the protocol."""
 
     def decided(page: Page) -> None:
-        page.locator("body[data-look][data-verdict]:not([data-busy])").wait_for()
+        page.locator("body[data-look][data-verdict]:not([data-busy]) #phases[data-done]").wait_for()
         page.wait_for_timeout(300)
 
     camera.everywhere("explorer", f"{address}/{EXPLORER}", decided, taller=360)

@@ -17,6 +17,7 @@ EXTRAS = {
     "plotly": "atlas",
     "fastapi": "atlas",
     "uvicorn": "atlas",
+    "pebble": "atlas",
     "onnx": "export",
     "onnxscript": "export",
     "transformer_lens": "lens",

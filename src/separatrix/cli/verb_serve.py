@@ -1,5 +1,6 @@
 """``separatrix serve``: the interactive explorer in a browser on this machine."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -25,17 +26,19 @@ def command(
     max_length: Annotated[int, typer.Option("--max-length", help="The largest N that a page may ask for.")] = 512,
     max_seconds: Annotated[float, typer.Option("--max-seconds", help="The longest computation.")] = 60.0,
     max_memory: Annotated[str, typer.Option("--max-memory", help="Of one computation, such as 2G.")] = "4G",
-    max_training_seconds: Annotated[
-        float, typer.Option("--max-training-seconds", help="The longest training run from a page.")
-    ] = 600.0,
-    workers: Annotated[int, typer.Option("--workers", help="Processes that compute.")] = 3,
+    workers: Annotated[
+        int, typer.Option("--workers", help="Processes for proofs; one more answers quick questions.")
+    ] = 3,
     allow_host: Annotated[
         list[str] | None, typer.Option("--allow-host", help="Another name under which the page may be opened.")
     ] = None,
+    atlas: Annotated[
+        Path, typer.Option("--atlas", help="Folder of a built atlas, which the page then links to.")
+    ] = Path("atlas"),
     as_json: JsonOption = False,
 ) -> None:
-    """Open the explorer: move sliders and watch attention, margins and certificates; protocols; training runs."""
-    require("the explorer", "fastapi", "uvicorn")
+    """Open the explorer: move sliders and watch attention, margins and certificates; protocols; recorded runs."""
+    require("the explorer", "fastapi", "uvicorn", "pebble")
     from separatrix.provenance import versions
     from separatrix.site import Limits, address_of, bound_socket, is_loopback, serve
     from separatrix.training import store_path
@@ -43,16 +46,15 @@ def command(
     if not 0 <= port <= 65535:
         raise SeparatrixError(f"--port {port} is not a port; choose 1 to 65535, or 0 for any free one")
     limits = Limits(
-        max_length=max_length, max_seconds=max_seconds, max_memory=parse_bytes(max_memory), workers=workers,
-        max_training_seconds=max_training_seconds,
+        max_length=max_length, max_seconds=max_seconds, max_memory=parse_bytes(max_memory), workers=workers
     )  # fmt: skip
     place = store_path(store).absolute()
     listening = bound_socket(host, port)
     address = address_of(listening)
     if not is_loopback(host):
         notes().print(
-            f"[bold]warning[/bold]: {host} is not loopback: everyone who reaches this machine can compute and train "
-            "on it; there is no password",
+            f"[bold]warning[/bold]: {host} is not loopback: everyone who reaches this machine can compute on it; there "
+            "is no password",
             soft_wrap=True,
         )
 
@@ -63,4 +65,4 @@ def command(
         else:
             console().print(f"open [bold]{address}[/bold]  (Ctrl-C ends)", soft_wrap=True)
 
-    serve(listening, host, place, limits, tuple(allow_host or ()), ready)
+    serve(listening, host, place, limits, tuple(allow_host or ()), ready, atlas)

@@ -6,8 +6,8 @@ from separatrix.site.build import sections as sections
 from separatrix.site.build import units as units
 from separatrix.site.build import write as write
 from separatrix.site.design_figure import design_picture as design_picture
-from separatrix.site.explorer.guard import is_loopback as is_loopback
 from separatrix.site.explorer.limits import Limits as Limits
+from separatrix.site.explorer.security import is_loopback as is_loopback
 from separatrix.site.explorer.serving import address_of as address_of
 from separatrix.site.explorer.serving import bound_socket as bound_socket
 from separatrix.site.explorer.serving import serve as serve

@@ -1,8 +1,6 @@
-"""The explorer: a local server and a page to play with constructions, protocols and training runs.
+"""The explorer: a local server for one user, and a page to bend constructions, protocols and trained attention.
 
-Where things are: ``app`` joins everything into one application, ``guard`` keeps strangers out, ``requests`` and
-``replies`` say what may be asked and what is answered, ``crew`` runs computations in processes that can be ended,
-``computations`` are what those processes do, ``training`` starts runs. ``static`` holds the page: plain ES modules.
-
-Only this package's submodules import FastAPI, so that the rest of the atlas needs none.
+``app`` joins everything into one application, ``security`` refuses other origins, ``requests`` and ``replies`` are the
+records that arrive and leave, ``computing`` runs each computation in a process that can be killed. ``static`` holds
+the page: plain ES modules. Only this package's submodules import FastAPI.
 """

@@ -1,7 +1,7 @@
-"""From what the page asks for to a network, an input and a claim; used inside the processes of the crew.
+"""From a request to a network, an input and a claim.
 
-Networks are kept: moving a slider back and forth builds each only once. The theorem's own η is not a number that a
-construction tells; it is read off the weights, by building the network once more with a known η and comparing.
+Each process caches networks, so that a slider that moves back and forth builds each only once. A construction does not
+state its default η: it is read off the weights, by comparison with a network that is built with a known η.
 """
 
 from dataclasses import replace
@@ -30,15 +30,15 @@ from separatrix.text_numbers import parse_fraction
 
 BALL_BITS = 128
 KEPT = 16
-"""Networks that a process keeps."""
+"""Networks that a process caches."""
 PROBE = Fraction(1024)
-"""The η of the network that the theorem's own is compared with."""
+"""The η of the network that the default is compared with."""
 SIMPLE = 64
-"""The largest denominator that an η of a theorem has."""
+"""The largest denominator of a theorem's η."""
 
 
 def options_of(setting: Setting) -> tuple[Construction, Options]:
-    """The construction and the options that a setting names; whatever does not make sense ends in one line."""
+    """Return the construction and the options of a setting."""
     chosen = constructions()[setting.construction]
     task = tasks()[chosen.task_name]
     task.check_length(setting.length)
@@ -58,8 +58,8 @@ def options_of(setting: Setting) -> tuple[Construction, Options]:
 
 
 def chosen_here(setting: Setting) -> dict[str, str]:
-    """Parameters of the task that the explorer chooses where the page does not: a modulus of N instead of N², where N²
-    takes numbers of more than 62 bits, in which the checker decides nothing, or tables beyond what can be built."""
+    """Return task parameters that the explorer chooses: a modulus of N where the default N² takes numbers of more than
+    62 bits, in which the checker decides nothing, or tables that cannot be built."""
     chosen, length = constructions()[setting.construction], setting.length
     task = tasks()[chosen.task_name]
     if "modulus" in setting.parameters or task.parameters().get("modulus", 0) is not None:
@@ -69,12 +69,12 @@ def chosen_here(setting: Setting) -> dict[str, str]:
 
 
 def parameters_of(task: Task, given: dict[str, str]) -> Task:
-    """The task with parameters from text."""
+    """Return the task with parameters from text."""
     return with_text_parameters(task, [f"{name}={value}" for name, value in given.items()])
 
 
 def built(setting: Setting) -> Built:
-    """The network of a setting."""
+    """Build the network of a setting."""
     return _built(setting.model_dump_json())
 
 
@@ -86,18 +86,18 @@ def _built(text: str) -> Built:
 
 
 def claim_of(setting: Setting, made: Built) -> Claim:
-    """What is to be decided: in the fixed point, or over the real numbers by balls."""
+    """Return the claim: in fixed point, or over the real numbers by balls."""
     numbers: Arithmetic = Balls(BALL_BITS) if setting.numbers == "reals" else made.arithmetic
     return Claim(made.task, made.length, numbers)
 
 
 def running_arithmetic(setting: Setting, made: Built) -> Arithmetic:
-    """In what an input is run: the fixed point itself, or float64 as the nearest thing to the real numbers."""
+    """Return the arithmetic of one run: fixed point, or float64 in place of the real numbers."""
     return Floating("float64") if setting.numbers == "reals" else made.arithmetic
 
 
 def own_gain(setting: Setting) -> Fraction | None:
-    """The theorem's own η, or None where no score depends on it."""
+    """Return the theorem default of η, or None where no score depends on it."""
     plain = setting.model_copy(update={"gain": None, "exponent": None, "rounding": "down", "numbers": "fixed"})
     return _own_gain(plain.model_dump_json())
 
@@ -120,7 +120,7 @@ def _own_gain(text: str) -> Fraction | None:
 
 
 def _scales(network: Network) -> list[Fraction]:
-    """The largest score weights of each attention layer, the last one first, and of sets that are embedded."""
+    """Return the largest score weights of each attention layer, the last one first, and of embedded sets."""
     found: list[Fraction] = [part.gain for part in network.dual_parts]
     for layer in reversed(network.layers):
         if isinstance(layer, Attention):
@@ -137,7 +137,7 @@ def _largest(matrix: ExactMatrix) -> Fraction:
 
 
 def cells_of(asked: Input, task: Task, length: int) -> Integers:
-    """The cells (positions,) or (positions, features) of the input that was asked for."""
+    """Return the cells (positions,) or (positions, features) of the requested input."""
     if asked.text is None:
         return numpy.asarray(to_numpy(task.sample(draws_from(asked.seed), 1, length).inputs)[0], dtype=numpy.int64)
     row = task.read(asked.text, length)
@@ -155,18 +155,18 @@ def cells_of(asked: Input, task: Task, length: int) -> Integers:
 
 
 def keeps_promise(task: Task, cells: Integers, length: int) -> bool:
-    """Whether an input is one that the task speaks about."""
+    """Return whether an input keeps the promise of the task."""
     return bool(to_numpy(task.admissible(cells[None], length))[0])
 
 
 def labels_of(task: Task, cells: Integers, length: int) -> tuple[Integers, list[int]]:
-    """The right answers (positions, …) of an input that keeps the promise, and the positions at which they are read."""
+    """Return the right answers (positions, …) of an input that keeps the promise, and the query positions."""
     targets, read = task.label(cells[None], length)
     return to_numpy(targets)[0], to_numpy(read)[0].nonzero()[0].tolist()
 
 
 def symbols_of(cells: Integers, task: Task, length: int) -> list[str]:
-    """A short text for each position; where it is a number, positions count from 1 as everywhere on the page."""
+    """Return a short text for each position; numbers of positions count from 1, as everywhere on the page."""
     if cells.ndim == 1:
         return task.vocabulary(length).texts(cells.tolist())
     if cells.shape[0] == cells.shape[1]:
@@ -176,12 +176,12 @@ def symbols_of(cells: Integers, task: Task, length: int) -> list[str]:
 
 
 def answer_text(made: Built, answer: Any) -> str:
-    """The readable form of an answer; a network that is wrong may give what is none."""
+    """Return an answer in readable form, also where a wrong network gives none of the task's."""
     return written_answer(made.task, answer, made.length)
 
 
 def command_of(setting: Setting) -> str:
-    """The command that decides the same claim."""
+    """Return the command that decides the same claim."""
     words = ["separatrix certify", setting.construction, f"--length {setting.length}"]
     plain = Setting(construction=setting.construction, length=setting.length)
     for option in ("variant", "gain", "attention", "family", "exponent", "rounding"):

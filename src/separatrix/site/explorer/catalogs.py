@@ -1,4 +1,4 @@
-"""What can be chosen on the page, from the catalogs of the rooms, and the words and errata that it names."""
+"""What the page offers: constructions, codes, limits, words and errata, as plain data."""
 
 from typing import Any
 
@@ -13,11 +13,11 @@ from separatrix.table import errata
 from separatrix.tasks import Task, tasks
 
 OWN_ADDRESSES = ("digits", "circle", "circles:2", "circles:3", "circles:4")
-"""Addresses that are no sign codes of a family (see ``constructions.pieces``)."""
+"""Addresses that are not sign codes of a family (see ``constructions.pieces``)."""
 
 
 def catalog(limits: Limits) -> dict[str, Any]:
-    """Constructions, tasks, codes and limits, as plain data."""
+    """Return everything that the page offers."""
     listed = [
         {
             "name": each.name,
@@ -29,27 +29,15 @@ def catalog(limits: Limits) -> dict[str, Any]:
             "deviations": list(each.deviations),
             "minimum_length": max(each.minimum_length, tasks()[each.task_name].minimum_length),
             "maximum_length": min(limits.max_length, tasks()[each.task_name].maximum_length),
+            "task_maximum_length": tasks()[each.task_name].maximum_length,
             "length_step": tasks()[each.task_name].length_step,
             "parameters": _parameters(tasks()[each.task_name]),
         }
         for each in constructions().values()
     ]
-    problems = [
-        {
-            "name": task.name,
-            "title": task.title,
-            "question": task.question,
-            "minimum_length": task.minimum_length,
-            "maximum_length": task.maximum_length,
-            "length_step": task.length_step,
-            "parameters": _parameters(task),
-        }
-        for task in tasks().values()
-    ]
     return {
         "version": __version__,
         "constructions": listed,
-        "tasks": problems,
         "codes": [*families(), *OWN_ADDRESSES],
         "attentions": list(SCORINGS),
         "protocol_versions": [{"name": each.name, "about": each.about} for each in VERSIONS.values()],
@@ -60,27 +48,6 @@ def catalog(limits: Limits) -> dict[str, Any]:
             for each in sorted(errata().values(), key=lambda one: one.number)
         ],
     }
-
-
-def architecture_list() -> dict[str, Any]:
-    """The architectures that a page may train."""
-    from separatrix.models import architectures
-
-    listed = [
-        {
-            "name": each.name,
-            "short": each.short,
-            "title": each.title,
-            "attention": each.attention(64, each.filled({})) is not None,
-            "options": [
-                {"name": one.name, "default": one.default, "about": one.about, "choices": list(one.choices)}
-                for one in each.options
-            ],
-        }
-        for each in architectures().values()
-        if not each.reads_graphs
-    ]
-    return {"architectures": listed}
 
 
 def _parameters(task: Task) -> list[dict[str, str]]:

@@ -3,7 +3,7 @@ may be made before the certificate is lost."""
 
 import time
 from fractions import Fraction
-from typing import Any
+from typing import cast
 
 from separatrix.certificates import (
     Claim,
@@ -17,70 +17,58 @@ from separatrix.certificates import (
     state_of,
 )
 from separatrix.constructions import Built
-from separatrix.progress import listening, report
 from separatrix.site.explorer.building import built, claim_of, command_of, own_gain
 from separatrix.site.explorer.limits import ExplorerError
+from separatrix.site.explorer.replies import Counterexample, State, ThresholdReply, VerdictReply
 from separatrix.site.explorer.requests import Decide, Setting
 
 ETA_STEPS = 64
-"""η is sought among the multiples of 1/64 of the theorem's own."""
+"""η is searched among the multiples of 1/64 of the theorem default."""
 
 
-def decide(request: Decide, max_memory: int) -> dict[str, Any]:
-    """The verdict on one setting."""
+def decide(request: Decide, max_memory: int) -> VerdictReply:
+    """Decide the claim of one setting for every input."""
     started = time.perf_counter()
     made = built(request.setting)
     check_memory(made.network, max_memory)
     claim = claim_of(request.setting, made)
     verdict = check(made.network, claim)
-    return {
-        "state": state_of(verdict),
-        "reason": after_word(state_of(verdict), shown_reason(verdict.reason, claim)),
-        "method": verdict.method,
-        "inputs_covered": verdict.inputs_covered,
-        "counterexample": _counterexample(made, claim, verdict),
-        "size": size_of(made.network, claim),
-        "arithmetic": str(claim.arithmetic),
-        "command": command_of(request.setting),
-        "seconds": round(time.perf_counter() - started, 3),
-    }
+    state = cast("State", state_of(verdict))
+    return VerdictReply(
+        state=state, reason=after_word(state, shown_reason(verdict.reason, claim)), method=verdict.method,
+        inputs_covered=verdict.inputs_covered, counterexample=_counterexample(made, claim, verdict),
+        size=size_of(made.network, claim), command=command_of(request.setting),
+        seconds=round(time.perf_counter() - started, 3),
+    )  # fmt: skip
 
 
-def _counterexample(made: Built, claim: Claim, verdict: Verdict) -> dict[str, Any] | None:
-    """The input that breaks a claim, run once more."""
+def _counterexample(made: Built, claim: Claim, verdict: Verdict) -> Counterexample | None:
+    """Run the input that breaks a claim once more."""
     if verdict.counterexample is None:
         return None
     shown = shown_counterexample(made.network, claim, verdict.counterexample)
-    return {name: shown[name] for name in ("text", "given", "expected", "wrong_answers", "answers")}
+    return Counterexample(**{name: shown[name] for name in Counterexample.model_fields})
 
 
-def smallest_gain(request: Decide, max_memory: int) -> dict[str, Any]:
-    """The smallest η that is certified, by bisection between 0 and the theorem's own.
+def smallest_gain(request: Decide, max_memory: int) -> ThresholdReply:
+    """Find the smallest certified η by bisection between 0 and the theorem default.
 
     What is reported as certified was certified, and the step below it was tried and was not; that nothing further below
     is certified either is assumed.
     """
-    started = time.perf_counter()
     setting = request.setting
     own = own_gain(setting)
     if own is None:
         raise ExplorerError(f"no score of {setting.construction} depends on η; choose another construction")
     check_memory(built(setting).network, max_memory)
-    tries = ETA_STEPS.bit_length() + 1
-    tried: list[dict[str, Any]] = []
 
     def certified(step: int) -> bool:
-        report("certifying with smaller η", len(tried), tries)
-        gain = own * step / ETA_STEPS
-        with listening(lambda what, done, total: None):
-            holds = _holds(setting, gain)
-        tried.append({"gain": str(gain), "certified": holds})
-        return holds
+        return _holds(setting, own * step / ETA_STEPS)
 
     top = ETA_STEPS
     if not certified(top):
         raise ExplorerError(
-            f"not even the theorem's own η = {float(own):.4g} is certified with these numbers; raise Kc first"
+            f"not even the theorem default η = {float(own):.4g} is certified with these numbers; raise Kc first"
         )
     low = 0
     while top - low > 1:
@@ -89,15 +77,10 @@ def smallest_gain(request: Decide, max_memory: int) -> dict[str, Any]:
             top = middle
         else:
             low = middle
-    report("certifying with smaller η", tries, tries)
-    return {
-        "own_gain": str(own),
-        "smallest_gain": str(own * top / ETA_STEPS),
-        "tried_below": str(own * low / ETA_STEPS),
-        "share": top / ETA_STEPS,
-        "tried": tried,
-        "seconds": round(time.perf_counter() - started, 3),
-    }
+    return ThresholdReply(
+        own_gain=str(own), smallest_gain=str(own * top / ETA_STEPS), tried_below=str(own * low / ETA_STEPS),
+        share=top / ETA_STEPS,
+    )  # fmt: skip
 
 
 def _holds(setting: Setting, gain: Fraction) -> bool:

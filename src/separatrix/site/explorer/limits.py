@@ -1,24 +1,17 @@
-"""What the explorer's server allows, and the errors that explain it.
-
-A page can ask for more than a laptop should do, so length, time, memory and the size of a training run are bounded
-here, in one place, and every refusal says which limit was met and with which option it is raised.
-"""
+"""Limits of one explorer server, and the errors that name them."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
 from separatrix.errors import SeparatrixError
 
-Kind: TypeAlias = Literal["input", "limit", "busy", "missing", "refused", "internal"]
-"""Why a request was not answered: it makes no sense, is too large, came at a bad time, asks for what is not there, is
-not allowed to this page, or met a defect of this package."""
-
-STATUS: dict[Kind, int] = {"input": 422, "limit": 422, "busy": 429, "missing": 404, "refused": 403, "internal": 500}
-"""The HTTP status of each."""
+Kind: TypeAlias = Literal["input", "limit", "missing", "refused", "internal"]
+"""Why a request has no reply: bad input, beyond a limit, unknown name, forbidden, or a defect of this package."""
+STATUS: dict[Kind, int] = {"input": 422, "limit": 422, "missing": 404, "refused": 403, "internal": 500}
 
 
 class ExplorerError(SeparatrixError):
-    """A request that is not answered, in one line, with its kind."""
+    """One line for the user, with its kind."""
 
     def __init__(self, message: str, kind: Kind = "input") -> None:
         super().__init__(message)
@@ -27,24 +20,17 @@ class ExplorerError(SeparatrixError):
 
 @dataclass(frozen=True)
 class Limits:
-    """The bounds of one server: N, seconds and bytes of a computation, processes, and the size of a training run."""
+    """Bounds on N, on the seconds and bytes of one computation, and on the number of processes."""
 
     max_length: int = 512
     max_seconds: float = 60.0
     max_memory: int = 4 << 30
     workers: int = 3
-    max_training_seconds: float = 600.0
-    max_training_length: int = 256
-    max_steps: int = 20_000
-    max_width: int = 256
-    max_layers: int = 4
-    max_batch: int = 256
 
     def __post_init__(self) -> None:
         checks = {
             "--max-length": 2 <= self.max_length <= 1 << 20,
             "--max-seconds": 0 < self.max_seconds <= 86400,
-            "--max-training-seconds": 0 < self.max_training_seconds <= 7 * 86400,
             "--workers": 1 <= self.workers <= 64,
             "--max-memory": self.max_memory >= 512 << 20,
         }
@@ -56,7 +42,7 @@ class Limits:
             )
 
     def check_length(self, length: int) -> None:
-        """Refuse an N beyond this server's."""
+        """Refuse a length beyond the limit."""
         if length > self.max_length:
             raise ExplorerError(
                 f"N = {length} is beyond this server's limit of {self.max_length}; start it with "
@@ -64,14 +50,6 @@ class Limits:
                 "limit",
             )
 
-    def out_of_time(self) -> ExplorerError:
-        """What is said when a computation was ended."""
-        return ExplorerError(
-            f"stopped after {self.max_seconds:g} seconds, this server's limit; choose a smaller N, or start it with a "
-            "larger --max-seconds",
-            "limit",
-        )
-
     def as_json(self) -> dict[str, Any]:
-        """Plain data for the page."""
+        """Return plain data for the page."""
         return asdict(self)

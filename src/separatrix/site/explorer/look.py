@@ -1,20 +1,18 @@
 """What the page shows about one input: its answers and margins, a map of the attention, one position's slots."""
 
 from functools import lru_cache
-from typing import Any
 
 import numpy
 
 from separatrix.arithmetic import FixedPoint, RawArray
 from separatrix.certificates import Claim, size_of
-from separatrix.constructions import Built, constructions
+from separatrix.constructions import Built
 from separatrix.networks import Integers
 from separatrix.site.explorer.building import (
     answer_text,
     built,
     cells_of,
     chosen_here,
-    command_of,
     keeps_promise,
     labels_of,
     own_gain,
@@ -23,18 +21,18 @@ from separatrix.site.explorer.building import (
 )
 from separatrix.site.explorer.limits import ExplorerError
 from separatrix.site.explorer.maps import attention_of, rounded
+from separatrix.site.explorer.replies import AnswerAt, At, LookReply, ShownInput, StageReply
 from separatrix.site.explorer.requests import Look, Setting
 from separatrix.table import Reals, Trace, rows_to_run, slots_of, trace
 
 KEPT = 4
-"""Traces that a process keeps, so that clicking another position is cheap."""
+"""Traces that a process caches, so that choosing another position is cheap."""
 
 
-def look(request: Look) -> dict[str, Any]:
-    """Everything about one input at one position."""
+def look(request: Look) -> LookReply:
+    """Run one input and show one position."""
     setting = request.setting
     made = built(setting)
-    chosen = constructions()[setting.construction]
     cells = cells_of(request.input, made.task, made.length)
     promised = keeps_promise(made.task, cells, made.length)
     expected, read = _expected(made, cells, promised)
@@ -44,35 +42,23 @@ def look(request: Look) -> dict[str, Any]:
         raise ExplorerError(f"position {position + 1} is not there; this input has {positions}, counted from 1")
     run = traced(setting, made, cells, promised, position)
     own = own_gain(setting)
-    return {
-        "theorem": chosen.theorem,
-        "statement": chosen.statement,
-        "deviations": list(chosen.deviations),
-        "task": made.task.name,
-        "question": made.task.question,
-        "layout": made.task.layout(made.length),
-        "command": command_of(setting),
-        "chosen": chosen_here(setting),
-        "size": size_of(made.network, Claim(made.task, made.length, made.arithmetic)),
-        "arithmetic": str(run.arithmetic),
-        "exponent": made.arithmetic.exponent if isinstance(made.arithmetic, FixedPoint) else None,
-        "own_gain": None if own is None else str(own),
-        "input": {
-            "text": made.task.write(cells.tolist(), made.length),
-            "symbols": symbols_of(cells, made.task, made.length),
-            "promised": promised,
-        },
-        "answers": _answers(made, run, expected, read),
-        "not_run": sum(run.readout(place) is None for place in read),
-        "margin": _margin(run, expected, read),
-        "position": position,
-        "stages": _stages(run, position),
-        "attention": attention_of(run, request.layer, request.head, position, read),
-    }
+    return LookReply(
+        layout=made.task.layout(made.length), chosen=chosen_here(setting),
+        size=size_of(made.network, Claim(made.task, made.length, made.arithmetic)),
+        exponent=made.arithmetic.exponent if isinstance(made.arithmetic, FixedPoint) else None,
+        own_gain=None if own is None else str(own),
+        input=ShownInput(
+            text=made.task.write(cells.tolist(), made.length), symbols=symbols_of(cells, made.task, made.length),
+            promised=promised,
+        ),
+        answers=_answers(made, run, expected, read), not_run=sum(run.readout(place) is None for place in read),
+        margin=_margin(run, expected, read), position=position, stages=_stages(run, position),
+        attention=attention_of(run, request.layer, request.head, position, read),
+    )  # fmt: skip
 
 
 def traced(setting: Setting, made: Built, cells: Integers, promised: bool, position: int) -> Trace:
-    """The run of an input, this position included; an input that breaks the promise may be one that cannot be run."""
+    """Run an input, this position included; one that breaks the promise may be impossible to run."""
     try:
         # One run serves all positions, unless it is too long to be run whole.
         whole = len(rows_to_run(made.network, ())) == made.network.positions
@@ -94,15 +80,15 @@ def _traced(text: str, data: bytes, shape: tuple[int, ...], first: tuple[int, ..
 
 
 def _expected(made: Built, cells: Integers, promised: bool) -> tuple[Integers | None, list[int]]:
-    """The right answers (positions, …), unknown where the promise is broken, and the positions that are read."""
+    """Return the right answers (positions, …), None where the promise is broken, and the query positions."""
     if not promised:
         last = [made.network.positions - 1]
         return None, list(range(made.network.positions)) if made.network.readout.at == "every" else last
     return labels_of(made.task, cells, made.length)
 
 
-def _answers(made: Built, run: Trace, expected: Integers | None, read: list[int]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+def _answers(made: Built, run: Trace, expected: Integers | None, read: list[int]) -> list[AnswerAt]:
+    found: list[AnswerAt] = []
     for position in read:
         readout = run.readout(position)
         if readout is None:
@@ -110,18 +96,18 @@ def _answers(made: Built, run: Trace, expected: Integers | None, read: list[int]
         given = readout[1].tolist()
         right = None if expected is None else expected[position].tolist()
         found.append(
-            {
-                "position": position,
-                "given": answer_text(made, given),
-                "expected": None if right is None else answer_text(made, right),
-                "right": None if right is None else given == right,
-            }
+            AnswerAt(
+                position=position,
+                given=answer_text(made, given),
+                expected=None if right is None else answer_text(made, right),
+                right=None if right is None else given == right,
+            )
         )
     return found
 
 
-def _margin(run: Trace, expected: Integers | None, read: list[int]) -> dict[str, Any] | None:
-    """How far the readouts of this input are from being wrong; below 0 where one is. None where that is unknown."""
+def _margin(run: Trace, expected: Integers | None, read: list[int]) -> At | None:
+    """Return the distance of this input's readouts from a wrong answer; negative where one is wrong."""
     margins = {
         place: _distance(run, run.arithmetic.to_float64(readout[0]), expected[place])
         for place in read
@@ -130,7 +116,7 @@ def _margin(run: Trace, expected: Integers | None, read: list[int]) -> dict[str,
     if not margins:
         return None
     worst = min(margins, key=lambda place: margins[place])
-    return {"readout": margins[worst], "position": worst}
+    return At(value=margins[worst], position=worst)
 
 
 def _distance(run: Trace, values: Reals, answer: RawArray) -> float:
@@ -145,18 +131,18 @@ def _distance(run: Trace, values: Reals, answer: RawArray) -> float:
     return float((0.5 - numpy.abs(values - nearest)).min())
 
 
-def _stages(run: Trace, position: int) -> list[dict[str, Any]]:
-    """The stream of one position after every step, by slots, and the readout."""
-    found: list[dict[str, Any]] = []
+def _stages(run: Trace, position: int) -> list[StageReply]:
+    """Return the stream of one position after every step, by slots, and the readout."""
+    found: list[StageReply] = []
     for stage in run.stages:
         stream = run.at(stage, position)
         if stream is None:
             break
         values = run.arithmetic.to_float64(stream)
-        slots = [{"name": name, "values": rounded(values[place])} for name, place in slots_of(run.network, stage)]
-        found.append({"title": stage.title, "kind": stage.kind, "slots": slots})
+        slots = {name: rounded(values[place]) for name, place in slots_of(run.network, stage)}
+        found.append(StageReply(title=stage.title, kind=stage.kind, slots=slots))
     readout = run.readout(position)
     if readout is not None:
         values = rounded(run.arithmetic.to_float64(readout[0]))
-        found.append({"title": "readout", "kind": "readout", "slots": [{"name": "output", "values": values}]})
+        found.append(StageReply(title="readout", kind="readout", slots={"output": values}))
     return found

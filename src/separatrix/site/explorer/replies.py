@@ -1,54 +1,40 @@
-"""What the server answers, described for machines: these models are the OpenAPI description's schemas.
+"""What the server answers: one record for each computation, made by the function that computes it.
 
-Replies of computations are made as JSON by the process that computed them and are passed on as they are; the tests hold
-them against these models.
+The page reads their JSON, and the OpenAPI description has them as schemas.
 """
 
-from typing import Any, Literal
+from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from separatrix.site.explorer.limits import Kind
 
+State: TypeAlias = Literal["certified", "refuted", "undecided"]
+
 
 class Reply(BaseModel):
-    """What all replies share: nothing is left out of the description."""
+    """Base of all replies: frozen, and nothing is left out of the description."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Problem(Reply):
-    """Why a request was not answered, in one line."""
+    """Why a request has no reply, in one line."""
 
     error: str
     kind: Kind
 
 
-class Size(Reply):
-    """The size of a network as the papers count it."""
-
-    layers: int
-    heads: int
-    width: int
-    precision_bits: int
-    size_bits: int
-
-
 class ShownInput(Reply):
-    """An input: its readable form and a short text for each position."""
+    """An input in readable form, and a short text for each position."""
 
     text: str
     symbols: list[str]
-
-
-class CheckedInput(ShownInput):
-    """An input, and whether it keeps the promise of its task."""
-
-    promised: bool
+    promised: bool = True
 
 
 class AnswerAt(Reply):
-    """What the network answers at a position, and what is right."""
+    """The network's answer at a position; the right one is unknown where the input breaks the task's promise."""
 
     position: int
     given: str
@@ -56,33 +42,26 @@ class AnswerAt(Reply):
     right: bool | None
 
 
-class Margin(Reply):
-    """How far the readouts of this input are from being wrong, and where that is nearest."""
+class At(Reply):
+    """A number and the position at which it is smallest."""
 
-    readout: float
+    value: float
     position: int
 
 
-class Slot(Reply):
-    """A named part of the residual stream."""
-
-    name: str
-    values: list[float]
-
-
 class StageReply(Reply):
-    """One position's stream after a step of the network."""
+    """The residual stream of one position after a step of the network, by named slot."""
 
     title: str
     kind: Literal["embedding", "attention", "feed-forward", "state", "readout"]
-    slots: list[Slot]
+    slots: dict[str, list[float]]
 
 
 class Picture(Reply):
-    """A matrix as bytes: base64 of rows · columns of them, row by row.
+    """A matrix as base64 of one byte for each entry, row by row.
 
-    ``weights``: 255·√w for w from 0 to 1. ``linear``: from ``low`` to ``high``. Each entry stands for ``block`` · block
-    of the matrix, by its largest.
+    ``weights`` are 255·√w for w from 0 to 1, ``linear`` goes from ``low`` to ``high``. An entry is the largest of
+    ``block`` · ``block`` of the matrix.
     """
 
     rows: int
@@ -109,55 +88,38 @@ class Weighed(Reply):
     weight: float
 
 
-class Lead(Reply):
-    """By how much the best key of a query is ahead of the next, where that is least."""
-
-    weight: float
-    position: int
-
-
 class AttentionReply(Reply):
-    """A head's weights: of all queries, and of the one that is looked at."""
+    """A head's weights, of all queries and of one; for a recurrent network its states over positions."""
 
     layers: list[LayerAbout]
     layer: int
     head: int
     kind: Literal["positions", "pairs", "state"]
     map: Picture
-    row: list[float]
-    top: list[Weighed]
-    lead: Lead | None
-    dummy: float | None
+    top: list[Weighed] = []
+    lead: At | None = Field(default=None, description="Smallest distance of a query's best weight to its second.")
+    dummy: float | None = None
 
 
 class LookReply(Reply):
     """One input in one network."""
 
-    theorem: str
-    statement: str
-    deviations: list[str]
-    task: str
-    question: str
     layout: str
-    command: str
-    chosen: dict[str, str] = Field(
-        description="Parameters of the task that the explorer chose: smaller than the task's own, which is not decided."
-    )
-    size: Size
-    arithmetic: str
+    chosen: dict[str, str] = Field(description="Task parameters that the explorer chose so that claims are decidable.")
+    size: dict[str, int]
     exponent: int | None
     own_gain: str | None
-    input: CheckedInput
+    input: ShownInput
     answers: list[AnswerAt]
-    not_run: int = Field(description="Positions that are read and were not run, because each attends to all pairs.")
-    margin: Margin | None
+    not_run: int = Field(description="Query positions that were not run, because each attends to all pairs.")
+    margin: At | None
     position: int
     stages: list[StageReply]
     attention: AttentionReply
 
 
 class Counterexample(Reply):
-    """An input that was run and is answered wrongly."""
+    """An input that was run and has a wrong answer."""
 
     text: str
     given: str
@@ -169,40 +131,23 @@ class Counterexample(Reply):
 class VerdictReply(Reply):
     """Whether a claim holds for every input."""
 
-    state: Literal["certified", "refuted", "undecided"]
+    state: State
     reason: str
     method: str
     inputs_covered: str
     counterexample: Counterexample | None
-    size: Size
-    arithmetic: str
+    size: dict[str, int]
     command: str
     seconds: float
 
 
-class Tried(Reply):
-    """A score scale η and whether it is certified."""
-
-    gain: str
-    certified: bool
-
-
 class ThresholdReply(Reply):
-    """The smallest certified η."""
+    """The smallest certified η, and the largest one below it that is not certified."""
 
     own_gain: str
     smallest_gain: str
     tried_below: str
     share: float
-    tried: list[Tried]
-    seconds: float
-
-
-class PartitionReply(Reply):
-    """Who holds what."""
-
-    name: str
-    alice: list[int]
 
 
 class MessageReply(Reply):
@@ -218,27 +163,19 @@ class MessageReply(Reply):
     shown: int
 
 
-class Claimed(Reply):
-    """What the theorem allows, and what is to be told beside it: for which m and when the constant holds (E13)."""
-
-    formula: str
-    bits: int
-    told: list[str]
-
-
 class ProtocolReply(Reply):
-    """A whole conversation."""
+    """A protocol on one input, and what the theorem allows it to send."""
 
     theorem: str
-    version: str
     about_version: str
-    partition: PartitionReply
+    partition: str
+    alice: list[int]
     needs_cut: bool
     input: ShownInput
     precision_bits: int
-    width: int
-    read_position: int
-    claimed: Claimed
+    formula: str
+    claimed_bits: int
+    caveats: list[str]
     answer: str
     direct_answer: str
     equal: bool
@@ -246,54 +183,46 @@ class ProtocolReply(Reply):
     messages: list[MessageReply]
 
 
-class TrainedMap(Reply):
-    """The attention of a trained model."""
-
-    map: Picture
-    row: list[float]
-
-
 class ConstructedMap(AttentionReply):
     """The attention of a construction."""
 
     construction: str
-    offered: list[str]
 
 
 class ComparisonReply(Reply):
-    """A trained model and a construction on the same input."""
+    """The attention of a trained model and of a construction on the same input."""
 
-    run: str
+    architecture: str
+    accuracy: float
+    step: int
+    input: ShownInput
+    read: list[int]
+    trained: Picture
+    constructed: ConstructedMap | None
+    share: float | None = Field(description="Trained weight on the keys that the construction attends to.")
+
+
+class RunSummary(Reply):
+    """A recorded run; ``kept_steps`` are those whose weights are in the folder of the store."""
+
+    name: str
     task: str
     architecture: str
     length: int
+    learning_rate: float
+    parameters: dict[str, str]
+    seed: int
     accuracy: float
-    steps: list[int]
+    ending: str
     step: int
-    input: ShownInput
-    position: int
-    read: list[int]
-    trained: TrainedMap
-    constructed: ConstructedMap | None
-    share: float | None
+    finished_at: str
+    kept_steps: list[int]
+    why_not: str = Field(description="Why its attention cannot be compared; empty where it can.")
 
 
-class ProgressReply(Reply):
-    """How far a computation is."""
+class RunsReply(Reply):
+    """Recorded runs, of one task or of all; ``recorded`` counts the whole store."""
 
-    what: str
-    done: int
-    total: int | None
-
-
-class JobReply(Reply):
-    """A computation that takes a while; ``reply`` is that of its kind once it is done."""
-
-    job: str
-    kind: str
-    state: Literal["waiting", "running", "done", "failed", "cancelled"]
-    progress: ProgressReply | None
-    seconds: float
-    error: str | None
-    error_kind: Kind | None
-    reply: Any = Field(default=None)
+    store: str
+    recorded: int
+    runs: list[RunSummary]

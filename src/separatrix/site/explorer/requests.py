@@ -1,10 +1,11 @@
 """What the page may ask for, checked before anything is computed.
 
 Everything is data: names of catalog entries, numbers, texts of bounded length. No field names a file or a module. A
-field's title is what the page calls it; refusals name it so (``problems``).
+field's title is its label on the page; error messages use it.
 """
 
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -17,9 +18,6 @@ Number = Annotated[str, StringConstraints(max_length=40)]
 """A fraction as text, such as 5/2 or 0.25, so that it is taken exactly; read by ``text_numbers.parse_fraction``."""
 Value = Annotated[str, StringConstraints(max_length=60)]
 RunName = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{1,16}$")]
-Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
-Architecture = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=40)]
-"""A catalog name; the pattern leaves no place for a module of one's own (``package.module:Class``)."""
 Place = Annotated[int, Field(ge=0, le=1 << 22)]
 Seed = Annotated[int, Field(ge=0, le=(1 << 53) - 1)]
 """Up to what a page's numbers hold exactly."""
@@ -27,65 +25,42 @@ LONGEST_TEXT = 400_000
 
 
 class Request(BaseModel):
-    """What all requests share: unknown fields are refused, nothing changes afterwards, numbers are not made of text."""
+    """Base of all requests: frozen, no unknown fields, no numbers from text."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class Setting(Request):
-    """A construction and how to build it: the options of ``separatrix certify``."""
+    """A construction and how to build it: the options of ``separatrix certify``; None is the theorem default."""
 
-    construction: Name = Field(title="Construction", description="Name of a construction.", examples=["index-lookup"])
-    length: int = Field(title="Length N", ge=1, le=1 << 20, description="The input length N.", examples=[16])
-    variant: Name = Field(title="Proof", default="repaired", description="Which version of the proof.")
-    family: Word | None = Field(
-        title="Code", default=None, description="The code of the addresses; the narrowest if not given."
-    )
-    max_inner: Number = Field(
-        title="γ at most", default="1/4", description="The largest inner product of two addresses."
-    )
-    gain: Number | None = Field(
-        title="Score scale η", default=None, description="The score scale η; the theorem's own if not given."
-    )
-    attention: Scoring | None = Field(
-        title="Attention", default=None, description="How scores become weights; the theorem's own if not given."
-    )
-    numbers: Literal["fixed", "reals"] = Field(
-        title="Numbers", default="fixed", description="BHBK24's fixed point, or the real numbers."
-    )
-    exponent: int | None = Field(
-        title="Precision Kc", default=None, ge=1, le=16, description="The constant Kc; the theorem's own if not given."
-    )
-    rounding: Literal["down", "nearest"] = Field(
-        title="Rounding", default="down", description="How the fixed point rounds."
-    )
-    parameters: dict[Value, Value] = Field(
-        title="Parameters of the task",
-        default_factory=dict[str, str],
-        max_length=8,
-        description="Parameters of the task, as text.",
-    )
+    construction: Name = Field(title="Construction", examples=["index-lookup"])
+    length: int = Field(title="Length N", ge=1, le=1 << 20, examples=[16])
+    variant: Name = Field(default="repaired", title="Proof")
+    family: Word | None = Field(default=None, title="Code", description="None is the narrowest.")
+    max_inner: Number = Field(default="1/4", title="γ at most")
+    gain: Number | None = Field(default=None, title="Score scale η")
+    attention: Scoring | None = Field(default=None, title="Attention")
+    numbers: Literal["fixed", "reals"] = Field(default="fixed", title="Numbers")
+    exponent: int | None = Field(default=None, title="Precision Kc", ge=1, le=16)
+    rounding: Literal["down", "nearest"] = Field(default="down", title="Rounding")
+    parameters: dict[Value, Value] = Field(default_factory=dict[str, str], title="Parameters of the task", max_length=8)
 
 
 class Input(Request):
-    """One input: its readable form, or the seed of a random one."""
+    """One input: its readable form, as ``separatrix sample`` writes it, or the seed of a random one."""
 
-    text: str | None = Field(
-        title="One input", default=None, max_length=LONGEST_TEXT, description="As `separatrix sample` writes it."
-    )
-    seed: Seed = Field(title="Seed", default=0, description="A random input, if no text is given.")
+    text: str | None = Field(default=None, title="One input", max_length=LONGEST_TEXT)
+    seed: Seed = Field(default=0, title="Seed")
 
 
 class Look(Request):
-    """Run one input and show a layer's attention, the readouts and one position's slots."""
+    """Run one input; positions, layers and heads count from 0, and the last query position is the default."""
 
     setting: Setting
     input: Input = Input()
-    position: Place | None = Field(
-        title="Position", default=None, description="The position to look at, from 0; the last one read if not given."
-    )
-    layer: int = Field(title="Layer", default=0, ge=0, le=1024, description="Which attention layer, from 0.")
-    head: int = Field(title="Head", default=0, ge=0, le=1 << 20, description="Which head, from 0.")
+    position: Place | None = Field(default=None, title="Position")
+    layer: int = Field(default=0, title="Layer", ge=0, le=1024)
+    head: int = Field(default=0, title="Head", ge=0, le=1 << 20)
 
 
 class Decide(Request):
@@ -95,58 +70,51 @@ class Decide(Request):
 
 
 class Converse(Request):
-    """Run the protocol of BHBK24 Theorem 2 or 4 on one input."""
+    """Run the protocol of BHBK24 Theorem 2 or 4 on one input.
+
+    The partition is odd-even, halves, cut:K or Alice's positions such as 0,2,5.
+    """
 
     setting: Setting
     input: Input = Input()
-    partition: str | None = Field(
-        title="Alice’s positions",
-        default=None,
-        max_length=20_000,
-        description="odd-even, halves, cut:K or Alice's positions such as 0,2,5.",
-    )
+    partition: str | None = Field(default=None, title="Alice’s positions", max_length=20_000)
     version: Literal["as-written", "repaired", "queries", "token"] = Field(default="repaired", title="Version")
     products: Literal["rounded", "exact"] = Field(default="rounded", title="Products")
-    position: Place | None = Field(title="Position", default=None, description="The position that is read, from 0.")
 
 
 class Compare(Request):
-    """Put the attention of a recorded run beside that of a construction, on one input."""
+    """Compare the attention of a recorded run with that of a construction, on one input.
+
+    The defaults are the last step with weights, and the first construction that fits.
+    """
 
     run: RunName = Field(title="Recorded run")
-    step: Place | None = Field(
-        title="Training step",
-        default=None,
-        description="A step whose weights were kept; the end of the run if not given.",
-    )
-    construction: Name | None = Field(
-        title="Construction", default=None, description="Of the run's task; the first that fits if not given."
-    )
+    step: Place | None = Field(default=None, title="Training step")
+    construction: Name | None = Field(default=None, title="Construction")
     input: Input = Input()
-    position: Place | None = None
-    trained_layer: int = Field(default=0, ge=0, le=64)
-    trained_head: int | None = Field(default=None, ge=0, le=1024, description="The mean over heads if not given.")
-    layer: int = Field(default=0, ge=0, le=64)
-    head: int = Field(default=0, ge=0, le=1024)
 
 
-class Train(Request):
-    """A small training run; the server bounds its size."""
+TITLES = {
+    name: field.title
+    for model in (Setting, Input, Look, Converse, Compare)
+    for name, field in model.model_fields.items()
+    if field.title
+}
+MOST_FAULTS = 5
+LONGEST_VALUE = 40
 
-    task: Name = Field(title="Task", examples=["index-lookup"])
-    length: int = Field(title="Length N", ge=1, le=1 << 20, examples=[16])
-    architecture: Architecture = Field(title="Architecture", examples=["TF"])
-    layers: int = Field(title="Layers", default=1, ge=1, le=1024)
-    width: int = Field(title="Width", default=64, ge=1, le=1 << 20)
-    options: dict[Architecture, Word | int | float | bool] = Field(
-        title="Options",
-        default_factory=dict[str, str | int | float | bool],
-        max_length=12,
-        description="Settings such as heads.",
-    )
-    learning_rate: float = Field(title="Learning rate", default=0.001, gt=0, le=10, allow_inf_nan=False)
-    steps: int = Field(title="Steps", default=1000, ge=1, le=1 << 31)
-    batch: int = Field(title="Batch", default=64, ge=1, le=1 << 20)
-    evaluate_every: int = Field(default=100, ge=1, le=1 << 31)
-    seed: Seed = Field(default=0, title="Seed")
-    parameters: dict[Value, Value] = Field(default_factory=dict[str, str], max_length=8, title="Parameters of the task")
+
+def faults(errors: Sequence[Mapping[str, Any]]) -> str:
+    """Return what pydantic found wrong with a request, in one line with the labels of the page.
+
+    >>> faults([{"type": "less_than_equal", "loc": ("body", "setting", "exponent"), "msg": "Choose at most 16",
+    ...          "input": 99}])
+    'Precision Kc is 99: choose at most 16'
+    """
+    found: list[str] = []
+    for error in errors[:MOST_FAULTS]:
+        places = [str(part) for part in error["loc"] if not isinstance(part, int)]
+        name = next((TITLES[each] for each in reversed(places) if each in TITLES), " ".join(places[1:]) or "request")
+        given = "" if error["type"] == "missing" else f" is {repr(error.get('input'))[:LONGEST_VALUE]}"
+        found.append(f"{name}{given}: {error['msg'][:1].lower()}{error['msg'][1:]}")
+    return "; ".join(dict.fromkeys(found)).replace("\n", " ").encode(errors="replace").decode()

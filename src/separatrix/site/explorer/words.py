@@ -1,8 +1,4 @@
-"""The words that the page uses and does not explain where they stand, with their meanings from the glossary.
-
-The glossary is the documentation's own text, which lies among the site's files; here only is said which of its rows the
-page shows, and under which key its elements name them (``data-word``).
-"""
+"""The words that the page explains, with their meanings from the documentation's glossary."""
 
 import re
 
@@ -30,14 +26,13 @@ SHOWN = {
     "partition": "partition",
     "versions": "repaired, as-written, token, queries",
     "fnn": "FNN",
-    "goal": "goal",
     "sources": "BHBK24, SHT23",
 }
-"""By key: the word as it stands in the first column of the glossary, without its marks."""
+"""By the key that elements of the page name (``data-word``): the word in the first column of the glossary."""
 
 
 def words() -> list[dict[str, str]]:
-    """Every word that the page shows: its key, the word, and what it means, as plain text.
+    """Return every word that the page explains: its key, the word, and what it means, as plain text.
 
     >>> [each["meaning"] for each in words() if each["key"] == "slots"]
     ['named parts of the d numbers at a position, such as the symbol or the address']
@@ -53,7 +48,7 @@ def words() -> list[dict[str, str]]:
 
 
 def plain(text: str) -> str:
-    """A line of Markdown without its marks; a link in parentheses of its own is left out.
+    """Return a line of Markdown without its marks and without links in parentheses.
 
     >>> plain("the `gain` of *one* [head](heads.md) ([codes](codes.md))")
     'the gain of one head'

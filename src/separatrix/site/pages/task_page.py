@@ -191,6 +191,9 @@ def _network(name: str, sections: Results) -> str:
         f"{definitions({'deviations': '; '.join(entry['deviations'])})}"
         f'<p class="quiet">On the input <code>{escape(_cut(shown["input"]))}</code> the network answers {right}.{more}'
         "</p>"
+        # The script makes it a link where the explorer serves the atlas.
+        f'<p class="quiet" data-explore="construction={escape(name)}&amp;length=16">Bend it in the explorer: '
+        "<code>separatrix serve</code></p>"
         f"{origin_line(shown['origin'])}</div></div>"
         f"{html_table(headings, rows, 'Certified for this page', numbers=(0, 1, 2, 3, 4, 5))}{origin}</article>"
     )

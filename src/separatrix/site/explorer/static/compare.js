@@ -1,10 +1,12 @@
-// The attention of a recorded run beside that of a construction, at any step whose weights were kept.
+// Recorded runs of the chosen task, and their attention next to that of a construction at every step with weights.
 
 import { Asker, request } from "./api.js";
-import { fill, get, number } from "./dom.js";
-import { bytes, draw, mark } from "./map.js";
+import { code, fill, get, h, number } from "./dom.js";
+import { bytes, draw, labels, mark } from "./map.js";
 import { change, input, onChange, parameters, state } from "./state.js";
 
+const MOST_LISTED = 50;
+const ENDINGS = { goal: "reached its goal", steps: "all steps done", diverged: "diverged" };
 const asker = new Asker("api/comparison");
 let catalog = null;
 let runs = [];
@@ -22,69 +24,56 @@ export function setUp(given) {
 
 const task = (s = state()) => catalog.constructions.find((each) => each.name === s.construction)?.task;
 
-const chosen = () => runs.find((each) => each.name === state().run) ?? runs[0];
+const comparable = () => runs.filter((each) => each.why_not === "");
 
-const lists = new Asker("api/comparable", "GET");
+const chosen = () => comparable().find((each) => each.name === state().run) ?? comparable()[0];
 
-/** Look into the store again: the runs of the chosen task whose weights are there, and one that was asked for by name. */
+/** List the store again. */
 export async function load() {
+  const wanted = task();
+  let store;
   try {
-    lists.path = `api/comparable?task=${encodeURIComponent(task())}`;
-    const store = await lists.ask(undefined);
-    if (store === null) return;
-    runs = store.runs;
-    const other = await wanted(state().run);
-    if (other !== null) runs = [other, ...runs];
-    get("compare-left-out").textContent = leftOut(store);
-    get("compare-empty").textContent = whyNone(store);
+    store = await request("GET", `api/runs?task=${encodeURIComponent(wanted)}`);
   } catch (error) {
-    runs = [];
-    get("compare-empty").textContent = error.message;
+    store = { store: error.message, recorded: 0, runs: [] };
   }
-  get("compare-empty").hidden = runs.length > 0;
-  get("compare-form").hidden = runs.length === 0;
+  if (wanted !== task()) return;
+  runs = store.runs;
+  const none = comparable().length === 0;
+  get("compare-empty").hidden = !none;
+  get("compare-empty").textContent = `${store.store} has ${store.recorded.toLocaleString("en")} runs, none of ${wanted} with its weights. Train one, then open this view again:`;
+  get("compare-form").hidden = none;
+  get("train-command").replaceChildren(code(`separatrix train ${wanted} "TF-(1,64)" --length ${Math.min(Number(state().length), 64)} --lr 3e-3 --steps 2000`));
+  showRuns();
   asked = "";
-  if (runs.length > 0) refresh();
+  refresh();
 }
 
-/** A run that the address or the view “Train” names and that is not of the chosen task; null where there is none. */
-async function wanted(name) {
-  if (name === "" || runs.some((each) => each.name === name)) return null;
-  try {
-    const found = await request("GET", `api/runs/${encodeURIComponent(name)}`);
-    return found.kept_steps.length > 0 ? found : null;
-  } catch {
-    return null;
-  }
+function showRuns() {
+  const titles = ["run", "model", "N", "learning rate", "seed", "accuracy", "steps", "ended", "attention"];
+  const right = ["N", "learning rate", "seed", "accuracy", "steps"];
+  const rows = runs.slice(0, MOST_LISTED).map((each) => {
+    const cells = [code(each.name.slice(0, 8)), each.architecture, each.length, each.learning_rate, each.seed, `${(100 * each.accuracy).toFixed(1)} %`, each.step.toLocaleString("en"), ENDINGS[each.ending] ?? each.ending,
+      each.why_not || h("button", { type: "button", class: "link", onclick: () => change({ run: each.name, step: "", rival: "" }) }, "compare")];
+    return h("tr", { "data-run": each.name }, ...cells.map((cell, place) => h("td", { class: right.includes(titles[place]) ? "number" : null }, cell instanceof Node ? cell : String(cell))));
+  });
+  const head = h("tr", {}, ...titles.map((title) => h("th", { scope: "col", class: right.includes(title) ? "number" : null }, title)));
+  get("runs").hidden = runs.length === 0;
+  get("runs").replaceChildren(h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows)));
 }
 
-const runsOf = (count) => `${count.toLocaleString("en")} run${count === 1 ? "" : "s"}`;
-
-/** How many recorded runs are not listed, and why. */
-function leftOut(store) {
-  if (store.left_out.length === 0) return "";
-  const reasons = store.left_out.map((each) => `${each.count.toLocaleString("en")} ${each.why}`).join(", ");
-  return `Of ${runsOf(store.recorded)} in ${store.store} these are not listed: ${reasons}.`;
-}
-
-/** Why there is nothing to compare, and what to do. */
-function whyNone(store) {
-  if (store.recorded === 0) return `Nothing is recorded in ${store.store} yet. Start a run in the view “Train”: its weights are kept at several steps and can be compared here.`;
-  const elsewhere = Object.entries(store.elsewhere).map(([name, count]) => `${runsOf(count)} of ${name}`).join(", ");
-  return `No recorded run of ${task()} has its weights here. ${leftOut(store)} ${elsewhere ? `Weights are there for ${elsewhere}: choose a construction of that task. ` : ""}Runs that are started in the view “Train” keep theirs.`;
-}
-
-/** What tells one run from another. */
+/** The text of a run in the list. */
 function label(each) {
   const own = Object.entries(each.parameters).map(([name, value]) => `, ${name.replaceAll("_", " ")} ${value}`).join("");
-  return `${each.task === task() ? "" : `${each.task}, `}${each.architecture}, N = ${each.length}${own}, learning rate ${each.learning_rate}, ${each.step.toLocaleString("en")} steps, seed ${each.seed}: ${number(100 * each.accuracy)} % · ${each.finished_at.slice(0, 10)} · ${each.name.slice(0, 6)}`;
+  return `${each.architecture}, N = ${each.length}${own}, learning rate ${each.learning_rate}, seed ${each.seed}: ${number(100 * each.accuracy)} % · ${each.finished_at.slice(0, 10)} · ${each.name.slice(0, 6)}`;
 }
 
+/** Ask again when the view is open and something that matters has changed. */
 async function refresh() {
   const s = state();
-  if (s.tab !== "compare" || runs.length === 0) return;
   const run = chosen();
-  fill(get("run"), runs.map((each) => [each.name, label(each)]), run.name);
+  if (s.tab !== "compare" || run === undefined) return;
+  fill(get("run"), comparable().map((each) => [each.name, label(each)]), run.name);
   const rivals = catalog.constructions.filter((each) => each.task === run.task).map((each) => each.name);
   fill(get("rival"), [["", "first that fits"], ...rivals.map((each) => [each, each])], s.rival);
   const steps = run.kept_steps;
@@ -97,10 +86,9 @@ async function refresh() {
   const question = { run: run.name, step: steps[place], construction: rivals.includes(s.rival) ? s.rival : null, input: typed(run) ? input() : { text: null, seed: Number(s.seed) } };
   if (JSON.stringify(question) === asked) return;
   asked = JSON.stringify(question);
+  const stop = h("button", { type: "button", class: "link", onclick: () => { asker.cancel(); asked = ""; get("compare-summary").textContent = "cancelled"; } }, "cancel");
   try {
-    const reply = await asker.ask(question, (told) => {
-      get("compare-summary").textContent = `${told.what ?? "computing"} · ${told.seconds.toFixed(1)} s`;
-    });
+    const reply = await asker.ask(question, (seconds) => get("compare-summary").replaceChildren(`loading the model · ${seconds.toFixed(1)} s `, stop));
     if (reply === null) return;
     found = reply;
     show();
@@ -111,32 +99,30 @@ async function refresh() {
   }
 }
 
-/** Whether what was typed is an input of this run as well. */
-function typed(run) {
-  const own = catalog.constructions.find((each) => each.name === state().construction);
-  return own?.task === run.task && Number(state().length) === run.length && Object.keys(parameters()).length === 0;
-}
+/** Whether the input on the page fits this run. */
+const typed = (run) => Number(state().length) === run.length && Object.keys(parameters()).length === 0;
 
 function drawAll() {
   if (found === null) return;
-  draw(get("trained-map"), found.trained.map, bytes(found.trained.map));
+  draw(get("trained-map"), found.trained, bytes(found.trained));
   if (found.constructed !== null) draw(get("constructed-map"), found.constructed.map, bytes(found.constructed.map));
 }
 
 function show() {
   const { constructed, share } = found;
-  const summary = share === null
-    ? "There is no construction with attention to single positions for this task to compare with."
-    : `Where answers are read, the trained model gives ${number(100 * share)} % of its weight to the positions that the construction looks at.`;
-  get("compare-summary").textContent = summary;
+  get("compare-summary").textContent = share === null
+    ? "No construction of this task attends to single positions."
+    : `At the query positions, the trained model gives ${number(100 * share)} % of its weight to the positions that the construction attends to.`;
   get("compare-summary").dataset.share = share ?? "";
   get("trained-caption").textContent = `${found.architecture} after ${found.step.toLocaleString("en")} steps, mean over heads; final accuracy ${number(100 * found.accuracy)} %`;
   get("constructed-map").hidden = constructed === null;
   get("constructed-caption").textContent = constructed === null ? "no construction" : `${constructed.construction}, layer ${constructed.layer + 1}, head ${constructed.head + 1}`;
   get("compare-input").textContent = `The same input for both: ${found.input.text}`;
   drawAll();
+  labels("trained", found.input.symbols, true);
+  labels("constructed", found.input.symbols, constructed?.kind === "positions");
   // Where one position alone is read, only its row matters.
   const read = found.read.length === 1 ? found.read[0] : null;
-  mark(get("trained-marker"), found.trained.map, read);
+  mark(get("trained-marker"), found.trained, read);
   mark(get("constructed-marker"), constructed?.map, constructed?.kind === "positions" ? read : null);
 }

@@ -2,6 +2,7 @@
 
 import { code, debounced, fill, fraction, get, h, number } from "./dom.js";
 import { change, onChange, parameters, state, withoutParameters } from "./state.js";
+import { gainAt } from "./phases.js";
 import { meaning, withErrata } from "./words.js";
 
 const LADDER = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048, 4096, 8192, 16384, 65536];
@@ -27,13 +28,13 @@ function fitting(length) {
 
 /** Why a length is not offered, as pieces of text. */
 function whyNot(text, used) {
-  const { name, task, minimum_length: least, maximum_length: most, length_step: step } = chosen();
+  const { name, minimum_length: least, maximum_length: most, length_step: step } = chosen();
   const asked = Number(text);
   const instead = `N = ${number(used)} is used instead.`;
-  if (text.trim() === "" || !Number.isInteger(asked)) return [`“${text}” is no length: ${instead}`];
+  if (text.trim() === "" || !Number.isInteger(asked)) return [`“${text}” is not a length: ${instead}`];
   if (asked < least) return [`N = ${number(asked)} is too short, the shortest is ${number(least)}: ${instead}`];
   if (asked <= most) return [`N has to be a multiple of ${step}, which ${number(asked)} is not: ${instead}`];
-  const longest = catalog.tasks.find((each) => each.name === task).maximum_length;
+  const longest = chosen().task_maximum_length;
   if (asked > longest) return [`N = ${number(asked)} is too long, the task ends at ${number(longest)}${most < longest ? ` and this server at ${number(most)}` : ""}: ${instead}`];
   return [
     `N = ${number(asked)} is beyond this server’s limit of ${number(catalog.limits.max_length)}: ${instead} For more: `,
@@ -75,7 +76,7 @@ export function setUp(given) {
   catalog = given;
   fill(get("construction"), catalog.constructions.map((each) => [each.name, each.title]));
   fill(get("family"), [["", "narrowest"], ...catalog.codes.map((each) => [each, each])]);
-  fill(get("attention"), [["", "its own"], ...catalog.attentions.map((each) => [each, each])]);
+  fill(get("attention"), [["", "theorem default"], ...catalog.attentions.map((each) => [each, each])]);
   get("controls").addEventListener("submit", (event) => event.preventDefault());
   get("construction").addEventListener("change", (event) => choose(event.target.value));
   get("length").addEventListener("input", (event) => change({ ...fresh, length: String(lengths()[event.target.value]) }));
@@ -98,7 +99,7 @@ export function setUp(given) {
   followed();
 }
 
-/** Bring the form in step with a state; one that has to be replaced comes here again, as its replacement. */
+/** Update the form; a state that has to be replaced comes here again, as its replacement. */
 function followed() {
   if (!settle()) show();
 }
@@ -108,14 +109,8 @@ export function choose(name) {
   change({ construction: name, ...fresh, ...withoutParameters(), variant: "repaired", gain: "", exponent: "", run: "", step: "", rival: "" });
 }
 
-/** The exact η at so many per cent of the theorem's own; nothing at 100. */
-function gainOf(percent) {
-  if (percent === 100 || own.gain === null) return "";
-  const [above, below = 1] = own.gain.split("/").map(Number);
-  const gcd = (a, b) => (b ? gcd(b, a % b) : a);
-  const shared = gcd(above * percent, below * 100);
-  return `${(above * percent) / shared}/${(below * 100) / shared}`;
-}
+/** The exact η at so many per cent of the theorem default; nothing at 100. */
+const gainOf = (percent) => (percent === 100 || own.gain === null ? "" : gainAt(percent, own.gain));
 
 function show() {
   const s = state();
@@ -170,14 +165,14 @@ function showParameters(entry, s) {
   }));
 }
 
-/** What the network said about itself: the theorem's own η and Kc, and the input that was run. */
+/** Show what a look found: the theorem defaults of η and Kc, and the input that was run. */
 export function heard(look) {
   own = { gain: look.own_gain, exponent: look.exponent };
   showOwn(look.size.precision_bits);
   if (!typing) get("text").value = look.input.text;
   get("layout").textContent = look.layout;
   const smaller = Object.entries(look.chosen).map(([name, value]) => `${name} ${value}`).join(", ");
-  get("chosen").textContent = smaller && `Chosen here: ${smaller}. The task’s own N² takes numbers or tables so large that nothing is decided at this length; set it below.`;
+  get("chosen").textContent = smaller && `Chosen here: ${smaller}. The default N² takes numbers or tables so large that nothing is decided at this length; set it below.`;
   get("chosen").hidden = smaller === "";
   get("typed").textContent = look.input.promised ? "" : "This input breaks the promise of the task: the claim says nothing about it.";
 }
@@ -188,26 +183,22 @@ function showOwn(precision = shownBits) {
   shownBits = precision;
   const s = state();
   const scale = own.gain === null ? null : fraction(own.gain);
-  get("gain").disabled = scale === null;
+  get("gain-field").hidden = scale === null;
   get("gain-own").hidden = s.gain === "";
   get("gain-is-own").hidden = s.gain !== "" || scale === null;
-  get("threshold").disabled = scale === null;
-  if (scale === null) {
-    get("gain-value").textContent = "plays no part";
-    get("gain").setAttribute("aria-valuetext", "η plays no part");
-  } else {
+  if (scale !== null) {
     const value = s.gain === "" ? scale : fraction(s.gain);
     const percent = Math.round((100 * value) / scale);
     if (document.activeElement !== get("gain") || Number(get("gain").value) !== percent) get("gain").value = percent;
-    get("gain").setAttribute("aria-valuetext", `η = ${number(value)}, ${percent} per cent of the theorem's own`);
+    get("gain").setAttribute("aria-valuetext", `η = ${number(value)}, ${percent} per cent of the theorem default`);
     get("gain-value").textContent = `${number(value)} · ${percent} %`;
   }
   const exponent = s.exponent === "" ? own.exponent : Number(s.exponent);
   if (exponent !== null) get("exponent").value = exponent;
   get("exponent-own").hidden = s.exponent === "";
   get("exponent-is-own").hidden = s.exponent !== "";
-  const told = `${exponent ?? "–"}${precision === null ? "" : ` · ${precision} bits`}`;
-  get("exponent-value").textContent = s.numbers === "reals" ? "exact" : told;
+  const text = `${exponent ?? "–"}${precision === null ? "" : ` · ${precision} bits`}`;
+  get("exponent-value").textContent = s.numbers === "reals" ? "exact" : text;
   const heardBits = precision === null ? "" : `, ${precision} bits`;
-  get("exponent").setAttribute("aria-valuetext", s.numbers === "reals" ? "plays no part: numbers are exact" : `Kc = ${exponent ?? "the theorem’s own"}${heardBits}`);
+  get("exponent").setAttribute("aria-valuetext", s.numbers === "reals" ? "not used: numbers are exact" : `Kc = ${exponent ?? "theorem default"}${heardBits}`);
 }

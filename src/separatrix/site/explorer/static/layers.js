@@ -41,13 +41,13 @@ export function heard(found) {
   showAnswers();
 }
 
-function cell(slot, low, high, below) {
-  const spread = Math.max(...slot.values.map(Math.abs), 1e-12);
-  const numbers = slot.values.map(number);
-  if (slot.values.length <= FEW) return h("span", { class: "numbers" }, numbers.join("  "));
-  const strip = h("span", { class: "cells", role: "img", "aria-label": `${slot.name}: ${numbers.slice(0, 12).join(", ")}${numbers.length > 12 ? " …" : ""}` });
-  slot.values.forEach((value, place) => {
-    const box = h("i", { title: `${slot.name}[${place}] = ${numbers[place]}` });
+function cell(name, values, low, high, below) {
+  const spread = Math.max(...values.map(Math.abs), 1e-12);
+  const numbers = values.map(number);
+  if (values.length <= FEW) return h("span", { class: "numbers" }, numbers.join("  "));
+  const strip = h("span", { class: "cells", role: "img", "aria-label": `${name}: ${numbers.slice(0, 12).join(", ")}${numbers.length > 12 ? " …" : ""}` });
+  values.forEach((value, place) => {
+    const box = h("i", { title: `${name}[${place}] = ${numbers[place]}` });
     box.style.background = `rgb(${mix(low, value < 0 ? below : high, Math.abs(value) / spread).join(",")})`;
     strip.append(box);
   });
@@ -57,19 +57,19 @@ function cell(slot, low, high, below) {
 function showStages() {
   if (look === null) return;
   const { low, high, below } = colours();
-  const names = [...new Set(look.stages.flatMap((stage) => stage.slots.map((slot) => slot.name)))];
+  const names = [...new Set(look.stages.flatMap((stage) => Object.keys(stage.slots)))];
   const state = (place) => (shown === Infinity ? null : place + 1 === shown ? "now" : place + 1 > shown ? "later" : null);
   const head = h("tr", {}, h("th", { scope: "col" }, "slot"), ...look.stages.map((stage) => h("th", { scope: "col" }, stage.title)));
   const rows = names.map((name) => h("tr", {}, h("th", { scope: "row" }, name), ...look.stages.map((stage, place) => {
-    const slot = stage.slots.find((each) => each.name === name);
+    const values = stage.slots[name];
     const hidden = state(place) === "later";
-    return h("td", { class: state(place) }, slot === undefined || hidden ? "" : cell(slot, low, high, below));
+    return h("td", { class: state(place) }, values === undefined || hidden ? "" : cell(name, values, low, high, below));
   })));
   get("stages").replaceChildren(h("thead", {}, head), h("tbody", {}, ...rows));
-  get("stage-text").textContent = shown === Infinity ? "" : `${Math.min(shown, count())} of ${count()}: ${told(look.stages[Math.min(shown, count()) - 1])}`;
+  get("stage-text").textContent = shown === Infinity ? "" : `${Math.min(shown, count())} of ${count()}: ${about(look.stages[Math.min(shown, count()) - 1])}`;
 }
 
-function told(stage) {
+function about(stage) {
   const symbol = look.input.symbols[look.position];
   if (stage.kind === "embedding") return `the symbol ${symbol} at position ${look.position + 1} becomes numbers`;
   if (stage.kind === "attention") return `${stage.title}: the position gathers values from where it looks`;

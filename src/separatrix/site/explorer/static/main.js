@@ -6,10 +6,11 @@ import * as compare from "./compare.js";
 import * as controls from "./controls.js";
 import { debounced, get } from "./dom.js";
 import * as layers from "./layers.js";
+import * as phases from "./phases.js";
 import * as protocol from "./protocol.js";
 import { input, onChange, setting, state } from "./state.js";
 import * as tabs from "./tabs.js";
-import * as train from "./train.js";
+import * as tour from "./tour.js";
 import * as verdict from "./verdict.js";
 import * as words from "./words.js";
 
@@ -45,7 +46,7 @@ async function showLook(question) {
   try {
     const found = await looker.ask(question);
     if (found === null) return;
-    for (const view of [controls, verdict, attention, layers]) view.heard(found);
+    for (const view of [controls, verdict, attention, layers, phases]) view.heard(found);
     get("look-error").hidden = true;
     document.body.dataset.look = Math.round(performance.now() - started);
   } catch (error) {
@@ -98,20 +99,26 @@ async function begin() {
   layers.setUp();
   protocol.setUp(catalog);
   compare.setUp(catalog);
-  train.setUp(catalog);
+  phases.setUp();
+  tour.setUp();
   get("share").addEventListener("click", share);
+  const linked = () => {
+    get("atlas-link").href = `atlas/tasks/${catalog.constructions.find((each) => each.name === state().construction)?.task}.html`;
+  };
+  get("atlas-link").hidden = !catalog.atlas;
+  linked();
   const soon = debounced(ask, QUIET);
   onChange((now, before) => {
     changes += 1;
     document.body.dataset.busy = "yes";
     verdict.forget(before);
+    linked();
     soon();
   });
   document.body.dataset.busy = "yes";
   ask();
   if (state().tab === "protocol") protocol.refresh();
   if (state().tab === "compare") compare.load();
-  if (state().tab === "train") train.open();
   document.body.dataset.ready = "yes";
 }
 

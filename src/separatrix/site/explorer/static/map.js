@@ -1,5 +1,7 @@
 // Drawing matrices: one pixel of a canvas for each entry, enlarged by the browser without smoothing.
 
+import { get, h } from "./dom.js";
+
 const style = () => getComputedStyle(document.documentElement);
 
 function rgb(text) {
@@ -60,4 +62,14 @@ export function mark(marker, picture, place, across = false) {
   const start = `${(100 * Math.floor(place / picture.block)) / count}%`;
   const size = `${100 / count}%`;
   Object.assign(marker.style, across ? { left: start, width: size, top: "0", height: "100%" } : { top: start, height: size, left: "0", width: "100%" });
+}
+
+export const MOST_LABELS = 40;
+
+/** Token labels along both sides of a map, where there is room for them; across only, for states. */
+export function labels(name, symbols, shown, down = true) {
+  const few = shown && symbols.length <= MOST_LABELS;
+  for (const [side, wanted] of [["across", few], ["down", few && down]]) {
+    get(`${name}-${side}`).replaceChildren(...(wanted ? symbols.map((each) => h("span", { title: each }, each)) : []));
+  }
 }

@@ -48,7 +48,7 @@ export async function refresh() {
   const s = state();
   get("version").value = s.version;
   get("products").value = s.products;
-  if (document.activeElement !== get("partition")) get("partition").value = shownPartition(s.partition || (run?.partition.name ?? ""));
+  if (document.activeElement !== get("partition")) get("partition").value = shownPartition(s.partition || (run?.partition ?? ""));
   if (s.tab !== "protocol") return;
   const question = { setting: setting(), input: input(), partition: s.partition || null, version: s.version, products: s.products };
   if (JSON.stringify(question) === asked) return;
@@ -75,7 +75,7 @@ function toggle(position) {
     change({ partition: `cut:${position}` });
     return;
   }
-  const alice = new Set(run.partition.alice);
+  const alice = new Set(run.alice);
   if (!alice.delete(position)) alice.add(position);
   change({ partition: alice.size ? [...alice].sort((a, b) => a - b).join(",") : "cut:0" });
 }
@@ -89,14 +89,14 @@ const person = (name) => h("b", { class: name.toLowerCase() }, name);
 
 function show() {
   if (run === null) return;
-  const alice = new Set(run.partition.alice);
+  const alice = new Set(run.alice);
   const focused = document.activeElement?.closest("#parties") && document.activeElement.dataset.position;
   get("parties").replaceChildren(...run.input.symbols.map((symbol, place) => {
     const party = alice.has(place) ? "Alice" : "Bob";
     return h("button", { type: "button", "data-position": place, "data-party": party, "aria-pressed": party === "Alice", title: `position ${place + 1}: ${symbol}, held by ${party}`, "aria-label": `position ${place + 1}: ${symbol}, held by ${party}` }, symbol);
   }));
   if (focused) get("parties").querySelector(`[data-position="${focused}"]`)?.focus();
-  if (document.activeElement !== get("partition")) get("partition").value = shownPartition(state().partition || run.partition.name);
+  if (document.activeElement !== get("partition")) get("partition").value = shownPartition(state().partition || run.partition);
   get("partition-hint").textContent = run.needs_cut
     ? "A recurrent network needs a prefix and a suffix: cut:5 gives Alice the first five; click a position to cut before it."
     : "odd-even, halves, cut:5, or positions such as 1,3,6 (the command line counts them from 0); or click positions below to hand them over.";
@@ -125,11 +125,11 @@ function showEnd() {
     box.replaceChildren();
     return;
   }
-  const within = run.total_bits <= run.claimed.bits;
+  const within = run.total_bits <= run.claimed_bits;
   box.replaceChildren(h("p", { class: "notice" },
-    `In all ${bits(run.total_bits)}; the theorem’s ${run.claimed.formula} is ${bits(run.claimed.bits)}: ${within ? "within" : "beyond"} it. `,
-    ...run.claimed.told.flatMap((each) => withErrata(`${each[0].toUpperCase()}${each.slice(1)}. `)),
-    ...(run.claimed.told.length > 0 ? withErrata("Which m the constant holds for is erratum E13. ") : []),
+    `In all ${bits(run.total_bits)}; the theorem’s ${run.formula} is ${bits(run.claimed_bits)}: ${within ? "within" : "beyond"} it. `,
+    ...run.caveats.flatMap((each) => withErrata(`${each[0].toUpperCase()}${each.slice(1)}. `)),
+    ...(run.caveats.length > 0 ? withErrata("Which m the constant holds for is erratum E13. ") : []),
     `Both know the answer ${run.answer}, and the network run directly says ${run.direct_answer}: `,
     h("b", { class: run.equal ? "right" : "wrong" }, run.equal ? "equal bit for bit" : "not equal"), "."));
 }

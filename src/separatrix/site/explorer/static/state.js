@@ -1,7 +1,7 @@
 // What is chosen on the page, in one object that is also the address: #construction=…&length=…
 
 const DEFAULTS = {
-  construction: "index-lookup", length: "64", variant: "repaired", family: "", max_inner: "1/4", gain: "", attention: "",
+  construction: "equality", length: "16", variant: "repaired", family: "", max_inner: "1/4", gain: "", attention: "",
   numbers: "fixed", exponent: "", rounding: "down", text: "", seed: "0", position: "", layer: "0", head: "0",
   tab: "attention", partition: "", version: "repaired", products: "rounded", run: "", step: "", rival: "",
 };
@@ -20,7 +20,7 @@ function read() {
 /** The chosen values, all of them texts. */
 export const state = () => current;
 
-/** Parameters of the task that differ from its own. */
+/** Parameters of the task that differ from their defaults. */
 export function parameters(s = current) {
   return Object.fromEntries(
     Object.entries(s).filter(([key, value]) => key.startsWith("p.") && value !== "").map(([key, value]) => [key.slice(2), value]),
@@ -39,13 +39,16 @@ export function setting(s = current) {
 /** The input that is chosen: what was typed, or a seed. */
 export const input = () => (current.text === "" ? { text: null, seed: Number(current.seed) } : { text: current.text, seed: 0 });
 
-/** Change some values, keep the address in step, and tell everyone. */
+/** Change some values, update the address, and call the listeners. */
 export function change(values) {
   const before = current;
   current = { ...current, ...values };
   history.replaceState(null, "", `#${address()}`);
   for (const listener of listeners) listener(current, before);
 }
+
+/** Go to a state, whatever was chosen before. */
+export const reset = (values) => change({ ...DEFAULTS, ...withoutParameters(), ...values });
 
 /** Forget the parameters of a task that is no longer chosen. */
 export function withoutParameters() {
@@ -61,7 +64,7 @@ export function onChange(listener) {
   listeners.push(listener);
 }
 
-/** A link within the page is no state: the address is put back, and its place is shown even where it is folded. */
+/** A link within the page does not change the state: restore the address, unfold and show the target. */
 function follow(place) {
   history.replaceState(null, "", `#${address()}`);
   const folded = place.closest("details");

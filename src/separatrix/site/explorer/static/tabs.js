@@ -3,7 +3,7 @@
 import { get } from "./dom.js";
 import { change, onChange, state } from "./state.js";
 
-const NAMES = ["attention", "layers", "protocol", "compare", "train"];
+const NAMES = ["attention", "layers", "protocol", "compare"];
 
 export function setUp() {
   for (const name of NAMES) get(`tab-${name}`).addEventListener("click", () => change({ tab: name }));
@@ -21,7 +21,7 @@ export function setUp() {
   followed();
 }
 
-/** Show the chosen view; an address may name one that is not there. */
+/** Show the chosen view; an address may name an unknown one. */
 function followed() {
   if (NAMES.includes(state().tab)) show();
   else change({ tab: NAMES[0] });

@@ -2,6 +2,7 @@
 
 import { Asker } from "./api.js";
 import { fraction, get, h, number, power, words } from "./dom.js";
+import { decided } from "./phases.js";
 import { change, setting } from "./state.js";
 
 const asker = new Asker("api/verdict");
@@ -26,15 +27,9 @@ export function setUp() {
   get("threshold").addEventListener("click", seek);
 }
 
-function busy(told) {
+function busy(seconds) {
   get("busy").hidden = false;
-  const bar = get("busy-bar");
-  if (told.total) {
-    bar.max = told.total;
-    bar.value = told.done;
-  } else bar.removeAttribute("value");
-  bar.setAttribute("aria-label", "Progress of the proof");
-  get("busy-text").textContent = `${told.what ?? "proving"} · ${told.seconds.toFixed(1)} s`;
+  get("busy-text").textContent = `proving · ${seconds.toFixed(1)} s`;
 }
 
 /** Ask for the verdict on what is chosen now. */
@@ -44,6 +39,7 @@ export async function decide() {
     const found = await asker.ask({ setting: setting() }, busy);
     if (found === null) return;
     show(found);
+    decided(found);
   } catch (error) {
     shows("failed", error.message);
     get("covered").textContent = "–";
@@ -77,9 +73,10 @@ function show(found) {
 
 /** What one input showed. */
 export function heard(look) {
-  get("margin").textContent = look.margin === null ? "–" : `${number(look.margin.readout)} at position ${look.margin.position + 1}`;
+  get("margin").textContent = look.margin === null ? "–" : `${number(look.margin.value)} at position ${look.margin.position + 1}`;
   const lead = look.attention.lead;
-  get("lead").textContent = lead === null ? "–" : `${number(lead.weight)} at position ${lead.position + 1}`;
+  get("lead").parentElement.hidden = lead === null;
+  get("lead").textContent = lead === null ? "–" : `${number(lead.value)} at position ${lead.position + 1}`;
   const size = look.size;
   get("size").textContent = `${size.layers} layer${size.layers === 1 ? "" : "s"}, ${size.heads} head${size.heads === 1 ? "" : "s"}, width ${size.width}, ${number(size.size_bits)} bits`;
   const known = look.answers.filter((each) => each.right !== null);
@@ -90,7 +87,7 @@ export function heard(look) {
   else box.replaceChildren(known.length === 0 ? "–" : h("span", { class: right === known.length ? "right" : "wrong" }, `${right} of ${known.length} right` + (look.not_run ? `, ${look.not_run} not run` : "")));
 }
 
-/** Nothing is known about the input: it could not be run. */
+/** The input could not be run. */
 export function unheard() {
   for (const id of ["margin", "lead", "answer"]) get(id).textContent = "–";
 }
@@ -98,20 +95,20 @@ export function unheard() {
 async function seek() {
   const box = get("threshold-result");
   const stop = h("button", { type: "button", class: "link", onclick: () => { seeker.cancel(); box.textContent = "cancelled"; } }, "cancel");
-  const told = (p) => box.replaceChildren(`${p.what ?? "searching"}: ${p.done ?? 0} of ${p.total ?? "?"} `, stop);
+  const running = (seconds) => box.replaceChildren(`searching · ${seconds.toFixed(1)} s `, stop);
   box.replaceChildren("searching ", stop);
   try {
-    const found = await seeker.ask({ setting: { ...setting(), gain: null } }, told);
+    const found = await seeker.ask({ setting: { ...setting(), gain: null } }, running);
     if (found === null) return;
     const use = h("button", { type: "button", class: "link", onclick: () => change({ gain: found.smallest_gain }) }, "use it");
     const below = h("button", { type: "button", class: "link", onclick: () => change({ gain: found.tried_below }) }, "use the one below");
-    box.replaceChildren(`Certified down to ${number(fraction(found.smallest_gain))}, ${Math.round(100 * found.share)} % of the theorem’s own; at ${number(fraction(found.tried_below))} it is not. `, use, below);
+    box.replaceChildren(`Certified down to ${number(fraction(found.smallest_gain))}, ${Math.round(100 * found.share)} % of the theorem default; at ${number(fraction(found.tried_below))} it is not. `, use, below);
   } catch (error) {
     box.textContent = error.message;
   }
 }
 
-/** A finding about another network is of no use any more; η is what was sought. */
+/** Forget the smallest η of another network. */
 export function forget(before) {
   const [now, then] = [setting(), setting(before)].map((each) => JSON.stringify({ ...each, gain: null }));
   if (now !== then) {

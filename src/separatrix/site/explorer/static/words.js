@@ -1,4 +1,4 @@
-// What the words of the page mean: beside what they name, together at the end, and E numbers as links to the errata.
+// What the words of the page mean: as titles, together at the end, and E numbers as links to the errata.
 
 import { get, h } from "./dom.js";
 

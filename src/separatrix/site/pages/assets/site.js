@@ -38,6 +38,13 @@
     block.append(button);
   }
 
+  // -- the explorer, which serves the atlas at /atlas/ ----------------------------------------------------------
+  for (const each of location.pathname.startsWith("/atlas/") ? document.querySelectorAll("[data-explore]") : []) {
+    const link = element("a", "Bend it in the explorer");
+    link.href = `/#${each.dataset.explore}`;
+    each.replaceChildren(link);
+  }
+
   // -- menus ---------------------------------------------------------------------------------------------------
   const menus = document.querySelectorAll(".top nav details");
   const closeMenus = target => { for (const menu of menus) if (!menu.contains(target)) menu.open = false; };

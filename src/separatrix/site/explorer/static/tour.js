@@ -1,0 +1,39 @@
+// A guided tour in seven steps, from a network that works to the input that breaks it.
+
+import { get } from "./dom.js";
+import { reset } from "./state.js";
+import { withErrata } from "./words.js";
+
+const STEPS = [
+  [{}, "It works. This network says whether the two halves of an input are equal. The green box is a proof for every input of this length, not a sample."],
+  [{ position: "15" }, "How: in layer 1 each position of the second half looks at its partner in the first. The arc shows it for the last position; click another token to see where that one looks."],
+  [{ position: "15", tab: "layers" }, "What it carries: the slots of that position after every step. Layer 1 compares two symbols, layer 2 collects the differences."],
+  [{ gain: "5" }, "Turn the score scale η down to 80 %. Attention gets less sharp, but every input is still answered correctly."],
+  [{ gain: "15/4" }, "At 60 % it is over: the checker found an input with a wrong answer. The map shows the border between green and red. One row has fewer bits and is still green here: rounding can help."],
+  [{ gain: "15/4", text: "0000000100000001" }, "Run that input: the halves are equal, and the network says they are not."],
+  [{ variant: "paper" }, "Last, the proof as it is printed, at its full η: it fails as well, and one input shows it. The repaired proof is the one you began with (E2, E3). Now choose another construction."],
+];
+let place = 0;
+
+export function setUp() {
+  get("tour-start").addEventListener("click", () => show(0));
+  get("tour-back").addEventListener("click", () => show(place - 1));
+  get("tour-next").addEventListener("click", () => (place + 1 < STEPS.length ? show(place + 1) : close()));
+  get("tour-close").addEventListener("click", close);
+}
+
+function show(step) {
+  place = step;
+  const [values, text] = STEPS[step];
+  get("tour").hidden = false;
+  get("tour-text").replaceChildren(`${step + 1} of ${STEPS.length}. `, ...withErrata(text));
+  get("tour-back").disabled = step === 0;
+  get("tour-next").textContent = step + 1 < STEPS.length ? "Next" : "Done";
+  reset({ construction: "equality", length: "16", ...values });
+  get("tour-next").focus({ preventScroll: true });
+}
+
+function close() {
+  get("tour").hidden = true;
+  get("tour-start").focus();
+}
