@@ -13,9 +13,9 @@ from separatrix.constructions import Built, Options, constructions
 from separatrix.constructions.exponents import least_exponent
 from separatrix.constructions.theorems._dummy import (
     TABLE_BITS,
-    beside,
     circle_scale,
     cosines,
+    join_columns,
     ones,
     partners,
     scale_of,
@@ -238,4 +238,4 @@ def test_small_pieces():
     rows = ones(5).rows(numpy.arange(5), FixedPoint(4, 2))
     assert rows.tolist() == [[16]] * 5
     with pytest.raises(SeparatrixError, match="different denominators"):
-        beside(ExactMatrix(numpy.array([[1]])), ExactMatrix(numpy.array([[1]]), 2))
+        join_columns(ExactMatrix(numpy.array([[1]])), ExactMatrix(numpy.array([[1]]), 2))
