@@ -39,7 +39,10 @@ def place(code: CodeType) -> tuple[str, str] | None:
 @cache
 def offered(room: str) -> frozenset[str]:
     """The names of a room's façade; the command line has one way in."""
-    return frozenset({"command", "run"} if room == "cli" else import_module(f"separatrix.{room}").__all__)
+    if room == "cli":
+        return frozenset({"command", "run"})
+    # The folder of shipped files is not a room and offers nothing.
+    return frozenset(getattr(import_module(f"separatrix.{room}"), "__all__", ()))
 
 
 class Paths:

@@ -181,8 +181,7 @@ SERVE = {
     "max_length": "N",
     "max_seconds": "one computation",
     "max_memory": "one computation (enforced on Linux)",
-    "workers": "processes that compute; one always stays free for quick answers",
-    "max_training_seconds": "one training run",
+    "workers": "processes for proofs; one more answers quick questions",
 }
 """What the options of ``separatrix serve`` bound."""
 
