@@ -18,7 +18,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = str(ROOT / "src/separatrix") + "/"
 PAGE = ROOT / "docs/architecture.md"
-BEGIN, END = "<!-- call paths: python -m tools.call_paths -->", "<!-- end of call paths -->"
+BEGIN, END = "<!-- call paths, made by python -m tools.call_paths -->", "<!-- the last call path -->"
 REQUESTS = (
     "certify index-lookup --length 64 --out {folder}/lookup",
     "check {folder}/lookup",
