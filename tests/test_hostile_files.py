@@ -352,5 +352,5 @@ def test_side_files_that_are_no_files_are_refused(store):
     from separatrix.training.records import Records
 
     os.mkfifo(store.with_name("runs.sqlite-journal"))
-    assert "no plain file" in refused(Records, store)
-    assert "no plain file" in refused(lambda: Records(store, create=False))
+    assert "not a plain file" in refused(Records, store)
+    assert "not a plain file" in refused(lambda: Records(store, create=False))

@@ -195,5 +195,5 @@ def test_a_search_that_returns_no_fooling_set_is_stopped(monkeypatch):
     """What a search finds counts only after every crossing was evaluated."""
     everything = FoolingSet(1, numpy.array([0, 1]), numpy.array([1, 2]))
     monkeypatch.setattr("separatrix.communication.partition_bounds.search", lambda matrix, value, seed: everything)
-    with pytest.raises(SeparatrixError, match="no fooling set"):
+    with pytest.raises(SeparatrixError, match="not a fooling set"):
         partition_bound(pack(numpy.ones((3, 3), dtype=int), 2))

@@ -74,7 +74,7 @@ def test_it_mixes_with_built_in_architectures(installed):
 
 def test_layers_that_share_something_stand_each_for_itself_when_asked(installed):
     assert built("fla:RWKV7Attention-(2,16,layer_idx=0)") is not None
-    with pytest.raises(SeparatrixError, match=r"fla:RWKV7Attention failed on an input of \(2, 5, 16\)"):
+    with pytest.raises(SeparatrixError, match=r"fla:RWKV7Attention failed on a trial input"):
         built("fla:RWKV7Attention-(2,16)")
 
 

@@ -6,6 +6,7 @@ import itertools
 import json
 from dataclasses import replace
 from fractions import Fraction
+from importlib import import_module
 
 import ml_dtypes
 import numpy
@@ -15,7 +16,7 @@ from rich.console import Console
 from separatrix.bounds import MODELS, NUMBERS, ContradictionError, ModelSize, protocol_bounds
 from separatrix.constructions import constructions
 from separatrix.site.sections.separation import SECTION
-from separatrix.table import separation, trained_models
+from separatrix.table import separation
 from separatrix.table.separation import CLASSES, Certified, cell, size_of_model, table, upper_bounds
 from separatrix.tasks import tasks
 
@@ -196,6 +197,6 @@ def test_certified_trained_weights_are_evidence_that_bounds_must_allow(monkeypat
     assert not cell("equality", "rnn", ()).trained
     # A state of 32 bits cannot hold 100 symbols: such a certificate would contradict a theorem.
     small = replace(found.trained[0], model="RNN-(1,1)", column="rnn", numbers=1)
-    monkeypatch.setattr(trained_models, "trained_models", lambda: (small,))
+    monkeypatch.setattr(import_module("separatrix.table.trained_models"), "trained_models", lambda: (small,))
     with pytest.raises(ContradictionError):
         cell("index-lookup", "rnn", ())

@@ -2,6 +2,7 @@
 
 import signal
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -53,9 +54,8 @@ def test_what_cannot_be_trained_is_one_line_and_makes_no_store(tmp_path):
 
 def test_tasks_are_tried_once_at_each_length(monkeypatch):
     tried = []
-    monkeypatch.setattr(
-        "separatrix.training.train_runs.try_user_task", lambda task, length: tried.append((task.name, length))
-    )
+    module = import_module("separatrix.training.train_runs")
+    monkeypatch.setattr(module, "try_user_task", lambda task, length: tried.append((task.name, length)))
     try_user_tasks([tiny(), tiny(seed=1), tiny(length=8)])
     assert tried == [("index-lookup", 6), ("index-lookup", 8)]
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from separatrix.training import RunSource
 
 TITLE = "Learned against impossible"
+LIMIT_TASK = "index-lookup"
+LIMIT_COMMAND = "separatrix figure state-limit --records shipped"
 LEAD = (
     "Index lookup over 64 symbols, recurrent models by the bits of their state: the longest text that training "
     "reached, and the longest that the state can hold."

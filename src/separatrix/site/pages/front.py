@@ -20,13 +20,13 @@ from separatrix.site.pages.cell_html import (
     verdict_chip,
 )
 from separatrix.site.pages.cells import TITLES, CellNumbers, Grid, Upper
-from separatrix.site.pages.components import command_block, length_text, task_address
+from separatrix.site.pages.components import command_block, length_text, origin_line, task_address
 from separatrix.site.pages.shell import Page
 from separatrix.site.pages.stories import stories, story_data
 from separatrix.site.section import Results
 from separatrix.site.sections.separation import LEGEND
 from separatrix.site.state_limit import LEAD as LIMIT_LEAD
-from separatrix.site.state_limit import state_limit_picture
+from separatrix.site.state_limit import LIMIT_COMMAND, state_limit_picture
 
 TITLE = "Who can, who cannot, and why"
 LEAD = (
@@ -74,7 +74,7 @@ def _limit(sections: Results) -> str:
     found = sections["training"]["state_limit"]
     if found is None:
         return ""
-    command = command_block("separatrix figure state-limit --records shipped")
+    command = f"{command_block(LIMIT_COMMAND)}{origin_line(found['origin'])}"
     return (
         '<section class="limit" aria-labelledby="limit-heading"><h2 id="limit-heading">How near does training come?'
         f"</h2><p>{escape(LIMIT_LEAD)}</p>{state_limit_picture(found, '')}{command}</section>"

@@ -15,7 +15,7 @@ from separatrix.shipped import short_path
 from separatrix.site.origin import Origin
 from separatrix.site.pages.training import certified_article, curves_name, experiment_articles, reading_note
 from separatrix.site.section import Advance, Figure, RecordedSection, Results
-from separatrix.site.state_limit import state_limit_figure, state_limit_results
+from separatrix.site.state_limit import LIMIT_COMMAND, LIMIT_TASK, state_limit_figure, state_limit_results
 from separatrix.table import Sources, attacked_in_words, attacks, opened_runs, trained_models
 
 if TYPE_CHECKING:
@@ -56,6 +56,9 @@ class TrainingSection(RecordedSection):
             records = runs.all()
             built_in = _built_in(records)
             limit = state_limit_results(runs)
+            if limit is not None:
+                asked = [record for record in built_in if record.spec.task == LIMIT_TASK]
+                limit |= {"origin": _recorded(asked, f"{{count}} runs of {LIMIT_TASK}", LIMIT_COMMAND)}
             marked = marks(built_in, runs)
             held = learned(built_in, runs, f"separatrix runs list{read}")
         advance(f"{len(records)} recorded runs")
@@ -75,7 +78,8 @@ class TrainingSection(RecordedSection):
 
         drawn: list[Figure] = []
         if results["state_limit"] is not None:
-            drawn.append(state_limit_figure(results["state_limit"], results["state_limit"]["recipes"][0]))
+            limit = results["state_limit"]
+            drawn.append(state_limit_figure(limit, limit["recipes"][0]).with_origin(limit["origin"]))
         for row in recorded:
             data = figure_data(row)
             # The whole figure is for papers; a page shows its tables as text and its curves alone.
