@@ -13,6 +13,7 @@ from separatrix.capacities import (
     ModelDescription,
     StatePart,
     attention,
+    bytes_at,
     capacity,
     config_families,
     describe,
@@ -455,6 +456,40 @@ def test_retention_with_a_short_convolution_keeps_its_last_inputs():
     keys, values = 64, 128
     assert without == 3 * 2 * 32 * 64
     assert found.state_numbers == without + 3 * (2 * keys + values) * (4 - 1)
+
+
+@pytest.mark.parametrize(
+    ("config", "numbers", "size"),
+    [
+        ({"model_type": "gla", "num_heads": 4}, 4 * 32 * 64, 4),
+        ({"model_type": "delta_net", "num_heads": 4, "use_short_conv": False}, 4 * 64 * 64, 4),
+        ({"model_type": "gsa", "num_heads": 4, "num_slots": 16}, 4 * 16 * (64 + 64), 4),
+        ({"model_type": "abc", "num_heads": 4, "num_slots": 16}, 4 * 16 * (32 + 64), 4),
+        ({"model_type": "lightnet", "expand_ratio": 128}, 128 * 256, 4),
+        ({"model_type": "hgrn"}, 256, 2),
+        ({"model_type": "rwkv7", "head_dim": 64}, 4 * 64 * 64, 4),
+    ],
+)
+def test_states_of_flash_linear_attention_are_those_that_its_kernels_write(config, numbers, size):
+    """The shapes and the formats of ``final_state`` in fla/ops: float32, but HGRN's are in the weights' format."""
+    model = describe({**config, "hidden_size": 256, "num_hidden_layers": 2, "torch_dtype": "bfloat16"})
+    shifted = 2 * 2 * 256 * 2 if config["model_type"] == "rwkv7" else 0  # two previous inputs of each layer
+    assert bytes_at(model, 1000) == 2 * numbers * size + shifted
+
+
+def test_attention_layers_of_a_hybrid_have_the_window_that_their_config_gives():
+    config = {
+        "model_type": "gla",
+        "hidden_size": 256,
+        "num_hidden_layers": 2,
+        "num_heads": 4,
+        "torch_dtype": "bfloat16",
+    }
+    kept = {
+        window: bytes_at(describe({**config, "attn": {"layers": [1], "num_heads": 4, "window_size": window}}), 1000)
+        for window in (100, None)
+    }
+    assert kept[None] - kept[100] >= 2 * 2 * 256 * (1000 - 101)
 
 
 def test_two_families_of_one_model_type_are_refused(monkeypatch):
