@@ -57,15 +57,18 @@ class Part(NamedTuple):
 
     def least(self, terms: Sequence[Sequence[int]]) -> int:
         """At most the sum of the terms of each place and symbol, on every input."""
-        total, parts = 0, list[int]()
+        total, parts = 0, list[tuple[int, int]]()
         for (less, more, apart), row in zip(self.groups, terms, strict=True):
             first = min([row[s] for s in less])
             total += first
             if apart:
-                parts += [(min([row[s] for s in more]) - first) * (self.unit // apart)] * apart
-        parts.sort()
-        negative = sum(each for each in parts[self.fewest : self.most] if each < 0)
-        return (total * self.unit + sum(parts[: self.fewest]) + negative) // self.unit
+                parts.append(((min([row[s] for s in more]) - first) * (self.unit // apart), apart))
+        total, taken = total * self.unit, 0
+        for each, apart in sorted(parts):
+            some = min(apart, (self.most if each < 0 else self.fewest) - taken)
+            if some > 0:
+                total, taken = total + some * each, taken + some
+        return total // self.unit
 
 
 class Thresholds(Heads):
@@ -218,7 +221,7 @@ def proved(model: Thresholds, p: int, low: int, high: int, proof: Any) -> None:
     A proof is ``["leaf"]``: one box is enough; or ``["split", place, symbols, proof, proof]``: the place holds one of
     these symbols, or another.
     """
-    answers = {model.count.of_count(low), *(each for least, each in model.count.answers if low < least <= high)}
+    answers = model.count.of_counts(low, high)
     require(len(answers) == 1, f"counts from {low} to {high} have different answers")
     _walk(model, p, [list(each) for each in model.held], low, high, answers.pop(), proof)
 
