@@ -38,6 +38,7 @@ DEEPEST = 200
 ROUNDS = 6
 CLOSE = 1 << 12
 MOST_SUMS = 1 << 26
+MOST_SLICES = 1 << 22
 Listener = Callable[[int, int], None]
 Group = tuple[list[int], list[int], int]
 """Of a place the symbols that count less, those that count more, and how much more."""
@@ -85,7 +86,7 @@ class Thresholds(Heads):
             require(len(places) == 1, "a condition looks at other than one place")
             self.worth[places[0]] = [a + b for a, b in zip(self.worth[places[0]], table, strict=True)]
         self.greatest = sum(max(each) for each in self.worth)
-        Budget(MOST_SUMS, "slices").spend(len(last) * (self.greatest + 1))
+        Budget(MOST_SLICES, "slices").spend(len(last) * (self.greatest + 1))
         # Every form that a box needs is bounded from both sides, some times.
         forms = self.heads * (self.width + weights.hidden)
         self.steps += 2 * ROUNDS * forms * (self.length * self.alphabet + len(count.conditions))

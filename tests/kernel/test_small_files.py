@@ -13,15 +13,16 @@ from separatrix_kernel.answers import Answers
 from separatrix_kernel.content import ContentEdges
 from separatrix_kernel.network import GraphHead, Matrix, Part, Readout, Transformer
 from separatrix_kernel.numbers import Numbers
+from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.specification import Count, Inputs
 from separatrix_kernel.thresholds import Part as Slice
 from separatrix_kernel.thresholds import check_counts
 
 
-def weights(classes):
+def weights(classes, tokens=2):
     """A model of width 1 whose weights are 0, but for class 0."""
     shapes = {
-        "embedding.weight": [2, 1], "positions.table": [3, 1],
+        "embedding.weight": [tokens, 1], "positions.table": [3, 1],
         "readout.weight": [1, classes], "readout.bias": [classes],
         "blocks.0.mixer.project.weight": [1, 3], "blocks.0.mixer.project.bias": [3],
         "blocks.0.mixer.output.weight": [1, 1], "blocks.0.mixer.output.bias": [1],
@@ -31,7 +32,7 @@ def weights(classes):
     for name in ("norm", "blocks.0.norm", "blocks.0.feed_forward_norm"):
         shapes |= {f"{name}.weight": [1], f"{name}.bias": [1]}
     about = {
-        "kind": "transformer", "width": 1, "heads": 1, "hidden": 1, "epsilon": [1, 1], "vocabulary": 2,
+        "kind": "transformer", "width": 1, "heads": 1, "hidden": 1, "epsilon": [1, 1], "vocabulary": tokens,
         "classes": classes, "positions": 3,
     }  # fmt: skip
     header, body = {"__metadata__": {"separatrix": json.dumps(about)}}, b""
@@ -62,6 +63,14 @@ def test_slices_do_not_each_walk_through_all_answers():
     assert accepted.inputs_certified == 0
     accepted = check_counts(counts(data, [[2]] * many, answers, [[0, 0, many, ["leaf"]]]), data)
     assert (accepted.inputs_certified, accepted.inputs) == (4, 8)
+
+
+def test_there_is_no_room_for_more_slices_than_anybody_can_list():
+    data = weights(2, tokens=1024)
+    claim = counts(data, [[0]] * 4096, [[0, 0]], [])
+    claim["specification"]["inputs"] = [{"count": 2, "tokens": [0, 2]}, {"count": 1, "tokens": [0, 1024]}]
+    with pytest.raises(RefusedError, match="slices"):
+        check_counts(claim, data)
 
 
 def test_pairs_of_classes_that_no_proof_compares_take_no_room(monkeypatch):
