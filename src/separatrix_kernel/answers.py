@@ -5,12 +5,14 @@ coarse for a class, its margin over the answer is bounded by a linear form of wh
 tangents of norms and GELUs leave out. All numbers are balls (``balls``).
 """
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import isqrt
 from typing import NamedTuple
 
 from separatrix_kernel.balls import BITS, ONE, Balls, Bend, Linear, Normed, Packed, dot, gelu, norm, slack
 from separatrix_kernel.transformer import Weights
+
+MOST_DIFFERENCES = 1 << 21
 
 
 class Box(NamedTuple):
@@ -58,6 +60,9 @@ class Answers:
         self.readout = Linear(*weights.readout, weights.last_norm)
         self.first_rows = Packed([list(row) for row in zip(*self.first.columns, strict=True)])
         self.outer_rows = Packed(weights.outer[0])
+        # Those of all answers to many classes would take gigabytes.
+        kept = 1 + MOST_DIFFERENCES // (weights.classes * (8 + 2 * self.width))
+        self._differences = lru_cache(maxsize=kept)(self._differences_from)
 
     @cached_property
     def inward(self) -> Packed:
@@ -137,10 +142,9 @@ class Answers:
         pairs = zip(self.readout.sizes, self.readout.bias_noise, strict=True)
         return [((dot(sizes, off) >> BITS) + own + 1) * last.most // ONE + 1 for sizes, own in pairs]
 
-    @cached_property
-    def _differences(self) -> list[list[tuple[list[int], list[int], int]]]:
-        """Of answer and class: the rows' difference, less its mean, the sizes of that, and the biases' difference."""
-        return [[self._difference(c, k) for k in range(self.weights.classes)] for c in range(self.weights.classes)]
+    def _differences_from(self, c: int) -> list[tuple[list[int], list[int], int]]:
+        """Of each class: the rows' difference to c's, less its mean, the sizes of that, and the biases' difference."""
+        return [self._difference(c, k) for k in range(self.weights.classes)]
 
     def _difference(self, c: int, k: int) -> tuple[list[int], list[int], int]:
         rows, bias = self.readout.columns, self.readout.bias
@@ -157,7 +161,7 @@ class Answers:
         return [0 if k == c else self._margin(passed, c, k) for k in range(self.weights.classes)]
 
     def _margin(self, passed: Passed, c: int, k: int) -> int:
-        _, sizes, bias = self._differences[c][k]
+        _, sizes, bias = self._differences(c)[k]
         value, _, bias_error = self._centre(passed, c, k)
         last = passed.last
         radii = passed.half.z.radii
@@ -169,7 +173,7 @@ class Answers:
 
     def _centre(self, passed: Passed, c: int, k: int) -> tuple[int, int, int]:
         """The margin times σ at the centre, from below; and the errors of the rows' and biases' difference."""
-        row, sizes, bias = self._differences[c][k]
+        row, sizes, bias = self._differences(c)[k]
         centred, deviation = passed.last.centred, passed.last.deviation
         row_error, bias_error = 2 * self.readout.error + 4, 2 * self.readout.bias_error
         value = dot(row, centred) + bias * deviation >> BITS
@@ -185,7 +189,7 @@ class Answers:
         at most |dz|²/(2·width·σ), and its value at the centre by at most |dz|/√width.
         """
         half, last, width = passed.half, passed.last, self.width
-        row, _, bias = self._differences[c][k]
+        row, _, bias = self._differences(c)[k]
         value, row_error, bias_error = self._centre(passed, c, k)
         w, error, size = row, row_error, abs(bias) + bias_error
         bulge, away = _bulge(half.z_reach, last, width), isqrt(half.z_reach**2 // width) + 2

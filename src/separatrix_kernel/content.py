@@ -381,14 +381,14 @@ class ContentEdges(ContentPairs):
 
     def average(self, groups: tuple[Group, ...], known: tuple[tuple[int, int], ...]) -> Box:
         """The bounds of the average."""
-        if not self.summed:
+        if not self.summed or groups in self._known:
             return super().average(groups, known)
         numbers, (*others, full) = self.numbers, self.scores
         alike = len(set(others)) == 1 and all(low == high for low, high, _ in self.values[0])
         require(alike, f"{self.scoring} attention to edges is covered for two scores and one value")
         ((pairs, least, most, _),) = groups
         assert least is not None
-        numbers.work.spend((most - least + 1) * (8 + len(self.values[0])))
+        numbers.work.spend((most - least + 1) * (64 + 8 * len(self.values[0])))
         found: list[list[int]] = []
         for number in range(least, most + 1):
             counts = Counter({self.dummy: 1})
@@ -398,7 +398,8 @@ class ContentEdges(ContentPairs):
             given = [(number, weights.get(full, 0)), (pairs - number, weights.get(others[0], 0))]
             values = ([count * numbers.product(w, value) for count, w in given] for value, _, _ in self.values[0])
             found.append([numbers.saturate(sum(each)) for each in values])
-        return tuple((min(each), max(each)) for each in zip(*found, strict=True))
+        self._known[groups] = tuple((min(each), max(each)) for each in zip(*found, strict=True))
+        return self._known[groups]
 
 
 def one_look(view: View, role: range, inputs: Inputs) -> tuple[Sign, range]:

@@ -12,10 +12,12 @@ more. Answers are asked for at the last position, or at several last ones. They 
 * ``cycles``: for each vertex of a directed graph whether a cycle of three edges passes through it.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import perm, prod
+from operator import itemgetter
 from random import Random
 from typing import Any, TypeAlias
 
@@ -148,7 +150,13 @@ class Count(Form):
 
     def of_count(self, count: int) -> int:
         """The answer when so many conditions hold."""
-        return [answer for least, answer in self.answers if least <= count][-1]
+        (answer,) = self.of_counts(count, count)
+        return answer
+
+    def of_counts(self, low: int, high: int) -> set[int]:
+        """The answers when from ``low`` to ``high`` conditions hold."""
+        first, stop = (bisect_right(self.answers, each, key=itemgetter(0)) for each in (low, high))
+        return {answer for _, answer in self.answers[first - 1 : stop]}
 
     def answer(self, tokens: Sequence[int]) -> int:
         """The right answer."""

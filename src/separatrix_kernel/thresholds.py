@@ -38,6 +38,7 @@ DEEPEST = 200
 ROUNDS = 6
 CLOSE = 1 << 12
 MOST_SUMS = 1 << 26
+MOST_SLICES = 1 << 22
 Listener = Callable[[int, int], None]
 Group = tuple[list[int], list[int], int]
 """Of a place the symbols that count less, those that count more, and how much more."""
@@ -57,15 +58,18 @@ class Part(NamedTuple):
 
     def least(self, terms: Sequence[Sequence[int]]) -> int:
         """At most the sum of the terms of each place and symbol, on every input."""
-        total, parts = 0, list[int]()
+        total, parts = 0, list[tuple[int, int]]()
         for (less, more, apart), row in zip(self.groups, terms, strict=True):
             first = min([row[s] for s in less])
             total += first
             if apart:
-                parts += [(min([row[s] for s in more]) - first) * (self.unit // apart)] * apart
-        parts.sort()
-        negative = sum(each for each in parts[self.fewest : self.most] if each < 0)
-        return (total * self.unit + sum(parts[: self.fewest]) + negative) // self.unit
+                parts.append(((min([row[s] for s in more]) - first) * (self.unit // apart), apart))
+        total, taken = total * self.unit, 0
+        for each, apart in sorted(parts):
+            some = min(apart, (self.most if each < 0 else self.fewest) - taken)
+            if some > 0:
+                total, taken = total + some * each, taken + some
+        return total // self.unit
 
 
 class Thresholds(Heads):
@@ -82,7 +86,7 @@ class Thresholds(Heads):
             require(len(places) == 1, "a condition looks at other than one place")
             self.worth[places[0]] = [a + b for a, b in zip(self.worth[places[0]], table, strict=True)]
         self.greatest = sum(max(each) for each in self.worth)
-        Budget(MOST_SUMS, "slices").spend(len(last) * (self.greatest + 1))
+        Budget(MOST_SLICES, "slices").spend(len(last) * (self.greatest + 1))
         # Every form that a box needs is bounded from both sides, some times.
         forms = self.heads * (self.width + weights.hidden)
         self.steps += 2 * ROUNDS * forms * (self.length * self.alphabet + len(count.conditions))
@@ -218,7 +222,7 @@ def proved(model: Thresholds, p: int, low: int, high: int, proof: Any) -> None:
     A proof is ``["leaf"]``: one box is enough; or ``["split", place, symbols, proof, proof]``: the place holds one of
     these symbols, or another.
     """
-    answers = {model.count.of_count(low), *(each for least, each in model.count.answers if low < least <= high)}
+    answers = model.count.of_counts(low, high)
     require(len(answers) == 1, f"counts from {low} to {high} have different answers")
     _walk(model, p, [list(each) for each in model.held], low, high, answers.pop(), proof)
 

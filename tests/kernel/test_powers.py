@@ -202,6 +202,39 @@ def test_sums_that_rounding_does_not_restore_are_refused():
     assert "of a head may be saturated" in judged(*heavy)
 
 
+@pytest.mark.parametrize("rounding", ["down", "nearest"])
+def test_biases_at_the_ends_of_rounding(rounding):
+    """A coordinate that is off by almost a half is rounded rightly, one that is off by a half need not be."""
+    content, data = proved(*POWERS)
+    content = {**content, "arithmetic": f"fixed:N=10,Kc=3,{rounding}"}
+    assert judged(content, data) == ""
+    for row in (0, 2):
+        for off in (-500, -499, 499, 500):
+            file = File(data)
+            file.structure["readout"]["bias"]["denominator"] = 1000
+            file.tensors["readout.bias"][2][row] = off
+            other = claimed(content, file.to_bytes())
+            assert (judged(other, file.to_bytes()) == "") == (abs(off) < 500)
+
+
+@pytest.mark.parametrize("scoring", ["softmax", "hard", "leftmost", "linear", "relu"])
+def test_thresholds_of_graphs_moved_step_by_step(scoring):
+    """The readout's bias goes through all numbers of a coarse arithmetic; what is accepted is right on every graph."""
+    content, data = proved(*GRAPH)
+    accepted = 0
+    for bias, rounding in product(range(-16, 17, 3), ("down", "nearest")):
+        file = File(data)
+        file.structure["layers"][0]["heads"][0]["scoring"] = scoring
+        file.structure["layers"].pop()
+        file.tensors = {name: each for name, each in file.tensors.items() if not name.startswith("layers.1.")}
+        file.structure["readout"]["bias"]["denominator"] = 8
+        file.tensors["readout.bias"][2][0] = bias
+        other = claimed({**content, "arithmetic": f"fixed:N=2,Kc=4,{rounding}"}, file.to_bytes())
+        other["proof"] = {"rule": "layers", "statements": [{"kind": "match"}]}
+        accepted += judged(other, file.to_bytes()) == ""
+    assert 0 < accepted < 22
+
+
 def scores(**entries):
     """Other scores of a graph unit."""
     return lambda numbers: [numbers.__setitem__(int(name[1:]), value) for name, value in entries.items()]

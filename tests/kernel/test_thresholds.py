@@ -199,6 +199,40 @@ def test_averages_are_bounded_closely():
         assert bound >= min(averages) - spread / 100 - ONE / 1000
 
 
+def test_a_bias_at_the_edge():
+    """The readout's bias is moved until the worst input of a slice fails by next to nothing, or is right by that."""
+    length, task, model = 4, tasks()["majority"], copy.deepcopy(trained("majority", 4, 5, "TF-(1,4)"))
+    inputs, bias = every_input(length), model.readout.bias.data
+    right = torch.from_numpy(numpy.asarray(task.decide(inputs.numpy(), length)).astype(numpy.int64))[:, None]
+    specification, start = read_counting(task.specification(length)), bias.clone()
+    proof = ["leaf"]
+    for place in range(1, length):
+        proof = ["split", place, [0], proof, proof]
+    nearest = 1.0
+    for p, count in itertools.product(range(2), (1, 2, 3)):
+        some = (inputs[:, -1] == p) & (inputs[:, 1:].sum(dim=1) == count)
+        for away in (-1e-6, 0.0, 1e-5, 1e-4) if some.any() else ():
+            bias.copy_(start)
+            answer = int(right[some][0])
+            margin = margins(copy.deepcopy(model).double(), inputs[some], right[some])
+            bias[..., answer] += away - margin
+            exact = margins(copy.deepcopy(model).double(), inputs[some], right[some])
+            try:
+                proved(Thresholds(Weights(weights_file(model)), *specification), p, count, count, proof)
+            except RefusedError:
+                continue
+            assert exact > 0 and margins(model, inputs[some], right[some]) > 0
+            nearest = min(nearest, exact)
+    assert nearest < 1e-3
+
+
+@torch.no_grad()
+def margins(model, inputs, right):
+    """By how much the right answer wins at least."""
+    logits = model(inputs[None], read=torch.full((1, len(inputs), 1), inputs.shape[1] - 1))[0, :, 0]
+    return float((logits.gather(1, right) - logits.gather(1, 1 - right)).min())
+
+
 def test_a_planted_error_is_never_certified():
     """A weight is moved to where the first inputs fail: of all inputs then a few, or one."""
     case = CASES[1]

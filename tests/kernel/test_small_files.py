@@ -1,0 +1,129 @@
+"""Small files that would cost hours or gigabytes: what a claim costs grows with what it holds, not with its square."""
+
+import hashlib
+import json
+import struct
+from collections import Counter
+from random import Random
+
+import pytest
+
+from separatrix_kernel.answers import Answers
+from separatrix_kernel.content import ContentEdges
+from separatrix_kernel.network import GraphHead, Matrix, Part, Readout, Transformer
+from separatrix_kernel.numbers import Numbers
+from separatrix_kernel.reading import RefusedError
+from separatrix_kernel.specification import Count, Inputs
+from separatrix_kernel.thresholds import Part as Slice
+from separatrix_kernel.thresholds import check_counts
+
+
+def weights(classes, tokens=2):
+    """A model of width 1 whose weights are 0, but for class 0."""
+    shapes = {
+        "embedding.weight": [tokens, 1], "positions.table": [3, 1],
+        "readout.weight": [1, classes], "readout.bias": [classes],
+        "blocks.0.mixer.project.weight": [1, 3], "blocks.0.mixer.project.bias": [3],
+        "blocks.0.mixer.output.weight": [1, 1], "blocks.0.mixer.output.bias": [1],
+        "blocks.0.feed_forward.inner.weight": [1, 1], "blocks.0.feed_forward.inner.bias": [1],
+        "blocks.0.feed_forward.outer.weight": [1, 1], "blocks.0.feed_forward.outer.bias": [1],
+    }  # fmt: skip
+    for name in ("norm", "blocks.0.norm", "blocks.0.feed_forward_norm"):
+        shapes |= {f"{name}.weight": [1], f"{name}.bias": [1]}
+    about = {
+        "kind": "transformer", "width": 1, "heads": 1, "hidden": 1, "epsilon": [1, 1], "vocabulary": tokens,
+        "classes": classes, "positions": 3,
+    }  # fmt: skip
+    header, body = {"__metadata__": {"separatrix": json.dumps(about)}}, b""
+    for name, shape in shapes.items():
+        count = shape[0] * (shape[1] if len(shape) == 2 else 1)
+        more = struct.pack(f"<{count}f", *([1.0 * (name == "readout.bias")] + [0.0] * (count - 1)))
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(body), len(body) + len(more)]}
+        body += more
+    shown = json.dumps(header).encode()
+    return len(shown).to_bytes(8, "little") + shown + body
+
+
+def counts(data, conditions, answers, certified):
+    inputs = [{"count": 3, "tokens": [0, 2]}]
+    answer = {"kind": "count", "conditions": [{"places": conditions, "table": [0, 1]}], "answers": answers}
+    return {
+        "format": "separatrix-counts-1", "task": "counts", "length": 2, "sha256": hashlib.sha256(data).hexdigest(),
+        "specification": {"inputs": inputs, "answer": answer}, "certified": certified, "counterexamples": [],
+        "open": [],
+    }  # fmt: skip
+
+
+def test_slices_do_not_each_walk_through_all_answers():
+    # The last place alone counts, so that no input that ends in 0 has another count, and nothing is to be computed.
+    data, many = weights(2), 8_000
+    answers = [[least, 0] for least in range(many)]
+    accepted = check_counts(counts(data, [[2]] * many, answers, [[0, at, at, ["leaf"]] for at in range(1, many)]), data)
+    assert accepted.inputs_certified == 0
+    accepted = check_counts(counts(data, [[2]] * many, answers, [[0, 0, many, ["leaf"]]]), data)
+    assert (accepted.inputs_certified, accepted.inputs) == (4, 8)
+
+
+def test_there_is_no_room_for_more_slices_than_anybody_can_list():
+    data = weights(2, tokens=1024)
+    claim = counts(data, [[0]] * 4096, [[0, 0]], [])
+    claim["specification"]["inputs"] = [{"count": 2, "tokens": [0, 2]}, {"count": 1, "tokens": [0, 1024]}]
+    with pytest.raises(RefusedError, match="slices"):
+        check_counts(claim, data)
+
+
+def test_pairs_of_classes_that_no_proof_compares_take_no_room(monkeypatch):
+    made, real = Counter(), Answers._difference
+
+    def counted(self, c, k):
+        made[c] += 1
+        return real(self, c, k)
+
+    monkeypatch.setattr(Answers, "_difference", counted)
+    data = weights(40)
+    accepted = check_counts(counts(data, [[0]], [[0, 0]], [[0, 0, 1, ["leaf"]]]), data)
+    assert accepted.inputs_certified == 4
+    assert set(made) == {0}
+
+
+def test_places_that_count_much_cost_no_more_than_others():
+    far = 10**12
+    one = Slice([([0], [1], far), ([0], [1], 1)], far, far + 1, far + 1, far)
+    assert one.least([[5, -7], [0, 3]]) == 5 - 12
+    assert one.least([[5, 8], [0, -2]]) == 5
+
+
+def test_the_answer_by_count_is_the_last_one_that_has_begun():
+    random = Random(4)
+    for _ in range(200):
+        answers = [(0, random.randint(0, 2))] + [
+            (least, random.randint(0, 2)) for least in range(1, 9) if random.random() < 0.4
+        ]
+        spec = Count([], answers, Inputs([range(2)], [(1, range(2))]))
+        plain = [[answer for least, answer in answers if least <= count][-1] for count in range(12)]
+        assert [spec.of_count(count) for count in range(12)] == plain
+        low = random.randint(0, 11)
+        high = random.randint(low, 11)
+        assert spec.of_counts(low, high) == set(plain[low : high + 1])
+
+
+@pytest.mark.parametrize("scoring", ["linear", "relu"])
+def test_every_number_of_pairs_that_is_tried_is_paid_for(scoring, monkeypatch):
+    numbers, vertices = Numbers("fixed:N=2,Kc=2,down"), 12
+    one = Matrix((((0, numbers.scale),),), 1)
+    head = GraphHead([0] * 7 + [4], 0, (one, one), one, scoring)
+    part = Part(0, 1, True, (0, 1), (0, vertices), None, lambda _: [numbers.scale])
+    network = Transformer(1, vertices, 1, (part,), (), Readout(one, [0], "bits", "every"))
+    edges, real, tried = ContentEdges(head, network, numbers), Numbers.weights, Counter()
+
+    def weighed(self, *rest):
+        tried["numbers"] += 1
+        return real(self, *rest)
+
+    monkeypatch.setattr(Numbers, "weights", weighed)
+    before = numbers.work.left
+    found = [edges.average(((vertices**2, 1, vertices**2, 0),), ()) for _ in range(5)]
+    assert len(set(found)) == 1
+    # Positions and heads that ask the same again are answered from memory, and a number costs as 64 products do.
+    assert tried["numbers"] == vertices**2
+    assert before - numbers.work.left >= 64 * tried["numbers"]
