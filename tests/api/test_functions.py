@@ -160,6 +160,18 @@ def test_bad_input_ends_in_one_line():
         assert len(str(error.value).splitlines()) == 1
 
 
+def test_the_bound_of_a_decision_is_met_from_above():
+    for function, length in ((palindrome, 8), (lambda bits: sum(bits) % 3 == 0, 6)):
+        found = sx.bound(function, "rnn", length, precision=1)
+        assert found.known_from_above[0]["growth"] == f"{found.at_least} bits of state"
+
+
+def test_parameters_keep_their_types():
+    records = (sx.bound("mqar", "rnn", 64, limit=2), sx.design("mqar", 64), sx.dataset("mqar", length=8, split="train"))
+    for record in records:
+        assert record.as_dict()["parameters"] == {"keys": None, "labels": 2}
+
+
 def test_text_of_anyone_is_not_taken_for_markup(capsys):
     from rich.console import Console
 
