@@ -119,7 +119,7 @@ def test_no_bound_is_said_plainly(call, task, model, said):
     [
         (("dyck", "--model", "lstm", "--length", "4"), "unknown class of models"),
         (("dyk", "--model", "rnn", "--length", "4"), "nearest: dyck"),
-        (("mine.py:inner", "--model", "rnn", "--length", "4"), "separatrix profile mine.py:inner --length 12"),
+        (("mine.py:inner", "--model", "rnn", "--length", "4"), "mine.py is not a file"),
         (("dyck", "--model", "rnn", "--length", "5"), "steps of 2"),
         (("dyck", "--model", "rnn", "--length", "4", "--precision", "0"), "--precision 0"),
         (("dyck", "--model", "rnn", "--length", "4", "--heads", "0"), "--heads 0"),

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
 from types import CellType, CodeType, FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy
 from numpy.typing import NDArray
@@ -128,9 +128,10 @@ def _contents(value: Any, depth: int = 0) -> Any:
         bound = (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).items(), *cells_of)
         return _contents(value.__code__, depth + 1), tuple(_contents(each, depth + 1) for each in bound)
     if isinstance(value, frozenset | set):
-        return sorted(map(repr, value))
+        return sorted(map(repr, cast("set[Any]", value)))
     if isinstance(value, numpy.ndarray):
-        return value.shape, value.dtype.str, value.tobytes()
+        array = cast("NDArray[Any]", value)
+        return array.shape, array.dtype.str, array.tobytes()
     return repr(value)
 
 
