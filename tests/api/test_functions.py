@@ -178,13 +178,15 @@ def test_a_function_keeps_its_answers_whatever_else_has_its_name(tmp_path):
 
 
 def test_a_record_of_another_function_of_the_name_is_not_taken(tmp_path):
-    def trained(function):
-        return sx.train(function, "LSTM-(1,4)", 4, rates=[1e-2], steps=2, examples=16, store=tmp_path / "runs.sqlite")
+    def trained(function, **also):
+        given = {"rates": [1e-2], "steps": 2, "examples": 16, "store": tmp_path / "runs.sqlite"}
+        return sx.train(function, "LSTM-(1,4)", 4, **given, **also)
 
     one = trained(first_bit_is(1))
     assert trained(first_bit_is(1)).accuracy == one.accuracy
     with pytest.raises(sx.SeparatrixError, match="fresh"):
         trained(first_bit_is(0))
+    assert trained(first_bit_is(0), fresh=True).runs[0].result.step == 2
 
 
 def test_parameters_keep_their_types():
