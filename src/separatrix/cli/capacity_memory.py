@@ -71,7 +71,7 @@ def print_compared(found: dict[str, Any]) -> None:
             out.print(f"Note on {escape(row['model'])}: {escape(note)}")
 
 
-def _tokens(first: int) -> str:
+def _tokens(first: Any) -> str:
     return "the first token" if first == 1 else f"{first:,} tokens"
 
 
