@@ -52,7 +52,7 @@ TYPES := $(VENV)/.types
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 test: lint imports
 	@$(BIN)/python -m tools.get_chromium
-	@echo "$(BIN)/basedpyright   (beside pytest; its answer comes last)"
+	@echo "$(BIN)/basedpyright   (next to pytest; its answer comes last)"
 	@echo "$(PYTEST)"
 	@nice $(BIN)/basedpyright >$(TYPES) 2>&1 & types=$$!; trap 'kill $$types 2>/dev/null' INT TERM; \
 	$(PYTEST); tested=$$?; \

@@ -1,4 +1,4 @@
-"""A sequence-mixing layer of one's own: an average of the past that forgets at a learned rate, with a gate.
+"""A sequence-mixing layer of your own: an average of the past that forgets at a learned rate, with a gate.
 
 Name it examples/own_mixer.py:ForgettingAverage-(2,64) wherever a model is named.
 """

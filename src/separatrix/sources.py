@@ -86,15 +86,16 @@ def check_unchanged(recorded: object, now: Mapping[str, str], what: str) -> None
 
     >>> check_unchanged({"edit.py": "f0"}, {"edit.py": "7c"}, "this run")
     Traceback (most recent call last):
-    separatrix.errors.SeparatrixError: edit.py has changed since this run was recorded; train again with --fresh, \
-or under another name
+    separatrix.errors.SeparatrixError: edit.py has changed since this run was recorded; train again with --fresh (in \
+Python fresh=True), or under another name
     """
     if not isinstance(recorded, Mapping):
         return
     for name, before in cast(Mapping[str, Any], recorded).items():
         if now.get(name) != before:
             raise SeparatrixError(
-                f"{name} has changed since {what} was recorded; train again with --fresh, or under another name"
+                f"{name} has changed since {what} was recorded; train again with --fresh (in Python "
+                "fresh=True), or under another name"
             )
 
 

@@ -160,6 +160,41 @@ def test_bad_input_ends_in_one_line():
         assert len(str(error.value).splitlines()) == 1
 
 
+def test_the_bound_of_a_decision_is_met_from_above():
+    for function, length in ((palindrome, 8), (lambda bits: sum(bits) % 3 == 0, 6)):
+        found = sx.bound(function, "rnn", length, precision=1)
+        assert found.known_from_above[0]["growth"] == f"{found.at_least} bits of state"
+
+
+def first_bit_is(value):
+    return lambda bits: bits[0] == value
+
+
+def test_a_function_keeps_its_answers_whatever_else_has_its_name(tmp_path):
+    first = sx.dataset(first_bit_is(1), length=6, split="train", count=20)
+    answers = [example["labels"].tolist() for example in first]
+    sx.dataset(first_bit_is(0), length=6, split="train", count=20)
+    assert [example["labels"].tolist() for example in first] == answers
+
+
+def test_a_record_of_another_function_of_the_name_is_not_taken(tmp_path):
+    def trained(function, **also):
+        given = {"rates": [1e-2], "steps": 2, "examples": 16, "store": tmp_path / "runs.sqlite"}
+        return sx.train(function, "LSTM-(1,4)", 4, **given, **also)
+
+    one = trained(first_bit_is(1))
+    assert trained(first_bit_is(1)).accuracy == one.accuracy
+    with pytest.raises(sx.SeparatrixError, match="fresh"):
+        trained(first_bit_is(0))
+    assert trained(first_bit_is(0), fresh=True).runs[0].result.step == 2
+
+
+def test_parameters_keep_their_types():
+    records = (sx.bound("mqar", "rnn", 64, limit=2), sx.design("mqar", 64), sx.dataset("mqar", length=8, split="train"))
+    for record in records:
+        assert record.as_dict()["parameters"] == {"keys": None, "labels": 2}
+
+
 def test_text_of_anyone_is_not_taken_for_markup(capsys):
     from rich.console import Console
 

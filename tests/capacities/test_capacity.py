@@ -255,7 +255,7 @@ def test_every_limit_is_about_the_task_with_the_parameters_that_it_names():
     """A bound for a class, or for a space with room for all points, is never said of one drawn function or space."""
     found = capacity(describe("rnn-1-128"), length=10**18)
     for limit in found.limits:
-        usual = {name: str(value) for name, value in tasks()[limit.task].parameters().items()}
+        usual = tasks()[limit.task].parameters()
         changed = {name for name, value in limit.parameters.items() if usual[name] != value}
         assert bool(changed) == (limit.task in BOUNDED)
         task = tasks()[limit.task].with_parameters(**BOUNDED.get(limit.task, {}))

@@ -2,6 +2,7 @@
 
 import json
 import math
+from fractions import Fraction
 
 import pytest
 
@@ -19,6 +20,7 @@ from separatrix.certificates.shown import (
     FIRST_RUNS,
     LAST_RUNS,
     after_word,
+    claimed_inputs,
     shortened,
     shown_count,
     shown_counterexample,
@@ -146,3 +148,10 @@ def test_the_dummy_and_tokens_beyond_the_vocabulary_are_shown_too():
     assert shown_reason(reason, claim) == (
         "not proved; power-sums: the symbol ⊥ does not add its power 1 modulo 5; token 17000 neither"
     )
+
+
+def test_a_refuted_claim_counts_its_inputs_as_a_valid_one_does():
+    for gain in (None, Fraction(1, 100)):
+        built = constructions()["index-lookup"].build(16, Options(gain=gain))
+        claim = Claim(built.task, 16, built.arithmetic)
+        assert claimed_inputs(claim, check(built.network, claim).inputs_covered) == "64^16*16"

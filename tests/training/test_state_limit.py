@@ -94,6 +94,8 @@ def test_what_cannot_be_drawn_is_one_line(tmp_path, call):  # noqa: F811
     Records(tmp_path / "empty.sqlite").close()
     ended = call("figure", "state-limit", "--store", str(tmp_path / "empty.sqlite"), "--out", str(tmp_path / "out"))
     assert ended.code == 2 and "separatrix train index-lookup" in ended.err and not (tmp_path / "out").exists()
+    misspelt = call("figure", "stat-limit")
+    assert misspelt.code == 2 and "state-limit" in misspelt.err
     scaled = call("figure", "state-limit", "--records", "shipped", "--scale", "quick")
     assert scaled.code == 2 and "--scale quick" in scaled.err
 

@@ -59,7 +59,8 @@ def test_an_edited_module_is_refused_and_trains_again_when_told(capsys, monkeypa
     assert run(train) == 2
     told = capsys.readouterr()
     assert told.out == "" and told.err == (
-        "separatrix: edit.py has changed since this run was recorded; train again with --fresh, or under another name\n"
+        "separatrix: edit.py has changed since this run was recorded; train again with --fresh "
+        "(in Python fresh=True), or under another name\n"
     )
     changed = pytest.raises(SeparatrixError, match=r"edit.py has changed since this run was recorded")
     with Records(Path("runs.sqlite"), create=False) as records, changed:

@@ -29,8 +29,8 @@ class Bounded(Answer):
     """
 
     task: str
-    parameters: dict[str, str]
-    settings: dict[str, str]
+    parameters: dict[str, Any]
+    settings: dict[str, Any]
     model: str
     length: int
     precision_bits: int
@@ -116,8 +116,8 @@ def bound(
         _refuse_idle(kind, heads, layers)
     result = {
         "task": chosen.name,
-        "parameters": {name: str(value) for name, value in chosen.parameters().items()},
-        "settings": {name: str(value) for name, value in changed_parameters(chosen).items()},
+        "parameters": dict(chosen.parameters()),
+        "settings": dict(changed_parameters(chosen)),
         "model": model,
     }
     return _answered(result, chosen, kind, own, size, asked, limit)

@@ -172,7 +172,7 @@ def seconds_of(budget: float | str) -> float:
     else:
         told = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", str(budget).lower())
         if told is None or (told[2] or "s") not in UNITS:
-            raise SeparatrixError(f"--budget {budget} is no time; write such as 90s, 10min or 2h")
+            raise SeparatrixError(f"--budget {budget} is not a time; write such as 90s, 10min or 2h")
         found = float(told[1]) * UNITS[told[2] or "s"]
     if not 1 <= found <= 30 * 86400:
         raise SeparatrixError(f"--budget {budget} is out of range; choose 1 s to 30 days")

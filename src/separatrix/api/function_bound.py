@@ -8,6 +8,7 @@ length at which all inputs were evaluated.
 from typing import TYPE_CHECKING, Any
 
 from separatrix.api.bounding import Bounded
+from separatrix.bit_counts import bits_for
 from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
@@ -59,8 +60,8 @@ def function_bound(
     short = None if first is None else {key: first[key] for key in ("name", "claim", "at_least")}
     return Bounded(
         task=task.name,
-        parameters={name: str(value) for name, value in task.parameters().items()},
-        settings={name: str(value) for name, value in changed_parameters(task).items()},
+        parameters=dict(task.parameters()),
+        settings=dict(changed_parameters(task)),
         model=model,
         length=length,
         precision_bits=precision,
@@ -159,15 +160,23 @@ def _evidence(found: "Profile") -> dict[str, Any]:
 
 
 def _above(found: "Profile") -> list[dict[str, str]]:
-    """The function's own automaton for this length is a recurrent model."""
+    """Recurrent models that compute it: the residual class as the state, whose update depends on time as Theorem 2
+    allows, and the smallest automaton that is known, whose update does not."""
     states = found.residuals.automaton_states if found.yes_no else found.residuals.states
-    bits = max(1, (states - 1).bit_length())
+    where = f"at exactly N = {found.length}"
+    if found.automaton is not None and found.automaton.exact and found.automaton.states <= states:
+        states, where = found.automaton.states, f"at every length up to N = {found.length}"
+    known = [(max(1, bits_for(states)), f"an automaton of {states} states computes it {where}")]
+    if found.table.kind == "decision":
+        text = f"the residual class as the state, with an update that depends on time, at exactly N = {found.length}"
+        known.append((found.residuals.minimum_state_bits, text))
     return [
         {
-            "growth": f"{bits} bits of state",
+            "growth": f"{bits} bit{'s' * (bits != 1)} of state",
             "kind": "fact",
-            "text": f"an automaton of {states} states computes it at exactly N = {found.length}",
+            "text": text,
             "source": "counted here",
             "arithmetic": RECURRENT,
         }
+        for bits, text in sorted(known, key=lambda each: each[0])
     ]

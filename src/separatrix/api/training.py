@@ -129,13 +129,15 @@ def train(
     store: str | Path | None = None,
     device: str = "auto",
     observers: "Sequence[Observer]" = (),
+    fresh: bool = False,
     **fields: Any,
 ) -> Trained:
     """Train a model on a task; what the store holds already is not trained again, and what was interrupted goes on.
 
     ``task``: a name, one with parameters such as "dyck:depth=3", FILE.py:function, or a function. ``model``: such as
     "TF-(1,64)" or "mine.py:Layer-(2,64)". ``recipe``: "paper", or "strong" with warm-up, clipping and decay. ``store``:
-    SEPARATRIX_STORE or runs.sqlite if not given. ``fields``: others of a run, such as ``batch`` and ``goal``.
+    SEPARATRIX_STORE or runs.sqlite if not given. ``fresh`` trains recorded runs again.
+    ``fields``: others of a run, such as ``batch`` and ``goal``.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -149,5 +151,6 @@ def train(
 
     chosen = task_argument(task)
     specs = run_specs(chosen, model, length, rates=rates, seeds=seeds, steps=steps, recipe=recipe, **fields)
-    found = train_runs(specs, None if store is None else Path(store), device=device, observers=observers)
+    place = None if store is None else Path(store)
+    found = train_runs(specs, place, device=device, observers=observers, fresh=fresh)
     return trained(chosen, specs, {each.spec.name: each for each in found})

@@ -65,7 +65,7 @@ class Limit:
     """
 
     task: str
-    parameters: Mapping[str, str]
+    parameters: Mapping[str, Any]
     scope: Scope
     model: Model
     bound: str
@@ -330,7 +330,7 @@ def _limit(
     at = _rounded(length, task)
     return Limit(
         task=task.name,
-        parameters={name: str(value) for name, value in task.parameters().items()},
+        parameters=dict(task.parameters()),
         scope=scope,
         model=model,
         bound=bound.name,
@@ -364,7 +364,7 @@ def _reach(model: ModelDescription, asked: Mapping[str, Task], length: int | Non
     return [
         Limit(
             task=name,
-            parameters={key: str(value) for key, value in asked[name].parameters().items()},
+            parameters=dict(asked[name].parameters()),
             scope="model",
             model="rnn",
             bound="reach",

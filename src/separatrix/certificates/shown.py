@@ -105,11 +105,11 @@ def claimed_inputs(claim: Claim, inputs_covered: str) -> str | None:
     >>> from separatrix.arithmetic import FixedPoint
     >>> from separatrix.tasks import tasks
     >>> claimed_inputs(Claim(tasks()["equality"], 4, FixedPoint(4, 2)), "0")
-    '16'
+    '2^4'
     """
     if inputs_covered != "0":
         return inputs_covered
-    return str(claim.task.count(claim.length)) if claim.task.listable(claim.length) else None
+    return claim.task.space(claim.length).written if claim.task.listable(claim.length) else None
 
 
 def shown_reason(reason: str, claim: Claim) -> str:

@@ -62,13 +62,17 @@ def print_compared(found: dict[str, Any]) -> None:
     out.print(shown)
     for row in rows:
         if row["cheaper_from"]:
-            others = ", ".join(f"{name} from {first:,}" for name, first in row["cheaper_from"].items())
-            out.print(f"{escape(row['model'])} takes fewer bytes than {escape(others)} tokens on.")
+            others = ", ".join(f"{name} from {_tokens(first)}" for name, first in row["cheaper_from"].items())
+            out.print(f"{escape(row['model'])} takes fewer bytes than {escape(others)} on.")
     if not all(row["complete"] for row in rows):
         out.print("? keeps something of unknown size as well, which is not counted.")
     for row in rows:
         for note in row["notes"]:
             out.print(f"Note on {escape(row['model'])}: {escape(note)}")
+
+
+def _tokens(first: Any) -> str:
+    return "the first token" if first == 1 else f"{first:,} tokens"
 
 
 def _number(value: float) -> str:
@@ -150,13 +154,12 @@ def print_memory(found: "Capacity", fits: dict[str, object], crossing: dict[str,
         out.print(f"Into {shown_bytes(8 * cast('int', fits['memory_bytes']))}: {weights}.")
     if crossing:
         first, last = crossing["cheaper_from"], crossing["dearer_from"]
-        words = f"fewer from {first:,} tokens on" if first else f"more from {last:,} tokens on" if last else "as many"
+        words = f"fewer from {_tokens(first)} on" if first else f"more from {_tokens(last)} on" if last else "as many"
         out.print(f"Against {crossing['model']}, a text takes {words}.")
     states = found.crossover
     if states is not None and states.length is not None:
-        tokens = "the first token" if states.length == 1 else f"{states.length:,} tokens"
         out.print(
-            f"Its states take fewer bytes than caches from {tokens} on (compared: "
+            f"Its states take fewer bytes than caches from {_tokens(states.length)} on (compared: "
             f"{states.instead}, in place of each layer with a state)."
         )
     for layer in found.model.layers:

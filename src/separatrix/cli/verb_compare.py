@@ -67,7 +67,7 @@ def command(
 
     started = time.perf_counter()
     if report.suffix != ".html":
-        raise SeparatrixError(f"--report {report} is no name of a page; give one that ends in .html")
+        raise SeparatrixError(f"--report {report} is not the name of a page; give one that ends in .html")
     check_writable(report)
     if steps is not None:
         refuse_given(context, ("budget",), f"and --steps {steps} both say how long; keep one")

@@ -12,7 +12,7 @@ from separatrix.cli.completion import complete_figure
 from separatrix.cli.output import JsonOption, command_line, console, print_json, remark
 from separatrix.cli.training_options import StoreOption
 from separatrix.cli.training_source import RecordsOption, opened_source, source_text
-from separatrix.errors import SeparatrixError
+from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.extras import require
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ def command(
     own = read_sweep(Path(name)) if name.endswith(".toml") else None
     if own is not None and scale is not None:
         raise SeparatrixError(f"--scale {scale} is for the papers' experiments; {name} says its own sizes")
+    if own is None and name not in experiments():
+        raise UnknownNameError("figure", name, (*experiments(), STATE_LIMIT))
     experiment = experiments()[name] if own is None else experiment_of(own, name)
     if out.exists() and not out.is_dir():
         raise SeparatrixError(f"--out {out} is a file; give a folder")

@@ -1,6 +1,6 @@
 """Which class of the lower bounds a trainable model belongs to, and how large it is in that class's terms.
 
-The bounds (``communication.bounds``) speak about recurrent models with so many bits of state (BHBK24 Theorem 2), about
+The bounds (``separatrix.bounds``) speak about recurrent models with so many bits of state (BHBK24 Theorem 2), about
 Transformers of one layer with H heads of dimension m (Theorem 4), and about graph Transformers (SHT23). A feed-forward
 network on the whole input is a recurrent model here, one that hands on the sums of its first layer. A mixture of
 recurrent layers is one recurrent model with all their states; attention in any layer makes what is carried grow with

@@ -14,10 +14,11 @@ many inputs those are kept in which the answers take turns, as far as they occur
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from types import CellType, CodeType, FunctionType, MethodType
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy
 from numpy.typing import NDArray
@@ -48,6 +49,8 @@ DRAWN = 8
 SEEN = 1 << 14
 """So many inputs tell which answers there are, or all of them where there are no more."""
 MOST_ANSWERS = 1 << 12
+DEEPEST = 8
+"""Functions within functions, of which the digest takes notice."""
 
 _here: dict[str, Callable[[Any], Any]] = {}
 """Functions of this process by the name of their task."""
@@ -61,9 +64,10 @@ def name_function(given: "str | Callable[[Any], Any]") -> "FunctionTask":
     [None, None, 1]
     """
     if callable(given):
-        name = f"{given.__module__}:{getattr(given, '__name__', 'function')}"
+        called = getattr(given, "__name__", "function")
+        name = f"{given.__module__}:{called if called.isidentifier() else 'function'}"  # "<lambda>" is not a name
         _here[name] = given
-        return FunctionTask(name=name, title=name)
+        return FunctionTask(name=name, title=name, given=given)
     function = _loaded(given)
     where, _, called = given.rpartition(":")
     file = where.endswith(".py")
@@ -95,6 +99,47 @@ def is_function_name(text: str) -> bool:
     """
     where, colon, called = text.rpartition(":")
     return bool(colon and where) and called.isidentifier()
+
+
+def _contents(value: Any, depth: int = 0) -> Any:
+    """What a function's values depend on, as far as it can be seen: code, names, defaults, what it closes over.
+
+    Globals that it reads are seen by their names alone. What has no text of its own shows its address, so that a
+    record of it is refused in another process rather than believed.
+
+    >>> def above(least):
+    ...     return lambda bits: sum(bits) > least
+    >>> _contents(above(1)) == _contents(above(1)), _contents(above(1)) == _contents(above(2))
+    (True, False)
+    >>> _contents(lambda bits: min(bits)) == _contents(lambda bits: max(bits))
+    False
+    """
+    if depth > DEEPEST:
+        return repr(value)
+    if isinstance(value, CodeType):
+        constants = tuple(_contents(each, depth + 1) for each in value.co_consts)
+        return value.co_code, value.co_names, value.co_freevars, constants
+    if isinstance(value, partial):
+        return tuple(_contents(each, depth + 1) for each in (value.func, *value.args, *value.keywords.items()))
+    if isinstance(value, MethodType):
+        return _contents(value.__func__, depth + 1), _contents(value.__self__, depth + 1)
+    if isinstance(value, FunctionType):
+        cells_of = [_cell(each) for each in value.__closure__ or ()]
+        bound = (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).items(), *cells_of)
+        return _contents(value.__code__, depth + 1), tuple(_contents(each, depth + 1) for each in bound)
+    if isinstance(value, frozenset | set):
+        return sorted(map(repr, cast("set[Any]", value)))
+    if isinstance(value, numpy.ndarray):
+        array = cast("NDArray[Any]", value)
+        return array.shape, array.dtype.str, array.tobytes()
+    return repr(value)
+
+
+def _cell(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # nothing was assigned yet
+        return None
 
 
 @lru_cache(maxsize=64)
@@ -143,6 +188,8 @@ class FunctionTask(Task):
     alphabet: str = "2"
     outcomes: int | None = None
     draw: Literal["balanced", "uniform"] = "balanced"
+    given: Callable[[Any], Any] | None = field(default=None, compare=False, repr=False)
+    """The function, where it was given itself: another one of the same name changes nothing about this task."""
 
     def __post_init__(self) -> None:
         _parsed(self.alphabet)
@@ -152,6 +199,8 @@ class FunctionTask(Task):
     @property
     def function(self) -> Callable[[Any], Any]:
         """The function itself, if a person has named it."""
+        if self.given is not None:
+            return self.given
         if self.name not in _here:
             target = _named().get(self.name)
             if target is None:
@@ -162,14 +211,19 @@ class FunctionTask(Task):
             _here[self.name] = _loaded(target)
         return _here[self.name]
 
+    def parameters(self) -> dict[str, Any]:
+        """Those that a person may change, without the function."""
+        found = super().parameters()
+        del found["given"]
+        return found
+
     @property
     def sources(self) -> dict[str, str]:
         """A digest of the function's file, or of its own code, for records."""
         target = _named().get(self.name)
         if target is not None and target.rpartition(":")[0].endswith(".py"):
             return {self.name.rpartition(":")[0]: digest(Path(target.rpartition(":")[0]).read_bytes())}
-        code = getattr(self.function, "__code__", None)
-        return {} if code is None else {self.name: digest(code.co_code + repr(code.co_consts).encode())}
+        return {self.name: digest(repr(_contents(self.function)).encode())}
 
     def user(self, length: int) -> "UserFunction":
         """The function with the way in which it is called."""

@@ -201,10 +201,12 @@ def cell_text(kind: Kind, value: float | None) -> str:
 
     >>> [cell_text("percent", 98.04), cell_text("difference", 1.0), cell_text("bits", 5), cell_text("bits", None)]
     ['98.0', '+1.0', '5', '–']
+    >>> cell_text("difference", -0.01)
+    '+0.0'
     """
     if value is None:
         return "–"
-    return f"{value:g}" if kind == "bits" else f"{value:+.1f}" if kind == "difference" else f"{value:.1f}"
+    return f"{value:g}" if kind == "bits" else f"{value:+z.1f}" if kind == "difference" else f"{value:.1f}"
 
 
 PAPER = "paper"

@@ -78,7 +78,7 @@ def _is_number(text: str) -> bool:
 def cell_row(cell: "FigureCell") -> tuple[str, ...]:
     """A cell as a row under :data:`HEADINGS`."""
     ours = _number(cell.accuracy) + "*" * bool(cell.undertrained)
-    head = (cell.row, cell.column, ours, _number(cell.paper), _number(cell.deviation, "+.1f"))
+    head = (cell.row, cell.column, ours, _number(cell.paper), _number(cell.deviation, "+z.1f"))
     if cell.record is None:
         state = "no record" if cell.unfinished_step is None else f"in training, step {cell.unfinished_step:,}"
         return (*head, "", "", "", state, "0", "", "", "", "")

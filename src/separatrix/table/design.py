@@ -161,7 +161,7 @@ class Design:
         """Everything, ready for JSON."""
         return {
             "task": self.task.name,
-            "parameters": {name: str(value) for name, value in self.task.parameters().items()},
+            "parameters": dict(self.task.parameters()),
             "length": self.length,
             "positions": self.task.positions(self.length),
             "accuracy": "exact",

@@ -54,7 +54,7 @@ class ExampleSet:
         if type(self.seed) is not int or not 0 <= self.seed < 2**63:
             raise SeparatrixError(f"seed {self.seed!r} is not a whole number from 0 to 2^63 - 1; give one such as 0")
         if self.count is not None and (isinstance(self.count, bool) or self.count < 1):
-            raise SeparatrixError(f"count {self.count!r} is no number of examples; give 1 or more, or None for no end")
+            raise SeparatrixError(f"count {self.count!r} is not a number of examples; give 1 or more, or None")
 
     def block(self, number: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Inputs and labels of one block; the last may be shorter."""

@@ -73,11 +73,11 @@ def _parse(where: str, hint: Any, text: str) -> Any:
         return text
     if hint is bool:
         if text.lower() not in ("true", "false"):
-            raise SeparatrixError(f"{where}={text} is not true or false")
+            raise SeparatrixError(f"{where}={text} is not true or false; give one of them")
         return text.lower() == "true"
     if hint is int:
         try:
             return int(text)
         except ValueError:
-            raise SeparatrixError(f"{where}={text} is not a whole number") from None
+            raise SeparatrixError(f"{where}={text} is not a whole number; give one such as 2") from None
     return text

@@ -33,6 +33,16 @@ class Space:
         tables, repeats = dict(zip(names, self.blocks, strict=True)), Counter(names)
         return math.prod(len(table) ** repeats[name] for name, table in tables.items())
 
+    @property
+    def written(self) -> str:
+        """The number of inputs as a product, as certificates write it.
+
+        >>> Space((*cells(range(64), 16), *cells(range(16), 1))).written
+        '64^16*16'
+        """
+        sizes = Counter(map(len, self.blocks))
+        return "*".join(f"{size}^{n}" if n > 1 else str(size) for size, n in sizes.items() if size > 1) or "1"
+
     def chunk(self, start: int, stop: int) -> Table:
         """Inputs ``start`` to ``stop - 1``: shape (stop - start, cells)."""
         if not 0 <= start <= stop <= self.count:

@@ -71,7 +71,7 @@ class ExampleStream(IterableDataset[dict[str, Tensor]], Answer):
         """What the stream is, without its examples."""
         of = self.examples
         return {
-            "task": of.task.name, "parameters": {name: str(value) for name, value in of.task.parameters().items()},
+            "task": of.task.name, "parameters": dict(of.task.parameters()),
             "length": of.length, "split": of.split, "seed": of.seed, "count": of.count,
         }  # fmt: skip
 

@@ -123,7 +123,8 @@ class ExportedRecords:
         """The run of a name or of the beginning of one."""
         found = [each for each in (*self._records, *self._unchecked) if each.startswith(name)] if name else []
         if not found:
-            raise SeparatrixError(f"no run in {', '.join(map(str, self.paths))} is named {name!r}; see  runs list")
+            places = ", ".join(map(str, self.paths))
+            raise SeparatrixError(f"no run in {places} is named {name!r}; see  separatrix runs list --records FILE")
         if len(found) > 1:
             raise SeparatrixError(f"{name!r} begins the names of several runs; give more of its digits")
         return self._record(found[0])

@@ -5,7 +5,7 @@ ensemble within a budget of steps, and the length counts as learned when its bes
 examples). A width stops at the first length that it does not learn; all widths climb together, so that an executor with
 several workers has something to do for each.
 
-The bound next to it is a theorem about all weights (``communication.bounds``): a recurrent model whose state has too
+The bound next to it is a theorem about all weights (``separatrix.bounds``): a recurrent model whose state has too
 few bits is wrong on some input of that length, however it was trained (BHBK24 Theorem 2 and its corollaries). Learning
 stops far below it; how far is what this shows. "Not learned" is evidence about this recipe and budget, not a proof.
 """

@@ -232,7 +232,8 @@ class Records:
             # Names are hexadecimal digits; SQLite cannot take what is no UTF-8.
             rows = self._connection.execute(query, (pattern,)).fetchall() if name and name.isascii() else []
         if not rows:
-            raise SeparatrixError(f"no run in {self.path} is named {name!r}; see  separatrix runs list")
+            see = f"separatrix runs list --store {self.path}"
+            raise SeparatrixError(f"no run in {self.path} is named {name!r}; see  {see}")
         if len(rows) > 1:
             raise SeparatrixError(f"{name!r} begins the names of several runs; give more of its digits")
         return record_from_row(rows[0], self.path)

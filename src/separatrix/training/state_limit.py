@@ -2,7 +2,7 @@
 that any weights could carry them.
 
 Both numbers come from what is there: records of runs (the best run of a model at each length, under one recipe or any),
-and the lower bounds of ``communication.bounds`` (BHBK24 Theorem 3 with all symbols: the state's bits against
+and the lower bounds of ``separatrix.bounds`` (BHBK24 Theorem 3 with all symbols: the state's bits against
 N·⌊log2 |Σ|⌋) for models that are right on every input, with ``communication.random_access`` for an accuracy on average,
 which is what a run measures. The longest learned length is one of those that were tried, so it is a lower bound on
 what training can do. A longer length that failed says little where its best run is undertrained (``undertrained``);

@@ -26,11 +26,13 @@ def train_runs(
     executor: str = "local",
     workers: int = 0,
     observers: Sequence[Observer] = (),
+    fresh: bool = False,
 ) -> list[Record]:
     """Train what the store does not hold yet; the records of all ``specs``, in their order, with their curves.
 
     ``store`` None is that of the command line: SEPARATRIX_STORE or ``runs.sqlite``. Each of ``observers`` hears what
-    happens. A model's name is recorded in its canonical form, as everywhere. Worker processes (``executor``
+    happens. ``fresh`` trains recorded runs again.
+    A model's name is recorded in its canonical form, as everywhere. Worker processes (``executor``
     "processes") import the calling script, which then needs the usual ``if __name__ == "__main__":``. Ctrl-C finishes
     the step, saves the state and raises KeyboardInterrupt; a second one ends at once.
 
@@ -52,8 +54,10 @@ def train_runs(
     with Records(store_path(store)) as records:
         with interruptible() as stopped:
             opened, environment = open_executor(executor, device=device, workers=workers, stopped=stopped)
-            watching = Observers(observers)
-            if not Driver(records, opened, environment, watching, full_grid=True, stopped=stopped).run(groups):
+            driver = Driver(records, opened, environment, Observers(observers), full_grid=True, stopped=stopped)
+            if fresh:
+                driver.forget(groups)
+            if not driver.run(groups):
                 raise KeyboardInterrupt("the state is saved; the same call goes on from here")
         found = records.find(spec.name for spec in named)
         return [replace(found[spec.name], curve=tuple(records.curve(spec.name))) for spec in named]

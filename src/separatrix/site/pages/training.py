@@ -45,7 +45,7 @@ def heat_table(
         value = values.get((row, column))
         if value is None:
             return '<td class="none"><span aria-hidden="true">–</span><span class="unseen">no record</span></td>'
-        text = f"{value:+.1f}" if kind == "difference" else f"{value:.1f}"
+        text = f"{value:+z.1f}" if kind == "difference" else f"{value:.1f}"
         strength = min(100.0, 2 * abs(value)) if kind == "difference" else value
         sign = " below" if kind == "difference" and value < 0 else ""
         budget = (spent or {}).get((row, column))

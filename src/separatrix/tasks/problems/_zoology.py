@@ -52,7 +52,7 @@ class ZoologyRecall(Task):
         except (ValueError, ZeroDivisionError):
             good = False
         if not good:
-            raise SeparatrixError(f"power={self.power} is no number above 0 up to 1; 0.01 is Zoology's, 1 is uniform")
+            raise SeparatrixError(f"power={self.power} is not above 0 and up to 1; 0.01 is Zoology's, 1 is uniform")
 
     def stored(self, length: int) -> int:
         """How many pairs there are."""
