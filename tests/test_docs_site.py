@@ -3,7 +3,6 @@
 import importlib
 import importlib.util
 import os
-import pkgutil
 import re
 import subprocess
 import sys
@@ -89,22 +88,12 @@ def test_the_site_builds_strictly_and_every_link_in_it_resolves(tmp_path):
             assert not re.search(r":(?:class|func|meth):|&gt;&gt;&gt;", text), path.name
 
 
-def names_of_facades():
-    """Every name that a package of the project says is public, and the places at which the reference may have it."""
-    for info in pkgutil.walk_packages(separatrix.__path__, "separatrix."):
-        for name in getattr(importlib.import_module(info.name), "__all__", ()) if info.ispkg else ():
-            value = getattr(importlib.import_module(info.name), name)
-            defined = f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', name)}"
-            yield f"{info.name}.{name}", {f"{info.name}.{name}", defined}
-
-
 def undocumented(pages):
-    """Names of façades that no page of the reference has; an alias or a constant may be where it is defined."""
-    shown = {anchor for page in pages.values() for anchor in page.anchors if anchor.startswith("separatrix.")}
-    last = {anchor.rpartition(".")[2] for anchor in shown}
-    for name, places in names_of_facades():
-        plain = not any(place.startswith("separatrix.") and place != name for place in places)
-        if not places & shown and not (plain and name.rpartition(".")[2] in last):
+    """Functions of ``import separatrix`` that no page of the reference has; a room's index is its stub."""
+    shown = {anchor for page in pages.values() for anchor in page.anchors}
+    for name in separatrix.__all__:
+        value = getattr(separatrix, name)
+        if callable(value) and not isinstance(value, type) and f"{value.__module__}.{name}" not in shown:
             yield name
 
 
