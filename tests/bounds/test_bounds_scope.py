@@ -186,7 +186,7 @@ def test_the_command_names_a_bound_that_says_nothing(capsys, monkeypatch):
     data = json.loads(capsys.readouterr().out)
     assert not data["known"]
     assert data["bounds"] == data["evidence"] == []
-    assert data["settings"] == {"exclude_query": "False"}
+    assert data["settings"] == {"exclude_query": False}
     assert [each["name"] for each in data["silent"]] == ["match3-rnn"]
     assert run(["bound", *arguments]) == 0
     out = capsys.readouterr().out
