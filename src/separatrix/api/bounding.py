@@ -278,7 +278,7 @@ def _quantity(models: "Collection[Model]") -> str:
 
 
 def _headline(listed: list[dict[str, Any]], found: "tuple[Bound, ...]") -> dict[str, Any]:
-    """What is said first: the strongest bound, with the papers' own beside it, or that none is known."""
+    """What is said first: the strongest bound, next to that of the papers, or that none is known."""
     if listed:
         first = listed[0]
         strongest = max(listed, key=lambda each: each["at_least"])

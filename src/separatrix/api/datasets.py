@@ -1,4 +1,4 @@
-"""``sx.dataset``: examples of a task for anyone's own training loop, or as files."""
+"""``sx.dataset``: examples of a task for a user's training loop, or as files."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any

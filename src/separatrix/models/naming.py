@@ -58,7 +58,7 @@ def parse_spec(text: str) -> ModelSpec:
 
 
 def model_name(module: type, layers: int, width: int, **options: Value) -> str:
-    """The name of a model whose layers are a class of one's own, for Python: ``RunSpec(architecture=model_name(…))``.
+    """The name of a model whose layers are a user's class, for Python: ``RunSpec(architecture=model_name(…))``.
 
     The class must be found again by its name: at the top level of a module, or of the script or notebook that runs.
 

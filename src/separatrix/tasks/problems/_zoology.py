@@ -102,7 +102,7 @@ class ZoologyRecall(Task):
         keys = 1 + distinct_values(draws, count, stored, half - 1)
         values = half + distinct_values(draws, count, stored, half)
         xp = namespace_of(keys)
-        # The smallest of u^(1/w), told as -log(u)/w, come in the order of draws without replacement by weights w.
+        # The smallest of u^(1/w), written as -log(u)/w, come in the order of draws without replacement by weights w.
         room = (length - 2 * stored) // 2
         rates = xp.astype(columns(keys, room) + 1, xp.float64) ** (1 - float(Fraction(self.power)))
         waits = -xp.log1p(-draws.uniform(count, room)) * rates
