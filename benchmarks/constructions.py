@@ -35,7 +35,7 @@ TITLE = "Construction sizes"
 INTRO = (
     "Every network below was built and checked for all inputs in one run, on one core. *p* is the number of bits of a "
     "number, *CPU s* are the processor's seconds for building and checking together. What the constructions are and "
-    "how they are checked is told in [constructions](constructions.md); how narrow and how coarse they can be made, in "
+    "how they are checked is in [constructions](constructions.md); how narrow and how coarse they can be made, in "
     "[the frontier](frontier.md)."
 )
 
@@ -90,7 +90,7 @@ def lookup_against_tracr() -> Report:
     report = Report(
         f"Looking up by the last token, {SYMBOLS} symbols",
         "Width of the certified network of BHBK24 Theorem 1, k of its address code and the least k that any code could "
-        "have (Delsarte), beside the widths of networks compiled by tracr: 6N + 6 for the same lookup and 6N + 2V + 5 "
+        "have (Delsarte), next to the widths of networks compiled by tracr: 6N + 6 for the same lookup and 6N + 2V + 5 "
         f"for reversing a string over V = {SYMBOLS} symbols. Kc = 2 up to N = 2^14, Kc = 1 beyond.",
         ("N", "width", "p", "CPU s", "addresses k", "Delsarte limit", "tracr, lookup", "tracr, reverse"),
     )

@@ -255,21 +255,21 @@ def main() -> None:
     append(chosen.json, card)
     found: list[dict[str, Any]] = []
     for row in rows:
-        told: dict[str, Any] = {
+        measured: dict[str, Any] = {
             "model": row.model, "length": row.length, "members": row.members, "wanted": row.wanted,
             "precision": chosen.precision,
         }  # fmt: skip
         try:
-            told |= ours(row, chosen.precision, chosen.seconds)
+            measured |= ours(row, chosen.precision, chosen.seconds)
             if not chosen.no_baseline:
-                told |= baseline(row, chosen.seconds)
-                told["ratio"] = told["model_steps_per_second"] / told["baseline"]
+                measured |= baseline(row, chosen.seconds)
+                measured["ratio"] = measured["model_steps_per_second"] / measured["baseline"]
         except Exception as error:  # a model that fails is a row of the table, not the end of it
-            told["error"] = f"{type(error).__name__}: {str(error)[:300]}"
-        found.append(told)
-        print(json.dumps(told), flush=True)
-        append(chosen.json, told)
-        if chosen.profile and "error" not in told:
+            measured["error"] = f"{type(error).__name__}: {str(error)[:300]}"
+        found.append(measured)
+        print(json.dumps(measured), flush=True)
+        append(chosen.json, measured)
+        if chosen.profile and "error" not in measured:
             print(profiled(row, chosen.precision), flush=True)
         torch.cuda.empty_cache()
         # For a second length the compiler would make code for all lengths, which is slower: every row starts anew.

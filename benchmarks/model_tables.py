@@ -191,7 +191,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tables of files, or put them into a page; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.model_tables", description=__doc__)
     parser.add_argument("files", nargs="+", type=Path, help="files of  python -m benchmarks.models --json")
-    parser.add_argument("--write", type=Path, help="keep the files beside this page and fill its section")
+    parser.add_argument("--write", type=Path, help="keep the files next to this page and fill its section")
     given = parser.parse_args(arguments)
     found = [report for path in given.files for report in tables(read_records(path))]
     if not given.write:

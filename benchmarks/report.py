@@ -35,8 +35,8 @@ class Report:
     def plain(self) -> dict[str, Any]:
         """The table and the names of its pictures, as data for JSON."""
         pictures = [[each.name, each.caption] for each in self.figures]
-        told = {"title": self.title, "conditions": self.conditions, "headings": list(self.headings)}
-        return {**told, "rows": self.rows, "figures": pictures}
+        summary = {"title": self.title, "conditions": self.conditions, "headings": list(self.headings)}
+        return {**summary, "rows": self.rows, "figures": pictures}
 
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> "Report":

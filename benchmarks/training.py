@@ -126,9 +126,9 @@ def the_loop(model: ModelSpec) -> tuple[str, Steps]:
 
 def against_the_loop(names: Sequence[str], threads: int, seconds: float) -> Report:
     """Every architecture: seven learning rates at once, one alone, and the loop."""
-    told = "CPU time of one thread" if threads == 1 else f"{threads} threads, time that passed"
+    measure = "CPU time of one thread" if threads == 1 else f"{threads} threads, time that passed"
     report = Report(
-        f"Training against the authors' loop ({told})",
+        f"Training against the authors' loop ({measure})",
         f"One layer of width {WIDTH}, index lookup at N = {LENGTH} (graphs of {GRAPH} vertices), batch {BATCH}; "
         "milliseconds for one model-step, and how many times more model-steps a second a grid of seven learning rates "
         "and a single run make than the loop.",
@@ -136,7 +136,7 @@ def against_the_loop(names: Sequence[str], threads: int, seconds: float) -> Repo
     )
     for name in names:
         model = ModelSpec((name,), WIDTH)
-        progress(f"{model} against the loop, {told}")
+        progress(f"{model} against the loop, {measure}")
         seven = Ensemble([specification(model, rate) for rate in RATES], CPU)
         one = Ensemble([specification(model, RATES[2])], CPU)
         what, steps = the_loop(model)
@@ -192,11 +192,11 @@ def recorded_run(group: Group, folder: Path) -> None:
 def overhead(grids: Mapping[str, Sequence[float]], steps: int = STEPS) -> Report:
     """What is not training in a recorded run of some learning rates."""
     report = Report(
-        "What a recorded run costs beside its steps",
+        "What a recorded run costs on top of its steps",
         f"N = {LENGTH}, {steps} steps, with the defaults of `separatrix train`: a point of the curve every {EVERY} "
         f"steps (512 examples), 5000 examples at the end, a checkpoint every {SAVE_EVERY:g} seconds, a live bar for "
         "each run. CPU time of one run.",
-        ("model", "learning rates", "steps alone, s", "whole run, s", "beside the steps", "of which evaluation"),
+        ("model", "learning rates", "steps alone, s", "whole run, s", "on top of the steps", "of which evaluation"),
     )
     for name, rates in grids.items():
         model = ModelSpec((name,), WIDTH)
@@ -239,7 +239,7 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--names", help="architectures, such as TF,LSTM; all if left out")
     parser.add_argument("--seconds", type=float, default=4.0, help="time for each architecture")
-    parser.add_argument("--overhead", action="store_true", help="the table of what a run costs beside its steps")
+    parser.add_argument("--overhead", action="store_true", help="the table of what a run costs on top of its steps")
     parser.add_argument("--steps", type=int, default=STEPS, help="steps of the runs of that table")
     given = parser.parse_args()
     prepare_process(CPU, given.threads)

@@ -203,8 +203,8 @@ class Campaign:
         self.compare("bits by one fooling set", "lower", each.bound.fooling_bits, cost, where)
         messages = smallest.fewest_messages([tuple(row) for row in values.tolist()])
         self.compare("bits when only Alice speaks", "exact", each.one_way_bits, bits_for(messages), where)
-        told = bits_for(len(numpy.unique(values)))
-        self.compare("one way and the answer back", "upper", each.one_way_bits + told, cost, where)
+        answer_bits = bits_for(len(numpy.unique(values)))
+        self.compare("one way and the answer back", "upper", each.one_way_bits + answer_bits, cost, where)
         fewest = [smallest.fewest_rectangles(values, value.value) for value in each.bound.values]
         for value, count in zip(each.bound.values, fewest, strict=True):
             self.compare("rectangles of a value", "lower", value.rectangles, count, where)

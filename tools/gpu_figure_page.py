@@ -54,9 +54,9 @@ def shown(cell: FigureCell) -> str:
     """Ours; where the paper has a number, its own and the difference; then what was spent on it."""
     if cell.accuracy is None or cell.record is None:
         return "–" if cell.paper is None else f"– / {cell.paper:.1f}"
-    beside = "" if cell.paper is None else f" / {cell.paper:.1f} ({cell.deviation:+.1f})"
+    compared = "" if cell.paper is None else f" / {cell.paper:.1f} ({cell.deviation:+.1f})"
     star = "\\*" * bool(cell.undertrained)
-    return f"{cell.accuracy:.1f}{star}{beside} · {cell.budget}"
+    return f"{cell.accuracy:.1f}{star}{compared} · {cell.budget}"
 
 
 def section(data: FigureData) -> Iterable[str]:
@@ -64,9 +64,9 @@ def section(data: FigureData) -> Iterable[str]:
     yield f"## {data.experiment.title}\n"
     yield f"{data.experiment.source}. `separatrix figure {data.experiment.name} --scale {SCALE} --records shipped`\n"
     yield f"![{data.experiment.title}](figures/{picture(data)})\n"
-    beside = "ours / paper's (difference), %; steps × runs" if data.paper else "%; steps × runs"
+    compared = "ours / paper's (difference), %; steps × runs" if data.paper else "%; steps × runs"
     yield markdown_table(
-        (f"{data.experiment.rows} \\ {data.experiment.columns}; {beside}", *data.columns),
+        (f"{data.experiment.rows} \\ {data.experiment.columns}; {compared}", *data.columns),
         [(row, *(shown(data.cells[row, column]) for column in data.columns)) for row in data.rows],
     )
     yield ""

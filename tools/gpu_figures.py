@@ -108,8 +108,8 @@ def planned(path: Path) -> list[Part]:
             for each in found["part"]
         ]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        told = (str(error).splitlines() or ["empty"])[0]
-        raise SeparatrixError(f"{path} is no plan ({told}); write it as tools/one_hour_on_a_gpu.toml is") from error
+        reason = (str(error).splitlines() or ["empty"])[0]
+        raise SeparatrixError(f"{path} is not a plan ({reason}); write it like tools/one_hour_on_a_gpu.toml") from error
 
 
 class Teller:

@@ -111,7 +111,7 @@ def main() -> int:
     """Print the section of these files, or keep them and fill the page."""
     parser = argparse.ArgumentParser(prog="python -m tools.gpu_tables", description=__doc__)
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
-    parser.add_argument("--write", type=Path, help="keep the rows beside this page and fill its section")
+    parser.add_argument("--write", type=Path, help="keep the rows next to this page and fill its section")
     given = parser.parse_args()
     lines = "".join(file.read_text(encoding="utf-8").rstrip("\n") + "\n" for file in given.files)
     text = page(read(lines))

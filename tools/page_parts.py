@@ -128,11 +128,11 @@ def attempts_table() -> str:
     for each in attempts():
         below = each.outcome is Outcome.BELOW
         assert not (below and each.verdict)
-        told = f"asked {each.asked:,}, found {each.found:,}"
-        told = f"**below**: {told}" if below else told
+        text = f"asked {each.asked:,}, found {each.found:,}"
+        text = f"**below**: {text}" if below else text
         named = f" ({each.how})" if each.how == "dyck-float" else ""
         silent = "" if each.verdict else "; no verdict"
-        rows.setdefault(each.bound, [f"`{each.bound}`"]).append(f"{told}{named}{silent}")
+        rows.setdefault(each.bound, [f"`{each.bound}`"]).append(f"{text}{named}{silent}")
     headings = ["bound", "fixed point, down", "fixed point, nearest", "float32", "bfloat16", "exact rationals"]
     return markdown_table(headings, rows.values(), left=6)
 

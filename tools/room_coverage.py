@@ -96,7 +96,7 @@ def main(arguments: Sequence[str]) -> int:
     """Measure, print, keep; 1 where a line is not run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rooms", nargs="+", choices=ROOMS, default=ROOMS)
-    parser.add_argument("--write", type=Path, help="the page whose section is filled, beside its records")
+    parser.add_argument("--write", type=Path, help="the page whose section is filled, next to its records")
     asked = parser.parse_args(arguments)
     found = {room: measured(room) for room in asked.rooms}
     print("\n".join([*named(found), page(found)]))

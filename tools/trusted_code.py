@@ -59,7 +59,7 @@ def module_file(module: str) -> Path:
 
 
 def is_trusted(module: str) -> bool:
-    """Whether a module is no search for counterexamples."""
+    """Whether a module is not a search for counterexamples."""
     return not module.startswith(f"{CERTIFICATES}.refutations")
 
 

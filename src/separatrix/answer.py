@@ -143,7 +143,7 @@ def _toned(fact: Fact) -> str:
 
 
 def to_html(sheet: Sheet) -> str:
-    """A sheet as HTML that stands alone: its style is inside, and nothing is fetched.
+    """A sheet as self-contained HTML: its style is inside, and nothing is fetched.
 
     >>> "<td>1 &lt; 2</td>" in to_html(Sheet(facts=(Fact("claim", "1 < 2"),)))
     True

@@ -78,7 +78,7 @@ class Campaign:
             built = constructions()[case.name].build(case.length, options)
             claim = Claim(built.task, case.length, case.arithmetic or built.arithmetic)
             verdict = check(built.network, claim)
-            assert verdict.valid and (longer or few_enough(claim)), f"{case} is no start: {verdict.reason}"
+            assert verdict.valid and (longer or few_enough(claim)), f"{case} cannot be mutated: {verdict.reason}"
             write_certificate(built.network, claim, verdict, folder, {"construction": case.name})
             network, certificate = (folder / name for name in (NETWORK_FILE, CERTIFICATE_FILE))
             self.originals.append(Files.of(network.read_bytes(), certificate.read_text(encoding="utf-8")))

@@ -60,12 +60,12 @@ def extreme(files: Files, chance: random.Random) -> str | None:
     if found is None:
         return None
     reference, array = found
-    told: list[str] = []
+    changes: list[str] = []
     for _ in range(chance.choice([1, 1, 1, 2, 4])):
         place = tuple(chance.randrange(size) for size in array.shape)
         array[place] = _numbers(files, chance, int(reference["denominator"]))
-        told.append(f"{reference['numerators']}{list(place)} becomes {int(array[place])}")
-    return "; ".join(told)
+        changes.append(f"{reference['numerators']}{list(place)} becomes {int(array[place])}")
+    return "; ".join(changes)
 
 
 def denominator(files: Files, chance: random.Random) -> str | None:

@@ -244,7 +244,7 @@ def shape(files: Files, chance: random.Random) -> str | None:
             listed.pop(chance.randrange(len(listed)))
             return f"one of {what} is left out"
         listed.append(deepcopy(chance.choice(listed)))
-        return f"one of {what} stands twice"
+        return f"one of {what} is there twice"
     name = chance.choice(sorted(files.tensors))
     array = files.tensors[name]
     axis = chance.randrange(array.ndim)

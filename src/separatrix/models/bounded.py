@@ -68,7 +68,7 @@ def layer_keeps(spec: ModelSpec, layer: int, precision: int) -> tuple[int, str] 
 
 
 def ahead_in(spec: ModelSpec) -> tuple[str, ...]:
-    """Anyone's own layers that say what they carry and look ahead in a trial, so that it is not used.
+    """A user's layers that say what they carry and look ahead in a trial, so that it is not used.
 
     >>> from separatrix.models.naming import parse_spec
     >>> ahead_in(parse_spec("LSTM-(3,256)"))

@@ -82,7 +82,7 @@ def pair_attention(
     held = tile or (GPU_TILE if query.is_cuda else CPU_TILE)
     given = (query, first_key, second_key, first_value, second_value)
     kind = at_least_float32(query.dtype)
-    # Running sums over N² pairs are no work for halves.
+    # Running sums over N² pairs lose too much in half precision.
     with exactly(query):
         return PairAttention.apply(*(each.to(kind) for each in given), visibility, held).to(query.dtype)
 

@@ -1,4 +1,4 @@
-"""Anyone's own sequence-mixing module as an architecture: ``package.module:MixerClass-(2,128)``.
+"""A user's sequence-mixing module as an architecture: ``package.module:MixerClass-(2,128)``.
 
 Any ``torch.nn.Module`` that maps (batch, length, width) to the same shape will do. It is made as ``MixerClass(width)``,
 further parameters of its constructor are options of the model's name (``…-(2,128,window=8)``), and it is placed in the

@@ -28,7 +28,7 @@ from separatrix.networks.third_order import ThirdOrderHead, attend_to_pairs
 from separatrix.networks.weights import averaged, weights_of
 
 Observer: TypeAlias = Callable[[int, RawArray], None]
-"""Told the number of a head and its weights (batch, queries, keys or pairs), chunk after chunk of queries."""
+"""Receives the number of a head and its weights (batch, queries, keys or pairs), chunk after chunk of queries."""
 
 
 @dataclass(frozen=True)

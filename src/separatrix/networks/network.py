@@ -96,7 +96,7 @@ class Readout:
         if (sums is not None) != (self.decoding == "power-sums"):
             raise SeparatrixError(f"power sums go with the decoding power-sums alone, not with {self.decoding}")
         if sums is not None and not 2 <= rows <= sums.prime:
-            raise SeparatrixError(f"{rows} coordinates are no residue and power sums in a field of {sums.prime}")
+            raise SeparatrixError(f"{rows} coordinates are not a residue and power sums in a field of {sums.prime}")
 
 
 @dataclass(frozen=True)

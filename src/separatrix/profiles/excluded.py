@@ -60,8 +60,8 @@ def exclusion(found: Profile, model: Capacity) -> Exclusion:
     >>> from separatrix.capacities import capacity, describe
     >>> from separatrix.profiles import profile
     >>> halves = profile("halves", lambda x: x[: len(x) // 2] == x[len(x) // 2 :], 10)
-    >>> told = exclusion(halves, capacity(describe({"model_type": "gru", "hidden_size": 1}), precision=4))
-    >>> told.first, told.needs, told.has
+    >>> found = exclusion(halves, capacity(describe({"model_type": "gru", "hidden_size": 1}), precision=4))
+    >>> found.first, found.needs, found.has
     (10, 5, 4)
     """
     checks = _checks(found, model)

@@ -361,11 +361,11 @@ class FunctionTask(Task):
     def picture(self, row: Row, length: int) -> str:
         """The input, and below it the answers."""
         words, found = self.vocabulary(length).texts(row), self.solve(row, length)
-        told = ["" if each is None else self.write_answer(each, length) for each in found]
-        if told[:-1] == [""] * (len(told) - 1):
-            return f"{self.joiner.join(words)} -> {told[-1]}"
-        wide = max(map(len, [*words, *told]))
-        return "\n".join(" ".join(each.rjust(wide) for each in line) for line in (words, told))
+        answers = ["" if each is None else self.write_answer(each, length) for each in found]
+        if answers[:-1] == [""] * (len(answers) - 1):
+            return f"{self.joiner.join(words)} -> {answers[-1]}"
+        wide = max(map(len, [*words, *answers]))
+        return "\n".join(" ".join(each.rjust(wide) for each in line) for line in (words, answers))
 
 
 @lru_cache(maxsize=16)

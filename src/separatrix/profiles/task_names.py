@@ -6,7 +6,7 @@
     mine.py:parity        a function of your own, as a task; mine.py:f,alphabet=4 with parameters
 
 :func:`task_argument` is for what a person writes, and may load their function. :func:`known_task` is for names that
-stand in records and files, and never loads code.
+are in records and files, and never loads code.
 """
 
 from collections.abc import Callable, Iterable

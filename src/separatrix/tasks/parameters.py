@@ -44,7 +44,7 @@ def with_plain_parameters(task: Task, values: Mapping[str, Any]) -> Task:
 
 
 def _fits(hint: Any, value: Any) -> bool:
-    """Whether a value is of a declared type; true and false are no numbers."""
+    """Whether a value is of a declared type; true and false are not numbers."""
     origin = typing.get_origin(hint)
     if origin in (typing.Union, types.UnionType):
         return any(_fits(option, value) for option in typing.get_args(hint))

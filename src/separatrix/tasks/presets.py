@@ -1,4 +1,4 @@
-"""Tasks with the settings of somebody's benchmark, by ``TASK:PRESET``; they are no entries of the catalog."""
+"""Tasks with the settings of a published benchmark, by ``TASK:PRESET``; they are not entries of the catalog."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -229,7 +229,7 @@ class Records:
             # A bound parameter and an escape: a name typed by a person is data, never a pattern.
             pattern = name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
             query = "SELECT * FROM runs WHERE name LIKE ? ESCAPE '\\' ORDER BY name LIMIT 3"
-            # Names are hexadecimal digits; SQLite cannot take what is no UTF-8.
+            # Names are hexadecimal digits; SQLite cannot take what is not UTF-8.
             rows = self._connection.execute(query, (pattern,)).fetchall() if name and name.isascii() else []
         if not rows:
             see = f"separatrix runs list --store {self.path}"
@@ -391,7 +391,7 @@ def kept_weights(where: object, files: Path, run: Any, step: Any, file: Any) -> 
     (500, '0a1b.safetensors')
     """
     if not is_count(step):
-        raise damaged(where, run, "the steps of its kept weights are no counts")
+        raise damaged(where, run, "the steps of its kept weights are not counts")
     return step, kept_file(files, file)
 
 

@@ -58,7 +58,7 @@ def checked_run(
     if ending not in get_args(Ending):
         raise damaged(where, name, f"it ended by {ending!r}")
     if not (is_count(step) and is_count(parameters)):
-        raise damaged(where, name, "its steps and parameters are no counts")
+        raise damaged(where, name, "its steps and parameters are not counts")
     if not is_share(accuracy) or not (loss is None or is_number(loss)) or not is_number(seconds):
         raise damaged(where, name, "its accuracy, loss or time is not such a number")
     lost = float("nan") if loss is None else float(loss)

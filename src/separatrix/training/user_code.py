@@ -3,7 +3,7 @@
 Whoever names a model to be trained names its code and means it to run. A record names code as well, and a record may
 come from anybody: its file can lie next to the store, and a digest in the store is written by who wrote the store. So
 nothing is imported because a record says so; the person who asks must have named that code (:func:`check_trusted`). A
-task of one's own needs no such leave: it is brought by ``--with FILE.py``, an installed package or a function that the
+user's task needs no such leave: it is brought by ``--with FILE.py``, an installed package or a function that the
 person names, and a record can only name one.
 
 Every parameter of a user's module is trained, each member with its own copy. What that would overrun is refused
