@@ -31,7 +31,7 @@ def test_multiples_beyond_a_word_are_exact():
 
 
 @given(st.lists(st.integers(-24, 24), min_size=3, max_size=12), st.integers(1, 3))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_the_bound_outside_a_set_is_below_one_or_not_given(totals, sparsity):
     products = [Fraction(each, 24) for each in totals]
     largest = sorted(max(each, Fraction(0)) for each in products)[-sparsity:]
