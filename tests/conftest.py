@@ -3,6 +3,7 @@ test run by the command that a newcomer gives first.
 """
 
 import fcntl
+import gc
 import json
 import os
 import random
@@ -44,7 +45,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 # No clock decides, and every run tries the same examples; to look for new ones: pytest --hypothesis-profile=search
 settings.register_profile("search", deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("same", settings.get_profile("search"), derandomize=True)
+settings.register_profile("same", settings.get_profile("search"), derandomize=True, max_examples=40)
 settings.load_profile("same")
 
 
@@ -52,6 +53,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long tests first: a test of a minute that is begun last would keep one process busy while the others wait."""
     places = {ROOT / "tests" / file: place for place, file in enumerate(LONG)}
     items.sort(key=lambda item: places.get(item.path, len(LONG)))
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: the garbage collector need not look at a million objects again and again."""
+    gc.freeze()
 
 
 def pytest_runtest_setup() -> None:

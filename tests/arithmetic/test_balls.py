@@ -24,7 +24,7 @@ def encloses(arithmetic: Balls, array: np.ndarray, exact: object) -> bool:
 
 @pytest.mark.parametrize("bits", BITS)
 @given(numbers, numbers)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_results_contain_the_exact_ones(bits, left, right):
     arithmetic = Balls(bits)
     a, b = arithmetic.encode(left), arithmetic.encode(right)
@@ -164,7 +164,7 @@ def test_names_round_trip(name):
 
 
 @given(st.integers(2, 10**9), st.integers(1, 50), st.sampled_from(["down", "nearest"]), st.integers(2, 10**6))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_every_arithmetic_is_named_uniquely(length, exponent, rounding, bits):
     for arithmetic in (FixedPoint(length, exponent, rounding), Balls(bits)):
         assert arithmetic_named(str(arithmetic)) == arithmetic

@@ -84,7 +84,7 @@ def fractions(arithmetic: FixedPoint, numbers: list[int]) -> list[Fraction]:
 
 @each_arithmetic
 @given(st.data())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_elementwise_operations_match_the_oracle(arithmetic, data):
     oracle = Oracle(arithmetic)
     pairs = data.draw(st.lists(st.tuples(raw_numbers(arithmetic), raw_numbers(arithmetic)), min_size=1, max_size=8))

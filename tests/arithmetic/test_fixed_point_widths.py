@@ -29,7 +29,7 @@ def columns(data: st.DataObject, limit: int, count: int = 6) -> tuple[np.ndarray
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 @pytest.mark.parametrize("scale", SCALES)
 @given(st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_wide_products_and_quotients_equal_those_of_python_ints(scale, rounding, data):
     grid = Grid(scale, scale * scale, rounding)
     left, right = columns(data, grid.limit)
@@ -89,7 +89,7 @@ def test_python_ints_that_fit_take_the_int64_route_with_the_same_result(scale, r
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_long_division_is_exact(data):
     divisor = data.draw(st.integers(0, 61).flatmap(lambda bits: st.integers(1 << bits, (2 << bits) - 1)))
     factor = data.draw(st.integers(0, divisor - 1))

@@ -52,7 +52,7 @@ TABLES = {name: Table(name) for name in SHORT}
 
 @pytest.mark.parametrize("name", SHORT)
 @given(st.lists(st.one_of(finite, st.fractions(), st.floats(-600, 600), st.integers()), min_size=1, max_size=10))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_encoding_rounds_once(name, values):
     arithmetic, table = Floating(name), TABLES[name]
     expected = [table.nearest(Fraction(value)) for value in values]
@@ -79,7 +79,7 @@ def test_values_beside_every_tie_are_rounded_to_the_right_side(name):
 
 @pytest.mark.parametrize("name", SHORT)
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_each_operation_rounds_once(name, data):
     arithmetic, table = Floating(name), TABLES[name]
     index = st.integers(0, len(table.values) - 1)

@@ -22,7 +22,7 @@ def test_the_table_is_above_the_exponentials_and_falls():
     assert len(table) == STEPS * DEEPEST + 1
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.integers(0, 10**7), min_size=1, max_size=8), st.integers(1, 10**5))
 def test_sums_are_bounded_from_above_and_close(gaps, denominator):
     balls = Balls(128)
@@ -44,7 +44,7 @@ def test_weights_are_rounded_down(rest, one):
     assert Fraction(weight, one) <= Fraction(UNIT, UNIT + rest) < Fraction(weight + 1, one)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(arrays.arrays(numpy.int64, arrays.array_shapes(min_dims=2, max_dims=2, max_side=8), elements=st.integers(-3, 3)))
 def test_distinct_rows_are_those_of_numpy(rows):
     found, which = distinct(rows)

@@ -12,7 +12,7 @@ from separatrix.arithmetic import FixedPoint, arithmetic_named, exponential, sof
 from separatrix.errors import SeparatrixError
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     scores=st.lists(st.integers(-300, 300), min_size=1, max_size=8),
     rounding=st.sampled_from(["down", "nearest"]),

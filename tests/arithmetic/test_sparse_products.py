@@ -10,7 +10,7 @@ from separatrix.arithmetic import FixedPoint, integers
 ARITHMETICS = [FixedPoint(10, 1), FixedPoint(16, 2, "nearest"), FixedPoint(3, 9), FixedPoint(7, 25)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.sampled_from(ARITHMETICS), st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(1, 6), st.integers(1, 9))
 def test_sparse_and_dense_products_are_the_same(arithmetic, seed, rows, inner, columns):
     random = np.random.default_rng(seed)
@@ -36,7 +36,7 @@ MANY = integers.WORTH_A_ROW // (2 * 16)
 """Rows from which on the entries of a sparse matrix are taken one row after the other."""
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 4, MANY]), st.integers(16, 24), st.integers(16, 24),
     st.integers(0, 5),

@@ -67,7 +67,7 @@ def test_numbers_are_exact_at_every_length(bound):
 
 
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_the_longest_length_is_the_inverse_of_the_smallest_width(data):
     bound = data.draw(st.sampled_from(NUMBERED))
     name = data.draw(st.sampled_from(bound.task_names))
@@ -130,7 +130,7 @@ def test_the_dyck_bound_in_numbers():
 
 
 @given(st.integers(0, 3000), st.integers(1, 40), st.integers(2, 5000), st.integers(1, 4))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 def test_the_claimed_width_is_exact(bits, precision, length, heads):
     width = width_by_claim(bits, precision, length, heads)
 

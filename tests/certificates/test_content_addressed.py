@@ -163,7 +163,7 @@ def test_norms_and_margins_of_vectors_are_the_tasks(parameters):
 # -- agreement with enumeration ------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     gain=st.fractions(Fraction(1, 10), 6, max_denominator=20),
     exponent=st.integers(1, 4),
@@ -188,7 +188,7 @@ def test_a_proof_holds_on_every_input_and_a_refutation_on_one(gain, exponent, ro
         assert every.refuted
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(place=st.integers(0, 200), change=st.sampled_from([-4, -2, -1, 1, 2, 4]), which=st.sampled_from([1, 3]))
 def test_feed_forwards_with_one_changed_bias_are_never_wrongly_proved(place, change, which):
     built = MQAR.build(4)

@@ -82,7 +82,7 @@ def test_completions_lead_into_the_language():
 
 
 @EVERY_VARIANT
-@pytest.mark.parametrize(("types", "depth"), [(1, 1), (2, 2), (2, 3), (3, 2), (4, 3)])
+@pytest.mark.parametrize(("types", "depth"), [(1, 1), (2, 3), (3, 2)])
 def test_right_networks_are_proved_at_every_length(name, variant, types, depth):
     for length in (2, 4, 400):
         verdict = check(*build(name, length, types, depth, variant))
@@ -164,7 +164,7 @@ def _with_parity_accepted(network: RecurrentNetwork) -> RecurrentNetwork:
     return replace(network, initial=initial, cell=tuple(cell), readout=replace(network.readout, matrix=matrix))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(data=st.data())
 def test_a_single_change_is_judged_as_enumeration_judges_it(data):
     """The method decides: valid and refuted are exactly what trying all strings finds."""

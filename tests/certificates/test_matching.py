@@ -80,8 +80,8 @@ def test_both_methods_accept_right_networks(name, length, modulus, rounding, sco
 
 @pytest.mark.parametrize(
     ("name", "length", "modulus", "covered"),
-    [("match2-code", 1024, 65536, "65536^1024"), ("match2-code", 100, 999, "999^100"), ("match2", 64, None, "4096^64"),
-     ("match2", 100, 2187, "2187^100"), ("match3", 64, None, "4096^64"), ("match3", 30, 1000, "1000^30"),
+    [("match2-code", 1024, 65536, "65536^1024"), ("match2-code", 100, 999, "999^100"),
+     ("match2", 100, 2187, "2187^100"), ("match3", 30, 1000, "1000^30"),
      ("match3-last", 1024, 65536, "65536^1023"), ("directed-3-cycle", 8, None, "2^56"),
      ("directed-3-cycle", 40, None, "2^1560")],
 )  # fmt: skip
@@ -277,7 +277,7 @@ def faulty(draw: st.DrawFn) -> tuple[str, Network, Claim]:
 
 
 @given(case=faulty())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_verdicts_never_contradict_enumeration(case):
     name, network, claim = case
     by_argument, by_enumeration = both(name, network, claim)

@@ -19,7 +19,7 @@ from tests.certificates.changes import build, with_part
 
 @pytest.mark.parametrize("scoring", ["softmax", "hard", "leftmost"])
 @given(data=st.data(), rounding=st.sampled_from(["down", "nearest"]))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_averages_of_rows_stay_within_their_bounds(data, rounding, scoring):
     """Rows drawn inside their groups' bounds, averaged by the arithmetic itself."""
     arithmetic = FixedPoint(5, data.draw(st.integers(2, 4)), rounding)

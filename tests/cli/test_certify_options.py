@@ -58,7 +58,7 @@ def test_precision_tells_unused_bits_too(call):
 
 
 def test_a_crowded_circle_is_not_refused_by_the_bits_that_were_asked_for(call):
-    ended = call("certify", "index-lookup", "-n", "1048576", "--family", "circle", "--precision", "42")
+    ended = call("certify", "index-lookup", "-n", "262144", "--family", "circle", "--precision", "42")
     assert ended.code == 2
     assert "steps of 2^-30, in which points are kept at every precision; choose more circles" in ended.err
 

@@ -33,7 +33,7 @@ def drawn(case: tuple[int, int, int, int]) -> numpy.ndarray:
 
 
 @given(small)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_lower_bounds_never_exceed_the_true_cost(case):
     values = drawn(case)
     matrix = pack(values, case[3])
@@ -47,7 +47,7 @@ def test_lower_bounds_never_exceed_the_true_cost(case):
 
 
 @given(small)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_small_searches_find_the_largest_fooling_set(case):
     values = drawn(case)
     matrix = pack(values, case[3])
@@ -173,7 +173,7 @@ def test_large_matrices_take_one_rank_for_two_values(monkeypatch):
 
 
 @given(st.integers(0, 5000), st.integers(1, 5), st.integers(1, 5))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_no_rectangle_is_larger_than_the_bound(seed, rows, columns):
     generator = numpy.random.default_rng(seed)
     mask = generator.random((rows, columns)) < 0.7

@@ -42,7 +42,7 @@ def test_bad_partitions_end_in_one_line(text):
 
 
 @given(st.integers(2, 3), st.integers(2, 5), st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_the_matrix_of_a_function_is_the_function(alphabet, positions, data):
     alice = data.draw(st.sets(st.integers(0, positions - 1), min_size=1, max_size=positions - 1))
     table = numpy.random.default_rng(data.draw(st.integers(0, 99))).integers(0, 3, alphabet**positions)
@@ -102,7 +102,7 @@ def test_chunks_change_nothing():
 
 
 @given(st.integers(0, 10_000), st.integers(1, 12), st.integers(1, 12), st.integers(2, 4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_packing_selecting_and_transposing(seed, rows, columns, classes):
     values = numpy.random.default_rng(seed).integers(0, classes, (rows, columns))
     packed = pack(values, classes)

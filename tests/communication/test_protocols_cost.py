@@ -38,7 +38,7 @@ def words_for(count: int) -> int:
     return bits
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     m=st.integers(1, 6), d=st.integers(1, 12), heads=st.integers(1, 3), positions=st.integers(2, 40),
     exponent=st.integers(1, 4),
@@ -100,7 +100,7 @@ def test_at_kc_1_the_claim_can_hold_as_written():
     assert not compare(plan(64, 256, 4, 1024, 1, "as-written")).holds(rows=True)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     m=st.integers(1, 12), d=st.integers(1, 24), heads=st.integers(1, 3), positions=st.integers(1, 70),
     exponent=st.integers(1, 9), version=st.sampled_from(("as-written", "repaired", "queries", "token")),

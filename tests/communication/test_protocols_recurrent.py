@@ -53,7 +53,7 @@ def random_recurrent(seed: int, at: str) -> RecurrentNetwork:
     return RecurrentNetwork(3, 6, matrix(3, embedding), matrix(width, 1), cell, readout)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     seed=st.integers(0, 10**6), at=st.sampled_from(("last", "every")), after=st.integers(0, 5),
     tokens=st.lists(st.integers(0, 2), min_size=6, max_size=6),

@@ -44,7 +44,7 @@ def low_rank(seed: int, size: int, rank: int) -> numpy.ndarray:
 
 
 @given(st.integers(0, 10_000), st.integers(1, 9), st.integers(1, 9), st.integers(2, 5))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_ranks_agree_with_textbook_elimination(seed, rows, columns, classes):
     values = numpy.random.default_rng(seed).integers(0, classes, (rows, columns))
     matrix = pack(values, classes)
@@ -56,7 +56,7 @@ def test_ranks_agree_with_textbook_elimination(seed, rows, columns, classes):
 
 
 @given(st.integers(0, 1000), st.sampled_from([2, 3, 7, 1009, primes(1)[0]]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_elimination_modulo_a_prime_is_exact_across_block_sizes(seed, prime):
     size = 20 + seed % 180
     values = low_rank(seed, size, 5 + seed % 30)
@@ -108,7 +108,7 @@ def test_a_prime_that_divides_a_minor_gives_only_a_lower_bound():
 
 
 @given(st.integers(0, 1000), st.integers(1, 6))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_hadamard_bounds_every_minor(seed, order):
     values = numpy.random.default_rng(seed).integers(0, 2 + seed % 3, (6, 6))
     chosen = numpy.random.default_rng(seed + 1)

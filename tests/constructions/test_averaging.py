@@ -96,7 +96,7 @@ def test_any_sets_and_values_are_averaged(data):
 
 
 @given(data=st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_triples_at_the_edge_of_a_window(data):
     """Ones and one number that completes two of them: only positions within T see it."""
     length, window, modulus = 12, data.draw(st.integers(1, 4)), 40
@@ -180,8 +180,7 @@ def test_every_dual_certificate_keeps_the_bound(length, q):
     rule = network.dual_parts[0].rule
     signs = rule.signs(numpy.arange(length))
     k = rule.width
-    inner = [Fraction(int(each), k) for each in rule.signs(numpy.arange(1, rule.count)).sum(axis=1)]
-    bound = outside_bound(inner, q)
+    bound = outside_bound(rule.signs(numpy.arange(1, rule.count)).sum(axis=1).tolist(), k, q)
     assert bound is not None and bound <= Fraction(q, q + 1)
     for chosen in list(combinations(range(length), q))[:: max(1, length // 8)]:
         w = dual_certificate(signs[list(chosen)])
@@ -193,7 +192,7 @@ def test_every_dual_certificate_keeps_the_bound(length, q):
 
 
 @given(st.integers(1, 6), st.integers(1, 12), st.integers(0, 2**32 - 1))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_dual_certificates_of_any_signs_are_exact_or_zero(q, k, seed):
     signs = numpy.random.default_rng(seed).integers(0, 2, (q, k)) * 2 - 1
     products = signs.astype(object) @ dual_certificate(signs)
@@ -201,10 +200,10 @@ def test_dual_certificates_of_any_signs_are_exact_or_zero(q, k, seed):
     assert products.tolist() == ([0] * q if dependent else [1] * q)
 
 
-@given(st.lists(st.fractions(-1, 1, max_denominator=12), min_size=4, max_size=12), st.integers(1, 4))
-@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(-24, 24), min_size=4, max_size=12), st.integers(1, 4))
+@settings(max_examples=25, deadline=None)
 def test_the_bound_grows_with_the_set(inner, q):
-    bound, larger = outside_bound(inner, q), outside_bound(inner, q + 1)
+    bound, larger = outside_bound(inner, 24, q), outside_bound(inner, 24, q + 1)
     if larger is not None:
         assert bound is not None and bound <= larger < 1
 

@@ -161,7 +161,7 @@ def test_the_cell_reduces_to_the_minimal_automaton_and_stays_small(variant, type
     assert classes_by_refinement(following, answers) == state_count(types, depth)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_any_string_in_any_arithmetic(data):
     name, variant = data.draw(st.sampled_from(VARIANTS[:4]))

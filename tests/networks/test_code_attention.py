@@ -63,7 +63,7 @@ def codes(draw):
     return generator, scales, indices, extra
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     codes(),
     st.sampled_from(["softmax", "hard", "linear", "relu"]),

@@ -194,7 +194,7 @@ def test_storage_round_trips_and_repeats(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["n.safetensors"]
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_damaged_files_are_refused_in_one_line(data):
     content = bytearray(to_bytes(small_network()))

@@ -29,7 +29,7 @@ class Head:
 
 @pytest.mark.parametrize("scoring", SCORINGS)
 @given(data=st.data(), rounding=st.sampled_from(ROUNDINGS), exponent=st.integers(1, 4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_groups_of_keys_weigh_what_the_keys_weigh(data, rounding, exponent, scoring):
     arithmetic = FixedPoint(5, exponent, rounding)
     limit = arithmetic.largest**2
@@ -65,7 +65,7 @@ def test_sums_beyond_64_bits_are_refused():
 
 
 @given(data=st.data())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_keys_seen_by_prefixes_are_counted(data):
     rows, keys = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 9))
     scores = numpy.array(data.draw(st.lists(st.integers(0, 2), min_size=rows * keys, max_size=rows * keys)))

@@ -197,7 +197,7 @@ def test_the_fixed_length_automaton_is_the_minimal_one(seed, length):
 
 
 @given(st.integers(0, 10_000), st.integers(1, 6), st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_an_automaton_is_found_again_from_its_language(seed, states, with_empty):
     moves, accepting, source = random_automaton(seed, states)
     at, tables = numpy.array([0]), []

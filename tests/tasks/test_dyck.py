@@ -155,7 +155,7 @@ def test_loop_and_vectorised_samplers_agree_on_negatives():
         assert abs(number - second[key]) < 5.5 * (number + second[key]) ** 0.5 + 5
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(data=st.data(), types=st.integers(1, 4), depth=st.integers(1, 40), half=st.integers(1, 30))
 def test_is_balanced_equals_the_stack_on_any_string(data, types, depth, half):
     rows = [loop_samplers.balanced_string(lambda n: data.draw(st.integers(0, n - 1)), 2 * half, types, 2)]
@@ -168,7 +168,7 @@ def test_is_balanced_equals_the_stack_on_any_string(data, types, depth, half):
     assert found.tolist() == [loop_samplers.balanced(row, types, depth) for row in rows]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(opens=st.lists(st.booleans(), min_size=0, max_size=60), depth=st.integers(1, 9))
 def test_random_depths_equal_the_walk_step_by_step(opens, depth):
     opens = opens[: len(opens) // 2 * 2]

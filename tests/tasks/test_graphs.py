@@ -36,7 +36,7 @@ def closes(graph: numpy.ndarray, walk: tuple[int, ...]) -> bool:
     return all(graph[a, b] for a, b in zip(walk, (*walk[1:], walk[0]), strict=True))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**32), length=st.integers(3, 8), density=st.floats(0.05, 0.95))
 def test_directed_cycles_by_brute_force(seed: int, length: int, density: float) -> None:
     graph = random_graph(seed, length, density, directed=True)
@@ -47,7 +47,7 @@ def test_directed_cycles_by_brute_force(seed: int, length: int, density: float) 
     assert task.solve(graph.tolist(), length) == expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**32), length=st.integers(5, 7), density=st.floats(0.1, 0.9))
 def test_undirected_cycles_by_brute_force(seed: int, length: int, density: float) -> None:
     graph = random_graph(seed, length, density, directed=False)

@@ -35,7 +35,7 @@ def literal(name: str, numbers: list[int], modulus: int, place: int, window: int
 
 
 @pytest.mark.parametrize("name", ["match2", "match3", "match3-local"])
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(data=st.data(), modulus=st.integers(2, 40), window=st.integers(1, 5))
 def test_labels_follow_the_slides(name: str, data: st.DataObject, modulus: int, window: int) -> None:
     parameters = {"window": window} if name == "match3-local" else {}
@@ -53,7 +53,7 @@ def test_a_number_may_be_its_own_partner() -> None:
     assert Match3(modulus=9).solve([0, 3, 9, 1], 3) == [None, 1, 1, 0]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     rows=st.integers(1, 4),

@@ -48,7 +48,7 @@ def test_scale_brings_answers_to_norm_one() -> None:
     assert examples.targets.shape == (200, 12, 3)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     sparsity=st.integers(1, 6),

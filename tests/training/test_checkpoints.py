@@ -49,7 +49,7 @@ def test_a_checkpoint_is_read_back_as_it_was_written() -> None:
     assert all(torch.equal(found.tensors[name], each) for name, each in ensemble().tensors().items())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.data())
 def test_no_flipped_bit_goes_unnoticed(data: st.DataObject) -> None:
     whole = content()
@@ -61,7 +61,7 @@ def test_no_flipped_bit_goes_unnoticed(data: st.DataObject) -> None:
         read_checkpoint(bytes(damaged), GROUP.name)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_no_truncated_or_longer_file_is_read(data: st.DataObject) -> None:
     whole = content()
@@ -71,7 +71,7 @@ def test_no_truncated_or_longer_file_is_read(data: st.DataObject) -> None:
         read_checkpoint(whole + data.draw(st.binary(min_size=1, max_size=20)), GROUP.name)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_refused_in_one_line(garbage: bytes) -> None:
     with pytest.raises(DamagedCheckpointError) as caught:

@@ -255,7 +255,7 @@ def test_data_beyond_the_memory_of_the_machine_are_refused(monkeypatch: pytest.M
     data_source(tasks()["index-lookup"], 90, 64, CPU)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**63 - 1), st.sampled_from(["train", "probe", "evaluation"]), st.integers(0, 2**40))
 def test_derived_seeds_are_seeds(seed: int, purpose: str, number: int) -> None:
     found = derived_seed(seed, purpose, number)

@@ -37,7 +37,9 @@ from separatrix.table.separation import INHERITED as INHERITED
 from separatrix.table.separation import LENGTH as LENGTH
 from separatrix.table.separation import LONG as LONG
 from separatrix.table.separation import PRECISION as PRECISION
+from separatrix.table.separation import Checked as Checked
 from separatrix.table.separation import certify_all as certify_all
+from separatrix.table.separation import checked as checked
 from separatrix.table.separation import kind_of as kind_of
 from separatrix.table.separation import model_of_construction as model_of_construction
 from separatrix.table.separation import serving as serving

@@ -12,8 +12,10 @@ more than that; otherwise it is open *here*: neither the papers nor this package
 fact, that is smaller than a bound allows raises :class:`ContradictionError`: one of the two would be wrong.
 """
 
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Protocol, TypeVar
 
 from separatrix.bounds import (
@@ -35,13 +37,15 @@ from separatrix.bounds import (
     strongest_first,
     takes,
 )
-from separatrix.certificates import Claim, check
+from separatrix.certificates import Claim, Verdict, check, estimated_bytes, size_of
 from separatrix.constructions import Construction, constructions
 from separatrix.errors import SeparatrixError
 from separatrix.networks import AnyNetwork, Attention, GraphAttention, Network, RecurrentNetwork, ThirdOrderAttention
 from separatrix.table.trained_models import TrainedModel, trained_on
 from separatrix.tasks import Task, tasks
 
+LARGEST = 1 << 30
+"""Bytes that one check may be estimated to take."""
 LENGTH = 64
 """The length of the table's numbers."""
 SMALL = 16
@@ -163,24 +167,55 @@ def certify_all(length: int = LENGTH, advance: Callable[[str], None] | None = No
     return tuple(found)
 
 
-def certified_size(construction: Construction, length: int) -> Certified | None:
-    """One construction certified at a length, or None where its theorem does not reach that length."""
+@dataclass(frozen=True)
+class Checked:
+    """A construction built and checked at one length, without its weights."""
+
+    counted: Mapping[str, int]
+    """The size as the papers count it."""
+    model: Model | None
+    size: ModelSize
+    verdict: Verdict
+    seconds: float
+    """The processor time that building and checking took."""
+
+
+@cache  # the table and the page of the constructions ask for the same networks
+def checked(name: str, length: int) -> Checked | None:
+    """Build and check a construction; None where its theorem does not reach that length or the check is too large."""
+    started = time.process_time()
     try:
-        built = construction.build(length)
+        built = constructions()[name].build(length)
     except SeparatrixError:
         return None
-    verdict = check(built.network, Claim(built.task, built.length, built.arithmetic))
-    if not verdict.valid:
-        raise SeparatrixError(f"{construction.name} is not certified at length {length}: {verdict.reason}")
-    precision = built.arithmetic.precision_bits
+    if estimated_bytes(built.network) > LARGEST:
+        return None
+    claim = Claim(built.task, built.length, built.arithmetic)
+    verdict = check(built.network, claim)
+    return Checked(
+        size_of(built.network, claim),
+        model_of(built.network),
+        size_of_model(built.network, built.arithmetic.precision_bits),
+        verdict,
+        time.process_time() - started,
+    )
+
+
+def certified_size(construction: Construction, length: int) -> Certified | None:
+    """One construction certified at a length, or None where its theorem does not reach that length."""
+    one = checked(construction.name, length)
+    if one is None:
+        return None
+    if not one.verdict.valid:
+        raise SeparatrixError(f"{construction.name} is not certified at length {length}: {one.verdict.reason}")
     return Certified(
         construction.name,
         construction.theorem,
         construction.task_name,
-        model_of(built.network),
+        one.model,
         length,
-        built.network.width,
-        size_of_model(built.network, precision),
+        one.counted["width"],
+        one.size,
         construction.growth,
         construction.arithmetic_kind,
         construction.serves,

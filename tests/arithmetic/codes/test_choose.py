@@ -62,7 +62,7 @@ def test_vectors_on_demand_match_the_whole_table(name):
     assert code.signs([]).shape == (0, code.width)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(
     st.integers(2, 400),
     st.sampled_from([Fraction(1, 2), Fraction(1, 3), QUARTER, Fraction(1, 8), Fraction(3, 16)]),

@@ -60,18 +60,16 @@ def dual_multiples(gram: NDArray[np.int64]) -> tuple[list[int], int]:
     return [int(each) for each in numerators.entries()], int(denominator)
 
 
-def outside_bound(inner_products: Sequence[Fraction], sparsity: int) -> Fraction | None:
+def outside_bound(inner_products: Sequence[int], width: int, sparsity: int) -> Fraction | None:
     """The bound a / (1 - n) of the module's text; None where it is not below 1.
 
-    ``inner_products`` are those of one vector with all others, such that every other vector sees no larger sums: all
-    words but one of a linear code.
+    ``inner_products``, in parts of ``width``, are those of one vector with all others, such that every other vector
+    sees no larger sums: all words but one of a linear code.
 
-    >>> outside_bound([Fraction(1, 16)] * 20 + [Fraction(-1, 16)] * 20, 8)
+    >>> outside_bound([1] * 20 + [-1] * 20, 16, 8)
     Fraction(8, 9)
     """
     ranked = sorted(inner_products)
-    least = sum((max(-each, Fraction(0)) for each in ranked[: sparsity - 1]), Fraction(0))
-    most = sum((max(each, Fraction(0)) for each in ranked[-sparsity:]), Fraction(0))
-    if most + least >= 1:
-        return None
-    return most / (1 - least)
+    least = sum(max(-each, 0) for each in ranked[: sparsity - 1])
+    most = sum(max(each, 0) for each in ranked[-sparsity:])
+    return Fraction(most, width - least) if most + least < width else None

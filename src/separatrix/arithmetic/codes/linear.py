@@ -74,15 +74,17 @@ class WeightRange:
         >>> WeightRange(64, 16, 24, 64).narrowest(12, Fraction(1, 4), two_sided=False)
         (4, 2)
         """
+        part, over = max_inner.as_integer_ratio()
         best: tuple[int, int] | None = None
         for shortened in range(self.dimension - dimension + 1):
             length = self.length - shortened
-            # Solve (w − 2(lightest − p))/w ≤ γ and (w − 2·heaviest)/w ≥ −γ, w = length − p, for the largest p.
-            punctured = (2 * self.lightest - (1 - max_inner) * length) // (1 + max_inner)
+            # Solve (w − 2(lightest − p))/w ≤ γ and (w − 2·heaviest)/w ≥ −γ, w = length − p, for the largest p, in
+            # integers: fractions would take most of the time of a choice among thousands of codes.
+            punctured = (2 * self.lightest * over - (over - part) * length) // (over + part)
             if two_sided:
-                punctured = min(punctured, (length - 2 * self.heaviest / (1 + max_inner)) // 1)
+                punctured = min(punctured, length - -(-2 * self.heaviest * over // (over + part)))
             # At least one unit of distance stays, or two words would become one.
             punctured = min(punctured, self.lightest - 1)
             if punctured >= 0 and (best is None or shortened + punctured > sum(best)):
-                best = (shortened, int(punctured))
+                best = (shortened, punctured)
         return best

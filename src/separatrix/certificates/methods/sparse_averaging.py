@@ -99,7 +99,7 @@ class _Examination:
         self.values()
         inner = inner_products(rule, self.asked.length)
         width, q = rule.width, self.asked.sparsity
-        outside = outside_bound([Fraction(each, width) for each in inner.tolist()], q)
+        outside = outside_bound(inner.tolist(), width, q)
         if outside is None or dual.gain <= 0 or factor <= 0:
             reason = f"the code of width {width} does not give every set of {q} vectors a dual certificate"
             raise SuspicionError(reason, inner=inner)

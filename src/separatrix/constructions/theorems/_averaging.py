@@ -44,8 +44,7 @@ def set_codes(count: int, sparsity: int, options: Options, largest_outside: Frac
     max_inner = min(options.max_inner, bound / (sparsity + bound * (sparsity - 1)))
     rule = addresses(count, max_inner, options.family, two_sided=True).signs
     words = numpy.arange(1, rule.count, dtype=numpy.int64)
-    inner = [Fraction(int(total), rule.width) for total in rule.signs(words).sum(axis=1)]
-    outside = outside_bound(inner, sparsity)
+    outside = outside_bound(rule.signs(words).sum(axis=1).tolist(), rule.width, sparsity)
     if outside is None:
         raise SeparatrixError(f"the code of width {rule.width} has no dual certificates for {sparsity} vectors")
     return SetCodes(rule, outside)

@@ -50,7 +50,7 @@ class TripleMatchingByHeads(Construction):
     statement: str = "one self-attention layer with Hm = N and precision O(log N) solves Match3 on every input"
     task_name: str = "match3"
     growth: Growth = "linear"
-    longest_certified: int | None = 128
+    longest_certified: int | None = 64
     deviations: tuple[str, ...] = (
         "the slides do not spell the network out: power sums modulo a prime, averaged by uniform attention",
         "the output map decodes the power sums in integers, as SHT23's arbitrary φ may; it is no ReLU network",

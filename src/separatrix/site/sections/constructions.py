@@ -1,23 +1,20 @@
 """The constructions section: every theorem's network at quick sizes, certified here and now."""
 
-import time
 from dataclasses import dataclass
 from typing import Any
 
 from rich.table import Table
 
-from separatrix.certificates import Claim, check, estimated_bytes, shown_count
+from separatrix.certificates import shown_count
 from separatrix.constructions import Construction, constructions
-from separatrix.errors import SeparatrixError
 from separatrix.site.figure import draw, plot_named
 from separatrix.site.html import table as html_table
 from separatrix.site.origin import Origin
 from separatrix.site.section import Advance, Figure, Results, Section
+from separatrix.table import Checked, checked
 
 POWERS = tuple(range(4, 11))
 COLUMNS = ("length", "layers", "heads", "width", "precision_bits", "inputs_covered")
-LARGEST = 1 << 30
-"""Bytes that one certification may be estimated to take at quick scale."""
 SLOW = 10.0
 """Seconds of processor time after which a construction is not built larger: for those of the user's."""
 
@@ -120,15 +117,13 @@ def _entry(construction: Construction) -> dict[str, Any]:
     for power in POWERS:
         if 2**power > (construction.longest_certified or 2**power):
             break
-        started = time.process_time()
-        row = _size(construction, 2**power)
-        if row is None:
+        one = checked(construction.name, 2**power)
+        if one is None:
             continue
-        if row.pop("undecided"):
+        if not (one.verdict.valid or one.verdict.refuted or one.verdict.suspected):
             break  # beyond what the checker decides, such as sums of more than 62 bits
-        took = time.process_time() - started
-        sizes.append({**row, "seconds": round(took, 2)})
-        if took > SLOW or not row["certified"]:
+        sizes.append(_row(construction.name, 2**power, one))
+        if one.seconds > SLOW or not one.verdict.valid:
             break
     return {
         "name": construction.name,
@@ -142,26 +137,16 @@ def _entry(construction: Construction) -> dict[str, Any]:
     }
 
 
-def _size(construction: Construction, length: int) -> dict[str, Any] | None:
-    from separatrix.certificates import size_of
-
-    try:
-        built = construction.build(length)
-    except SeparatrixError:
-        return None  # this length is outside the theorem's domain
-    if estimated_bytes(built.network) > LARGEST:
-        return None
-    claim = Claim(built.task, built.length, built.arithmetic)
-    verdict = check(built.network, claim)
+def _row(name: str, length: int, one: Checked) -> dict[str, Any]:
     return {
         "length": length,
-        **size_of(built.network, claim),
-        "certified": verdict.valid,
-        "undecided": not (verdict.valid or verdict.refuted or verdict.suspected),
-        "inputs_covered": verdict.inputs_covered,
-        "method": verdict.method,
-        "reason": verdict.reason,
-        "command": f"separatrix certify {construction.name} --length {length}",
+        **one.counted,
+        "certified": one.verdict.valid,
+        "inputs_covered": one.verdict.inputs_covered,
+        "method": one.verdict.method,
+        "reason": one.verdict.reason,
+        "command": f"separatrix certify {name} --length {length}",
+        "seconds": round(one.seconds, 2),
     }
 
 
