@@ -131,12 +131,12 @@ def age_of(network: Network) -> list[int]:
     >>> age_of(constructions()["dyck-transformer"].build(8, Options(parameters={"depth": 3})).network)
     [2]
     """
-    layers = [layer for layer in network.layers if isinstance(layer, Attention)]
-    if len(layers) < 3:
+    layers = [layer.heads for layer in network.layers if isinstance(layer, Attention)]
+    acting = [some for heads in layers if (some := [head for head in heads if head.output.numerators.any()])]
+    if len(acting) < 3:
         return []
-    counted = numpy.any([head.output.numerators.any(axis=1) for head in layers[0].heads], axis=0)
-    (key,) = (head.key.numerators for head in layers[1].heads[:1])
-    return numpy.nonzero(key[:, counted].any(axis=1))[0].tolist()
+    counted = numpy.any([head.output.numerators.any(axis=1) for head in acting[0]], axis=0)
+    return numpy.nonzero(acting[1][0].key.numerators[:, counted].any(axis=1))[0].tolist()
 
 
 def stated_layers(
