@@ -278,7 +278,7 @@ OTHERS = {
                          "zero attention last", "hidden unit split", "hidden units in another order", "readout moved"),
     "dyck-transformer": ("zero feed-forward first", "zero feed-forward second", "zero attention first",
                          "zero attention last", "value times 2, output halved", "key times 2, query halved",
-                         "hidden unit split", "hidden units in another order", "values moved", "readout moved"),
+                         "hidden unit split", "hidden units in another order", "readout moved"),
 }  # fmt: skip
 
 
