@@ -1,6 +1,5 @@
 """From a folder to a verdict: read the claim, the network and the proof, check the proof, say what was shown."""
 
-import hashlib
 import json
 import re
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any, cast
 from separatrix_kernel import floats
 from separatrix_kernel.network import Reader
 from separatrix_kernel.numbers import Numbers
-from separatrix_kernel.reading import fields, integer, parse, read_bytes, require, text
+from separatrix_kernel.reading import fields, hashed, integer, parse, read_bytes, require, text
 from separatrix_kernel.rules import Claim
 from separatrix_kernel.running import RunningClaim
 from separatrix_kernel.specification import read_specification
@@ -78,8 +77,7 @@ def check(content: Any, data: bytes) -> Accepted:
     task, file = plain_name(found["task"], "the task"), plain_name(found["network"], "the network's file")
     require(isinstance(found["parameters"], dict), "the parameters are not an object")
     length = integer(found["length"], "the length", 1, LONGEST)
-    digest = hashlib.sha256(data).hexdigest()
-    require(text(found["sha256"], "the hash") == digest, f"the network file has SHA-256 {digest}, not the stated one")
+    digest = hashed(found["sha256"], data, "the network file has")
     arithmetic = text(found["arithmetic"], "the arithmetic")
     inputs, answers = read_specification(found["specification"])
     claim: Claim | RunningClaim

@@ -12,10 +12,10 @@ some texts if Σ_j e_j(s_j) (w·o_j(s_j) - λ) ≥ 0 on them. ``lookup`` and ``t
 All numbers are balls (``balls``), so that bounds hold for exact arithmetic and for float32.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from math import isqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from separatrix_kernel.answers import Answers, Box
 from separatrix_kernel.balls import (
@@ -30,12 +30,15 @@ from separatrix_kernel.balls import (
     power_range,
     slack,
 )
-from separatrix_kernel.reading import Budget, require
+from separatrix_kernel.reading import Budget, integer, integers, require, text
 from separatrix_kernel.transformer import Weights
 
 KEYS_IN_A_BLOCK = 256
+DEEPEST = 200
 MOST_NUMBERS = 1 << 26
 MOST_STEPS = 1 << 34
+Sets = Sequence[Sequence[int]]
+"""The symbols that are possible at each place of the text."""
 Power = tuple[int, int]
 """The least and the greatest of an exponential."""
 
@@ -281,6 +284,40 @@ class Heads:
     def own_value(self, p: int, head: int, form: Sequence[int]) -> int:
         """The same of what the question itself adds."""
         return dot(form, self.question(p).added[head]) >> BITS
+
+    # -- proofs ----------------------------------------------------------------------------------------------
+
+    def leaves(self, sets: Sets, proof: Any, depth: int = 0) -> Iterator[tuple[Sets, list[Any]]]:
+        """The leaves of a proof, each with the symbols that it is about; together they are about all of ``sets``.
+
+        A proof is ``["leaf", …]``, or ``["split", place, symbols, proof, proof]``: the place holds one of these
+        symbols, or another. A side on which no symbol is left is about no text, and is not read.
+        """
+        require(isinstance(proof, list) and len(proof) > 0, "a proof is not a list")
+        require(depth <= DEEPEST, f"a proof has splits within more than {DEEPEST} splits")
+        if text(proof[0], "the kind of a proof", ["leaf", "split"]) == "leaf":
+            yield sets, proof[1:]
+            return
+        require(len(proof) == 5, "a split has other than five entries")
+        place = integer(proof[1], "a split's place", 0, self.length - 1)
+        some = set(integers(proof[2], "a split's symbols", 0, self.alphabet - 1))
+        for side, rest in ((True, proof[3]), (False, proof[4])):
+            kept = [s for s in sets[place] if (s in some) == side]
+            if kept:
+                yield from self.leaves([*sets[:place], kept, *sets[place + 1 :]], rest, depth + 1)
+
+    def show(self, p: int, right: int, box: Box, least: Callable[[int, int, list[int]], int]) -> None:
+        """Refuse unless the right class has the only largest logit, with the vector behind the attention in a box.
+
+        Of a class that the box leaves in doubt, ``least(class, head, form)`` is at most a form of what a head gives.
+        """
+        passed = self.answers.passed(box)
+        for k, margin in enumerate(self.answers.margins(passed, right)):
+            if k != right and margin <= 0:
+                self.work.spend(self.steps)
+                form, rest = self.answers.form(self.question(p).base, passed, right, k)
+                rest += sum(least(k, head, form) for head in range(self.heads))
+                require(rest > 0, f"last token {self.asking[p]}, answer {right}: class {k} may win")
 
 
 def least_product(power: Power, value: int) -> int:

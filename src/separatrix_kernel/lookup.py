@@ -7,21 +7,18 @@ checked; who found λ does not matter. A cheaper bound takes no λ: what keys ot
 most T/(D + T), D the least sum of the fixed keys' e and T the sum over other keys of their largest e.
 """
 
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
 from math import isqrt
 from typing import Any
 
 from separatrix_kernel.answers import Box
 from separatrix_kernel.balls import BITS, ONE, dot, power_range
-from separatrix_kernel.heads import Heads, least_product
-from separatrix_kernel.reading import integer, integers, require, text
+from separatrix_kernel.heads import Heads, Sets, least_product
+from separatrix_kernel.reading import integers, require
 from separatrix_kernel.transformer import Weights
 
 STATED_BITS = 20
-DEEPEST = 200
-Sets = Sequence[Sequence[int]]
-"""The symbols that are possible at each place of the text."""
 
 
 class Lookup(Heads):
@@ -109,6 +106,12 @@ class Lookup(Heads):
         ]
         return _ends([part[0] for part in parts])[0], _ends([part[1] for part in parts])[1]
 
+    def stated(self, p: int, sets: Sets, bounds: Mapping[int, list[int]], k: int, head: int, form: list[int]) -> int:
+        """The bound that is stated for a class and a head, which must hold."""
+        require(k in bounds, f"question {p}: class {k} may win")
+        self.verify(p, head, sets, form, bounds[k][head])
+        return bounds[k][head]
+
     def verify(self, p: int, head: int, sets: Sets, form: Sequence[int], least: int) -> None:
         """That a linear form of what a head gives is nowhere below ``least``, on texts with these symbols."""
         powers, itself = self.powers(p, head)
@@ -137,38 +140,14 @@ def everything(alphabet: int, length: int, p: int, c: int) -> list[list[int]]:
 def proved(model: Lookup, p: int, c: int, proof: Any) -> None:
     """Check the proof of one pair: on every text that has the symbol c at place p the answer to the question p is c.
 
-    A proof is ``["leaf", classes]``, with [class, λ of each head] for those classes that boxes leave in doubt, λ in
-    units of 2^-20; or ``["split", place, symbols, proof, proof]``: the place holds one of these symbols, or another.
+    A leaf lists [class, λ of each head] for those classes that boxes leave in doubt, λ in units of 2^-20.
     """
-    _walk(model, p, c, everything(model.alphabet, model.length, p, c), proof)
-
-
-def _walk(model: Lookup, p: int, c: int, sets: list[list[int]], proof: Any, depth: int = 0) -> None:
-    require(isinstance(proof, list) and len(proof) > 0, "a proof is not a list")
-    require(depth <= DEEPEST, f"a proof has splits within more than {DEEPEST} splits")
-    if text(proof[0], "the kind of a proof", ["leaf", "split"]) == "split":
-        require(len(proof) == 5, "a split has other than five entries")
-        place = integer(proof[1], "a split's place", 0, model.length - 1)
-        some = set(integers(proof[2], "a split's symbols", 0, model.alphabet - 1))
-        for side, rest in ((True, proof[3]), (False, proof[4])):
-            kept = [s for s in sets[place] if (s in some) == side]
-            if kept:
-                _walk(model, p, c, [*sets[:place], kept, *sets[place + 1 :]], rest, depth + 1)
-        return
-    require(len(proof) == 2 and isinstance(proof[1], list), "a leaf has other than a list of classes")
-    stated: dict[int, list[int]] = {}
-    for each in proof[1]:
-        numbers = integers(each, "a class's bounds")
-        require(len(numbers) == 1 + model.heads, "a class has other than one bound for each head")
-        stated[numbers[0]] = [number << (BITS - STATED_BITS) for number in numbers[1:]]
-    model.work.spend(model.steps)
-    passed = model.answers.passed(model.leak(p, sets))
-    for k, margin in enumerate(model.answers.margins(passed, c)):
-        if k == c or margin > 0:
-            continue
-        require(k in stated, f"question {p}, symbol {c}: class {k} may win")
+    for sets, said in model.leaves(everything(model.alphabet, model.length, p, c), proof):
+        require(len(said) == 1 and isinstance(said[0], list), "a leaf has other than a list of classes")
+        stated: dict[int, list[int]] = {}
+        for each in said[0]:
+            numbers = integers(each, "a class's bounds")
+            require(len(numbers) == 1 + model.heads, "a class has other than one bound for each head")
+            stated[numbers[0]] = [number << (BITS - STATED_BITS) for number in numbers[1:]]
         model.work.spend(model.steps)
-        form, rest = model.answers.form(model.question(p).base, passed, c, k)
-        for head, least in enumerate(stated[k]):
-            model.verify(p, head, sets, form, least)
-        require(rest + sum(stated[k]) > 0, f"question {p}, symbol {c}: class {k} may win")
+        model.show(p, c, model.leak(p, sets), partial(model.stated, p, sets, stated))

@@ -6,6 +6,7 @@ So does a claim that would take hours or a whole memory: sizes are bounded here,
 files is counted (``Budget``).
 """
 
+import hashlib
 import json
 import struct
 from collections.abc import Iterable
@@ -48,6 +49,13 @@ def read_bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise RefusedError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def hashed(stated: Any, data: bytes, what: str) -> str:
+    """The hash of a file, which must be the stated one."""
+    digest = hashlib.sha256(data).hexdigest()
+    require(text(stated, "the hash") == digest, f"{what} SHA-256 {digest}, not the stated one")
+    return digest
 
 
 def parse(data: bytes | str, what: str) -> Any:

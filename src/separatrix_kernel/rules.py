@@ -6,7 +6,8 @@ RULE (automaton). A recurrent network and the specification's automaton read the
 pairs (network state, automaton state) that some input of t tokens reaches: R_0 is one pair, and R_{t+1} consists of the
 successors of R_t under the tokens of position t. If the readout of the first agrees with the answer of the second on
 all of R_N, every input is answered rightly. Within a run of positions that hold the same tokens R_{t+1} is a function
-of R_t, so once a set comes again the sequence is periodic and need not be walked to its end.
+of R_t, so once a set comes again the sequence is periodic and need not be walked to its end. Transformers that flag
+errors are walked in another way (``prefixes``).
 
 RULE (layers). One statement for each layer. A layer that adds 0 to all coordinates that matter after it is idle and
 left out. After the first attention layer the vector of a query lies in a box that is a function of its own token and
@@ -39,6 +40,7 @@ from separatrix_kernel.network import (
 )
 from separatrix_kernel.numbers import Numbers
 from separatrix_kernel.powers import PowerSums
+from separatrix_kernel.prefixes import Prefixes
 from separatrix_kernel.reading import Budget, RefusedError, fields, integers, items, require, text
 from separatrix_kernel.specification import Answers, Automaton, Count, Cycles, Inputs, Recall, Select, Sums
 
@@ -78,8 +80,13 @@ class Claim:
     def prove(self, proof: Any) -> str:
         """Apply the proof's rule; its name. Refuses where an obligation fails."""
         require(isinstance(proof, dict), "the proof is not an object")
-        rule = text(proof.get("rule"), "the rule", ["enumeration", "automaton", "layers"])
-        if rule == "layers":
+        rule = text(proof.get("rule"), "the rule", ["enumeration", "automaton", "layers", "prefixes"])
+        if rule == "prefixes":
+            found = fields(proof, "the proof", ["rule", "age"])
+            if not isinstance(self.network, Transformer) or not isinstance(self.answers, Automaton):
+                raise RefusedError("the rule is about networks with layers and an automaton")
+            Prefixes(self.network, self.inputs, self.answers, found["age"], self.numbers).check()
+        elif rule == "layers":
             found = fields(proof, "the proof", ["rule", "statements"])
             require(isinstance(self.network, Transformer), "the rule is about networks with layers")
             Layers(self, found["statements"]).check()

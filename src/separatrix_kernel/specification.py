@@ -443,11 +443,19 @@ def _count(value: Any, inputs: Inputs) -> Count:
 
 def _automaton(value: Any, inputs: Inputs) -> Automaton:
     found = fields(value, "the automaton", ["kind", "start", "steps", "answers"])
+    return automaton_of(found, max(tokens.stop for tokens in set(inputs.tokens)))
+
+
+def automaton_of(found: dict[str, Any], symbols: int | None = None) -> Automaton:
+    """An automaton by its start, steps and answers; for so many tokens, or as many as its first state reads."""
     answers = integers(found["answers"], "the automaton's answers", 0)
-    last, symbols = len(answers) - 1, max(tokens.stop for tokens in set(inputs.tokens))
+    last = len(answers) - 1
     steps = [integers(each, "a state's steps", 0, last) for each in items(found["steps"], "the steps", len(answers))]
+    start = integer(found["start"], "the first state", 0, last)
+    symbols = len(steps[0]) if symbols is None else symbols
+    require(symbols > 0, "the automaton reads no tokens")
     require(all(len(each) == symbols for each in steps), "a state does not have one step for each token")
-    return Automaton(integer(found["start"], "the first state", 0, last), steps, answers)
+    return Automaton(start, steps, answers)
 
 
 def _table(value: Any, inputs: Inputs) -> Table:

@@ -18,23 +18,21 @@ bounds all coordinates and the feed-forward's forms, which is a box; classes tha
 their own (``answers``). A proof may split the symbols of a place in two.
 """
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from math import lcm
 from typing import Any, NamedTuple
 
 from separatrix_kernel.answers import Box
 from separatrix_kernel.heads import Heads, Power, least_product
-from separatrix_kernel.reading import Budget, RefusedError, fields, integer, integers, items, require, text
+from separatrix_kernel.reading import Budget, RefusedError, fields, hashed, integer, integers, items, require, text
 from separatrix_kernel.specification import Count, Inputs, read_specification
 from separatrix_kernel.transformer import Weights
 
 COUNTS_FORMAT = "separatrix-counts-1"
 COUNTS_FIELDS = ("format", "task", "length", "specification", "sha256", "certified", "counterexamples", "open")
-DEEPEST = 200
 ROUNDS = 6
 CLOSE = 1 << 12
 MOST_SUMS = 1 << 26
@@ -201,51 +199,32 @@ class Thresholds(Heads):
                 high[i] -= self.lowest(part, *about, [[-v - 1 for v in some] for some in values], -own - 1)
         return self.boxed(p, low, high)
 
-    def show(self, p: int, part: Part, answer: int) -> None:
+    def form(self, p: int, part: Part, k: int, head: int, form: list[int]) -> int:
+        """At most a linear form of what a head gives, on every input of a part."""
+        del k
+        about = self.powers(p, head), self.sums(p, head, part), self.shares(p, head, part)
+        return self.lowest(part, *about, self.values(head, form), self.own_value(p, head, form))
+
+    def show_part(self, p: int, part: Part, answer: int) -> None:
         """Refuse unless the answer has the only largest logit on every input of a part."""
         self.work.spend(self.steps)
-        passed = self.answers.passed(self.box(p, part))
-        for k, margin in enumerate(self.answers.margins(passed, answer)):
-            if k == answer or margin > 0:
-                continue
-            self.work.spend(self.steps)
-            form, rest = self.answers.form(self.question(p).base, passed, answer, k)
-            for head in range(self.heads):
-                about = self.powers(p, head), self.sums(p, head, part), self.shares(p, head, part)
-                rest += self.lowest(part, *about, self.values(head, form), self.own_value(p, head, form))
-            require(rest > 0, f"last token {self.asking[p]}: class {k} may win")
+        self.show(p, answer, self.box(p, part), partial(self.form, p, part))
 
 
 def proved(model: Thresholds, p: int, low: int, high: int, proof: Any) -> None:
     """Check the proof of one slice: inputs that end in token number p, with counts from ``low`` to ``high``.
 
-    A proof is ``["leaf"]``: one box is enough; or ``["split", place, symbols, proof, proof]``: the place holds one of
-    these symbols, or another.
+    A leaf says nothing more: one box is enough.
     """
     answers = model.count.of_counts(low, high)
     require(len(answers) == 1, f"counts from {low} to {high} have different answers")
-    _walk(model, p, [list(each) for each in model.held], low, high, answers.pop(), proof)
-
-
-def _walk(
-    model: Thresholds, p: int, sets: list[list[int]], low: int, high: int, answer: int, proof: Any, depth: int = 0
-) -> None:
-    require(isinstance(proof, list) and len(proof) > 0, "a proof is not a list")
-    require(depth <= DEEPEST, f"a proof has splits within more than {DEEPEST} splits")
-    if text(proof[0], "the kind of a proof", ["leaf", "split"]) == "split":
-        require(len(proof) == 5, "a split has other than five entries")
-        place = integer(proof[1], "a split's place", 0, model.length - 1)
-        some = set(integers(proof[2], "a split's symbols", 0, model.alphabet - 1))
-        for side, rest in ((True, proof[3]), (False, proof[4])):
-            kept = [s for s in sets[place] if (s in some) == side]
-            if kept:
-                _walk(model, p, [*sets[:place], kept, *sets[place + 1 :]], low, high, answer, rest, depth + 1)
-        return
-    require(len(proof) == 1, "a leaf has further entries")
-    model.work.spend(model.length * model.alphabet)
-    part = model.part(p, sets, low, high)
-    if part is not None:
-        model.show(p, part, answer)
+    (answer,) = answers
+    for sets, said in model.leaves([list(each) for each in model.held], proof):
+        require(not said, "a leaf has further entries")
+        model.work.spend(model.length * model.alphabet)
+        part = model.part(p, sets, low, high)
+        if part is not None:
+            model.show_part(p, part, answer)
 
 
 @dataclass(frozen=True)
@@ -309,8 +288,7 @@ def check_counts(content: Any, data: bytes, listen: Listener | None = None) -> C
     """Check the content of ``trained.json`` against the bytes of the weights; refuses with the slice that failed."""
     found = fields(content, "trained.json", COUNTS_FIELDS)
     text(found["format"], "the format", [COUNTS_FORMAT])
-    digest = hashlib.sha256(data).hexdigest()
-    require(text(found["sha256"], "the hash") == digest, f"the weights have SHA-256 {digest}, not the stated one")
+    digest = hashed(found["sha256"], data, "the weights have")
     task = text(found["task"], "the task")
     require(len(task) <= 200 and task.isprintable(), "the task is not a short name")
     length = integer(found["length"], "the length", 1)

@@ -7,7 +7,6 @@ largest one, in exact arithmetic over the stored float32 weights, and in every f
 describes. Nothing is searched here.
 """
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from separatrix_kernel.lookup import Lookup, proved
-from separatrix_kernel.reading import fields, integer, integers, items, parse, read_bytes, require, text
+from separatrix_kernel.reading import fields, hashed, integer, integers, items, parse, read_bytes, require, text
 from separatrix_kernel.thresholds import COUNTS_FORMAT, CountsAccepted, check_counts
 from separatrix_kernel.transformer import Weights
 from separatrix_kernel.words import WORDS_FORMAT, WordsAccepted, check_words
@@ -90,8 +89,7 @@ def read_claim(content: Any) -> dict[str, Any]:
 def check_trained(content: Any, data: bytes, listen: Listener | None = None) -> TrainedAccepted:
     """Check the content of ``trained.json`` against the bytes of the weights; refuses with the pair that failed."""
     found = read_claim(content)
-    digest = hashlib.sha256(data).hexdigest()
-    require(text(found["sha256"], "the hash") == digest, f"the weights have SHA-256 {digest}, not the stated one")
+    digest = hashed(found["sha256"], data, "the weights have")
     alphabet, length = found["alphabet"], found["length"]
     model = Lookup(Weights(data), alphabet, length)
     # In the order of questions, so that the scores of each are computed once.

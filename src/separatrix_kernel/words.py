@@ -21,14 +21,13 @@ tanh and the logistic function σ are taken to be right within 32u absolutely, u
 follows from exp and division within 8u, and for σ = (1 + tanh(x/2))/2 from tanh.
 """
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from separatrix_kernel.balls import BITS, ONE, ROUNDOFF_BITS, Balls, Linear, dot, exponentials, fixed, slack
-from separatrix_kernel.reading import Budget, Tensors, fields, integer, integers, items, require, text
-from separatrix_kernel.specification import Automaton
+from separatrix_kernel.reading import Budget, Tensors, fields, hashed, integer, integers, items, require, text
+from separatrix_kernel.specification import Automaton, automaton_of
 
 WORDS_FORMAT = "separatrix-words-1"
 WORDS_FIELDS = ("format", "task", "sha256", "bits", "unit", "automaton", "boxes")
@@ -257,14 +256,7 @@ class WordsAccepted:
 
 def read_automaton(value: Any) -> Automaton:
     """The specification, checked for its form."""
-    found = fields(value, "the automaton", ["start", "steps", "answers"])
-    steps = items(found["steps"], "the automaton's steps")
-    require(len(steps) > 0, "the automaton has no states")
-    rows = [integers(row, "the automaton's steps", 0, len(steps) - 1) for row in steps]
-    require(len({len(row) for row in rows}) == 1 and len(rows[0]) > 0, "the automaton's states read other tokens")
-    answers = integers(found["answers"], "the automaton's answers", 0)
-    require(len(answers) == len(rows), "the automaton has other than one answer for each state")
-    return Automaton(integer(found["start"], "the automaton's start", 0, len(rows) - 1), rows, answers)
+    return automaton_of(fields(value, "the automaton", ["start", "steps", "answers"]))
 
 
 def rounded(value: int, bits: int) -> int:
@@ -281,8 +273,7 @@ def check_words(content: Any, data: bytes, listen: Listener | None = None) -> Wo
     """Check the content of ``trained.json`` against the bytes of the weights; refuses with the box that failed."""
     found = fields(content, "trained.json", WORDS_FIELDS)
     text(found["format"], "the format", [WORDS_FORMAT])
-    digest = hashlib.sha256(data).hexdigest()
-    require(text(found["sha256"], "the hash") == digest, f"the weights have SHA-256 {digest}, not the stated one")
+    digest = hashed(found["sha256"], data, "the weights have")
     task = text(found["task"], "the task")
     require(len(task) <= 200 and task.isprintable(), "the task is not a short name")
     bits = integer(found["bits"], "the bits of a number", 0, MOST_BITS)

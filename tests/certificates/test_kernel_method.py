@@ -1,7 +1,6 @@
 """The kernel as a method: right networks are proved at any length, planted faults give an input that fails."""
 
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import numpy
@@ -12,9 +11,7 @@ from hypothesis import strategies as st
 from separatrix.arithmetic import Floating
 from separatrix.certificates import Claim, check, replay
 from separatrix.certificates.certificate import check_certificate, write_certificate
-from separatrix.certificates.meanings.languages import DyckLanguage, language_of
 from separatrix.certificates.refutations import _strings
-from separatrix.certificates.verdict import UnsupportedError
 from separatrix.constructions import Options, constructions
 from separatrix.networks import ExactMatrix, PowerSums, Readout, RecurrentNetwork, ReluMap, exact
 from separatrix.tasks import tasks
@@ -48,37 +45,6 @@ def with_map(network: RecurrentNetwork, number: int, **fields: Any) -> Recurrent
     cell = list(network.cell)
     cell[number] = replace(cell[number], **fields)
     return replace(network, cell=tuple(cell))
-
-
-@pytest.mark.parametrize(("types", "depth"), [(1, 1), (1, 2), (2, 1), (2, 2), (2, 3), (3, 2)])
-def test_the_language_is_what_the_task_solves(types, depth):
-    task = tasks()["dyck"].with_parameters(types=types, depth=depth)
-    language = language_of(task)
-    members = 0
-    for length in range(7 if types < 3 else 6):
-        for row in product(range(2 * types), repeat=length):
-            stack = language.start
-            for token in row:
-                stack = language.step(stack, token)
-            expected = task.solve(list(row), length)[-1] if length else 1
-            assert int(language.accepts(stack)) == expected
-            members += int(language.accepts(stack))
-    assert members > types
-
-
-def test_completions_lead_into_the_language():
-    language = DyckLanguage(2, 3)
-    assert language.completion(None, 4) is None
-    assert language.completion((0, 1), 1) is None
-    assert language.completion((0, 1), 3) is None
-    for stack, left in [((), 0), ((), 4), ((1,), 3), ((0, 1, 1), 9)]:
-        state: Any = stack
-        tokens = language.completion(stack, left)
-        assert tokens is not None
-        assert len(tokens) == left
-        for token in tokens:
-            state = language.step(state, token)
-        assert language.accepts(state)
 
 
 @EVERY_VARIANT
@@ -233,8 +199,6 @@ def test_what_the_method_does_not_cover():
     floats = check(network, replace(claim, arithmetic=Floating("float64")), "kernel")
     assert not floats.valid
     assert "no prover" in floats.reason
-    with pytest.raises(UnsupportedError, match="equality"):
-        language_of(tasks()["equality"])
     for other in (build("dyck-rnn", 12)[1], replace(claim, task=claim.task.with_parameters(types=100, depth=9))):
         verdict = check(network, other, "kernel")
         assert (verdict.valid, verdict.refuted) == (False, False)

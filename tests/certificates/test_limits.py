@@ -15,13 +15,11 @@ from separatrix.certificates.methods import (
     _token_scores,
     block_addressed,
     enumeration,
-    prefix_flags,
     triple_matching,
 )
 from separatrix.certificates.methods._bounded_softmax import Group, averages
 from separatrix.certificates.methods._boxes import Box, decided, product_range
 from separatrix.certificates.methods._focused import kinds_of
-from separatrix.certificates.methods._prefixes import Evaluation, cut
 from separatrix.certificates.methods.sparse_averaging import inner_products
 from separatrix.networks import (
     ExactMatrix,
@@ -32,7 +30,6 @@ from separatrix.networks import (
 from tests.certificates.changes import build, with_dual, with_head
 from tests.certificates.refused import (
     AVERAGING,
-    DYCK,
     LAST,
     LOCAL,
     LOOKUP,
@@ -50,8 +47,6 @@ LIMITS = [
     (MATCH2, _token_scores, "LARGEST_TABLE", "pair-matching", "too many pairs"),
     (MATCH3, triple_matching, "LARGEST_MODULUS", "triple-matching", "beyond 1"),
     (LOCAL, _placed_bits, "MOST_POINTS", "window-matching", "too many sums"),
-    (DYCK, prefix_flags, "LARGEST_STATES", "prefix-flags", "different prefixes"),
-    (DYCK, prefix_flags, "LARGEST_SUMS", "prefix-flags", "different counts"),
 ]
 
 
@@ -68,30 +63,6 @@ def test_sizes_beyond_a_limit_are_refused(start, module, limit, method, words, m
     assert words in verdict.reason
 
 
-LOOKUPS = [
-    (head("key", "open", 2, row=2), "mixes what depends on the position"),
-    (head("key", "open", 2, value=40), "the end of the range"),
-    (head("query", "open", 2, row=2), "the position can outweigh"),
-    (head("query", "open", 2, row=2, value=-1), "later positions"),
-    (scored(2, scoring="softmax"), "one hard head"),
-]
-
-
-@pytest.mark.parametrize(("change", "words"), LOOKUPS)
-def test_lookups_that_the_method_does_not_follow(change, words):
-    network, claim = build(*DYCK, variant="lookup")
-    assert check(network, claim, "prefix-flags").valid
-    verdict = check(change(network), claim, "prefix-flags")
-    assert not verdict.valid
-    assert words in verdict.reason
-
-
-def test_lookups_with_too_many_classes(monkeypatch):
-    network, claim = build(*DYCK, variant="lookup")
-    monkeypatch.setattr(prefix_flags, "LARGEST_SUMS", 4)
-    assert "8 classes" in check(network, claim, "prefix-flags").reason
-
-
 def test_a_query_that_may_match_itself_is_another_task():
     network, claim = build(*LAST)
     other = replace(claim, task=claim.task.with_parameters(exclude_query=False))
@@ -100,17 +71,16 @@ def test_a_query_that_may_match_itself_is_another_task():
 
 def test_other_kinds_of_layers_are_left_to_their_methods():
     """A third-order unit that writes nothing, where methods expect plain attention."""
-    for start, method in ((LOOKUP, "position-addressed"), (DYCK, "prefix-flags")):
-        network, claim = build(*start)
-        nothing = ExactMatrix(numpy.zeros((1, network.slots.width), dtype=numpy.int64))
-        unit = ThirdOrderHead(nothing, nothing, nothing, nothing, nothing, ExactMatrix(nothing.numerators.T.copy()))
-        for place in (0, 1):
-            layers_ = list(network.layers)
-            layers_[place:place] = [ThirdOrderAttention((unit,), residual=True)]
-            verdict = check(replace(network, layers=tuple(layers_)), claim, method)
-            assert not verdict.valid
-        alone = replace(network, layers=(ThirdOrderAttention((unit,), residual=True), *network.layers[1:]))
-        assert "plain attention" in check(alone, claim, method).reason
+    network, claim = build(*LOOKUP)
+    nothing = ExactMatrix(numpy.zeros((1, network.slots.width), dtype=numpy.int64))
+    unit = ThirdOrderHead(nothing, nothing, nothing, nothing, nothing, ExactMatrix(nothing.numerators.T.copy()))
+    for place in (0, 1):
+        layers_ = list(network.layers)
+        layers_[place:place] = [ThirdOrderAttention((unit,), residual=True)]
+        verdict = check(replace(network, layers=tuple(layers_)), claim, "position-addressed")
+        assert not verdict.valid
+    alone = replace(network, layers=(ThirdOrderAttention((unit,), residual=True), *network.layers[1:]))
+    assert "plain attention" in check(alone, claim, "position-addressed").reason
 
 
 class TestBounds:
@@ -157,14 +127,6 @@ class TestBounds:
         sizes = [len(examples) for examples in claim.task.enumerate(4, few)]
         assert 0 in sizes, "some chunks hold no input that keeps the promise"
         assert check(network, claim, "enumeration").inputs_covered == str(sum(sizes))
-
-    def test_an_average_beyond_the_range(self):
-        network, claim = build(*DYCK)
-        assert isinstance(claim.arithmetic, FixedPoint)
-        evaluation = Evaluation(network, cut(network), claim.arithmetic)
-        sums = numpy.full((1, evaluation.sums_width), 10**6, dtype=numpy.int64)
-        with pytest.raises(UnsupportedError, match="an average leaves the range"):
-            evaluation.counted(2, sums, 4)
 
 
 class TestAveragingByOtherAttention:

@@ -12,7 +12,6 @@ from separatrix.networks import Attention
 from tests.certificates.changes import build
 from tests.certificates.refused import (
     AVERAGING,
-    DYCK,
     EQUALITY,
     LAST,
     LOCAL,
@@ -129,14 +128,6 @@ REFUSED = [
     (LOCAL, absent_is_zero, "window-matching", "a number that is not there"),
     (LOCAL, valued_dummy, "window-matching", "the dummy has a value"),
     (LOCAL, part("place", indices=numpy.array([0, 1, 1, 2])), "window-matching", "share their coordinates"),
-    # prefix-flags
-    (DYCK, read(at="every"), "prefix-flags", "last position"),
-    (DYCK, layers(lambda given: [*given[:-1]]), "prefix-flags", "two or three attention layers"),
-    (DYCK, scored(1, mask="none"), "prefix-flags", "averages over the past"),
-    (DYCK, head("value", "bracket", 3), "prefix-flags", "one coordinate"),
-    (DYCK, more("flag", "token", 4), "prefix-flags", "writes the flag"),
-    (DYCK, head("output", "flag", 1), "prefix-flags", "a head writes the flag"),
-    (DYCK, halved(1, "value"), "prefix-flags", "not whole numbers"),
 ]  # fmt: skip
 
 

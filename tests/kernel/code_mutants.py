@@ -27,7 +27,8 @@ TESTS = {
     "matching": "content powers", "powers": "powers", "reading": "reading forgeries schema",
     "network": "reading evaluation forgeries powers", "numbers": "numbers evaluation",
     "evaluation": "evaluation forgeries powers", "specification": "specification forgeries", "floats": "running",
-    "running": "running", "checker": "reading package forgeries", "__main__": "package trained",
+    "running": "running", "prefixes": "prefixes", "thresholds": "thresholds", "words": "words",
+    "checker": "reading package forgeries", "__main__": "package trained",
 }  # fmt: skip
 """Which tests are about a file; of the others those about rules."""
 RULES = "rules forgeries content"

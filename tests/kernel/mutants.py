@@ -36,6 +36,10 @@ BASES: tuple[tuple[str, int, dict[str, Any]], ...] = (
     ("dyck-rnn", 4, {"types": 1, "depth": 2}),
     ("dyck-rnn", 4, {}),
     ("dyck-dfa", 4, {"types": 1, "depth": 2}),
+    ("dyck-transformer", 4, {"types": 1, "depth": 2}),
+    ("dyck-transformer", 4, {"types": 2, "depth": 1}),
+    ("dyck-transformer", 6, {"types": 1, "depth": 3}),
+    ("dyck-transformer", 4, {"types": 2, "depth": 3}),
     ("associative-recall", 2, {"keys": 3}),
     ("associative-recall", 3, {"keys": 3}),
     ("mqar", 4, {"keys": 3}),
@@ -115,6 +119,8 @@ def changed_claim(content: dict[str, Any], random: Random) -> dict[str, Any]:
     if random.random() < 0.3:
         base = random.choice((2, 3, 4, 5, 8, 16))
         content["arithmetic"] = f"fixed:N={base},Kc={random.randint(1, 4)},{random.choice(('down', 'nearest'))}"
+    if "age" in content["proof"] and random.random() < 0.3:
+        content["proof"] = {"rule": "prefixes", "age": random.sample(range(3), random.randint(0, 3))}
     statements = content["proof"].get("statements")
     if statements and "places" in statements[0] and random.random() < 0.3:
         places = statements[0]["places"]

@@ -276,11 +276,14 @@ OTHERS = {
                      "query moved", "values moved", "readout moved"),
     "directed-3-cycle": ("zero feed-forward first", "zero feed-forward second", "zero attention first",
                          "zero attention last", "hidden unit split", "hidden units in another order", "readout moved"),
+    "dyck-transformer": ("zero feed-forward first", "zero feed-forward second", "zero attention first",
+                         "zero attention last", "value times 2, output halved", "key times 2, query halved",
+                         "hidden unit split", "hidden units in another order", "readout moved"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "rewrite"), [(name, each) for name, some in OTHERS.items() for each in some])
-def test_a_harmless_rewrite_of_power_sums_or_edges_is_proved(name, rewrite):
+def test_a_harmless_rewrite_under_another_rule_is_proved(name, rewrite):
     built = constructions()[name].build(6)
     assert isinstance(built.network, Network)
     assert prove(REWRITES[rewrite](built.network), built.task, 6, built.arithmetic) is not None

@@ -22,6 +22,7 @@ PROVED = [
     ("majority", 3, {}),
     ("dyck-dfa", 4, {"types": 1, "depth": 2}),
     ("dyck-float", 4, {}),
+    ("dyck-transformer", 4, {"types": 1, "depth": 3}),
     ("mqar", 4, {"keys": 3}),
     ("match2", 2, {"modulus": 5}),
     ("match3-last", 3, {"modulus": 4}),

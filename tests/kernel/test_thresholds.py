@@ -21,7 +21,7 @@ from separatrix.provers.trained_counts import CountsProver
 from separatrix.provers.trained_transformer import Outcome
 from separatrix.tasks import draws_from, tasks
 from separatrix.tasks.automata import labelled_task
-from separatrix_kernel import thresholds
+from separatrix_kernel import heads
 from separatrix_kernel.__main__ import main
 from separatrix_kernel.balls import ONE
 from separatrix_kernel.reading import RefusedError
@@ -320,7 +320,7 @@ def test_proofs_deeper_than_a_limit_and_slices_without_inputs(mixed, monkeypatch
     # Where the token at the end is 1, no input has the count 0.
     proved(model, 1, 0, 0, ["leaf"])
     proved(model, 1, 0, 0, ["split", 1, [0, 1], ["leaf"], "never read"])
-    monkeypatch.setattr(thresholds, "DEEPEST", 1)
+    monkeypatch.setattr(heads, "DEEPEST", 1)
     deep = ["split", 3, [0], ["leaf"], ["leaf"]]
     with pytest.raises(RefusedError):
         proved(model, 1, 0, 0, ["split", 1, [0], ["split", 2, [0], deep, deep], ["leaf"]])

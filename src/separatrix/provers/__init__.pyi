@@ -1,4 +1,5 @@
 from separatrix.provers.proofs import Proved as Proved
+from separatrix.provers.proofs import age_of as age_of
 from separatrix.provers.proofs import attempt as attempt
 from separatrix.provers.proofs import prove as prove
 from separatrix.provers.trained_counts import CountsProver as CountsProver

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy
+
 from separatrix.arithmetic import FixedPoint, Floating
 from separatrix.networks import (
     NETWORK_FILE,
@@ -105,6 +107,8 @@ def candidates(
     if isinstance(network, RecurrentNetwork):
         if specification["answer"]["kind"] == "automaton":
             yield {"rule": "automaton"}
+    elif specification["answer"]["kind"] == "automaton":
+        yield {"rule": "prefixes", "age": age_of(network)}
     elif network.positions == specification["answer"].get("vertices", len(inputs)):
         try:
             statements = stated_layers(network, inputs, specification["answer"]["kind"], arithmetic)
@@ -118,6 +122,21 @@ def candidates(
         count = min(count * len(tokens), most_run + 1)
     if count <= most_run:
         yield {"rule": "enumeration"}
+
+
+def age_of(network: Network) -> list[int]:
+    """The coordinates of a lookup's keys that read what the first attention layer writes: they tell how old a key is.
+
+    >>> from separatrix.constructions import Options, constructions
+    >>> age_of(constructions()["dyck-transformer"].build(8, Options(parameters={"depth": 3})).network)
+    [2]
+    """
+    layers = [layer.heads for layer in network.layers if isinstance(layer, Attention)]
+    acting = [some for heads in layers if (some := [head for head in heads if head.output.numerators.any()])]
+    if len(acting) < 3:
+        return []
+    counted = numpy.any([head.output.numerators.any(axis=1) for head in acting[0]], axis=0)
+    return numpy.nonzero(acting[1][0].key.numerators[:, counted].any(axis=1))[0].tolist()
 
 
 def stated_layers(

@@ -78,7 +78,7 @@ class CountsProver(TransformerProver[Thresholds]):
         part = self.model.part(p, sets, low, high)
         try:
             if part is not None:
-                self.model.show(p, part, answer)
+                self.model.show_part(p, part, answer)
         except RefusedError:
             return False
         return True

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from separatrix.certificates.refutations import Search
+from separatrix.certificates.refutations._flags import flagged_strings
 from separatrix.certificates.refutations._graphs import graphs
 from separatrix.certificates.refutations._power_sums import rows
 from separatrix.certificates.refutations._strings import wrong_string
@@ -11,7 +12,7 @@ from separatrix.networks import AnyNetwork, RecurrentNetwork
 
 
 def inputs(network: AnyNetwork, claim: Claim, refusal: str) -> Iterator[Tokens]:
-    """A string for a recurrent network, graphs, or numbers for power sums; nothing else for others."""
+    """Strings for an automaton, graphs, or numbers for power sums; nothing else for others."""
     del refusal
     if isinstance(network, RecurrentNetwork):
         yield from wrong_string(network, claim)
@@ -19,6 +20,8 @@ def inputs(network: AnyNetwork, claim: Claim, refusal: str) -> Iterator[Tokens]:
         yield from graphs(network, claim)
     elif network.readout.decoding == "power-sums":
         yield from rows(network, claim)
+    else:
+        yield from flagged_strings(network, claim)
 
 
 SEARCH = Search("kernel", inputs)

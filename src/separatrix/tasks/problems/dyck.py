@@ -25,7 +25,7 @@ from separatrix.tasks.vocabulary import Symbols, Vocabulary
 
 OPENING = "([{<"
 CLOSING = ")]}>"
-MOST_STACKS = 1 << 12
+MOST_STACKS = 1 << 14
 """States of the automaton that a specification lists at most."""
 
 

@@ -1,0 +1,155 @@
+"""Transformers that flag errors, against an automaton: what the rule accepts, and what each obligation refuses."""
+
+from dataclasses import replace
+
+import numpy
+import pytest
+
+from separatrix.networks import ExactMatrix, FeedForward, ThirdOrderAttention, ThirdOrderHead
+from separatrix.networks.store import to_bytes
+from separatrix.tasks import tasks
+from separatrix_kernel import RefusedError, prefixes
+from tests.certificates.changes import build, with_layer
+from tests.certificates.refused import halved, head, layers, read, readout_entry, scored
+from tests.kernel.files import proved
+from tests.kernel.independent import wrong_input
+from tests.kernel.mutants import rules_accept
+
+PARITY, LOOKUP = ("repaired", []), ("lookup", [2])
+EVERY = pytest.mark.parametrize(("variant", "age"), [PARITY, LOOKUP])
+
+
+def claim(variant, age, change=lambda network: network, length=4, **stated):
+    """A claim about a changed network, and its file."""
+    network, built = build("dyck-transformer", length, {}, variant=variant)
+    data = to_bytes(change(network))
+    task = tasks()["dyck"].with_parameters(**stated)
+    content = {
+        "arithmetic": str(built.arithmetic),
+        "specification": task.specification(length),
+        "proof": {"rule": "prefixes", "age": age},
+    }
+    return content, data
+
+
+def pairs(network):
+    """A layer of third-order attention that writes the flag."""
+    none = ExactMatrix(numpy.zeros((1, network.slots.width), dtype=numpy.int64))
+    flag = none.numerators.T.copy()
+    flag[network.slots.columns("flag").start] = 1
+    unit = ThirdOrderHead(none, none, none, none, none, ExactMatrix(flag))
+    return replace(network, layers=(ThirdOrderAttention((unit,)), *network.layers))
+
+
+def two_flags(network):
+    """A last head that writes two entries of its value."""
+    last = network.layers[-1]
+    both = replace(
+        last.heads[0],
+        value=ExactMatrix(numpy.repeat(last.heads[0].value.numerators, 2, axis=0)),
+        output=ExactMatrix(numpy.repeat(last.heads[0].output.numerators, 2, axis=1)),
+    )
+    return with_layer(network, len(network.layers) - 1, heads=(both,))
+
+
+def small_flags(network):
+    """Flags so small that their product with the last weight rounds to 0."""
+    return scored(-1, value=ExactMatrix(network.layers[-1].heads[0].value.numerators, 36))(network)
+
+
+def with_feed_forward(flag, at):
+    """A feed-forward that adds a constant to the flag, before a layer."""
+
+    def change(network):
+        width = network.slots.width
+        bias = numpy.zeros((width, 1), dtype=numpy.int64)
+        bias[network.slots.columns("flag").start] = flag
+        nothing = ExactMatrix(numpy.zeros((1, width), dtype=numpy.int64))
+        turned = ExactMatrix(numpy.zeros((width, 1), dtype=numpy.int64))
+        layer = FeedForward(nothing, ExactMatrix(numpy.zeros((1, 1), dtype=numpy.int64)), turned, ExactMatrix(bias))
+        place = at % (len(network.layers) + 1)
+        return replace(network, layers=(*network.layers[:place], layer, *network.layers[place:]))
+
+    return change
+
+
+@EVERY
+@pytest.mark.parametrize("rounding", ["down", "nearest"])
+def test_right_networks_are_accepted(variant, age, rounding):
+    content, data = claim(variant, age)
+    content["arithmetic"] = content["arithmetic"].replace("down", rounding)
+    rules_accept(content, data)
+    assert wrong_input(content, data) is None
+
+
+@EVERY
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda network: with_layer(network, len(network.layers) - 1, residual=True),
+        scored(-1, mask="none"),
+        scored(-1, scoring="hard"),
+        with_feed_forward(0, 0),
+        with_feed_forward(0, -1),
+    ],
+)
+def test_other_shapes_are_accepted_where_they_are_right(variant, age, change):
+    content, data = claim(variant, age, change)
+    rules_accept(content, data)
+    assert wrong_input(content, data) is None
+
+
+REFUSED = [
+    (PARITY, pairs, "attention to pairs"),
+    (PARITY, layers(lambda given: [*given[:-1]]), "two or three layers"),
+    (PARITY, lambda network: with_layer(network, 1, heads=(), residual=False), "two or three layers"),
+    (PARITY, scored(1, mask="none"), "weigh the past alike"),
+    (PARITY, scored(1, mask="strict"), "weigh the past alike"),
+    (PARITY, scored(-1, mask="strict"), "one number of all positions"),
+    (PARITY, two_flags, "one number of all positions"),
+    (PARITY, halved(1, "value"), "not of whole numbers"),
+    (PARITY, read(bias=ExactMatrix(numpy.zeros((1, 1), dtype=numpy.int64))), "without a flag is answered"),
+    (PARITY, readout_entry("flag", 4), "does not decide"),
+    (PARITY, small_flags, "does not decide"),
+    (PARITY, head("output", "flag", 1), "may be negative"),
+    (PARITY, with_feed_forward(-1, 1), "may be negative"),
+    (LOOKUP, scored(2, scoring="softmax"), "one hard head"),
+    (LOOKUP, scored(2, mask="causal"), "one hard head"),
+    (LOOKUP, head("key", "unit", 2, row=2, value=2), "does not score higher"),
+    (LOOKUP, head("key", "unit", 2, row=2, value=1), "does not score higher"),
+    (LOOKUP, head("query", "opening", 2, row=2, value=9), "not ordered"),
+    (("lookup", [0, 1, 2]), lambda network: network, "of one kind and one position differ"),
+    (("lookup", [3]), lambda network: network, "the coordinates of age"),
+    (("repaired", [0]), lambda network: network, "the coordinates of age"),
+]
+
+
+@pytest.mark.parametrize(("which", "change", "words"), REFUSED)
+def test_each_obligation_is_refused_by_its_name(which, change, words):
+    content, data = claim(*which, change, length=6)
+    with pytest.raises(RefusedError, match=words):
+        rules_accept(content, data)
+
+
+@EVERY
+def test_another_language_is_refused(variant, age):
+    for depth, words in ((1, "its state says 0"), (3, "may still be answered otherwise")):
+        content, data = claim(variant, age, length=6, depth=depth)
+        with pytest.raises(RefusedError, match=words):
+            rules_accept(content, data)
+
+
+def test_the_rule_is_about_transformers_and_automata():
+    content, data = proved("dyck-rnn", 4)
+    with pytest.raises(RefusedError, match="layers and an automaton"):
+        rules_accept({**content, "proof": {"rule": "prefixes", "age": []}}, data)
+
+
+def test_without_age_each_position_is_a_kind_of_its_own():
+    rules_accept(*claim("lookup", [], length=6))
+
+
+def test_too_many_prefixes_are_refused(monkeypatch):
+    monkeypatch.setattr(prefixes, "MOST_PREFIXES", 2)
+    with pytest.raises(RefusedError, match="different prefixes"):
+        rules_accept(*claim(*PARITY))
