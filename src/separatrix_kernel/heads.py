@@ -1,8 +1,9 @@
 """The attention of a trained Transformer of one layer, read at the last place, over all texts at once.
 
-GPT-2's layer: x + attention(norm x), then what ``answers`` bounds. Positions are added to the embedding. The token at
-the last place asks; with it fixed, each other place holds one of some symbols. With e_j(s) the exponential of a score
-(less a fixed number) and o_j(s) what key j adds through the head and the output map, a head gives
+GPT-2's layer: x + attention(norm x), then what ``answers`` bounds. Positions are added to the embedding, or turn
+queries and keys. The token at the last place asks; with it fixed, each other place holds one of some symbols. With
+e_j(s) the exponential of a score (less a fixed number) and o_j(s) what key j adds through the head and the output map,
+a head gives
 
     Σ_j e_j(s_j) o_j(s_j) / Σ_j e_j(s_j),
 
@@ -41,6 +42,8 @@ Sets = Sequence[Sequence[int]]
 """The symbols that are possible at each place of the text."""
 Power = tuple[int, int]
 """The least and the greatest of an exponential."""
+Turns = tuple[list[list[int]], list[list[int]]]
+"""Cosines and sines of each place."""
 
 
 class Question(NamedTuple):
@@ -124,6 +127,11 @@ class Heads:
         return Packed([row for place in self.rows for row in place])
 
     @cached_property
+    def packed_places(self) -> list[Packed]:
+        """``rows`` of each place as columns."""
+        return [Packed(place) for place in self.rows]
+
+    @cached_property
     def through(self) -> list[list[list[int]]]:
         """Of each head the columns of W_V W_O, behind the norm's gain; entries are within ``through_error``."""
         width, inner, output = self.width, self.inner, self.weights.output[0]
@@ -201,40 +209,34 @@ class Heads:
     def _question(self, p: int) -> Question:
         """Scores, and the vector to which the keys add; see ``error`` for what scores may be off by.
 
-        A score is u·x with u = W_K q/√m; the key's bias adds the same to all keys. In float32 its two products come in
-        either order, with the bias or without, at most 2·width + m + 32 roundings on a path and 8 for each block of
-        keys in which the softmax is put together; its subtraction of the largest score is one of them, of a number
-        below twice the size of a score. Its exp is right within 8u, once for each block and once more.
+        A score is u·x with u = W_K q/√m; the key's bias adds the same to all keys, unless they are turned. In float32
+        its products come in any order, with the bias or without, at most 2·width + m + 32 roundings on a path, 8 more
+        where keys are turned, and 8 for each block of keys in which the softmax is put together; its subtraction of the
+        largest score is one of them, of a number below twice the size of a score. Its exp is right within 8u, once for
+        each block and once more.
         """
         _ = self.rows
-        width, inner = self.width, self.inner
+        inner = self.inner
         x = self._embedded(self.asking[p], self.length)
         normed = norm(x, self.weights.epsilon).balls
         q, _ = self.query.apply(normed)
-        root = isqrt(ONE * ONE // inner)
-        blocks = 2 + self.length // KEYS_IN_A_BLOCK
+        blocks, turning = 2 + self.length // KEYS_IN_A_BLOCK, 0 if self.weights.turns is None else 8
         scores, own, errors = list[list[list[int]]](), list[int](), list[int]()
         for head in range(self.heads):
             part = slice(head * inner, (head + 1) * inner)
-            columns, sizes = self.key.columns[part], self.key.sizes[part]
-            centre, radius = q.centres[part], q.radii[part]
-            size = [abs(c) + r for c, r in zip(centre, radius, strict=True)]
-            u = [(dot(k, centre) >> BITS) * root >> BITS for k in zip(*columns, strict=True)]
-            apart = [(dot(k, radius) >> BITS) + 2 for k in zip(*sizes, strict=True)]
-            apart = [(a + (sum(size) * self.key.error >> BITS)) * (root + 1) >> BITS for a in apart]
-            # The root is known within a unit.
-            apart = [
-                a + (dot(k, size) >> BITS) // ONE + 3 for a, k in zip(apart, zip(*sizes, strict=True), strict=True)
-            ]
-            whole = (dot(size, self.key_sizes[part]) >> BITS) * (root + 1) >> BITS
-            error = (dot(apart, self.sizes) >> BITS) + 4
-            error += sum(abs(c) + a for c, a in zip(u, apart, strict=True)) * self.row_error >> BITS
-            error += slack(2 * width + inner + 32 + 8 * blocks, whole + 1)
-            error += (16 * blocks * ONE >> ROUNDOFF_BITS) + 1
-            flat = self.packed_rows.floors(u)
-            scores.append([flat[start : start + self.alphabet] for start in range(0, len(flat), self.alphabet)])
-            own.append(dot(u, normed.centres) >> BITS)
-            errors.append(error)
+            asked = Balls(q.centres[part], q.radii[part])
+            if self.weights.turns is None:
+                size = [abs(c) + r for c, r in zip(*asked, strict=True)]
+                u, error, whole = self._form(part, asked, size)
+                flat = self.packed_rows.floors(u)
+                scores.append([flat[start : start + self.alphabet] for start in range(0, len(flat), self.alphabet)])
+                own.append(dot(u, normed.centres) >> BITS)
+            else:
+                found, error, whole = self._turned(part, asked, normed.centres, self.weights.turns)
+                scores.append(found[:-1])
+                own.append(found[-1][0])
+            error += slack(2 * self.width + inner + 32 + 8 * blocks + turning, whole + 1)
+            errors.append(error + (16 * blocks * ONE >> ROUNDOFF_BITS) + 1)
         added = tuple([dot(normed.centres, column) >> BITS for column in columns] for columns in self.through)
         base = self._base(x)
         seen = tuple(self.answers.inward.floors(each) for each in added)
@@ -242,6 +244,47 @@ class Heads:
             self.answers.inward.floors(base.centres), [r + 2 for r in self.answers.inward_sizes.floors(base.radii)]
         )
         return Question(base, tuple(scores), tuple(own), tuple(errors), added, seen, through)
+
+    def _form(self, part: slice, q: Balls, size: Sequence[int]) -> tuple[list[int], int, int]:
+        """Of a head and a query u = W_K q/√m, its error on all keys, and the size of a score.
+
+        ``size`` is at least |q|, and at least what of each coordinate adds up before signs cancel.
+        """
+        columns, sizes = self.key.columns[part], self.key.sizes[part]
+        root = isqrt(ONE * ONE // self.inner)
+        u = [(dot(k, q.centres) >> BITS) * root >> BITS for k in zip(*columns, strict=True)]
+        apart = [(dot(k, q.radii) >> BITS) + 2 for k in zip(*sizes, strict=True)]
+        apart = [(a + (sum(size) * self.key.error >> BITS)) * (root + 1) >> BITS for a in apart]
+        # The root is known within a unit.
+        apart = [a + (dot(k, size) >> BITS) // ONE + 3 for a, k in zip(apart, zip(*sizes, strict=True), strict=True)]
+        whole = (dot(size, self.key_sizes[part]) >> BITS) * (root + 1) >> BITS
+        error = (dot(apart, self.sizes) >> BITS) + 4
+        return u, error + (sum(abs(c) + a for c, a in zip(u, apart, strict=True)) * self.row_error >> BITS), whole
+
+    def _turned(self, part: slice, q: Balls, itself: list[int], turns: Turns) -> tuple[list[list[int]], int, int]:
+        """Of a head the scores of each place and symbol, and last of the question; their error, and their size.
+
+        A key at place j is turned by R_j, so that its score is that of the query turned by R_j^T at the key as it is;
+        its bias counts too. The work is that of a form for each place.
+        """
+        self.work.spend(4 * (self.length + 1) * self.width * self.inner)
+        ahead = turned(q, turns[0][self.length], turns[1][self.length])
+        size = [abs(c) + r for c, r in zip(*ahead, strict=True)]
+        root, bias = isqrt(ONE * ONE // self.inner), self.key.bias[part]
+        scores, error, whole = list[list[int]](), 0, 0
+        for j in range(self.length + 1):
+            cosine, sine = turns[0][j], turns[1][j]
+            back, sizes = turned(ahead, cosine, [-each for each in sine]), turned_sizes(size, cosine, sine)
+            u, wrong, most = self._form(part, back, sizes)
+            shift = (dot(bias, back.centres) >> BITS) * root >> BITS
+            away = dot(self.key.bias_sizes[part], back.radii) + sum(sizes) * self.key.bias_error
+            wrong += (((away >> BITS) + 2) * (root + 1) >> BITS) + 4
+            # The root is known within a unit.
+            wrong += (dot(sizes, self.key.bias_sizes[part]) >> BITS) // ONE
+            found = self.packed_places[j].floors(u) if j < self.length else [dot(u, itself) >> BITS]
+            scores.append([each + shift for each in found])
+            error, whole = max(error, wrong), max(whole, most)
+        return scores, error, whole
 
     def _base(self, x: Balls) -> Balls:
         output, bias = self.weights.output
@@ -318,6 +361,29 @@ class Heads:
                 form, rest = self.answers.form(self.question(p).base, passed, right, k)
                 rest += sum(least(k, head, form) for head in range(self.heads))
                 require(rest > 0, f"last token {self.asking[p]}, answer {right}: class {k} may win")
+
+
+def turned(x: Balls, cosine: Sequence[int], sine: Sequence[int]) -> Balls:
+    """A vector whose pairs (i, i + m/2) are turned: (a, b) becomes (ac - bs, bc + as), as float32 may round it."""
+    half = len(cosine)
+    first, second = x.centres[:half], x.centres[half:]
+    centres = [a * c - b * s >> BITS for a, b, c, s in zip(first, second, cosine, sine, strict=True)]
+    centres += [b * c + a * s >> BITS for a, b, c, s in zip(first, second, cosine, sine, strict=True)]
+    size = turned_sizes([abs(c) + r for c, r in zip(*x, strict=True)], cosine, sine)
+    # Cosine and sine are known within half a unit.
+    far = max(map(abs, x.centres)) // ONE + 2
+    return Balls(
+        centres, [r + far + slack(3, z) for r, z in zip(turned_sizes(x.radii, cosine, sine), size, strict=True)]
+    )
+
+
+def turned_sizes(size: Sequence[int], cosine: Sequence[int], sine: Sequence[int]) -> list[int]:
+    """At least what the coordinates of a turned vector add up to before signs cancel."""
+    half = len(cosine)
+    first, second = size[:half], size[half:]
+    ends = [abs(c) + 1 for c in cosine], [abs(s) + 1 for s in sine]
+    found = [(a * c + b * s >> BITS) + 1 for a, b, c, s in zip(first, second, *ends, strict=True)]
+    return found + [(b * c + a * s >> BITS) + 1 for a, b, c, s in zip(first, second, *ends, strict=True)]
 
 
 def least_product(power: Power, value: int) -> int:

@@ -1,8 +1,12 @@
-"""The weights of a trained Transformer of one layer, read strictly from a safetensors file of float32 numbers."""
+"""The weights of a trained Transformer of one layer, read strictly from a safetensors file of float32 numbers.
+
+Positions are a table that is added to the embedding, or turn queries and keys in pairs of halves ("rotary"): then the
+file has the cosines and sines of each place.
+"""
 
 from fractions import Fraction
 
-from separatrix_kernel.balls import fixed
+from separatrix_kernel.balls import ONE, fixed
 from separatrix_kernel.reading import Tensors, fields, integer, integers, require, text
 
 STRUCTURE = ("kind", "width", "heads", "hidden", "epsilon", "vocabulary", "classes", "positions")
@@ -15,7 +19,7 @@ class Weights:
     def __init__(self, data: bytes) -> None:
         self._tensors = Tensors(data)
         about = fields(self._tensors.structure, "the model's structure", STRUCTURE)
-        text(about["kind"], "the model's kind", ["transformer"])
+        kind = text(about["kind"], "the model's kind", ["transformer", "rotary-transformer"])
         self.width = integer(about["width"], "the width", 1, MOST_WIDTH)
         self.heads = integer(about["heads"], "the number of heads", 1, self.width)
         require(self.width % self.heads == 0, "the heads do not divide the width")
@@ -28,7 +32,19 @@ class Weights:
         self.epsilon = Fraction(*small)
         width = self.width
         self.embedding = self._matrix("embedding.weight", self.vocabulary, width)
-        self.places = self._matrix("positions.table", self.positions, width)
+        self.turns: tuple[list[list[int]], list[list[int]]] | None = None
+        """Cosines and sines of each place, at most 1 in size, for pairs of coordinates of each head."""
+        if kind == "transformer":
+            self.places = self._matrix("positions.table", self.positions, width)
+        else:
+            pairs, odd = divmod(width // self.heads, 2)
+            require(not odd, "a head's coordinates are not pairs")
+            self.places = [[0] * width] * self.positions
+            cosines, sines = (self._matrix(f"positions.{name}", self.positions, pairs) for name in ("cosine", "sine"))
+            require(
+                all(abs(each) <= ONE for table in (cosines, sines) for row in table for each in row), "a turn is large"
+            )
+            self.turns = cosines, sines
         self.first_norm = self._affine("blocks.0.norm")
         self.project = self._map("blocks.0.mixer.project", width, 3 * width)
         self.output = self._map("blocks.0.mixer.output", width, width)

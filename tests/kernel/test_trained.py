@@ -31,6 +31,8 @@ CASES = [
     (4, 4, 250, "TF-(1,8)", 0),
     (3, 4, 150, "TF-(1,8,heads=2)", 0),
     (3, 4, 200, "TF-(1,8,positions=sinusoidal)", 2),
+    (3, 4, 250, "TF-(1,8,positions=rotary)", 0),
+    (3, 3, 120, "TF-(1,8,heads=2,positions=rotary)", 1),
     MIXED,
 ]
 

@@ -10,7 +10,7 @@ from separatrix.tasks import tasks
 from separatrix.training.ensemble import Ensemble
 from separatrix.training.spec import RunSpec
 from separatrix.training.trained import untrained_model
-from separatrix.training.tubes import _images, check_tubes, mixed_words, radius_at, tables_of, tube_losses
+from separatrix.training.tubes import _images, _states, check_tubes, mixed_words, radius_at, tables_of, tube_losses
 
 RUN = RunSpec(task="dyck", architecture="GRU-(1,6)", length=8, learning_rate=0.01, steps=40, batch=16, state_radius=0.1)
 CELLS = ("RNN-(1,6)", "GRU-(1,6)", "LSTM-(1,6)")
@@ -24,9 +24,9 @@ def test_images_hold_the_steps_of_all_states_in_the_tube(architecture):
     generator, radius = torch.Generator().manual_seed(0), torch.tensor(0.3)
     words = torch.randint(0, 4, (1, 5, 7), generator=generator)
     x = model.embedding(words)
-    hidden = block.mixer(x)
-    before = torch.cat([torch.zeros_like(hidden[:, :, :1]), hidden[:, :, :-1]], dim=2)
-    images, states = _images(block.mixer, x, before, hidden, radius)
+    states = _states(block.mixer, x)
+    before = torch.cat([torch.zeros_like(states[:, :, :, :1]), states[:, :, :, :-1]], dim=3)
+    images = list(zip(*_images(block.mixer, x, before, radius), strict=True))
     state = block.mixer.initial_state(5)
     for place in range(7):
         for _ in range(20):
@@ -59,12 +59,12 @@ def test_members_do_not_mix_and_training_lowers_the_loss():
     both = Ensemble([RUN, RUN.with_changes(seed=1)], torch.device("cpu"))
     inputs = torch.randint(0, 4, (1, 16, 8), generator=torch.Generator().manual_seed(2))
     words, radius = mixed_words(inputs, both.automaton).expand(2, -1, -1), torch.tensor(0.05)
-    together = tube_losses(both.model, both.automaton, words, radius).detach()
+    together = tube_losses(both.model, both.automaton, words, radius, 0.05).detach()
     for member in range(2):
-        alone = tube_losses(both.model.member(member), both.automaton, words[:1], radius)
+        alone = tube_losses(both.model.member(member), both.automaton, words[:1], radius, 0.05)
         assert torch.allclose(together[member], alone[0], atol=1e-5)
     both.advance(40)
-    assert bool((tube_losses(both.model, both.automaton, words, radius) < together).all())
+    assert bool((tube_losses(both.model, both.automaton, words, radius, 0.05) < together).all())
 
 
 def test_the_radius_grows_to_what_was_asked_for():

@@ -37,6 +37,7 @@ from separatrix.models.measured import Held as Held
 from separatrix.models.measured import Measured as Measured
 from separatrix.models.measured import capacity as capacity
 from separatrix.models.mixers.attention import SelfAttention as SelfAttention
+from separatrix.models.mixers.attention import rotate as rotate
 from separatrix.models.mixers.recurrent import TorchLayerMixer as TorchLayerMixer
 from separatrix.models.naming import code_named_in as code_named_in
 from separatrix.models.naming import parse_spec as parse_spec

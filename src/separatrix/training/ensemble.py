@@ -120,7 +120,7 @@ class Ensemble:
             if self.automaton is not None:
                 words = mixed_words(batch.inputs, self.automaton)
                 radius = radius_at(self.specs[0], self.adam.step)
-                loss = loss + tube_losses(self.model, self.automaton, words, radius)
+                loss = loss + tube_losses(self.model, self.automaton, words, radius, self.specs[0].state_radius)
         torch.autograd.backward(loss.sum(), inputs=self.flat.parameters)
         self.adam.update()
         with torch.no_grad():

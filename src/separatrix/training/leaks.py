@@ -21,6 +21,7 @@ from separatrix.models import (
     check_described,
     linear,
     parse_spec,
+    rotate,
 )
 from separatrix.training.spec import RunSpec
 
@@ -45,12 +46,13 @@ def check_leaks(run: RunSpec) -> None:
 def gaps(model: SequenceModel, length: int) -> Tensor:
     """The gaps of all members, heads and questions: (members, heads, length)."""
     block, positions = model.blocks[0], model.positions
-    assert isinstance(block, Block) and block.norm is not None and positions is not None
+    assert isinstance(block, Block) and block.norm is not None
     mixer = block.mixer
     assert isinstance(mixer, SelfAttention)
     assert isinstance(model.embedding, EnsembleEmbedding)
-    table, places, width = model.embedding.weight, positions.table, mixer.width
+    table, width = model.embedding.weight, mixer.width
     alphabet, members = model.classes, model.members
+    places = table.new_zeros(1, length + 1, 1) if positions is None else positions.table
     keys = block.norm(table[:, None, :alphabet] + places[:, :length, None])
     asked = block.norm(table[:, alphabet : alphabet + length] + places[:, length : length + 1])
     weight, bias = mixer.project.weight, mixer.project.bias
@@ -59,6 +61,10 @@ def gaps(model: SequenceModel, length: int) -> Tensor:
     key = linear(keys, weight[..., width : 2 * width], bias[..., width : 2 * width])
     query = query.view(members, length, mixer.heads, mixer.dimension)
     key = key.view(members, length, alphabet, mixer.heads, mixer.dimension)
+    if mixer.rotary:
+        places = torch.arange(length + 1, device=query.device)
+        query = rotate(query, places[-1:])
+        key = rotate(key, places[:-1, None, None])
     scores = torch.einsum("mphi,mjshi->mhpjs", query, key) * mixer.scale
     own = torch.eye(length, dtype=torch.bool, device=scores.device)
     least = scores.diagonal(dim1=2, dim2=3).amin(dim=2)

@@ -1,14 +1,16 @@
 """Training a recurrent network so that it can be certified for words of every length.
 
-What a certificate needs (``separatrix_kernel.words``) is a network that forgets what its automaton does not ask for. On
-words of the run's length, with every prefix read, the loss adds three things for a radius R that grows from 0 to
-``state_radius`` over the middle of training:
+What a certificate needs (``separatrix_kernel.words``) is a network that forgets what its automaton does not ask for. A
+node is a state of the automaton with the last token, and its centre the mean of the network's states on the words that
+end in it. On words of the run's length, with every prefix read, the loss adds four things for a radius R that grows
+from 0 to ``state_radius`` over the middle of training:
 
 - the cross-entropy of the answer after each prefix, the empty one too, at the worst logits that states within R (in
   each coordinate) of the network's own have;
-- what an LSTM's cells have beyond ±0.9;
-- how much of a tube of radius R around the states leaves the tube of the same radius at the next token, by interval
-  arithmetic. Where nothing leaves, the tube around all words is an invariant.
+- what an LSTM's cells have beyond ±0.9, where rounding would cut them;
+- how far states are from the centre of their node;
+- how much of a tube of radius R around the centre of a node leaves the tube of the next node, for each token, by
+  interval arithmetic, and the same of the start. Where nothing leaves, these tubes are the boxes of a certificate.
 
 Words are made from the batch's own inputs (``mixed_words``), so that a run stays a function of its seed.
 """
@@ -28,7 +30,6 @@ QUIET, GROWING = 0.4, 0.3
 """The radius is 0 for the first two fifths of training and whole after 70 %."""
 KEPT = 0.9
 """The tube's share within which the next states are asked to be."""
-WEIGHT = 0.3
 LARGEST_CELL = 0.9
 MIX = 6364136223846793005
 """Knuth's multiplier of a linear congruence modulo 2^64, whose upper bits look random."""
@@ -111,43 +112,70 @@ def mixed_words(inputs: Tensor, tables: Tables) -> Tensor:
     return torch.where((rows % 4 == 0)[:, None], inputs, torch.stack(found, dim=2))
 
 
-def tube_losses(model: SequenceModel, tables: Tables, words: Tensor, radius: Tensor) -> Tensor:
+def tube_losses(model: SequenceModel, tables: Tables, words: Tensor, radius: Tensor, whole: float) -> Tensor:
     """What is added to each member's loss: (members,), for words (members, batch, length).
+
+    What leaves a tube is divided by the whole radius, which this one grows to, and counts the more the nearer this one
+    is to it: at first it would keep the network from learning anything.
 
     >>> from separatrix.tasks import tasks
     >>> from separatrix.training.trained import untrained_model
     >>> run = RunSpec(task="dyck", architecture="LSTM-(1,8)", length=4, learning_rate=0.1, steps=8)
     >>> words = torch.tensor([[[0, 1, 3, 2], [2, 0, 0, 0]]])
-    >>> tube_losses(untrained_model(run), tables_of(tasks()["dyck"]), words, torch.tensor(0.1)).shape
+    >>> tube_losses(untrained_model(run), tables_of(tasks()["dyck"]), words, torch.tensor(0.1), 0.1).shape
     torch.Size([1])
     """
     block = model.blocks[0]
     assert isinstance(block, Block) and isinstance(block.mixer, TorchLayerMixer)
-    mixer, x = block.mixer, model.embedding(words)
-    hidden = mixer(x)
-    start = torch.zeros_like(hidden[:, :, :1])
-    before, after = torch.cat([start, hidden[:, :, :-1]], dim=2), hidden
-    images, states = _images(mixer, x, before, after, radius)
-    away = torch.stack(
-        [torch.maximum(high - state, state - low) for (low, high), state in zip(images, states, strict=True)]
-    )
-    excess = (away / radius.clamp(min=1e-4) - KEPT).clamp(min=0) * (radius > 0)
+    mixer, count = block.mixer, tables.steps.shape[1]
+    states, reached = _states(mixer, model.embedding(words)), _reached(tables, words)
+    own = functional.one_hot(reached[:, :, 1:] * count + words, len(tables.steps) * count).to(states.dtype)
+    seen = own.sum(dim=(1, 2))
+    centres = torch.einsum("mblk,pmbln->pmkn", own, states) / seen.clamp(min=1)[:, :, None]
+    away = (states - torch.einsum("mblk,pmkn->pmbln", own, centres)).abs().mean(dim=4).sum(dim=0)
+    apart = (torch.einsum("mblk,mbl->mk", own, away) / seen.clamp(min=1)).mean(dim=1)
+    excess = _excess(model, mixer, tables, centres, seen > 0, radius, whole)
     outside = excess.mean(dim=(0, 2, 3, 4)) + 0.1 * excess.amax(dim=(0, 4)).mean(dim=(1, 2))
     for cell in states[1:]:
-        # Rounding keeps an LSTM's cell in ±1.
         outside = outside + (cell.abs() - LARGEST_CELL).clamp(min=0).mean(dim=(1, 2, 3))
-    right = _answers(tables, words)
-    return _worst_entropy(model, torch.cat([start, hidden], dim=2), right, radius) + WEIGHT * outside
+    start = torch.zeros_like(states[0, :, :, :1])
+    entropy = _worst_entropy(model, torch.cat([start, states[0]], dim=2), tables.answers[reached], radius)
+    return entropy + outside + apart
 
 
-def _answers(tables: Tables, words: Tensor) -> Tensor:
-    """Right answers after each prefix: (members, batch, length + 1)."""
+def _excess(
+    model: SequenceModel,
+    mixer: TorchLayerMixer,
+    tables: Tables,
+    centres: Tensor,
+    seen: Tensor,
+    radius: Tensor,
+    whole: float,
+) -> Tensor:
+    """What leaves the next node's tube, weighted: (parts, members, start and nodes, tokens, width)."""
+    count, members = tables.steps.shape[1], len(seen)
+    tokens = torch.arange(count, device=seen.device)
+    following = torch.cat([tables.steps[tables.start][None], tables.steps.repeat_interleave(count, dim=0)])
+    following = following * count + tokens
+    before = torch.cat([torch.zeros_like(centres[:, :, :1]), centres], dim=2)[:, :, :, None]
+    x = model.embedding(tokens.expand(members, len(following), count))
+    # The start is a point.
+    radii = torch.full((len(following), 1, 1), 1.0, device=seen.device).index_fill(0, tokens[:1], 0.0) * radius
+    low, high = _images(mixer, x, before.expand(-1, -1, -1, count, -1), radii)
+    target = centres[:, :, following]
+    outer = torch.maximum(high - target, target - low)
+    happens = torch.cat([torch.ones_like(seen[:, :1]), seen], dim=1)[:, :, None] & seen[:, following]
+    return (outer - KEPT * radius).clamp(min=0) * (radius / whole**2) * happens[..., None]
+
+
+def _reached(tables: Tables, words: Tensor) -> Tensor:
+    """The automaton's states after each prefix: (members, batch, length + 1)."""
     state = torch.full(words.shape[:2], tables.start, device=words.device)
     found = [state]
     for place in range(words.shape[2]):
         state = tables.steps[state, words[:, :, place]]
         found.append(state)
-    return tables.answers[torch.stack(found, dim=2)]
+    return torch.stack(found, dim=2)
 
 
 def _worst_entropy(model: SequenceModel, hidden: Tensor, right: Tensor, radius: Tensor) -> Tensor:
@@ -164,17 +192,36 @@ def _worst_entropy(model: SequenceModel, hidden: Tensor, right: Tensor, radius: 
     return (entropy / (share * logits.shape[-1]).clamp(min=0.05)).mean(dim=(1, 2))
 
 
-def _images(
-    mixer: TorchLayerMixer, x: Tensor, before: Tensor, after: Tensor, radius: Tensor
-) -> tuple[list[Ends], list[Tensor]]:
-    """Of each vector of the state: where tubes around the states before go, and the states after."""
-    weights = mixer.input_weight.transpose(1, 2), mixer.state_weight.transpose(1, 2)
-    given = linear(x, weights[0], mixer.input_bias)
-    kept = linear(before, weights[1], mixer.state_bias)
-    spread = radius * weights[1].abs().sum(dim=1)[:, None, None]
+def _states(mixer: TorchLayerMixer, x: Tensor) -> Tensor:
+    """The vectors of the state after each token: (parts, members, batch, length, width)."""
+    hidden = mixer(x)
+    if mixer.layer != "lstm":
+        return hidden[None]
+    before = torch.cat([torch.zeros_like(hidden[:, :, :1]), hidden[:, :, :-1]], dim=2)
+    given, kept = _sums(mixer, x, before)
+    i, f, g, _ = (given + kept).chunk(4, dim=-1)
+    added, forget = torch.sigmoid(i) * torch.tanh(g), torch.sigmoid(f)
+    cell, found = torch.zeros_like(added[:, :, 0]), list[Tensor]()
+    for place in range(added.shape[2]):
+        cell = forget[:, :, place] * cell + added[:, :, place]
+        found.append(cell)
+    return torch.stack([hidden, torch.stack(found, dim=2)])
+
+
+def _sums(mixer: TorchLayerMixer, x: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
+    """What all gates get from the input and from the state."""
+    given = linear(x, mixer.input_weight.transpose(1, 2), mixer.input_bias)
+    return given, linear(hidden, mixer.state_weight.transpose(1, 2), mixer.state_bias)
+
+
+def _images(mixer: TorchLayerMixer, x: Tensor, states: Tensor, radius: Tensor) -> Ends:
+    """Where tubes around states (parts, members, …, width) go with these inputs: least and greatest."""
+    before = states[0]
+    given, kept = _sums(mixer, x, before)
+    spread = radius * mixer.state_weight.abs().sum(dim=2)[:, None, None]
     if mixer.layer == "rnn_tanh":
         total = given + kept
-        return [(torch.tanh(total - spread), torch.tanh(total + spread))], [after]
+        return torch.tanh(total - spread)[None], torch.tanh(total + spread)[None]
     if mixer.layer == "gru":
         (reset, update, new), (r, z, n), (rs, zs, ns) = (each.chunk(3, dim=-1) for each in (given, kept, spread))
         scaled = _product(_sigmoid(reset + r, rs), (n - ns, n + ns))
@@ -182,25 +229,13 @@ def _images(
         gate = _sigmoid(update + z, zs)
         least = [low + each * (before - radius - low) for each in gate]
         most = [high + each * (before + radius - high) for each in gate]
-        return [(torch.minimum(*least), torch.maximum(*most))], [after]
-    total = (given + kept).chunk(4, dim=-1)
-    i, f, g, o = zip(total, spread.chunk(4, dim=-1), strict=True)
-    cell = _cells(torch.sigmoid(i[0]) * torch.tanh(g[0]), torch.sigmoid(f[0]))
-    earlier = torch.cat([torch.zeros_like(cell[:, :, :1]), cell[:, :, :-1]], dim=2)
-    held = _product(_sigmoid(*f), (earlier - radius, earlier + radius))
+        return torch.minimum(*least)[None], torch.maximum(*most)[None]
+    i, f, g, o = zip((given + kept).chunk(4, dim=-1), spread.chunk(4, dim=-1), strict=True)
+    held = _product(_sigmoid(*f), (states[1] - radius, states[1] + radius))
     added = _product(_sigmoid(*i), (torch.tanh(g[0] - g[1]), torch.tanh(g[0] + g[1])))
     ends = held[0] + added[0], held[1] + added[1]
     shown = _product(_sigmoid(*o), (torch.tanh(ends[0]), torch.tanh(ends[1])))
-    return [shown, ends], [after, cell]
-
-
-def _cells(added: Tensor, forget: Tensor) -> Tensor:
-    """An LSTM's cells at all positions."""
-    cell, found = torch.zeros_like(added[:, :, 0]), list[Tensor]()
-    for place in range(added.shape[2]):
-        cell = forget[:, :, place] * cell + added[:, :, place]
-        found.append(cell)
-    return torch.stack(found, dim=2)
+    return torch.stack([shown[0], ends[0]]), torch.stack([shown[1], ends[1]])
 
 
 def _sigmoid(centre: Tensor, spread: Tensor) -> Ends:
