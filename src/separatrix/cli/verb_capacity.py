@@ -62,12 +62,13 @@ def command(
         typer.Option("--against", help="Another model: from which length on a text of this one takes fewer bytes."),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", help="Also draw memory against length, to this .svg or .png file.")
+        Path | None,
+        typer.Option("--plot", help="Also draw memory against length, to this .svg, .png or interactive .html file."),
     ] = None,
     as_json: JsonOption = False,
 ) -> int:
     """What a real model keeps in memory, and what it cannot do at any weights: its bits against the lower bounds."""
-    check_picture("--plot", plot)
+    check_picture("--plot", plot, interactive=True)
     from separatrix.api import capacity
     from separatrix.capacities import Budget, plain
     from separatrix.profiles import refuse_function
@@ -92,7 +93,7 @@ def command(
     fits = fits_of(found, memory, weights, config[0])
     crossing = crossing_of(found, against, precision)
     if plot is not None:
-        _draw(plot, [found.model], found.given)
+        _draw(context, plot, [found.model], found.given)
     if as_json:
         record = provenance(command_line(context), arithmetic="integers", seed=None, started=started)
         more = {"fits": fits, "against": crossing}
@@ -117,7 +118,7 @@ def _compare(
     models = [described(each, precision) for each in dict.fromkeys(configs)]
     found = compared(models, precision, length)
     if plot is not None:
-        _draw(plot, models, precision)
+        _draw(context, plot, models, precision)
     if as_json:
         record = provenance(command_line(context), arithmetic="integers", seed=None, started=started)
         print_json({**found, "provenance": record})
@@ -126,10 +127,15 @@ def _compare(
     return 0
 
 
-def _draw(path: Path, models: "list[ModelDescription]", given: int | None) -> None:
-    from separatrix.site import memory_figure, memory_series
+def _draw(context: typer.Context, path: Path, models: "list[ModelDescription]", given: int | None) -> None:
+    from separatrix.files import write_atomically
+    from separatrix.site import memory_figure, memory_page, memory_series
 
-    write_picture(path, memory_figure("memory", memory_series(models, given)))
+    series = memory_series(models, given)
+    if path.suffix == ".html":
+        write_atomically(path, memory_page(series, f"Made by: {command_line(context)}"))
+    else:
+        write_picture(path, memory_figure("memory", series))
 
 
 def _list(as_json: bool) -> None:
