@@ -1,4 +1,4 @@
-"""What models of flash-linear-attention hold in memory, next to what the card says; writes docs/records/fla-caches.json.
+"""What models of flash-linear-attention hold, next to what the card says; writes docs/records/fla-caches.json.
 
     python -m tools.fla_caches CHECKOUT      a checkout of fla-org/flash-linear-attention
 
@@ -22,9 +22,10 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
-from separatrix.capacities import bytes_at, describe
 from tools.pages import RECORDS
 from tools.real_caches import fields_of
+
+from separatrix.capacities import bytes_at, describe
 
 RECORD = RECORDS / "fla-caches.json"
 LENGTHS = (3, 9)
@@ -51,7 +52,7 @@ MODELS: tuple[dict[str, Any], ...] = (
     {"model_type": "gsa", **ATTENTION, "num_slots": 8, "use_short_conv": True},
     {"model_type": "raven", **ATTENTION, "num_slots": 16, "topk": 4},
     {"model_type": "rwkv6", "num_heads": 2},
-    {"model_type": "rwkv7", "head_dim": 32, "attn": WINDOW},
+    {"model_type": "rwkv7", "head_dim": 32},
     {"model_type": "mamba"},
     {"model_type": "mamba2", "head_dim": 16, "state_size": 16, "dtype": "float32"},
     {"model_type": "samba", "attn": WINDOW},
@@ -127,7 +128,7 @@ def measured(given: dict[str, Any]) -> dict[str, Any]:
     sizes = {"hidden_size": 64, "num_hidden_layers": 4, "vocab_size": 64, "tie_word_embeddings": False}
     own = {**sizes, **{name: each for name, each in given.items() if name not in ("model_type", "dtype")}}
     config = AutoConfig.for_model(given["model_type"], **json.loads(json.dumps(own)))
-    config.fuse_norm = False
+    config.fuse_norm = given["model_type"] == "rodimus"  # its layers ask for the fused one
     number_format = given.get("dtype", "bfloat16")
     torch.manual_seed(0)
     model = AutoModelForCausalLM.from_config(config, dtype=getattr(torch, number_format)).eval()

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tools.fla_caches import RECORD
 
 from separatrix.bounds import FIXED, ModelSize, numbers_named, protocol_bounds
 from separatrix.capacities import (
@@ -27,7 +28,6 @@ from separatrix.capacities import (
 from separatrix.capacities.report import BOUNDED
 from separatrix.errors import SeparatrixError
 from separatrix.tasks import draws_from, tasks
-from tools.fla_caches import RECORD
 
 # Sizes worked out by hand from the papers' equations, not from the code.
 BY_HAND = {
