@@ -32,6 +32,9 @@ STATE_FIELDS = ("mamba_ssm_cache_dtype", "mamba_ssm_dtype")
 """Where a file asks for a format of its running states; ``transformers`` 5.22 follows neither, other programs do."""
 BOTH_WAYS = ("use_bidirectional_attention", "is_encoder_decoder", "prefix_lm", "bidirectional")
 """Where a file says that positions read later ones."""
+ONLY_IMAGES = "vision"
+"""That only the tokens of an image do."""
+IMAGES_NOTE = "tokens of one image read each other in both directions; what is said is about texts without images."
 ENCODED = ("is_encoder_decoder", "add_cross_attention")
 """Where a file says that each layer also reads what an encoder made of a text."""
 
@@ -148,7 +151,8 @@ class Family:
         if any(reader.raw.get(each) for each in ENCODED):
             layers = tuple(replace(layer, softmax=False) for layer in layers)
         notes = tuple(reader.filled(note.say) for note in self.notes if reader.value(note.that))
-        ahead = any(reader.raw.get(each) for each in BOTH_WAYS) or reader.raw.get("is_causal") is False
+        both = [found for each in BOTH_WAYS if (found := reader.raw.get(each))]
+        ahead = any(each != ONLY_IMAGES for each in both) or reader.raw.get("is_causal") is False
         return ModelDescription(
             name=name,
             family=self.name,
@@ -162,7 +166,7 @@ class Family:
             state_space=self.state_space,
             causal=bool(reader.value(self.causal)) and not ahead,
             ahead=ahead,
-            notes=(*notes, *_not_followed(reader.raw, layers)),
+            notes=(*notes, *([IMAGES_NOTE] if ONLY_IMAGES in both else []), *_not_followed(reader.raw, layers)),
         )
 
     def _kinds(self, reader: "Reader") -> list[tuple[str, ...]]:
@@ -190,7 +194,7 @@ class Family:
                 if key not in known:
                     known[key] = own.layer(self.rules[each])
                     if number >= kept:
-                        known[key] = replace(known[key], state=(), cache=(), name=f"{known[key].name}, shared cache")
+                        known[key] = replace(known[key], state=(), cache=(), shared=True)
                 yield known[key]
 
 
@@ -321,6 +325,9 @@ class Reader:
 
     def layer(self, rule: LayerRule) -> LayerDescription:
         """One layer of a kind."""
+        window = None if rule.window is None else self.whole(rule.window)
+        if window == 0:
+            raise SeparatrixError("a window of 1 is the position itself alone; give 2 or more, or no window")
         parts = [self._part(part) for part in rule.parts if self.value(part.when)]
         return LayerDescription(
             kind=rule.kind,
@@ -329,7 +336,7 @@ class Reader:
             heads=self.whole(rule.heads),
             head_width=self.whole(rule.head_width),
             key_value_heads=self.whole(rule.key_value_heads),
-            window=None if rule.window is None else self.whole(rule.window),
+            window=window,
             softmax=rule.softmax,
             state=tuple(part for part in parts if not part.grows),
             cache=tuple(part for part in parts if part.grows),

@@ -149,15 +149,16 @@ def one_attention(raw: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     ([1, 3], [1], 2)
     """
     given: object = raw.get("attn")
-    listed = cast("list[object]", given) if isinstance(given, list) else [given] if isinstance(given, Mapping) else None
-    if listed is None:
+    if not isinstance(given, list | Mapping):
         return raw
+    listed = cast("list[object]", given if isinstance(given, list) else [given])
     own: dict[int, Mapping[str, Any]] = {}
     for entry in listed:
-        kind = cast("Mapping[str, Any]", entry) if isinstance(entry, Mapping) else {}
+        shown = shortened(entry)
+        kind: Mapping[str, Any] = cast("Mapping[str, Any]", entry) if isinstance(entry, Mapping) else {}
         layers: object = kind.get("layers")
         if not isinstance(layers, list):
-            raise SeparatrixError(f"{where}: attn has {shortened(entry)}; each of its kinds is an object with layers")
+            raise SeparatrixError(f"{where}: attn has {shown}; each of its kinds is an object with layers")
         for number in cast("list[object]", layers):
             if wrong_number(number, 0, DEEPEST) or number in own:
                 raise SeparatrixError(f"{where}: attn names layer {shortened(number)}; each is a number, named once")

@@ -87,6 +87,7 @@ class LayerDescription:
     ``window`` is the number of *earlier* positions a local attention sees. ``state`` are the arrays of bounded size,
     ``cache`` those that grow. ``softmax``: whether the heads are those of BHBK24 §2, which read every position, so that
     Theorem 4's protocol covers the layer; a head that chooses some positions or subtracts two averages is another.
+    ``shared``: it reads the cache of an earlier layer and keeps nothing.
     """
 
     kind: Kind
@@ -99,6 +100,7 @@ class LayerDescription:
     state: tuple[StatePart, ...] = ()
     cache: tuple[StatePart, ...] = ()
     softmax: bool = True
+    shared: bool = False
     count: int = 1
 
     def __post_init__(self) -> None:

@@ -220,6 +220,7 @@ def _print(
         shown.add_column(heading, justify="left" if heading in ("kind", "kept by each layer") else "right")
     for layer in model.layers:
         growing = "it does not say" if layer.kind == "unstated" else "grows with the input"
+        growing = "nothing: reads the cache of an earlier layer" if layer.shared else growing
         kept = " + ".join(part.formula for part in layer.state) or growing
         kept_bits = layer_bits(model, layer.state, found.given) * layer.count
         bits = "—" if layer.state_numbers is None else f"{kept_bits:,}"
@@ -228,6 +229,8 @@ def _print(
     out.print(shown)
     for note in model.notes:
         out.print(f"Note: {escape(note)}")
+    if model.evidence == "published":
+        out.print("What it keeps follows published formulas and code that was read; the tests run none of it.")
     if found.state_bits is not None:
         bits = f"[bold]{_counted(found.state_bits, 'bit')}[/bold] ({shown_bytes(found.state_bits)})"
         out.print(f"State: {_counted(model.state_numbers or 0, 'number')}, {bits}.")
@@ -275,16 +278,22 @@ def _counted(number: int, unit: str) -> str:
 
 def _formats(found: "Capacity") -> list[str]:
     """For each format in which numbers are kept what is kept in it, and who says so."""
+    from separatrix.capacities import part_bits
+
     kept: dict[Bits, dict[str, int]] = {}
     for part, numbers, bits in found.parts:
         names = kept.setdefault(bits, {})
         names[part.name] = names.get(part.name, 0) + numbers
-    if found.given is not None or not kept:
+    growing: dict[Bits, dict[str, None]] = {}
+    for part in (part for layer in found.model.layers for part in layer.cache):
+        growing.setdefault(part_bits(found.model, part, found.given), {})[part.name] = None
+    if found.given is not None or not (kept or growing):
         return [f"every number has {found.numbers.in_words}"]
-    return [
+    fixed = [
         f"{_counted(sum(names.values()), 'number')} of {bits.in_words}: {', '.join(names)}"
         for bits, names in kept.items()
     ]
+    return fixed + [f"of each token numbers of {bits.in_words}: {', '.join(names)}" for bits, names in growing.items()]
 
 
 def _limits(title: str, limits: "list[Limit]", found: "Capacity") -> "object":
