@@ -16,7 +16,7 @@ from separatrix.certificates import Claim, check
 from separatrix.constructions import constructions
 from separatrix.errors import SeparatrixError
 from separatrix.files import write_atomically
-from separatrix.table.design import RECORD, entry
+from separatrix.table.design_enough import RECORD, entry
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tools.fla_caches import RECORD
 
 from separatrix.bounds import FIXED, ModelSize, numbers_named, protocol_bounds
 from separatrix.capacities import (
@@ -449,32 +450,13 @@ def test_descriptions_that_make_no_sense_end_in_one_line(make, words):
         make()
 
 
-def test_retention_with_a_short_convolution_keeps_its_last_inputs():
-    plain_layers = {"model_type": "retnet", "hidden_size": 64, "num_heads": 2, "num_hidden_layers": 3}
-    without = describe(plain_layers).state_numbers
-    found = describe({**plain_layers, "use_short_conv": True, "conv_size": 4})
-    keys, values = 64, 128
-    assert without == 3 * 2 * 32 * 64
-    assert found.state_numbers == without + 3 * (2 * keys + values) * (4 - 1)
-
-
-@pytest.mark.parametrize(
-    ("config", "numbers", "size"),
-    [
-        ({"model_type": "gla", "num_heads": 4}, 4 * 32 * 64, 4),
-        ({"model_type": "delta_net", "num_heads": 4, "use_short_conv": False}, 4 * 64 * 64, 4),
-        ({"model_type": "gsa", "num_heads": 4, "num_slots": 16}, 4 * 16 * (64 + 64), 4),
-        ({"model_type": "abc", "num_heads": 4, "num_slots": 16}, 4 * 16 * (32 + 64), 4),
-        ({"model_type": "lightnet", "expand_ratio": 128}, 128 * 256, 4),
-        ({"model_type": "hgrn"}, 256, 2),
-        ({"model_type": "rwkv7", "head_dim": 64}, 4 * 64 * 64, 4),
-    ],
-)
-def test_states_of_flash_linear_attention_are_those_that_its_kernels_write(config, numbers, size):
-    """The shapes and the formats of ``final_state`` in fla/ops: float32, but HGRN's are in the weights' format."""
-    model = describe({**config, "hidden_size": 256, "num_hidden_layers": 2, "torch_dtype": "bfloat16"})
-    shifted = 2 * 2 * 256 * 2 if config["model_type"] == "rwkv7" else 0  # two previous inputs of each layer
-    assert bytes_at(model, 1000) == 2 * numbers * size + shifted
+def test_cards_of_flash_linear_attention_are_the_bytes_that_its_models_hold():
+    """Small models of its own code were run (tools/fla_caches.py); the record has their fields and their bytes."""
+    record = json.loads(RECORD.read_text(encoding="utf-8"))
+    assert len(record["models"]) >= 30
+    for each in record["models"]:
+        card = {length: bytes_at(describe(each["fields"]), int(length)) for length in each["held"]}
+        assert card == each["held"], each["fields"]
 
 
 def test_attention_layers_of_a_hybrid_have_the_window_that_their_config_gives():

@@ -35,7 +35,7 @@ GOOD = {"model_type": "mamba", "hidden_size": 8, "num_hidden_layers": 2}
         ({"model_type": "retnet", "num_heads": 3}, ["keys / heads is 8/3"]),
         ({"model_type": "retnet", "num_heads": 2, "attn": {"layers": [1]}}, ["missing attn.num_heads"]),
         ({"model_type": "mamba2", "num_heads": 3, "head_dim": 5}, ["expand × hidden_size is 16", "15"]),
-        ({"model_type": "retnet", "num_heads": 2, "num_kv_heads": 1}, ["num_kv_heads is 1", "num_heads 2"]),
+        ({"model_type": "retnet", "num_heads": 4, "num_kv_heads": 3}, ["num_heads is 4", "num_kv_heads"]),
         ({"attn_layer_idx": [2], "attn_cfg": {"num_heads": 2}}, ["attn_layer_idx names layer 2 of 2", "from 0"]),
         ({"attn_layer_idx": [1]}, ["missing attn_cfg.num_heads"]),
         ({"ssm_cfg": {"layer": "Mamba9"}}, ["ssm_cfg.layer is 'Mamba9'", "Mamba1, Mamba2"]),
@@ -281,7 +281,7 @@ def test_the_decoder_of_a_model_that_reads_images_is_described():
     found = describe(outer)
     assert found.reach == 2 * 7
     assert found.number_format == "float32"
-    assert any("text_config" in note for note in found.notes)
+    assert any("model_type mistral" in note for note in found.notes)
     # A format of the decoder's own wins, and null is none.
     assert describe({**outer, "text_config": {**outer["text_config"], "dtype": "float16"}}).number_format == "float16"
     assert describe({**outer, "text_config": {**outer["text_config"], "dtype": None}}).number_format == "float32"

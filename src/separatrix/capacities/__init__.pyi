@@ -26,6 +26,7 @@ from separatrix.capacities.layers import local_attention as local_attention
 from separatrix.capacities.layers import recurrent as recurrent
 from separatrix.capacities.number_formats import Bits as Bits
 from separatrix.capacities.number_formats import layer_bits as layer_bits
+from separatrix.capacities.number_formats import part_bits as part_bits
 from separatrix.capacities.reading import describe as describe
 from separatrix.capacities.reading import read_config as read_config
 from separatrix.capacities.receptive_field import DISTANCES as DISTANCES

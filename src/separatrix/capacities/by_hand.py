@@ -128,5 +128,5 @@ BY_HAND = ByHand(
     state="as given",
     source="the file",
     code="the file",
-    evidence="published",
+    evidence="given",
 )

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from separatrix.capacities.by_hand import BY_HAND
 from separatrix.capacities.family import Check, Family, LayerRule, PartRule
-from separatrix.capacities.fields import Field, decoder_fields
+from separatrix.capacities.fields import INNER_FIELDS, Field, decoder_fields, one_attention
 from separatrix.capacities.layers import LayerDescription, ModelDescription
 from separatrix.catalog import Catalog
 from separatrix.errors import SeparatrixError, UnknownNameError
@@ -94,6 +94,16 @@ def inside() -> Mapping[str, str]:
 
 
 @cache
+def refused_types() -> Mapping[str, str]:
+    """Types that are known and not described, and why.
+
+    >>> "reformer" in refused_types()
+    True
+    """
+    return MappingProxyType(tomllib.loads(_text(TABLE))["refused"])
+
+
+@cache
 def model_types() -> Mapping[str, Family]:
     """Which family a ``model_type`` belongs to; two families of one type are an error.
 
@@ -147,14 +157,17 @@ def described(raw: Mapping[str, Any], where: str, source: str = "") -> ModelDesc
     >>> described({"model_type": "new", **usual}, "new").layers[0].head_width
     16
     """
-    inner: object = raw.get("text_config")
     own = raw.get("model_type")
+    if isinstance(own, str) and own in refused_types():
+        raise SeparatrixError(f"{where}: model_type {own} is not described: {refused_types()[own]}")
+    raw = one_attention(raw, where)
+    inner = next((raw[each] for each in INNER_FIELDS if isinstance(raw.get(each), Mapping)), None)
     if isinstance(own, str) and own not in model_types() and isinstance(inner, Mapping):
         fields = decoder_fields(raw)
         kind = fields.get("model_type") or inside().get(own)
         if isinstance(kind, str) and (kind in model_types() or _usual(fields)):
             found = _known_or_usual(fields, kind, where, source)
-            note = f"sizes of its decoder, model_type {kind} in text_config; what reads images or sound is not counted"
+            note = f"sizes of its decoder, of model_type {kind}; what reads images or sound is not counted"
             return replace(found, notes=(*found.notes, note))
     if isinstance(own, str) and own in inside():
         return _known_or_usual(raw, inside()[own], where, source)
@@ -198,7 +211,7 @@ def _known_or_usual(raw: Mapping[str, Any], kind: str, where: str, source: str) 
         open_layer = LayerDescription(kind="unstated", name=why, count=max(unknown, 1))
         found = replace(found, layers=(*kept, open_layer))
         note += f"; what else {why} may keep is not known and is left out of every number"
-    return replace(found, family="usual fields", notes=(*found.notes, note))
+    return replace(found, family="usual fields", evidence="guess", notes=(*found.notes, note))
 
 
 def _without(layers: tuple[LayerDescription, ...], number: int) -> tuple[LayerDescription, ...]:

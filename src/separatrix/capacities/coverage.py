@@ -16,6 +16,7 @@ Published bounds for several layers are about a task that is not in the catalog,
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 from separatrix.bounds import Model
 from separatrix.capacities.layers import LayerDescription, ModelDescription
@@ -24,11 +25,12 @@ from separatrix.wording import counted
 
 @dataclass(frozen=True)
 class Cited:
-    """A published bound that was read and not executed: where, what it says, and for which models."""
+    """A published bound that was not executed: where, what it says, for which models, and how much of it was read."""
 
     paper: str
     statement: str
     conditions: str
+    read: Literal["abstract"] = "abstract"
 
 
 DECODERS = Cited(
@@ -40,7 +42,7 @@ HYBRIDS = Cited(
     "Ye, He, Liao, Wu and Lu, arXiv 2602.01763",
     "L - 1 layers of full attention with 2^(3L²) of linear attention cannot compose functions as L + 1 of full "
     "attention can",
-    "linear attention that is a recurrence, within one forward pass",
+    "linear attention that is a recurrence, such as Mamba and DeltaNet, within one forward pass",
 )
 STATE_SPACES = Cited(
     "Zubić, Li, Wang and Scaramuzza, arXiv 2604.14501",
@@ -61,9 +63,11 @@ def cited(model: ModelDescription) -> tuple[Cited, ...]:
         return ()
     if kinds == {"attention"} and all(is_softmax(layer) for layer in model.layers):
         return (DECODERS,)
-    if kinds == {"attention", "recurrent"}:
+    if kinds == {"attention", "recurrent"} and all(
+        is_softmax(each) for each in model.layers if each.kind == "attention"
+    ):
         return (HYBRIDS,)
-    return (STATE_SPACES,) if kinds == {"recurrent"} and model.family.startswith("mamba") else ()
+    return (STATE_SPACES,) if kinds == {"recurrent"} and model.state_space else ()
 
 
 def which_bounds(model: ModelDescription) -> tuple[tuple[Model, ...], str]:

@@ -9,9 +9,10 @@ number above 0, never a text, a float or a truth value. ``docs/capacity.md`` des
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, cast
 
 from separatrix.capacities.fields import (
+    LAYER_FIELD,
     Field,
     at,
     format_name,
@@ -22,22 +23,20 @@ from separatrix.capacities.fields import (
     wrong,
 )
 from separatrix.capacities.formula import Value, names, value, whole, words
-from separatrix.capacities.layers import Kind, LayerDescription, ModelDescription, Per, StatePart
+from separatrix.capacities.layers import Evidence, Kind, LayerDescription, ModelDescription, Per, StatePart
 from separatrix.capacities.number_formats import FORMATS, WIDEST, guessed_bits
 from separatrix.errors import SeparatrixError
 from separatrix.wording import counted
 
 STATE_FIELDS = ("mamba_ssm_cache_dtype", "mamba_ssm_dtype")
 """Where a file asks for a format of its running states; ``transformers`` 5.22 follows neither, other programs do."""
-LAYER_FIELD = "per_layer_config"
-"""Where files of transformers give a layer a field of its own."""
 BOTH_WAYS = ("use_bidirectional_attention", "is_encoder_decoder", "prefix_lm", "bidirectional")
 """Where a file says that positions read later ones."""
+ONLY_IMAGES = "vision"
+"""That only the tokens of an image do."""
+IMAGES_NOTE = "tokens of one image read each other in both directions; what is said is about texts without images."
 ENCODED = ("is_encoder_decoder", "add_cross_attention")
 """Where a file says that each layer also reads what an encoder made of a text."""
-
-Evidence: TypeAlias = Literal["executed", "published"]
-"""How the numbers of a family were checked: against the caches of running models, or by published formulas alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +95,7 @@ class Family:
     one of them. ``layers`` is the formula of the list of layers; ``places`` the kinds that each name in it means.
     ``shared``: so many of the last layers read the cache of an earlier one. ``state`` is the formula of the state in
     words, ``source`` where it is from, ``evidence`` how it was checked. ``recognised_by``: fields that a file without
-    ``model_type`` has. ``reading_as``: the type that is taken where the file names none.
+    ``model_type`` has. ``state_space``: its recurrent layers are state-space models of Mamba's kind.
     """
 
     name: str
@@ -119,6 +118,7 @@ class Family:
     passes: str = "1"
     causal: str = "True"
     state_format: str = "''"
+    state_space: bool = False
     recognised_by: tuple[str, ...] = ()
 
     def describe(self, raw: Mapping[str, Any], name: str, source: str = "", given_type: str = "") -> ModelDescription:
@@ -151,7 +151,8 @@ class Family:
         if any(reader.raw.get(each) for each in ENCODED):
             layers = tuple(replace(layer, softmax=False) for layer in layers)
         notes = tuple(reader.filled(note.say) for note in self.notes if reader.value(note.that))
-        ahead = any(reader.raw.get(each) for each in BOTH_WAYS) or reader.raw.get("is_causal") is False
+        both = [found for each in BOTH_WAYS if (found := reader.raw.get(each))]
+        ahead = any(each != ONLY_IMAGES for each in both) or reader.raw.get("is_causal") is False
         return ModelDescription(
             name=name,
             family=self.name,
@@ -161,9 +162,11 @@ class Family:
             number_format=format_name(stated_format(reader.raw)),
             state_format=format_name(reader.value(self.state_format)) or _wider(reader.raw),
             source=source,
+            evidence=self.evidence,
+            state_space=self.state_space,
             causal=bool(reader.value(self.causal)) and not ahead,
             ahead=ahead,
-            notes=(*notes, *_not_followed(reader.raw, layers)),
+            notes=(*notes, *([IMAGES_NOTE] if ONLY_IMAGES in both else []), *_not_followed(reader.raw, layers)),
         )
 
     def _kinds(self, reader: "Reader") -> list[tuple[str, ...]]:
@@ -191,7 +194,7 @@ class Family:
                 if key not in known:
                     known[key] = own.layer(self.rules[each])
                     if number >= kept:
-                        known[key] = replace(known[key], state=(), cache=(), name=f"{known[key].name}, shared cache")
+                        known[key] = replace(known[key], state=(), cache=(), shared=True)
                 yield known[key]
 
 
@@ -322,6 +325,9 @@ class Reader:
 
     def layer(self, rule: LayerRule) -> LayerDescription:
         """One layer of a kind."""
+        window = None if rule.window is None else self.whole(rule.window)
+        if window == 0:
+            raise SeparatrixError("a window of 1 is the position itself alone; give 2 or more, or no window")
         parts = [self._part(part) for part in rule.parts if self.value(part.when)]
         return LayerDescription(
             kind=rule.kind,
@@ -330,7 +336,7 @@ class Reader:
             heads=self.whole(rule.heads),
             head_width=self.whole(rule.head_width),
             key_value_heads=self.whole(rule.key_value_heads),
-            window=None if rule.window is None else self.whole(rule.window),
+            window=window,
             softmax=rule.softmax,
             state=tuple(part for part in parts if not part.grows),
             cache=tuple(part for part in parts if part.grows),

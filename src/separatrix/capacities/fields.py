@@ -7,9 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
+from separatrix.errors import SeparatrixError
+
 FORMAT_FIELDS = ("dtype", "torch_dtype")
 """Where a file names the format of its numbers; ``transformers`` takes the first where both are there."""
 LENGTH_FIELDS = ("max_position_embeddings", "n_positions", "n_ctx", "context_length", "max_seq_len", "model_max_length")
+INNER_FIELDS = ("text_config", "decoder")
+"""Where files of models that read more than text hold the fields of their decoder."""
+LAYER_FIELD = "per_layer_config"
+"""Where files of transformers give a layer a field of its own."""
 LARGEST = 10**9
 DEEPEST = 10**5
 
@@ -119,13 +125,47 @@ def format_name(given: object) -> str:
 
 
 def decoder_fields(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The fields of the decoder of a file that holds them in ``text_config``; the format is often outside.
+    """The fields of the decoder of a file that holds them further in; the format is often outside.
 
     >>> decoder_fields({"dtype": "float32", "text_config": {"hidden_size": 8, "dtype": None}})
     {'hidden_size': 8, 'dtype': 'float32'}
     """
-    inner: object = raw.get("text_config")
-    if not isinstance(inner, Mapping):
+    inner = next((raw[each] for each in INNER_FIELDS if isinstance(raw.get(each), Mapping)), None)
+    if inner is None:
         return raw
     found = cast("Mapping[str, Any]", inner)
     return {**found, FORMAT_FIELDS[0]: stated_format(found) or stated_format(raw)}
+
+
+def one_attention(raw: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    """A file of flash-linear-attention whose attention layers are named once, each with its own sizes.
+
+    ``attn`` may be one kind of attention layers or a list of kinds. In the result it is one, of all layers, with those
+    that have a window in ``windowed``; layers of other kinds have their sizes in ``per_layer_config``.
+
+    >>> listed = [{"layers": [1], "num_heads": 4, "window_size": 8}, {"layers": [3], "num_heads": 2}]
+    >>> found = one_attention({"attn": listed}, "a file")
+    >>> found["attn"]["layers"], found["attn"]["windowed"], found["per_layer_config"]["3"]["attn"]["num_heads"]
+    ([1, 3], [1], 2)
+    """
+    given: object = raw.get("attn")
+    if not isinstance(given, list | Mapping):
+        return raw
+    listed = cast("list[object]", given if isinstance(given, list) else [given])
+    own: dict[int, Mapping[str, Any]] = {}
+    for entry in listed:
+        shown = shortened(entry)
+        kind: Mapping[str, Any] = cast("Mapping[str, Any]", entry) if isinstance(entry, Mapping) else {}
+        layers: object = kind.get("layers")
+        if not isinstance(layers, list):
+            raise SeparatrixError(f"{where}: attn has {shown}; each of its kinds is an object with layers")
+        for number in cast("list[object]", layers):
+            if wrong_number(number, 0, DEEPEST) or number in own:
+                raise SeparatrixError(f"{where}: attn names layer {shortened(number)}; each is a number, named once")
+            own[cast("int", number)] = kind
+    if not own:
+        return {**raw, "attn": {"layers": []}}
+    windowed = [number for number, kind in own.items() if kind.get("window_size")]
+    merged = {**next(iter(own.values())), "layers": list(own), "windowed": windowed}
+    alone = {} if len(listed) == 1 else {LAYER_FIELD: {str(number): {"attn": kind} for number, kind in own.items()}}
+    return {**raw, "attn": merged, **alone}

@@ -97,7 +97,11 @@ def value(text: str, lookup: Lookup) -> Value:
     >>> value("['a' if i % 2 else 'b' for i in range(n)]", {"n": 3}.__getitem__)
     ['b', 'a', 'b']
     """
-    return _value(parsed(text), lookup)
+    try:
+        return _value(parsed(text), lookup)
+    except (TypeError, IndexError, ValueError, OverflowError):
+        shown = ", ".join(f"{name} is {str(lookup(name))[:40]}" for name in names(text))
+        raise SeparatrixError(f"{shown}, of which {text.replace('*', '×')} cannot be computed; correct them") from None
 
 
 def _value(node: ast.expr, lookup: Lookup) -> Value:

@@ -63,7 +63,7 @@ def memory(model: ModelDescription, given: int | None = None) -> Memory:
         else:
             fixed += bits * (part.numbers + part.unread)
     # Layers of attention that this package trains have no cache: it reads whole texts.
-    stated = all(layer.kind != "unstated" and (layer.state or layer.cache) for layer in model.layers)
+    stated = all(layer.kind != "unstated" and (layer.state or layer.cache or layer.shared) for layer in model.layers)
     return Memory(-(-fixed // 8), -(-growing // 8), every, stated)
 
 

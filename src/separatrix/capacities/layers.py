@@ -22,6 +22,9 @@ from typing import Literal, TypeAlias
 from separatrix.errors import SeparatrixError
 
 Kind: TypeAlias = Literal["recurrent", "local-attention", "attention", "graph-attention", "unstated"]
+Evidence: TypeAlias = Literal["executed", "published", "given", "guess"]
+"""How what a model keeps was checked: against the caches of running models of its type; by published formulas and code
+that was read; not, because a person described it; not, because its type is not known and its fields are the usual."""
 Per: TypeAlias = Literal["sequence", "window", "rest", "once", "token", "every"]
 """How an array fills up: at once; with the last ``size`` tokens; with those since the last multiple of ``size``; once
 ``size`` tokens are read; by an entry for each token; by an entry for each ``size`` tokens."""
@@ -64,7 +67,8 @@ class StatePart:
             case "sequence":
                 return self.numbers + self.unread
             case "window":
-                return self.numbers // max(self.size, 1) * min(length, self.size)
+                oldest = self.unread if length > self.size else 0
+                return self.numbers // max(self.size, 1) * min(length, self.size) + oldest
             case "rest":
                 return self.numbers // max(self.size - 1, 1) * (length % self.size)
             case "once":
@@ -83,6 +87,7 @@ class LayerDescription:
     ``window`` is the number of *earlier* positions a local attention sees. ``state`` are the arrays of bounded size,
     ``cache`` those that grow. ``softmax``: whether the heads are those of BHBK24 §2, which read every position, so that
     Theorem 4's protocol covers the layer; a head that chooses some positions or subtracts two averages is another.
+    ``shared``: it reads the cache of an earlier layer and keeps nothing.
     """
 
     kind: Kind
@@ -95,6 +100,7 @@ class LayerDescription:
     state: tuple[StatePart, ...] = ()
     cache: tuple[StatePart, ...] = ()
     softmax: bool = True
+    shared: bool = False
     count: int = 1
 
     def __post_init__(self) -> None:
@@ -130,7 +136,8 @@ class ModelDescription:
     ``number_format`` is the format of its numbers, such as float32, and ``number_format_from`` who says so; it is empty
     where nobody does. ``state_format`` is that of its running states, where its config says it and its code follows.
     ``causal``: no position depends on a later one, so that what it keeps is all that goes on from a prefix; False where
-    that is not known. ``ahead``: some position is known to depend on a later one.
+    that is not known. ``ahead``: some position is known to depend on a later one. ``evidence``: how what its family
+    keeps was checked. ``state_space``: its recurrent layers are state-space models of Mamba's kind.
     """
 
     name: str
@@ -145,6 +152,8 @@ class ModelDescription:
     notes: tuple[str, ...] = field(default=())
     causal: bool = False
     ahead: bool = False
+    evidence: Evidence = "given"
+    state_space: bool = False
 
     def __post_init__(self) -> None:
         if not self.layers:

@@ -1,4 +1,4 @@
-"""Pictures that verbs draw to a file when asked: the two formats, refused early where it is neither or cannot be."""
+"""Pictures that verbs draw to a file when asked: their formats, refused early where it is none or cannot be written."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,16 +11,20 @@ if TYPE_CHECKING:
     from separatrix.site import Figure
 
 
-def check_picture(option: str, path: Path | None) -> None:
-    """Raise a one-line error for a file that is neither .svg nor .png, or that cannot be written, before any work."""
+def check_picture(option: str, path: Path | None, *, interactive: bool = False) -> None:
+    """Raise a one-line error for a file that is neither .svg nor .png, or that cannot be written, before any work.
+
+    ``interactive``: the picture can also be a page that ends in .html.
+    """
     if path is None:
         return
-    if path.suffix not in (".svg", ".png"):
+    known = (".svg", ".png", *((".html",) if interactive else ()))
+    if path.suffix not in known:
         raise SeparatrixError(
-            f"{option} {path} is not a name of a picture; give one that ends in .svg or .png, as a.png"
+            f"{option} {path} is not a name of a picture; give one that ends in {' or '.join(known)}, as a.png"
         )
     check_writable(path)
-    require(option, "matplotlib")
+    require(option, "plotly" if path.suffix == ".html" else "matplotlib")
 
 
 def write_picture(path: Path, figure: "Figure") -> None:

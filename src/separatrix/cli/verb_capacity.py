@@ -62,12 +62,13 @@ def command(
         typer.Option("--against", help="Another model: from which length on a text of this one takes fewer bytes."),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", help="Also draw memory against length, to this .svg or .png file.")
+        Path | None,
+        typer.Option("--plot", help="Also draw memory against length, to this .svg, .png or interactive .html file."),
     ] = None,
     as_json: JsonOption = False,
 ) -> int:
     """What a real model keeps in memory, and what it cannot do at any weights: its bits against the lower bounds."""
-    check_picture("--plot", plot)
+    check_picture("--plot", plot, interactive=True)
     from separatrix.api import capacity
     from separatrix.capacities import Budget, plain
     from separatrix.profiles import refuse_function
@@ -92,7 +93,7 @@ def command(
     fits = fits_of(found, memory, weights, config[0])
     crossing = crossing_of(found, against, precision)
     if plot is not None:
-        _draw(plot, [found.model], found.given)
+        _draw(context, plot, [found.model], found.given)
     if as_json:
         record = provenance(command_line(context), arithmetic="integers", seed=None, started=started)
         more = {"fits": fits, "against": crossing}
@@ -117,7 +118,7 @@ def _compare(
     models = [described(each, precision) for each in dict.fromkeys(configs)]
     found = compared(models, precision, length)
     if plot is not None:
-        _draw(plot, models, precision)
+        _draw(context, plot, models, precision)
     if as_json:
         record = provenance(command_line(context), arithmetic="integers", seed=None, started=started)
         print_json({**found, "provenance": record})
@@ -126,10 +127,15 @@ def _compare(
     return 0
 
 
-def _draw(path: Path, models: "list[ModelDescription]", given: int | None) -> None:
-    from separatrix.site import memory_figure, memory_series
+def _draw(context: typer.Context, path: Path, models: "list[ModelDescription]", given: int | None) -> None:
+    from separatrix.files import write_atomically
+    from separatrix.site import memory_figure, memory_page, memory_series
 
-    write_picture(path, memory_figure("memory", memory_series(models, given)))
+    series = memory_series(models, given)
+    if path.suffix == ".html":
+        write_atomically(path, memory_page(series, f"Made by: {command_line(context)}"))
+    else:
+        write_picture(path, memory_figure("memory", series))
 
 
 def _list(as_json: bool) -> None:
@@ -214,6 +220,7 @@ def _print(
         shown.add_column(heading, justify="left" if heading in ("kind", "kept by each layer") else "right")
     for layer in model.layers:
         growing = "it does not say" if layer.kind == "unstated" else "grows with the input"
+        growing = "nothing: reads the cache of an earlier layer" if layer.shared else growing
         kept = " + ".join(part.formula for part in layer.state) or growing
         kept_bits = layer_bits(model, layer.state, found.given) * layer.count
         bits = "—" if layer.state_numbers is None else f"{kept_bits:,}"
@@ -222,6 +229,8 @@ def _print(
     out.print(shown)
     for note in model.notes:
         out.print(f"Note: {escape(note)}")
+    if model.evidence == "published":
+        out.print("What it keeps follows published formulas and code that was read; the tests run none of it.")
     if found.state_bits is not None:
         bits = f"[bold]{_counted(found.state_bits, 'bit')}[/bold] ({shown_bytes(found.state_bits)})"
         out.print(f"State: {_counted(model.state_numbers or 0, 'number')}, {bits}.")
@@ -269,16 +278,22 @@ def _counted(number: int, unit: str) -> str:
 
 def _formats(found: "Capacity") -> list[str]:
     """For each format in which numbers are kept what is kept in it, and who says so."""
+    from separatrix.capacities import part_bits
+
     kept: dict[Bits, dict[str, int]] = {}
     for part, numbers, bits in found.parts:
         names = kept.setdefault(bits, {})
         names[part.name] = names.get(part.name, 0) + numbers
-    if found.given is not None or not kept:
+    growing: dict[Bits, dict[str, None]] = {}
+    for part in (part for layer in found.model.layers for part in layer.cache):
+        growing.setdefault(part_bits(found.model, part, found.given), {})[part.name] = None
+    if found.given is not None or not (kept or growing):
         return [f"every number has {found.numbers.in_words}"]
-    return [
+    fixed = [
         f"{_counted(sum(names.values()), 'number')} of {bits.in_words}: {', '.join(names)}"
         for bits, names in kept.items()
     ]
+    return fixed + [f"of each token numbers of {bits.in_words}: {', '.join(names)}" for bits, names in growing.items()]
 
 
 def _limits(title: str, limits: "list[Limit]", found: "Capacity") -> "object":

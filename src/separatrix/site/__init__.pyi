@@ -13,6 +13,7 @@ from separatrix.site.explorer.serving import bound_socket as bound_socket
 from separatrix.site.explorer.serving import serve as serve
 from separatrix.site.frontier_figure import frontier_picture as frontier_picture
 from separatrix.site.memory_figure import memory_figure as memory_figure
+from separatrix.site.memory_figure import memory_page as memory_page
 from separatrix.site.memory_figure import memory_series as memory_series
 from separatrix.site.section import Advance as Advance
 from separatrix.site.section import Figure as Figure

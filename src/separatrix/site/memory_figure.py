@@ -5,6 +5,8 @@ from typing import Any, TypeAlias
 
 from separatrix.capacities import ModelDescription, bytes_at
 from separatrix.site.figure import draw, look
+from separatrix.site.html import page, table
+from separatrix.site.interactive import Plot, drawn, line
 from separatrix.site.section import Figure
 
 POWERS = range(4, 23)
@@ -48,3 +50,41 @@ def memory_figure(name: str, series: Series) -> Figure:
 
     names = ", ".join(list(series)[:3]) + (", …" if len(series) > 3 else "")
     return draw(name, f"What a text takes in memory against its length: {names}.", paint)
+
+
+def memory_plot(series: Series) -> Plot:
+    """The same lines for a page: pointing at one reads off the bytes, its legend hides and shows models."""
+    shown = [(length, _short(length)) for length in LENGTHS[::3]]
+    largest = max((size for sizes in series.values() for size in sizes), default=1)
+    ticks = {1 << power: words for power, words in TICKS.items() if 1 << power <= 2 * largest}
+    traces = [
+        line(number, model, LENGTHS, sizes, customdata=[f"{_short(length)} tokens: {size:,} bytes"
+             for length, size in zip(LENGTHS, sizes, strict=True)],
+             hovertemplate="%{fullData.name}, %{customdata}<extra></extra>")
+        for number, (model, sizes) in enumerate(series.items())
+    ]  # fmt: skip
+    layout = {
+        "title": {"text": "What a text takes in memory"}, "height": 520, "hovermode": "closest",
+        "xaxis": {"title": {"text": "tokens of a text"}, "type": "log", "tickvals": [each for each, _ in shown],
+                  "ticktext": [words for _, words in shown]},
+        "yaxis": {"title": {"text": "bytes kept of it"}, "type": "log", "tickvals": list(ticks),
+                  "ticktext": list(ticks.values()), "automargin": True},
+    }  # fmt: skip
+    return "lines of memory against length, one for each model", {"data": traces, "layout": layout}
+
+
+def memory_page(series: Series, footer: str) -> str:
+    """The interactive figure as one page that needs nothing else, with its numbers as a table."""
+    headings = ("tokens", *series)
+    rows = [
+        (f"{length:,}", *(f"{sizes[place]:,}" for sizes in series.values())) for place, length in enumerate(LENGTHS)
+    ]
+    numbers = table(headings, rows, "Bytes that one text takes.", numbers=tuple(range(len(headings))))
+    lead = "Bytes of the arrays that the code of each model keeps of one text, against its length."
+    sections = [("figure", "Memory against length", drawn([memory_plot(series)])), ("numbers", "The numbers", numbers)]
+    return page("What a text takes in memory", lead, sections, footer)
+
+
+def _short(value: int) -> str:
+    """16, 8k, 1M."""
+    return f"{value >> 20}M" if value >= 1 << 20 else f"{value >> 10}k" if value >= 1 << 10 else str(value)

@@ -4,14 +4,11 @@ Plotly draws; its script is part of the page, so that it opens without a network
 behind it.
 """
 
-import importlib
-import json
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from separatrix.extras import require
-from separatrix.site.figure import PALETTE, THEME
 from separatrix.site.html import page, table
+from separatrix.site.interactive import Plot, drawn, line
 from separatrix.site.section import Figure
 from separatrix.site.training_figures import (
     HEATS,
@@ -26,34 +23,13 @@ from separatrix.site.training_figures import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from separatrix.training import AttentionMaps, FigureCell, FigureData
 
 HEADINGS = (
     "row", "column", "ours %", "paper %", "difference", "steps", "allowed", "learning rate", "ended", "runs",
     "seconds", "device", "run", "undertrained",
 )  # fmt: skip
-CONFIG = {"responsive": True, "displaylogo": False, "showSendToCloud": False, "showEditInChartStudio": False}
-DASHES = ("solid", "dash", "dot", "dashdot")
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star")
-"""Lines and marks that differ without colours, as Plotly names them."""
 NUMBERS = (1, 2, 3, 4, 5, 6, 7, 9, 10)
-PLOTS = ".plot { max-width: 60rem; min-width: 34rem; margin: 1rem 0; }"
-"""A narrow screen scrolls a plot: pressed together, the numbers in its cells would run into each other."""
-COLOURS = (
-    "const coloured = () => { const page = getComputedStyle(document.documentElement);"
-    'const of = (name) => page.getPropertyValue(name).trim(), ink = of("--ink"), line = of("--line");'
-    'for (const plot of document.querySelectorAll(".plot")) {'
-    'const look = { paper_bgcolor: of("--paper"), "font.color": ink };'
-    'if (plot.data[0].type === "scatter") { Object.assign(look, { plot_bgcolor: of("--paper") });'
-    'for (const axis of ["xaxis", "yaxis"]) { look[axis + ".gridcolor"] = look[axis + ".zerolinecolor"] = line; }'
-    'Plotly.restyle(plot, { "line.color": plot.data.map((each) => of(each.meta)),'
-    '"marker.color": plot.data.map((each) => of(each.meta)) }); }'
-    "Plotly.relayout(plot, look); } }; coloured();"
-    'matchMedia("(prefers-color-scheme: dark)").addEventListener("change", coloured)'
-)
-"""Paper, text and lines in the colours of the page, light or dark; the cells of a heat map keep theirs."""
 
 
 def headings(data: "FigureData") -> tuple[str, ...]:
@@ -95,17 +71,7 @@ def figure_page(data: "FigureData", attention: "tuple[AttentionMaps, Figure] | N
     plots = [_heat_map(panel, data) for panel in table_panels(data)]
     if data.curves:
         plots.append(_curves(data))
-    divs = "".join(
-        f'<div class="scroll" tabindex="0"><div class="plot" id="plot{number}" role="img" '
-        f'aria-label="{escape(label, quote=True)}"></div></div>'
-        for number, (label, _) in enumerate(plots)
-    )
-    body = ";".join(
-        f'Plotly.newPlot("plot{number}",{_inline(plot["data"])},{_inline(plot["layout"])},{_inline(CONFIG)})'
-        for number, (_, plot) in enumerate(plots)
-    )
-    script = f"<script>{_plotly_script()}</script>" if plots else ""
-    pictures = f"<style>{PLOTS}</style>{divs}{script}<script>{body};{COLOURS}</script>"
+    pictures = drawn(plots)
     sections = [("figure", "Ours and the paper's" if data.paper else "Figure", pictures)] if plots else []
     if attention is not None:
         sections.append(("attention", "What the model attends to", _attention(*attention)))
@@ -134,7 +100,7 @@ def _attention(maps: "AttentionMaps", figure: Figure) -> str:
     return f'<figure role="img" aria-label="{escape(figure.caption, quote=True)}">{figure.svg}</figure>{shares}'
 
 
-def _heat_map(panel: Panel, data: "FigureData") -> "tuple[str, Mapping[str, Any]]":
+def _heat_map(panel: Panel, data: "FigureData") -> Plot:
     """One table as a Plotly figure, with the run behind each of our cells in its hover text."""
     title, rows, columns, values, kind = panel
     numbers = [[values.get((row, column)) for column in columns] for row in rows]
@@ -191,34 +157,17 @@ def _hover(cell: "FigureCell") -> str:
     return "".join(f"<br>{escape(line)}" for line in lines)
 
 
-def _curves(data: "FigureData") -> "tuple[str, Mapping[str, Any]]":
-    traces: Sequence[Mapping[str, Any]] = [
-        {
-            "type": "scatter", "mode": "lines+markers", "name": row, "meta": THEME[PALETTE[number % len(PALETTE)]],
-            "line": {"color": PALETTE[number % len(PALETTE)], "dash": DASHES[number % len(DASHES)]},
-            "marker": {"size": 5, "symbol": SYMBOLS[number % len(SYMBOLS)]}, "x": [point.step for point in points],
-            "y": [round(100 * point.accuracy, 2) for point in points],
-        }
+def _curves(data: "FigureData") -> Plot:
+    traces = [
+        line(number, row, [point.step for point in points], [round(100 * point.accuracy, 2) for point in points])
         for number, (row, points) in enumerate(data.curves.items())
-    ]  # fmt: skip
+    ]
     layout = {
         "title": {"text": f"validation curves {data.experiment.at} {data.curve_column}"}, "height": 460,
         "xaxis": {"title": {"text": "training steps"}, "rangemode": "tozero"},
         "yaxis": {"title": {"text": "accuracy on fresh examples (%)"}, "range": [-2, 102]},
     }  # fmt: skip
     return "accuracy over training steps", {"data": traces, "layout": layout}
-
-
-def _inline(value: Any) -> str:
-    """JSON that may be in a script: no text can end it early."""
-    return json.dumps(value, ensure_ascii=True).replace("<", "\\u003c")
-
-
-def _plotly_script() -> str:
-    require("an interactive figure", "plotly")
-    # Loaded by name: it is only an extra.
-    offline: Any = importlib.import_module("plotly.offline")
-    return str(offline.get_plotlyjs())
 
 
 def _number(value: float | None, form: str = ".1f") -> str:

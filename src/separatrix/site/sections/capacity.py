@@ -9,8 +9,10 @@ from rich.table import Table
 from separatrix.capacities import Preset, capacity, plain, presets
 from separatrix.site.figure import draw, look
 from separatrix.site.html import table as html_table
-from separatrix.site.memory_figure import memory_figure, memory_series
+from separatrix.site.interactive import SCRIPT, drawn
+from separatrix.site.memory_figure import memory_figure, memory_plot, memory_series
 from separatrix.site.origin import Origin
+from separatrix.site.pages.components import figure_slot
 from separatrix.site.section import Advance, Figure, Results, Section
 
 ALPHABET = 64
@@ -97,9 +99,14 @@ class CapacitySection(Section):
         )
         numbers = tuple(range(2, len(headings)))
         links = [f"#capacity-{row['model']}" for row in results["rows"]]
-        return html_table(headings, rows, caption=caption, numbers=numbers, links=links) + "".join(
-            map(_fold, results["rows"])
+        # Without scripts the picture is open; the interactive figure folds it.
+        still = (
+            f'<details class="still" open><summary>Memory against length as a picture</summary>'
+            f"{figure_slot('capacity-memory')}</details>"
         )
+        plot = drawn([memory_plot(results["memory_against_length"])], source=f"assets/{SCRIPT}")
+        listed = html_table(headings, rows, caption=caption, numbers=numbers, links=links)
+        return f"{plot}{still}{figure_slot('capacity-lengths')}{listed}" + "".join(map(_fold, results["rows"]))
 
     def table(self, results: Results) -> Table:
         """State bits and two tasks for the terminal."""
