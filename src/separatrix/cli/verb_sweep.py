@@ -9,19 +9,7 @@ import typer
 
 from separatrix.cli.completion import complete_experiment
 from separatrix.cli.output import JsonOption, command_line, console, notes, print_json
-from separatrix.cli.training_options import (
-    AddressOption,
-    DeviceOption,
-    ExecutorOption,
-    FullGridOption,
-    Place,
-    ResumeOption,
-    SaveOption,
-    SinkOption,
-    StoreOption,
-    ThreadsOption,
-    WorkersOption,
-)
+from separatrix.cli.training_options import ANYWHERE, USUAL, Place, Recording, with_option_groups
 from separatrix.errors import SeparatrixError
 from separatrix.extras import require
 
@@ -36,6 +24,7 @@ EXAMPLE = "separatrix sweep figure2-left --scale quick --dry-run"
 CONSTANT = "majority baseline"
 
 
+@with_option_groups
 def command(
     context: typer.Context,
     name: Annotated[
@@ -51,16 +40,9 @@ def command(
         bool, typer.Option("--dry-run", help="Say what would be trained and how long, and stop.")
     ] = False,
     estimate: Annotated[bool, typer.Option(help="Measure how long it will take before starting.")] = True,
-    store: StoreOption = None,
-    device: DeviceOption = "auto",
-    executor: ExecutorOption = "local",
-    workers: WorkersOption = 0,
-    address: AddressOption = None,
-    threads: ThreadsOption = 0,
-    save_every: SaveOption = 30.0,
-    full_grid: FullGridOption = False,
-    resume: ResumeOption = True,
-    sinks: SinkOption = None,
+    full_grid: Annotated[bool, typer.Option("--full-grid", help="Train every run to its end; prune nothing.")] = False,
+    place: Place = ANYWHERE,
+    recording: Recording = USUAL,
     as_json: JsonOption = False,
 ) -> None:
     """Train every cell of a sweep; interrupted sweeps go on where they stopped."""
@@ -74,11 +56,10 @@ def command(
     sweep = sweep.restricted(only or [])
     cells = sweep.cells()
     groups = sweep.groups(cells, full_grid)
-    place = Place(device, executor, workers, address, threads, save_every)
     place.check()
-    for text in sinks or []:
+    for text in recording.sinks or []:
         sink_from(text).close()  # a missing package is reported now and not after the estimate
-    plan = _planned(groups, store, place, full_grid, resume, estimate, quiet=as_json)
+    plan = _planned(groups, place, recording, full_grid, estimate, quiet=as_json)
     if dry_run:
         if as_json:
             record = provenance(command_line(context), arithmetic="float32", seed=None, started=started)
@@ -89,7 +70,7 @@ def command(
         return
     if not as_json:
         notes().print(_plan_text(sweep.title, plan, place), soft_wrap=True)
-    found, _ = run_groups(groups, store, place, full_grid, resume, as_json, _label, sinks or [])
+    found, _ = run_groups(groups, place, recording, _label, full_grid=full_grid, quiet=as_json)
     maps = heat_maps(cells, found, axes)
     best = [cell.best(found) for cell in cells]
     if as_json:
@@ -137,10 +118,9 @@ def _named(name: str, scale: str | None) -> "tuple[Sweep, tuple[str, str] | None
 
 def _planned(
     groups: "Sequence[Group]",
-    store: Path | None,
     place: Place,
+    recording: Recording,
     full_grid: bool,
-    resume: bool,
     estimate: bool,
     quiet: bool,
 ) -> "Plan":
@@ -149,12 +129,12 @@ def _planned(
     from separatrix.cli.progress import progress_bar
     from separatrix.training import Records, counted, device_named, environment, plan, store_path, using_threads
 
-    path = store_path(store)
+    path = store_path(recording.store)
     names = [spec.name for group in groups for spec in group.specs]
     recorded, earlier = {}, []
     if path.exists():
         with Records(path, create=False) as records:
-            recorded, earlier = records.find(names) if resume else {}, records.all()
+            recorded, earlier = records.find(names) if recording.resume else {}, records.all()
     if not estimate:
         return counted(groups, recorded, full_grid=full_grid)
     device = device_named(place.device)
