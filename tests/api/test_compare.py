@@ -7,7 +7,7 @@ import pytest
 import separatrix as sx
 from separatrix.api.comparing import SHORT, Compared, Entry
 from separatrix.cli.app import run
-from separatrix.cli.verb_compare import _names
+from separatrix.cli.training_options import parse_names
 from separatrix.training.records import Records
 
 LAYER = """
@@ -168,4 +168,9 @@ def test_a_baseline_that_did_not_learn_is_named():
 
 
 def test_names_with_commas_inside():
-    assert _names("TF, LSTM-(1,64) ,dyck:depth=3,types=2,mqar") == ["TF", "LSTM-(1,64)", "dyck:depth=3,types=2", "mqar"]
+    assert parse_names("TF, LSTM-(1,64) ,dyck:depth=3,types=2,mqar") == [
+        "TF",
+        "LSTM-(1,64)",
+        "dyck:depth=3,types=2",
+        "mqar",
+    ]

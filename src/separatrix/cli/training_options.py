@@ -1,6 +1,7 @@
 """Options and workings that the verbs which train share: where, with what, into which store."""
 
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
@@ -27,7 +28,8 @@ StoreOption = Annotated[
 def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options that the fields of a dataclass declare, in place of its parameter of that class."""
     signature = inspect.signature(command)
-    classes = {name: each.annotation for name, each in signature.parameters.items() if isinstance(each.annotation, type)}
+    annotated = {name: each.annotation for name, each in signature.parameters.items()}
+    classes = {name: each for name, each in annotated.items() if isinstance(each, type)}
     groups = {name: each for name, each in classes.items() if is_dataclass(each)}
     spread: dict[str, inspect.Parameter] = {}
     for name, parameter in signature.parameters.items():
@@ -180,3 +182,12 @@ def parse_list(text: str, kind: Callable[[str], Any], option: str) -> tuple[Any,
             raise SeparatrixError(f"{option} {text} names {value} twice; keep one")
         values.append(value)
     return tuple(values)
+
+
+def parse_names(text: str) -> list[str]:
+    """Split names at commas; a comma inside brackets, or before NAME=VALUE, belongs to a name.
+
+    >>> parse_names("TF,LSTM-(1,64),dyck:depth=3,types=2")
+    ['TF', 'LSTM-(1,64)', 'dyck:depth=3,types=2']
+    """
+    return [each.strip() for each in re.split(r",(?![^()]*\))(?!\s*\w+=)", text) if each.strip()]

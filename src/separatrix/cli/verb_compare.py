@@ -1,6 +1,5 @@
 """``separatrix compare``: a layer of your own next to known ones, on several tasks, with the same budget for all."""
 
-import re
 import time
 from contextlib import ExitStack
 from dataclasses import replace
@@ -17,6 +16,7 @@ from separatrix.cli.training_options import (
     Place,
     Recording,
     parse_list,
+    parse_names,
     parse_rates,
     with_option_groups,
 )
@@ -90,7 +90,7 @@ def command(
     with waiting, using_threads(place.threads_of_worker()):
         waiting.enter_context(listening(waiting.enter_context(progress_bar("looking at the models", as_json))))
         found = compare(
-            layer, _names(against), _names(tasks), budget=budget, steps=steps, length=length, layers=layers,
+            layer, parse_names(against), parse_names(tasks), budget=budget, steps=steps, length=length, layers=layers,
             width=width, rates=chosen, seeds=starts, batch=batch, recipe=recipe, examples=examples,
             store=recording.store, device=place.device, trainer=train,
         )  # fmt: skip
@@ -101,15 +101,6 @@ def command(
         return
     show(found.sheet(), console())
     remark(f"the report with curves is {report}")
-
-
-def _names(text: str) -> list[str]:
-    """Names with commas between them; a comma inside brackets, or before NAME=VALUE, belongs to a name.
-
-    >>> _names("TF,LSTM-(1,64),dyck:depth=3,types=2")
-    ['TF', 'LSTM-(1,64)', 'dyck:depth=3,types=2']
-    """
-    return [each.strip() for each in re.split(r",(?![^()]*\))(?!\s*\w+=)", text) if each.strip()]
 
 
 def _label(spec: "RunSpec") -> str:

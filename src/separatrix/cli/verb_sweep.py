@@ -1,4 +1,4 @@
-"""``separatrix sweep``: train a whole grid of runs, from the papers' experiments or from a file."""
+"""``separatrix sweep``: train a grid of runs: a paper's experiment, a file's, or models by lengths on a task."""
 
 import time
 from contextlib import nullcontext
@@ -8,28 +8,51 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from separatrix.cli.completion import complete_experiment
+from separatrix.cli.given_options import refuse_given
 from separatrix.cli.output import JsonOption, command_line, console, notes, print_json
-from separatrix.cli.training_options import ANYWHERE, USUAL, Place, Recording, with_option_groups
+from separatrix.cli.training_options import (
+    ANYWHERE,
+    USUAL,
+    Place,
+    Recording,
+    parse_list,
+    parse_names,
+    parse_rates,
+    with_option_groups,
+)
 from separatrix.errors import SeparatrixError
 from separatrix.extras import require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from separatrix.tasks import Task
     from separatrix.training import Cell, Group, HeatMap, Plan, RunSpec, Sweep
 
 NAME = "sweep"
 ORDER = 83
 EXAMPLE = "separatrix sweep figure2-left --scale quick --dry-run"
 CONSTANT = "majority baseline"
+GRID = ("models", "lengths", "rates", "steps")
+"""Parameters that make the sweep of a task."""
 
 
 @with_option_groups
 def command(
     context: typer.Context,
     name: Annotated[
-        str, typer.Argument(help="An experiment or a sweep file (.toml).", autocompletion=complete_experiment)
+        str,
+        typer.Argument(
+            help="An experiment, a sweep file (.toml), or a task, such as FILE.py:function.",
+            autocompletion=complete_experiment,
+        ),
     ],
+    models: Annotated[
+        str, typer.Option("--models", help="Of a task: models, comma-separated.")
+    ] = "TF-(1,64),LSTM-(1,64)",
+    lengths: Annotated[str, typer.Option("--lengths", help="Of a task: lengths N, comma-separated.")] = "8,16",
+    rates: Annotated[str, typer.Option("--lr", help="Of a task: learning rates, comma-separated.")] = "3e-3,1e-3",
+    steps: Annotated[int, typer.Option("--steps", help="Of a task: training steps.")] = 1000,
     scale: Annotated[
         str | None, typer.Option("--scale", help="Of an experiment: quick (default), reduced or paper.")
     ] = None,
@@ -52,7 +75,14 @@ def command(
     from separatrix.training import at_chance, heat_maps, sink_from
 
     started = time.perf_counter()
-    sweep, axes = _named(name, scale)
+    task = _task(name)
+    if task is None:
+        refuse_given(context, GRID, f"is for a task; {name} has its own grid, of which --only AXIS=VALUE takes a part")
+        sweep, axes = _named(name, scale)
+    else:
+        refuse_given(context, ("scale",), f"is for an experiment; {name} is a task: give --models and --lengths")
+        sweep = _grid(task, parse_names(models), parse_list(lengths, int, "--lengths"), parse_rates(rates), steps)
+        axes = ("architecture", "length")
     sweep = sweep.restricted(only or [])
     cells = sweep.cells()
     groups = sweep.groups(cells, full_grid)
@@ -102,6 +132,31 @@ def command(
         names = "; ".join(", ".join(str(value) for _, value in cell.coordinates) for cell in idle)
         warning = "not shown to be better than the majority baseline, so that nothing follows from comparing them"
         console().print(f"{warning}: {names}", soft_wrap=True, markup=False)
+
+
+def _task(name: str) -> "Task | None":
+    """Find the task of that name, FILE.py:function among them; None where an experiment or a file has it."""
+    from separatrix.profiles import is_function_name, task_argument
+    from separatrix.tasks import tasks
+    from separatrix.training import experiments
+
+    if name in experiments() or name.endswith(".toml") or Path(name).is_file():
+        return None
+    known = name.partition(":")[0].partition(",")[0] in tasks() or is_function_name(name)
+    return task_argument(name) if known else None
+
+
+def _grid(
+    task: "Task", models: "Sequence[str]", lengths: "Sequence[int]", rates: "Sequence[float]", steps: int
+) -> "Sweep":
+    """Make the sweep of a task: models against lengths, every rate in each cell."""
+    from separatrix.profiles import changed_parameters
+    from separatrix.training import Sweep
+
+    base = {"task": task.name, "steps": steps, "evaluate_every": max(1, steps // 10)}
+    own = changed_parameters(task)
+    axes = {"architecture": list(models), "length": list(lengths), "learning_rate": list(rates)}
+    return Sweep(task.name, task.name, base | ({"task_parameters": own} if own else {}), axes)
 
 
 def _named(name: str, scale: str | None) -> "tuple[Sweep, tuple[str, str] | None]":
