@@ -257,7 +257,7 @@ def compare(
         asked = [models, [(task.name, plain(task.parameters()), at) for _, task, at in places], ordered, list(seeds),
                  batch, recipe, examples, seconds]  # fmt: skip
         full = _specs(places, PROBED, ordered[:1], seeds, recipe, batch, examples)
-        steps = _steps(asked, short(PROBED * SHORT), full, seconds, path, device)
+        steps = _steps(asked, short(PROBED), full, seconds, path, device)
     train = trainer or _trainer(path, device)
     tried = train(short(steps))
     best = [_best(tried, one) for one in _by_place(short(steps), len(ordered))]
