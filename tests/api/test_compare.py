@@ -7,7 +7,7 @@ import pytest
 import separatrix as sx
 from separatrix.api.comparing import SHORT, Compared, Entry
 from separatrix.cli.app import run
-from separatrix.cli.verb_compare import _names
+from separatrix.cli.training_options import parse_names
 from separatrix.training.records import Records
 
 LAYER = """
@@ -133,10 +133,18 @@ def test_bad_input_ends_in_one_line_and_leaves_nothing(place, capsys, more):
     assert [path for path in sorted(place.rglob("*")) if "__pycache__" not in path.parts] == before
 
 
-def test_a_budget_that_teaches_nothing_is_refused_with_one_that_does(place, monkeypatch):
+def test_a_budget_that_teaches_nothing_is_refused_after_the_first_timing(place, monkeypatch):
+    from separatrix.training import planning
+
+    timed, measure = list[str](), planning.measure
+    monkeypatch.setattr(planning, "measure", lambda specs, device: timed.append("") or measure(specs, device))
+    with pytest.raises(sx.SeparatrixError, match="give at least 6s"):
+        sx.compare("RNN", ["LSTM", "GRU"], ["majority"], budget=5, **SMALL)
+    assert not timed
     monkeypatch.setattr("separatrix.api.comparing.FEWEST", 1 << 40)
-    with pytest.raises(sx.SeparatrixError, match="give at least"):
-        sx.compare("RNN", [], ["majority"], budget=1, **SMALL)
+    with pytest.raises(sx.SeparatrixError, match="timed on 1 of 3 pairs"):
+        sx.compare("RNN", ["LSTM", "GRU"], ["majority"], budget=6, **SMALL)
+    assert len(timed) == 1
     assert [path.name for path in place.iterdir()] == ["mine.py"]
 
 
@@ -160,4 +168,9 @@ def test_a_baseline_that_did_not_learn_is_named():
 
 
 def test_names_with_commas_inside():
-    assert _names("TF, LSTM-(1,64) ,dyck:depth=3,types=2,mqar") == ["TF", "LSTM-(1,64)", "dyck:depth=3,types=2", "mqar"]
+    assert parse_names("TF, LSTM-(1,64) ,dyck:depth=3,types=2,mqar") == [
+        "TF",
+        "LSTM-(1,64)",
+        "dyck:depth=3,types=2",
+        "mqar",
+    ]

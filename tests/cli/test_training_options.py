@@ -40,3 +40,15 @@ def test_a_module_of_ones_own_without_sizes_is_told_to_have_some(capsys):
     assert run(["capacity", "my_mixer:Decay"]) == 2
     told = "separatrix: 'my_mixer:Decay' names a module of your own without its sizes; write 'my_mixer:Decay-(1,64)'\n"
     assert capsys.readouterr().err == told
+
+
+def test_a_function_is_swept_without_a_file_and_a_model_at_chance_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text("def ok(x):\n    return sum(x) % 2 == 1\n")
+    sweep = ["sweep", "mine.py:ok", "--models", "RNN-(1,2)", "--lengths", "6", "--lr", "1e-9", "--steps", "1"]
+    assert run([*sweep, "--no-estimate"]) == 0
+    shown = capsys.readouterr().out
+    assert "mine.py:ok: accuracy" in shown, "a name is shown as it is, not as an emoji"
+    assert "not shown to be better than the majority baseline" in shown
+    assert run([*sweep, "--scale", "quick"]) == 2
+    assert run(["sweep", "figure2-left", "--lengths", "6"]) == 2

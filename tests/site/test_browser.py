@@ -325,6 +325,9 @@ def test_maps_have_token_labels_and_recurrent_networks_show_states(browser: Brow
         symbols = page.locator("#map-across span").all_inner_texts()
         assert len(symbols) == 9 and symbols == page.locator("#map-down span").all_inner_texts()
         expect(page.locator("#arcs .arc")).not_to_have_count(0)
+        page.locator("#curve circle.right").last.click()
+        expect(page.locator("#gain-value")).to_contain_text("150 %")
+        expect(page.locator("#curve circle.here")).to_have_count(1)
         page.locator("#arcs text").first.click()
         expect(page.locator("#position")).to_have_value("0")
         page.locator("#construction").select_option("dyck-rnn")
@@ -333,6 +336,10 @@ def test_maps_have_token_labels_and_recurrent_networks_show_states(browser: Brow
             expect(page.locator(name)).to_be_hidden()
         expect(page.locator("#map-across span")).not_to_have_count(0)
         expect(page.locator("#tab-attention")).not_to_have_text("Attention")
+        expect(page.locator("#automaton circle.now")).to_have_count(1)
+        expect(page.locator("#curve-figure")).to_be_hidden()
+        page.locator("#automaton .tape text").first.click()
+        expect(page.locator("#automaton .move.used")).to_have_count(1)
 
 
 @pytest.fixture(scope="module")

@@ -29,13 +29,14 @@ from separatrix.site.explorer.computing import Pools
 from separatrix.site.explorer.conversing import converse
 from separatrix.site.explorer.deciding import decide
 from separatrix.site.explorer.limits import ExplorerError, Limits
-from separatrix.site.explorer.look import look
+from separatrix.site.explorer.look import look, margins
 from separatrix.site.explorer.maps import picture
 from separatrix.site.explorer.requests import Compare, Converse, Decide, Input, Look, Setting, faults
 from separatrix.site.explorer.runs import list_runs, opened, snapshot_file
 from separatrix.site.explorer.security import allowed_hosts
 from separatrix.site.explorer.words import SHOWN, words
 from separatrix.table.trace import trace
+from separatrix.tasks import automaton_of, tasks
 from separatrix.training.events import Result
 from separatrix.training.records import Records
 from separatrix.training.spec import RunSpec
@@ -426,3 +427,36 @@ def test_comparing_without_torch_names_the_extra(tmp_path: Path, monkeypatch: py
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(SeparatrixError, match=r"'separatrix\[train\]'"):
         compare(Compare(run="0a1b", input=Input()), tmp_path / "runs.sqlite", Limits())
+
+
+@pytest.mark.parametrize("name", ["dyck-dfa", "dyck-rnn"])
+def test_a_recurrent_network_is_drawn_as_the_minimal_automaton_of_its_task(name: str) -> None:
+    found = look(Look(setting=Setting(construction=name, length=LENGTH), input=Input(text="([])()[]")))
+    assert found.automaton is not None
+    expected = automaton_of(tasks()["dyck"])
+    assert expected is not None
+    assert len(found.automaton.states) == len(expected["answers"])
+    assert [found.automaton.states[place].word for place in found.automaton.walk] == [
+        "",
+        "(",
+        "([",
+        "(",
+        "",
+        "(",
+        "",
+        "[",
+        "",
+    ]
+    assert {state.word for state in found.automaton.states if state.answer == "1"} == {""}
+    assert look(Look(setting=Setting(construction="equality", length=LENGTH))).automaton is None
+
+
+def test_the_margin_against_the_scale_goes_through_the_one_that_is_shown() -> None:
+    broken = Input(text="0000000100000001")
+    setting = Setting(construction="equality", length=16)
+    points = {each.percent: each for each in margins(Look(setting=setting, input=broken)).points}
+    shown = look(Look(setting=setting, input=broken)).margin
+    assert shown is not None and points[100].margin == shown.value
+    wrong = points[50].margin
+    assert wrong is not None and wrong < 0 < shown.value
+    assert margins(Look(setting=Setting(construction="dyck-rnn", length=LENGTH))).points == []

@@ -268,6 +268,14 @@ def test_records_of_the_same_shape_and_device_are_believed(tmp_path):
     assert later.as_dict()["estimated_from"] == {"records": 1}
 
 
+def test_lengths_between_two_that_are_measured_are_interpolated():
+    lengths = (4, 8, 12)
+    found = plan([Group((tiny(length=length),)) for length in lengths], {}, [], CPU, environment(CPU, "local"))
+    assert [each.basis for each in found.groups] == ["measured", "interpolated", "measured"]
+    first, middle, last = (each.seconds for each in found.groups)
+    assert middle == pytest.approx((first + last) / 2)
+
+
 def test_shapes_that_are_too_slow_are_extrapolated(monkeypatch):
     monkeypatch.setattr("separatrix.training.planning.LONGEST_STEP", 1e-9)
     timing = measure(grid(3), torch.device("cpu"))

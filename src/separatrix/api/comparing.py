@@ -9,6 +9,7 @@ about all weights.
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,8 @@ RATES = (1e-2, 3e-3, 1e-3, 3e-4)
 SHORT = 5
 """Short runs have a fifth of the steps."""
 FEWEST, MOST = 100, 50_000
+LEAST = 2
+"""Seconds of a budget for each model and task; less is refused before anything is timed."""
 PROBED = 1000
 """Steps of the runs that are timed."""
 LENGTHS = {"mqar:zoology": 64}
@@ -170,10 +173,10 @@ def seconds_of(budget: float | str) -> float:
     if isinstance(budget, int | float) and not isinstance(budget, bool):
         found = float(budget)
     else:
-        told = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", str(budget).lower())
-        if told is None or (told[2] or "s") not in UNITS:
+        read = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", str(budget).lower())
+        if read is None or (read[2] or "s") not in UNITS:
             raise SeparatrixError(f"--budget {budget} is not a time; write such as 90s, 10min or 2h")
-        found = float(told[1]) * UNITS[told[2] or "s"]
+        found = float(read[1]) * UNITS[read[2] or "s"]
     if not 1 <= found <= 30 * 86400:
         raise SeparatrixError(f"--budget {budget} is out of range; choose 1 s to 30 days")
     return found
@@ -239,6 +242,11 @@ def compare(
         at = max(task.minimum_length, at - at % task.length_step)
         task.check_length(at)
         places += [(model, task, at) for model in models]
+    if steps is None and seconds < LEAST * len(places):
+        raise SeparatrixError(
+            f"--budget {budget} is less than {LEAST} s for each of {len(places)} pairs of model and task; give at "
+            f"least {LEAST * len(places)}s, or fewer --tasks, --against"
+        )
     ordered = tuple(sorted(rates, reverse=True))
 
     def short(count: int) -> "list[RunSpec]":
@@ -249,7 +257,7 @@ def compare(
         asked = [models, [(task.name, plain(task.parameters()), at) for _, task, at in places], ordered, list(seeds),
                  batch, recipe, examples, seconds]  # fmt: skip
         full = _specs(places, PROBED, ordered[:1], seeds, recipe, batch, examples)
-        steps = _steps(asked, short(PROBED * SHORT), full, seconds, path, device)
+        steps = _steps(asked, short(PROBED), full, seconds, path, device)
     train = trainer or _trainer(path, device)
     tried = train(short(steps))
     best = [_best(tried, one) for one in _by_place(short(steps), len(ordered))]
@@ -310,44 +318,38 @@ def _steps(
     """The steps that a budget allows; found once, and kept next to the store for the same question."""
     from separatrix.files import write_atomically
     from separatrix.progress import report
-    from separatrix.training import Group, device_named, environment, plan, store_path
+    from separatrix.training import device_named, environment, groups_of, plan, store_path
+    from separatrix.wording import counted
 
     where = store_path(store)
     key = hashlib.sha256(json.dumps([asked, device], sort_keys=True).encode()).hexdigest()[:12]
     kept = where.with_name(f"{where.stem}.compare-{key}.json")
     if kept.is_file():
         try:
-            told = json.loads(kept.read_text(encoding="utf-8"))["steps"]
+            found = json.loads(kept.read_text(encoding="utf-8"))["steps"]
         except (ValueError, KeyError, TypeError):
-            told = None
-        if isinstance(told, int) and FEWEST <= told <= MOST:
-            return told
-    groups = [Group(tuple(specs)) for specs in (*_grouped(short), *_grouped(full))]
-    report("timing one step of each shape", 0, None)
-    chosen = device_named(device)
-    found = plan(
-        groups, {}, [], chosen, environment(chosen, "local"),
-        report=lambda done, total: report("timing one step of each shape", done, total),
-    )  # fmt: skip
-    total = sum(each.seconds or 0.0 for each in found.groups)
+            found = None
+        if isinstance(found, int) and FEWEST <= found <= MOST:
+            return found
+    chosen, total = device_named(device), 0.0
+    where = environment(chosen, "local")
+    pairs = list(zip(groups_of(short), groups_of(full), strict=True))
+    for done, pair in enumerate(pairs, start=1):
+        report("timing one step of each shape", done - 1, len(pairs))
+        found = plan(pair, {}, [], chosen, where)
+        total += sum(each.seconds or 0.0 for each in found.groups)
+        if total * FEWEST > seconds * PROBED:
+            need = total * FEWEST / PROBED * len(pairs) / done
+            raise SeparatrixError(
+                f"--budget of {seconds:.0f} s is too little for {FEWEST} steps of each run, timed on {done} of "
+                f"{counted(len(pairs), 'pair')} of model and task; give about {math.ceil(need)}s, or fewer --tasks, "
+                "--against, --width; on a busy machine --threads 1 is faster"
+            )
     allowed = int(PROBED * seconds / max(total, 1e-9))
-    if allowed < FEWEST:
-        need = total * FEWEST / PROBED
-        raise SeparatrixError(
-            f"--budget of {seconds:.0f} s allows {allowed} steps for each run, which teaches nothing; give at least "
-            f"{need:.0f}s, or fewer --tasks, --against, --width"
-        )
     digits = 10 ** max(0, len(str(allowed)) - 2)
     steps = min(MOST, allowed // digits * digits)
     write_atomically(kept, json.dumps({"steps": steps, "budget": seconds, "models": asked[0]}, indent=1) + "\n")
     return steps
-
-
-def _grouped(specs: "list[RunSpec]") -> "list[list[RunSpec]]":
-    together: dict[str, list[RunSpec]] = {}
-    for spec in specs:
-        together.setdefault(spec.shape.name, []).append(spec)
-    return list(together.values())
 
 
 def _entry(task: "Task", record: "Record", yours: bool) -> Entry:

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from separatrix.answer import Answer, Grid, Sheet, Tone
+from separatrix.errors import UnknownNameError
 from separatrix.extras import require
 
 if TYPE_CHECKING:
@@ -14,7 +15,39 @@ if TYPE_CHECKING:
 
 NUMBERS = ("lr", "seed", "%", "mean loss", "steps", "seconds")
 SHOWN_DIGITS = 8
-"""So much of a run's name stands in tables; ``runs show`` takes it."""
+"""So much of a run's name is in tables; ``runs show`` takes it."""
+
+
+class RunFields(TypedDict, total=False):
+    """What may be chosen of a grid of runs: ``rates`` and ``seeds`` span it, the others hold for every run.
+
+    ``recipe``: "paper", or "strong" with warm-up, clipping and decay. ``examples``: fresh ones of the last evaluation.
+    The rest are fields of :class:`separatrix.training.spec.RunSpec`.
+    """
+
+    rates: Sequence[float]
+    seeds: Sequence[int]
+    steps: int
+    recipe: str
+    examples: int
+    batch: int
+    goal: float
+    evaluate_every: int
+    precision: str
+    weight_decay: float
+    warmup: int
+    clip: float
+    final_rate: float
+    questions: int
+    full_length: float
+    shortest: int
+    longest: int
+    beta1: float
+    beta2: float
+    epsilon: float
+    leak_margin: float
+    state_radius: float
+    snapshots: tuple[int, ...]
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,19 +116,18 @@ def run_specs(
     task: "Task",
     model: str,
     length: int,
-    *,
-    rates: Sequence[float] = (1e-3, 5e-4, 2e-4),
-    seeds: Sequence[int] = (0,),
-    steps: int = 5000,
-    recipe: str = "paper",
-    examples: int = 5000,
-    **fields: Any,
+    **fields: Unpack[RunFields],
 ) -> "tuple[RunSpec, ...]":
-    """The runs of a grid; ``fields`` are further ones of :class:`separatrix.training.spec.RunSpec`."""
+    """Describe the runs of a grid: one for each learning rate and seed."""
     from separatrix.models import parse_spec
     from separatrix.profiles import changed_parameters
     from separatrix.training import RunSpec, recipe_fields
 
+    for name in fields:
+        if name not in RunFields.__annotations__:
+            raise UnknownNameError("argument", name, RunFields.__annotations__)
+    rates, seeds = fields.pop("rates", (1e-3, 5e-4, 2e-4)), fields.pop("seeds", (0,))
+    steps, recipe, examples = fields.pop("steps", 5000), fields.pop("recipe", "paper"), fields.pop("examples", 5000)
     spec = parse_spec(model)
     return tuple(
         RunSpec(
@@ -122,22 +154,17 @@ def train(
     model: str,
     length: int,
     *,
-    rates: Sequence[float] = (1e-3, 5e-4, 2e-4),
-    seeds: Sequence[int] = (0,),
-    steps: int = 5000,
-    recipe: str = "paper",
     store: str | Path | None = None,
     device: str = "auto",
     observers: "Sequence[Observer]" = (),
     fresh: bool = False,
-    **fields: Any,
+    **fields: Unpack[RunFields],
 ) -> Trained:
     """Train a model on a task; what the store holds already is not trained again, and what was interrupted goes on.
 
     ``task``: a name, one with parameters such as "dyck:depth=3", FILE.py:function, or a function. ``model``: such as
-    "TF-(1,64)" or "mine.py:Layer-(2,64)". ``recipe``: "paper", or "strong" with warm-up, clipping and decay. ``store``:
-    SEPARATRIX_STORE or runs.sqlite if not given. ``fresh`` trains recorded runs again.
-    ``fields``: others of a run, such as ``batch`` and ``goal``.
+    "TF-(1,64)" or "mine.py:Layer-(2,64)". ``store``: SEPARATRIX_STORE or runs.sqlite if not given. ``fresh`` trains
+    recorded runs again. ``fields``: those of :class:`RunFields`, such as ``rates``, ``seeds``, ``steps`` and ``batch``.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -150,7 +177,7 @@ def train(
     from separatrix.training import train_runs
 
     chosen = task_argument(task)
-    specs = run_specs(chosen, model, length, rates=rates, seeds=seeds, steps=steps, recipe=recipe, **fields)
+    specs = run_specs(chosen, model, length, **fields)
     place = None if store is None else Path(store)
     found = train_runs(specs, place, device=device, observers=observers, fresh=fresh)
     return trained(chosen, specs, {each.spec.name: each for each in found})

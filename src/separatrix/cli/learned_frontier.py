@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +11,7 @@ import typer
 from separatrix.cli.given_options import refuse_given
 from separatrix.cli.output import command_line, console, print_json
 from separatrix.cli.pictures import check_picture, write_picture
-from separatrix.cli.training_options import Place, parse_list, parse_rates
+from separatrix.cli.training_options import Place, Recording, parse_list, parse_rates
 from separatrix.extras import require
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ StepsOption = Annotated[int, typer.Option("--steps", help="With --learned: train
 GoalOption = Annotated[float, typer.Option("--goal", help="With --learned: the accuracy that counts as learned.")]
 
 
-TRAINING = ("widths", "ladder", "rates", "steps", "goal", "device", "executor", "workers", "address")
+TRAINING = ("widths", "ladder", "rates", "steps", "goal", *(field.name for field in fields(Place)))
 """Parameters that mean something only where models are trained."""
 CERTIFYING = ("first", "last", "max_memory")
 """Parameters that mean something only where networks are certified."""
@@ -82,7 +83,7 @@ def learned_frontier(
     )  # fmt: skip
 
     def train(groups: "Sequence[Group]") -> "Mapping[str, Record]":
-        return run_groups(groups, store, place, False, True, as_json, _label)[0]
+        return run_groups(groups, place, Recording(store), _label, quiet=as_json)[0]
 
     points = climb(ladder, train)
     if figure is not None:

@@ -62,12 +62,12 @@ def command_line(context: typer.Context) -> str:
 
 def console() -> Console:
     """A console on standard output that keeps its width when it is piped, and cuts no number off in a table."""
-    return FittingConsole(highlight=False)
+    return FittingConsole(highlight=False, emoji=False)
 
 
 def notes() -> Console:
     """A console on standard error, for progress and remarks."""
-    return Console(stderr=True, highlight=False)
+    return Console(stderr=True, highlight=False, emoji=False)
 
 
 def remark(text: str) -> None:

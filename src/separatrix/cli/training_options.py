@@ -1,7 +1,10 @@
 """Options and workings that the verbs which train share: where, with what, into which store."""
 
+import inspect
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,35 +23,48 @@ SHOWN_DIGITS = 8
 StoreOption = Annotated[
     Path | None, typer.Option("--store", help="The store of records; SEPARATRIX_STORE or runs.sqlite if not given.")
 ]
-DeviceOption = Annotated[str, typer.Option("--device", help="auto, cpu, cuda or cuda:NUMBER.")]
-ExecutorOption = Annotated[
-    str, typer.Option("--executor", help="local, turns (several groups at once on one GPU), processes or ray.")
-]
-WorkersOption = Annotated[
-    int, typer.Option("--workers", help="Worker processes, 0 for one on each core; or groups that take turns, 0 for 6.")
-]
-AddressOption = Annotated[str | None, typer.Option("--address", help="Address of a running Ray cluster.")]
-ThreadsOption = Annotated[int, typer.Option("--threads", help="Threads of one process; 0 leaves it to torch.")]
-SaveOption = Annotated[float, typer.Option("--save-every", help="Seconds between two checkpoints.")]
-FullGridOption = Annotated[bool, typer.Option("--full-grid", help="Train every run to its end; prune nothing.")]
-SinkOption = Annotated[
-    list[str] | None, typer.Option("--sink", help="Also show runs in tensorboard:FOLDER or wandb:PROJECT.")
-]
-ResumeOption = Annotated[
-    bool, typer.Option("--resume/--fresh", help="Go on where it stopped; --fresh trains recorded runs again.")
-]
+
+
+def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that the fields of a dataclass declare, in place of its parameter of that class."""
+    signature = inspect.signature(command)
+    annotated = {name: each.annotation for name, each in signature.parameters.items()}
+    classes = {name: each for name, each in annotated.items() if isinstance(each, type)}
+    groups = {name: each for name, each in classes.items() if is_dataclass(each)}
+    spread: dict[str, inspect.Parameter] = {}
+    for name, parameter in signature.parameters.items():
+        spread |= inspect.signature(groups[name]).parameters if name in groups else {name: parameter}
+
+    @wraps(command)
+    def called(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{each.name: given.pop(each.name) for each in fields(group)})
+        command(**given)
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    called.__dict__["__signature__"] = inspect.Signature([each.replace(kind=keyword) for each in spread.values()])
+    called.__annotations__ = {name: each.annotation for name, each in spread.items()}
+    return called
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where training happens."""
+    """Where training happens: the options of every verb that trains."""
 
-    device: str
-    executor: str
-    workers: int
-    address: str | None
-    threads: int
-    save_every: float
+    device: Annotated[str, typer.Option("--device", help="auto, cpu, cuda or cuda:NUMBER.")] = "auto"
+    executor: Annotated[
+        str, typer.Option("--executor", help="local, turns (several groups at once on one GPU), processes or ray.")
+    ] = "local"
+    workers: Annotated[
+        int,
+        typer.Option("--workers", help="Worker processes, 0 for one on each core; or groups that take turns, 0 for 6."),
+    ] = 0
+    address: Annotated[str | None, typer.Option("--address", help="Address of a running Ray cluster.")] = None
+    threads: Annotated[
+        int,
+        typer.Option("--threads", help="Threads of a process; 0 leaves it to torch, 1 is best on a busy machine."),
+    ] = 0
+    save_every: Annotated[float, typer.Option("--save-every", help="Seconds between two checkpoints.")] = 30.0
 
     def check(self) -> None:
         """Raise a one-line error unless the numbers make sense."""
@@ -115,6 +131,22 @@ class Place:
         )
 
 
+@dataclass(frozen=True)
+class Recording:
+    """Which runs are kept, and where: the options of every verb that trains."""
+
+    store: StoreOption = None
+    resume: Annotated[
+        bool, typer.Option("--resume/--fresh", help="Go on where it stopped; --fresh trains recorded runs again.")
+    ] = True
+    sinks: Annotated[
+        list[str] | None, typer.Option("--sink", help="Also show runs in tensorboard:FOLDER or wandb:PROJECT.")
+    ] = None
+
+
+ANYWHERE, USUAL = Place(), Recording()
+
+
 def parse_rates(text: str) -> tuple[float, ...]:
     """The learning rates of ``--lr``, all above 0.
 
@@ -150,3 +182,12 @@ def parse_list(text: str, kind: Callable[[str], Any], option: str) -> tuple[Any,
             raise SeparatrixError(f"{option} {text} names {value} twice; keep one")
         values.append(value)
     return tuple(values)
+
+
+def parse_names(text: str) -> list[str]:
+    """Split names at commas; a comma inside brackets, or before NAME=VALUE, belongs to a name.
+
+    >>> parse_names("TF,LSTM-(1,64),dyck:depth=3,types=2")
+    ['TF', 'LSTM-(1,64)', 'dyck:depth=3,types=2']
+    """
+    return [each.strip() for each in re.split(r",(?![^()]*\))(?!\s*\w+=)", text) if each.strip()]

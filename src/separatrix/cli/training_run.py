@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
 from typing import Any
 
 from separatrix.cli.limits import within_free_memory
 from separatrix.cli.output import notes
-from separatrix.cli.training_options import Place
+from separatrix.cli.training_options import Place, Recording
 from separatrix.cli.training_progress import LiveBars
 from separatrix.errors import StoppedError
 from separatrix.models import parse_spec, remarks_on
@@ -33,13 +32,12 @@ from separatrix.training import (
 
 def run_groups(
     groups: Sequence[Group],
-    store: Path | None,
     place: Place,
-    full_grid: bool,
-    resume: bool,
-    quiet: bool,
+    recording: Recording,
     label: Callable[[Any], str],
-    sinks: Sequence[str] = (),
+    *,
+    full_grid: bool = False,
+    quiet: bool,
 ) -> tuple[dict[str, Record], dict[str, list[Point]]]:
     """Train what is not recorded; the records and the curves of all runs by name, or StoppedError if interrupted."""
     names = [spec.name for group in groups for spec in group.specs]
@@ -52,14 +50,14 @@ def run_groups(
             (spec.the_task(), spec.length, spec.batch) for spec in (group.specs[0] for group in groups)
         ):
             check_memory(task, length, batch, device)
-    with opened_sinks(sinks) as watching, Records(store_path(store)) as records:
-        recorded = records.find(names) if resume else {}
+    with opened_sinks(recording.sinks or ()) as watching, Records(store_path(recording.store)) as records:
+        recorded = records.find(names) if recording.resume else {}
         left = [[spec.name for spec in missing_runs(group, recorded, full_grid)] for group in groups]
         with interruptible() as stopped, LiveBars(left, quiet, label) as bars:
             executor, environment = place.opened(stopped)
             observer = Observers([bars, *watching])
             driver = Driver(records, executor, environment, observer, full_grid, stopped)
-            if not resume:
+            if not recording.resume:
                 driver.forget(groups)
             with within_free_memory() if _trains_in_memory(place) else nullcontext():
                 done = driver.run(groups)

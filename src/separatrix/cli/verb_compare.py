@@ -1,6 +1,5 @@
 """``separatrix compare``: a layer of your own next to known ones, on several tasks, with the same budget for all."""
 
-import re
 import time
 from contextlib import ExitStack
 from dataclasses import replace
@@ -11,7 +10,16 @@ import typer
 
 from separatrix.cli.given_options import refuse_given
 from separatrix.cli.output import JsonOption, command_line, console, print_json, remark
-from separatrix.cli.training_options import DeviceOption, Place, ResumeOption, StoreOption, parse_list, parse_rates
+from separatrix.cli.training_options import (
+    ANYWHERE,
+    USUAL,
+    Place,
+    Recording,
+    parse_list,
+    parse_names,
+    parse_rates,
+    with_option_groups,
+)
 from separatrix.errors import SeparatrixError
 from separatrix.extras import require
 
@@ -25,6 +33,7 @@ ORDER = 84
 EXAMPLE = "separatrix compare mine.py:Layer --against TF,LSTM --tasks mqar,dyck --budget 10min"
 
 
+@with_option_groups
 def command(
     context: typer.Context,
     layer: Annotated[
@@ -49,9 +58,8 @@ def command(
     recipe: Annotated[str, typer.Option("--recipe", help="strong or paper, as for train.")] = "strong",
     report: Annotated[Path, typer.Option("--report", help="The report, a page in one file.")] = Path("compare.html"),
     examples: Annotated[int, typer.Option("--examples", help="Fresh examples of the last evaluation.")] = 2000,
-    store: StoreOption = None,
-    device: DeviceOption = "auto",
-    resume: ResumeOption = True,
+    place: Place = ANYWHERE,
+    recording: Recording = USUAL,
     as_json: JsonOption = False,
 ) -> None:
     """Train your layer and known ones on the same tasks with the same budget, and write one report."""
@@ -63,7 +71,7 @@ def command(
     from separatrix.files import check_writable, write_atomically
     from separatrix.progress import listening
     from separatrix.provenance import provenance
-    from separatrix.training import Group
+    from separatrix.training import groups_of, using_threads
 
     started = time.perf_counter()
     if report.suffix != ".html":
@@ -72,24 +80,19 @@ def command(
     if steps is not None:
         refuse_given(context, ("budget",), f"and --steps {steps} both say how long; keep one")
     waiting = ExitStack()
-    place = Place(device, "local", 0, None, 0, 30.0)
 
     def train(specs: "Sequence[RunSpec]") -> "Mapping[str, Record]":
         waiting.close()  # the runs have bars of their own
-        together: dict[str, list[RunSpec]] = {}
-        for spec in specs:
-            together.setdefault(spec.shape.name, []).append(spec)
-        groups = [Group(tuple(members)) for members in together.values()]
-        found, curves = run_groups(groups, store, place, True, resume, as_json, _label)
+        found, curves = run_groups(groups_of(specs), place, recording, _label, full_grid=True, quiet=as_json)
         return {name: replace(record, curve=tuple(curves[name])) for name, record in found.items()}
 
     chosen, starts = parse_rates(rates), parse_list(seeds, int, "--seed")
-    with waiting:
+    with waiting, using_threads(place.threads_of_worker()):
         waiting.enter_context(listening(waiting.enter_context(progress_bar("looking at the models", as_json))))
         found = compare(
-            layer, _names(against), _names(tasks), budget=budget, steps=steps, length=length, layers=layers,
-            width=width, rates=chosen, seeds=starts, batch=batch, recipe=recipe, examples=examples, store=store,
-            device=device, trainer=train,
+            layer, parse_names(against), parse_names(tasks), budget=budget, steps=steps, length=length, layers=layers,
+            width=width, rates=chosen, seeds=starts, batch=batch, recipe=recipe, examples=examples,
+            store=recording.store, device=place.device, trainer=train,
         )  # fmt: skip
     write_atomically(report, to_page(found.sheet()))
     if as_json:
@@ -98,15 +101,6 @@ def command(
         return
     show(found.sheet(), console())
     remark(f"the report with curves is {report}")
-
-
-def _names(text: str) -> list[str]:
-    """Names with commas between them; a comma inside brackets, or before NAME=VALUE, belongs to a name.
-
-    >>> _names("TF,LSTM-(1,64),dyck:depth=3,types=2")
-    ['TF', 'LSTM-(1,64)', 'dyck:depth=3,types=2']
-    """
-    return [each.strip() for each in re.split(r",(?![^()]*\))(?!\s*\w+=)", text) if each.strip()]
 
 
 def _label(spec: "RunSpec") -> str:

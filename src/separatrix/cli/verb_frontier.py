@@ -20,7 +20,7 @@ from separatrix.cli.learned_frontier import (
 from separatrix.cli.limits import MaxMemoryOption, limited_memory, memory_limit
 from separatrix.cli.output import JsonOption, command_line, console, print_json, remark
 from separatrix.cli.pictures import check_picture, write_picture
-from separatrix.cli.training_options import AddressOption, DeviceOption, ExecutorOption, Place, WorkersOption
+from separatrix.cli.training_options import ANYWHERE, Place, with_option_groups
 from separatrix.errors import SeparatrixError, StoppedError
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ ORDER = 70
 EXAMPLE = "separatrix frontier index-lookup --from 4 --to 10"
 
 
+@with_option_groups
 def command(
     context: typer.Context,
     construction: ConstructionArgument,
@@ -48,16 +49,12 @@ def command(
     rates: RatesOption = "5e-3,1e-3,5e-4",
     steps: StepsOption = 2000,
     goal: GoalOption = 0.99,
-    device: DeviceOption = "auto",
-    executor: ExecutorOption = "local",
-    workers: WorkersOption = 0,
-    address: AddressOption = None,
+    place: Place = ANYWHERE,
     as_json: JsonOption = False,
 ) -> None:
     """Find the narrowest and the coarsest networks that certify, from points on a circle to sign codes."""
     refuse_other_options(context, bool(learned))
     if learned:
-        place = Place(device, executor, workers, address, threads=0, save_every=30.0)
         learned_frontier(
             context, construction, learned, widths=widths, lengths=ladder, rates=rates, steps=steps, goal=goal,
             place=place, store=store, figure=figure, as_json=as_json,

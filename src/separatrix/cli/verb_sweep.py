@@ -1,4 +1,4 @@
-"""``separatrix sweep``: train a whole grid of runs, from the papers' experiments or from a file."""
+"""``separatrix sweep``: train a grid of runs: a paper's experiment, a file's, or models by lengths on a task."""
 
 import time
 from contextlib import nullcontext
@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from separatrix.cli.completion import complete_experiment
+from separatrix.cli.given_options import refuse_given
 from separatrix.cli.output import JsonOption, command_line, console, notes, print_json
 from separatrix.cli.training_options import (
-    AddressOption,
-    DeviceOption,
-    ExecutorOption,
-    FullGridOption,
+    ANYWHERE,
+    USUAL,
     Place,
-    ResumeOption,
-    SaveOption,
-    SinkOption,
-    StoreOption,
-    ThreadsOption,
-    WorkersOption,
+    Recording,
+    parse_list,
+    parse_names,
+    parse_rates,
+    with_option_groups,
 )
 from separatrix.errors import SeparatrixError
 from separatrix.extras import require
@@ -28,19 +26,33 @@ from separatrix.extras import require
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from separatrix.tasks import Task
     from separatrix.training import Cell, Group, HeatMap, Plan, RunSpec, Sweep
 
 NAME = "sweep"
 ORDER = 83
 EXAMPLE = "separatrix sweep figure2-left --scale quick --dry-run"
 CONSTANT = "majority baseline"
+GRID = ("models", "lengths", "rates", "steps")
+"""Parameters that make the sweep of a task."""
 
 
+@with_option_groups
 def command(
     context: typer.Context,
     name: Annotated[
-        str, typer.Argument(help="An experiment or a sweep file (.toml).", autocompletion=complete_experiment)
+        str,
+        typer.Argument(
+            help="An experiment, a sweep file (.toml), or a task, such as FILE.py:function.",
+            autocompletion=complete_experiment,
+        ),
     ],
+    models: Annotated[
+        str, typer.Option("--models", help="Of a task: models, comma-separated.")
+    ] = "TF-(1,64),LSTM-(1,64)",
+    lengths: Annotated[str, typer.Option("--lengths", help="Of a task: lengths N, comma-separated.")] = "8,16",
+    rates: Annotated[str, typer.Option("--lr", help="Of a task: learning rates, comma-separated.")] = "3e-3,1e-3",
+    steps: Annotated[int, typer.Option("--steps", help="Of a task: training steps.")] = 1000,
     scale: Annotated[
         str | None, typer.Option("--scale", help="Of an experiment: quick (default), reduced or paper.")
     ] = None,
@@ -51,16 +63,9 @@ def command(
         bool, typer.Option("--dry-run", help="Say what would be trained and how long, and stop.")
     ] = False,
     estimate: Annotated[bool, typer.Option(help="Measure how long it will take before starting.")] = True,
-    store: StoreOption = None,
-    device: DeviceOption = "auto",
-    executor: ExecutorOption = "local",
-    workers: WorkersOption = 0,
-    address: AddressOption = None,
-    threads: ThreadsOption = 0,
-    save_every: SaveOption = 30.0,
-    full_grid: FullGridOption = False,
-    resume: ResumeOption = True,
-    sinks: SinkOption = None,
+    full_grid: Annotated[bool, typer.Option("--full-grid", help="Train every run to its end; prune nothing.")] = False,
+    place: Place = ANYWHERE,
+    recording: Recording = USUAL,
     as_json: JsonOption = False,
 ) -> None:
     """Train every cell of a sweep; interrupted sweeps go on where they stopped."""
@@ -70,15 +75,21 @@ def command(
     from separatrix.training import at_chance, heat_maps, sink_from
 
     started = time.perf_counter()
-    sweep, axes = _named(name, scale)
+    task = _task(name)
+    if task is None:
+        refuse_given(context, GRID, f"is for a task; {name} has its own grid, of which --only AXIS=VALUE takes a part")
+        sweep, axes = _named(name, scale)
+    else:
+        refuse_given(context, ("scale",), f"is for an experiment; {name} is a task: give --models and --lengths")
+        sweep = _grid(task, parse_names(models), parse_list(lengths, int, "--lengths"), parse_rates(rates), steps)
+        axes = ("architecture", "length")
     sweep = sweep.restricted(only or [])
     cells = sweep.cells()
     groups = sweep.groups(cells, full_grid)
-    place = Place(device, executor, workers, address, threads, save_every)
     place.check()
-    for text in sinks or []:
+    for text in recording.sinks or []:
         sink_from(text).close()  # a missing package is reported now and not after the estimate
-    plan = _planned(groups, store, place, full_grid, resume, estimate, quiet=as_json)
+    plan = _planned(groups, place, recording, full_grid, estimate, quiet=as_json)
     if dry_run:
         if as_json:
             record = provenance(command_line(context), arithmetic="float32", seed=None, started=started)
@@ -89,7 +100,7 @@ def command(
         return
     if not as_json:
         notes().print(_plan_text(sweep.title, plan, place), soft_wrap=True)
-    found, _ = run_groups(groups, store, place, full_grid, resume, as_json, _label, sinks or [])
+    found, _ = run_groups(groups, place, recording, _label, full_grid=full_grid, quiet=as_json)
     maps = heat_maps(cells, found, axes)
     best = [cell.best(found) for cell in cells]
     if as_json:
@@ -123,6 +134,31 @@ def command(
         console().print(f"{warning}: {names}", soft_wrap=True, markup=False)
 
 
+def _task(name: str) -> "Task | None":
+    """Find the task of that name, FILE.py:function among them; None where an experiment or a file has it."""
+    from separatrix.profiles import is_function_name, task_argument
+    from separatrix.tasks import tasks
+    from separatrix.training import experiments
+
+    if name in experiments() or name.endswith(".toml") or Path(name).is_file():
+        return None
+    known = name.partition(":")[0].partition(",")[0] in tasks() or is_function_name(name)
+    return task_argument(name) if known else None
+
+
+def _grid(
+    task: "Task", models: "Sequence[str]", lengths: "Sequence[int]", rates: "Sequence[float]", steps: int
+) -> "Sweep":
+    """Make the sweep of a task: models against lengths, every rate in each cell."""
+    from separatrix.profiles import changed_parameters
+    from separatrix.training import Sweep
+
+    base = {"task": task.name, "steps": steps, "evaluate_every": max(1, steps // 10)}
+    own = changed_parameters(task)
+    axes = {"architecture": list(models), "length": list(lengths), "learning_rate": list(rates)}
+    return Sweep(task.name, task.name, base | ({"task_parameters": own} if own else {}), axes)
+
+
 def _named(name: str, scale: str | None) -> "tuple[Sweep, tuple[str, str] | None]":
     """The sweep of a file or of an experiment, and the rows and columns of its table."""
     from separatrix.training import experiments, read_sweep
@@ -137,10 +173,9 @@ def _named(name: str, scale: str | None) -> "tuple[Sweep, tuple[str, str] | None
 
 def _planned(
     groups: "Sequence[Group]",
-    store: Path | None,
     place: Place,
+    recording: Recording,
     full_grid: bool,
-    resume: bool,
     estimate: bool,
     quiet: bool,
 ) -> "Plan":
@@ -149,12 +184,12 @@ def _planned(
     from separatrix.cli.progress import progress_bar
     from separatrix.training import Records, counted, device_named, environment, plan, store_path, using_threads
 
-    path = store_path(store)
+    path = store_path(recording.store)
     names = [spec.name for group in groups for spec in group.specs]
     recorded, earlier = {}, []
     if path.exists():
         with Records(path, create=False) as records:
-            recorded, earlier = records.find(names) if resume else {}, records.all()
+            recorded, earlier = records.find(names) if recording.resume else {}, records.all()
     if not estimate:
         return counted(groups, recorded, full_grid=full_grid)
     device = device_named(place.device)

@@ -11,19 +11,13 @@ from separatrix.cli.given_options import refuse_given
 from separatrix.cli.output import JsonOption, command_line, console, print_json
 from separatrix.cli.pictures import check_picture, write_picture
 from separatrix.cli.training_options import (
-    AddressOption,
-    DeviceOption,
-    ExecutorOption,
-    FullGridOption,
+    ANYWHERE,
+    USUAL,
     Place,
-    ResumeOption,
-    SaveOption,
-    SinkOption,
-    StoreOption,
-    ThreadsOption,
-    WorkersOption,
+    Recording,
     parse_list,
     parse_rates,
+    with_option_groups,
 )
 from separatrix.errors import SeparatrixError
 from separatrix.extras import require
@@ -40,6 +34,7 @@ STATE_RADIUS = 0.04
 EXAMPLE = 'separatrix train index-lookup "TF-(1,64)" --length 20 --lr 1e-3,5e-4 --steps 1000'
 
 
+@with_option_groups
 def command(
     context: typer.Context,
     task: Annotated[str, typer.Argument(help="Name of a task, or FILE.py:function.", autocompletion=complete_task)],
@@ -97,16 +92,8 @@ def command(
     precision: Annotated[str, typer.Option("--precision", help="float32, float64 or bfloat16.")] = "float32",
     parameters: Annotated[list[str] | None, typer.Option("--set", help="A parameter of the task, NAME=VALUE.")] = None,
     plot: Annotated[Path | None, typer.Option("--plot", help="Draw the curves to this .png or .svg file.")] = None,
-    store: StoreOption = None,
-    device: DeviceOption = "auto",
-    executor: ExecutorOption = "local",
-    workers: WorkersOption = 0,
-    address: AddressOption = None,
-    threads: ThreadsOption = 0,
-    save_every: SaveOption = 30.0,
-    full_grid: FullGridOption = True,
-    resume: ResumeOption = True,
-    sinks: SinkOption = None,
+    place: Place = ANYWHERE,
+    recording: Recording = USUAL,
     as_json: JsonOption = False,
 ) -> None:
     """Train a grid of learning rates and seeds as one ensemble; interrupted runs go on where they stopped."""
@@ -117,7 +104,7 @@ def command(
     from separatrix.profiles import task_argument
     from separatrix.provenance import provenance
     from separatrix.tasks import automaton_of
-    from separatrix.training import Group, check_leaks, check_tubes, halving_rungs
+    from separatrix.training import Group, check_leaks, check_tubes
 
     started = time.perf_counter()
     check_picture("--plot", plot)
@@ -148,10 +135,8 @@ def command(
     if certifiable:
         check_leaks(specs[0])
         check_tubes(specs[0])
-    rungs = () if full_grid else halving_rungs(steps, len(specs), every)
-    group = Group(specs, rungs, first_goal_ends=False)
-    place = Place(device, executor, workers, address, threads, save_every)
-    records, curves = run_groups([group], store, place, full_grid, resume, as_json, _label, sinks or [])
+    groups = [Group(specs, first_goal_ends=False)]
+    records, curves = run_groups(groups, place, recording, _label, full_grid=True, quiet=as_json)
     found = trained(chosen, specs, records)
     if plot is not None:
         from separatrix.site import run_curves_figure

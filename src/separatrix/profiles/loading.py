@@ -7,6 +7,7 @@ line.
 
 import importlib
 from collections.abc import Callable
+from inspect import iscoroutinefunction
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -34,6 +35,8 @@ def load_function(target: str) -> tuple[str, Callable[[Any], Any]]:
     if not callable(found):
         known = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
         raise SeparatrixError(f"{where} has no function {name!r}; it has {', '.join(known[:8]) if known else 'none'}")
+    if iscoroutinefunction(found):
+        raise SeparatrixError(f"{target} is an async function; write it with def alone")
     return f"{where.rpartition('.')[2] if as_module else Path(where).name}:{name}", found
 
 

@@ -40,6 +40,7 @@ from separatrix.training.exported_records import ExportedRecords as ExportedReco
 from separatrix.training.exported_records import run_files as run_files
 from separatrix.training.group_files import CHECKPOINTS as CHECKPOINTS
 from separatrix.training.grouping import Group as Group
+from separatrix.training.grouping import groups_of as groups_of
 from separatrix.training.grouping import halving_rungs as halving_rungs
 from separatrix.training.heatmap import HeatMap as HeatMap
 from separatrix.training.heatmap import heat_maps as heat_maps

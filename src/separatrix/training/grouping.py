@@ -1,6 +1,7 @@
 """Which runs train together, and when the worse half of them leaves; plain data, so that records need no torch."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from separatrix.errors import SeparatrixError
@@ -41,6 +42,14 @@ class Group:
     def name(self) -> str:
         """The name of the group's checkpoint: its runs and how they compete."""
         return group_name(self.specs, self.rungs, self.first_goal_ends, self.together)
+
+
+def groups_of(specs: Iterable[RunSpec]) -> list[Group]:
+    """Put runs of one shape into one group, each run once."""
+    together: dict[str, dict[str, RunSpec]] = {}
+    for spec in specs:
+        together.setdefault(spec.shape.name, {})[spec.name] = spec
+    return [Group(tuple(members.values())) for members in together.values()]
 
 
 def halving_rungs(steps: int, members: int, every: int) -> tuple[int, ...]:

@@ -1,10 +1,11 @@
 """What a sweep will cost, said before it starts: runs, steps, and time on this device.
 
 The time of a step is taken from records of the same shapes that were trained on the same device with as many members;
-where there are none it is measured: a few steps and one evaluation of the real ensemble. A shape whose step would take
-longer than :data:`LONGEST_STEP` seconds is never tried whole (a laptop may plan the paper's sweep): there fewer members
-and examples are measured, as many as take about that long, and multiplied, which says the order of magnitude. A shape
-that does not fit into memory has no time.
+where there are none it is measured: a few steps and one evaluation of the real ensemble. Of shapes that differ only in
+their length the shortest and the longest are measured, and the others lie on the line between. A shape whose step would
+take longer than :data:`LONGEST_STEP` seconds is never tried whole (a laptop may plan the paper's sweep): there fewer
+members and examples are measured, as many as take about that long, and multiplied, which says the order of magnitude.
+A shape that does not fit into memory has no time.
 
 All numbers are "at most": a cell that reaches its goal ends early. Members that successive halving removes are counted
 until the rung at which they leave; the time of a smaller ensemble lies on the line between one member and all.
@@ -29,11 +30,11 @@ from separatrix.training.records import Record
 from separatrix.training.spec import RunSpec
 from separatrix.training.user_code import check_trainable, user_code
 
-Basis: TypeAlias = Literal["records", "measured", "extrapolated", "unknown"]
+Basis: TypeAlias = Literal["records", "measured", "interpolated", "extrapolated", "unknown"]
 LONGEST_STEP = 2.0
 """Seconds; slower steps are extrapolated from a small one."""
-MEASURED_SECONDS = 0.4
-"""How long one shape is measured at most, after the first step."""
+MEASURED_SECONDS = 0.1
+"""How long one shape is measured at most, after the first step; two steps at least."""
 MOST_SAMPLES = 25
 SMALL_BATCH = 4
 GROWTH = 4
@@ -173,20 +174,52 @@ def plan(
     (1, 800, 'measured', True)
     """
     known = known_timings(earlier, environment)
-    found: list[GroupPlan] = []
-    for number, group in enumerate(groups):
-        report(number, len(groups))
-        left = _left(group, recorded, full_grid)
-        if left is None:
-            found.append(_counted(group, left))
-            continue
-        key = cost_key(left.specs[0], len(left.specs))
-        if key not in known and (timing := _measured(left.specs, device)) is not None:
+    missing = [_left(group, recorded, full_grid) for group in groups]
+    shapes = {_key(left): left.specs for left in missing if left is not None and _key(left) not in known}
+    for done, (key, specs) in enumerate(_ends_first(shapes)):
+        report(done, len(shapes))
+        if key not in known and (timing := _between(key, known) or _measured(specs, device)) is not None:
             known[key] = timing
-        timed = {"seconds": known[key].seconds(left), "basis": known[key].basis} if key in known else {}
+            known.setdefault(cost_key(specs[0], 1), replace(timing, step=timing.step_alone))
+    report(len(shapes), len(shapes))
+    found: list[GroupPlan] = []
+    for group, left in zip(groups, missing, strict=True):
+        timing = None if left is None else known.get(_key(left))
+        timed = {} if left is None or timing is None else {"seconds": timing.seconds(left), "basis": timing.basis}
         found.append(replace(_counted(group, left), **timed))
-    report(len(groups), len(groups))
     return Plan(tuple(found), workers)
+
+
+def _key(group: Group) -> tuple[Any, ...]:
+    return cost_key(group.specs[0], len(group.specs))
+
+
+def _ends_first(shapes: Mapping[Any, Sequence[RunSpec]]) -> list[tuple[Any, Sequence[RunSpec]]]:
+    """Order shapes so that of those alike but for their length the shortest and the longest come first."""
+    alike: dict[Any, list[Any]] = {}
+    for key in sorted(shapes, key=lambda key: key[-1]):
+        alike.setdefault(key[:-1], []).append(key)
+    ends = [key for keys in alike.values() for key in dict.fromkeys((keys[0], keys[-1]))]
+    return [(key, shapes[key]) for key in dict.fromkeys((*ends, *shapes))]
+
+
+def _between(key: tuple[Any, ...], known: Mapping[Any, Timing]) -> Timing | None:
+    """Interpolate the time at a length between a shorter and a longer one; None where one of them is missing."""
+    length = key[-1]
+    near = [each[-1] for each in known if each[:-1] == key[:-1]]
+    below, above = [each for each in near if each < length], [each for each in near if each > length]
+    if not below or not above:
+        return None
+    first, last = max(below), min(above)
+    one, other = known[(*key[:-1], first)], known[(*key[:-1], last)]
+    share = (length - first) / (last - first)
+    basis: Basis = "extrapolated" if "extrapolated" in (one.basis, other.basis) else "interpolated"
+    return Timing(
+        one.step + share * (other.step - one.step),
+        one.step_alone + share * (other.step_alone - one.step_alone),
+        one.example + share * (other.example - one.example),
+        basis,
+    )
 
 
 def _measured(specs: Sequence[RunSpec], device: torch.device) -> Timing | None:
@@ -232,14 +265,14 @@ def _counted(group: Group, left: Group | None) -> GroupPlan:
 
 
 def cost_key(spec: RunSpec, members: int) -> tuple[Any, ...]:
-    """What decides how long a step takes.
+    """What decides how long a step takes, the length last.
 
     >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=8, learning_rate=0.1, steps=800)
     >>> cost_key(spec, 4) == cost_key(spec.with_changes(learning_rate=0.2, steps=10), 4)
     True
     """
     parameters = tuple(sorted((name, repr(value)) for name, value in spec.task_parameters))
-    return (spec.task, parameters, spec.architecture, spec.length, spec.batch, spec.precision, members)
+    return (spec.task, parameters, spec.architecture, spec.batch, spec.precision, members, spec.length)
 
 
 def known_timings(records: Sequence[Record], environment: Mapping[str, Any]) -> dict[Any, Timing]:
@@ -285,8 +318,8 @@ def measure(specs: Sequence[RunSpec], device: torch.device) -> Timing:
     """
     first, members, batch = specs[0], 1, min(SMALL_BATCH, specs[0].batch)
     while True:
-        seconds = _tried(specs[:members], batch, device)
         factor = len(specs) * first.batch / (members * batch)
+        seconds = _tried(specs[:members], batch, device, LONGEST_STEP / factor)
         if seconds * factor <= LONGEST_STEP or factor == 1:
             break
         if seconds * GROWTH > LONGEST_STEP:
@@ -307,11 +340,11 @@ def measure(specs: Sequence[RunSpec], device: torch.device) -> Timing:
     return Timing(step, min(single, step), (time.perf_counter() - started) / examples, "measured")
 
 
-def _tried(specs: Sequence[RunSpec], batch: int, device: torch.device) -> float:
-    """Seconds of a step on fewer examples; the best of a few, because a busy machine makes single steps look slow."""
+def _tried(specs: Sequence[RunSpec], batch: int, device: torch.device, enough: float) -> float:
+    """Time a step on fewer examples: the first if it is short enough, or the best of three on a busy machine."""
     ensemble = Ensemble([replace(spec, batch=batch) for spec in specs], device)
-    ensemble.advance(1)
-    return min(_seconds(ensemble, 1, device) for _ in range(3))
+    first = _seconds(ensemble, 1, device)
+    return first if first <= enough else min(_seconds(ensemble, 1, device) for _ in range(3))
 
 
 def _step_seconds(ensemble: Ensemble, device: torch.device) -> float:

@@ -12,7 +12,7 @@ from separatrix.models import parse_spec
 from separatrix.tasks import try_user_task
 from separatrix.training.driver import Driver, interruptible
 from separatrix.training.executors.opening import open_executor
-from separatrix.training.grouping import Group
+from separatrix.training.grouping import groups_of
 from separatrix.training.observers import Observer, Observers
 from separatrix.training.records import Record, Records, store_path
 from separatrix.training.spec import RunSpec
@@ -47,10 +47,7 @@ def train_runs(
     """
     named = [spec.with_changes(architecture=str(parse_spec(spec.architecture))) for spec in specs]
     try_user_tasks(named)
-    together: dict[str, dict[str, RunSpec]] = {}
-    for spec in named:
-        together.setdefault(spec.shape.name, {})[spec.name] = spec
-    groups = [Group(tuple(members.values())) for members in together.values()]
+    groups = groups_of(named)
     with Records(store_path(store)) as records:
         with interruptible() as stopped:
             opened, environment = open_executor(executor, device=device, workers=workers, stopped=stopped)

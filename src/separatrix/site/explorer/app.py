@@ -40,6 +40,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 }  # fmt: skip
 COMPUTATIONS: dict[Computation, tuple[type[Request], type[replies.Reply], str]] = {
     "look": (Look, replies.LookReply, "Run one input: attention, margin, answers, one position's slots."),
+    "margins": (Look, replies.MarginsReply, "Run one input at several η: how far it is from a wrong answer."),
     "protocol": (Converse, replies.ProtocolReply, "Let Alice and Bob compute the network by exchanging bits."),
     "verdict": (Decide, replies.VerdictReply, "Decide a claim for every input."),
     "threshold": (Decide, replies.ThresholdReply, "Find the smallest certified η."),

@@ -23,10 +23,10 @@ from separatrix.site.explorer.comparing import compare
 from separatrix.site.explorer.conversing import converse
 from separatrix.site.explorer.deciding import decide, smallest_gain
 from separatrix.site.explorer.limits import ExplorerError, Kind, Limits
-from separatrix.site.explorer.look import look
+from separatrix.site.explorer.look import look, margins
 from separatrix.site.explorer.requests import Compare, Converse, Decide, Look, Request, Setting
 
-Computation: TypeAlias = Literal["look", "protocol", "verdict", "threshold", "comparison"]
+Computation: TypeAlias = Literal["look", "margins", "protocol", "verdict", "threshold", "comparison"]
 QUICK = ("look", "protocol")
 LOOK_EVERY = 0.2
 """Seconds between two looks at whether the client still waits; most computations have ended by then."""
@@ -46,7 +46,7 @@ def compute(kind: Computation, request: Request, store: Path, limits: Limits) ->
             limits.check_length(request.setting.length)
         match request:
             case Look():
-                reply = look(request)
+                reply = (margins if kind == "margins" else look)(request)
             case Converse():
                 reply = converse(request)
             case Compare():

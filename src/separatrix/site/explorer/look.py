@@ -1,5 +1,6 @@
 """What the page shows about one input: its answers and margins, a map of the attention, one position's slots."""
 
+import time
 from functools import lru_cache
 
 import numpy
@@ -7,7 +8,9 @@ import numpy
 from separatrix.arithmetic import FixedPoint, RawArray
 from separatrix.certificates import Claim, size_of
 from separatrix.constructions import Built
+from separatrix.errors import SeparatrixError
 from separatrix.networks import Integers
+from separatrix.site.explorer.automata import automaton_of
 from separatrix.site.explorer.building import (
     answer_text,
     built,
@@ -21,10 +24,13 @@ from separatrix.site.explorer.building import (
 )
 from separatrix.site.explorer.limits import ExplorerError
 from separatrix.site.explorer.maps import attention_of, rounded
-from separatrix.site.explorer.replies import AnswerAt, At, LookReply, ShownInput, StageReply
+from separatrix.site.explorer.replies import AnswerAt, At, LookReply, MarginAt, MarginsReply, ShownInput, StageReply
 from separatrix.site.explorer.requests import Look, Setting
 from separatrix.table import Reals, Trace, rows_to_run, slots_of, trace
 
+PERCENTS = (10, 20, 30, 40, 50, 55, 60, 65, 70, 80, 90, 100, 110, 125, 150)
+"""Where the margin is computed, in per cent of the theorem default of η."""
+LONGEST = 5.0
 KEPT = 4
 """Traces that a process caches, so that choosing another position is cheap."""
 
@@ -54,7 +60,33 @@ def look(request: Look) -> LookReply:
         answers=_answers(made, run, expected, read), not_run=sum(run.readout(place) is None for place in read),
         margin=_margin(run, expected, read), position=position, stages=_stages(run, position),
         attention=attention_of(run, request.layer, request.head, position, read),
+        automaton=automaton_of(made, cells, running_arithmetic(setting, made)),
     )  # fmt: skip
+
+
+def margins(request: Look) -> MarginsReply:
+    """Run one input at several η; after :data:`LONGEST` seconds no further one is begun."""
+    own = own_gain(request.setting)
+    found: dict[int, MarginAt] = {}
+    until = time.monotonic() + LONGEST
+    for percent in sorted(PERCENTS, key=lambda each: abs(each - 100)):
+        if own is None or time.monotonic() > until:
+            break
+        gain = str(own * percent / 100)
+        setting = request.setting.model_copy(update={"gain": gain})
+        margin, lead = _margin_and_lead(request.model_copy(update={"setting": setting}))
+        found[percent] = MarginAt(percent=percent, gain=gain, margin=margin, lead=lead)
+    return MarginsReply(points=[found[percent] for percent in sorted(found)])
+
+
+def _margin_and_lead(request: Look) -> tuple[float | None, float | None]:
+    """Return the margin of one input and the lead of its best keys; None where it cannot be run with these numbers."""
+    try:
+        found = look(request)
+    except SeparatrixError:
+        return None, None
+    lead = found.attention.lead
+    return None if found.margin is None else found.margin.value, None if lead is None else lead.value
 
 
 def traced(setting: Setting, made: Built, cells: Integers, promised: bool, position: int) -> Trace:

@@ -101,6 +101,44 @@ class AttentionReply(Reply):
     dummy: float | None = None
 
 
+class StateAbout(Reply):
+    """A state of a recurrent network: the shortest input that reaches it, and what is answered there."""
+
+    word: str
+    answer: str
+
+
+class Move(Reply):
+    """The symbols that lead from one state to another."""
+
+    start: int
+    end: int
+    symbols: list[str]
+
+
+class AutomatonReply(Reply):
+    """The states that a recurrent network reaches, state 0 first, and the ``walk`` of one input through them."""
+
+    states: list[StateAbout]
+    moves: list[Move]
+    walk: list[int]
+
+
+class MarginAt(Reply):
+    """The margin of one input at an η, in per cent of the theorem default; None where it cannot be run."""
+
+    percent: int
+    gain: str
+    margin: float | None
+    lead: float | None
+
+
+class MarginsReply(Reply):
+    """The margin of one input against η, and the smallest lead of a best key; empty where no score depends on η."""
+
+    points: list[MarginAt]
+
+
 class LookReply(Reply):
     """One input in one network."""
 
@@ -116,6 +154,7 @@ class LookReply(Reply):
     position: int
     stages: list[StageReply]
     attention: AttentionReply
+    automaton: AutomatonReply | None = Field(description="Of a recurrent network with few states.")
 
 
 class Counterexample(Reply):

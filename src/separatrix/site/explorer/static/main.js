@@ -2,8 +2,10 @@
 
 import { Asker, request } from "./api.js";
 import * as attention from "./attention.js";
+import * as automaton from "./automaton.js";
 import * as compare from "./compare.js";
 import * as controls from "./controls.js";
+import * as curve from "./curve.js";
 import { debounced, get } from "./dom.js";
 import * as layers from "./layers.js";
 import * as phases from "./phases.js";
@@ -46,7 +48,7 @@ async function showLook(question) {
   try {
     const found = await looker.ask(question);
     if (found === null) return;
-    for (const view of [controls, verdict, attention, layers, phases]) view.heard(found);
+    for (const view of [controls, verdict, attention, automaton, curve, layers, phases]) view.heard(found);
     get("look-error").hidden = true;
     document.body.dataset.look = Math.round(performance.now() - started);
   } catch (error) {
