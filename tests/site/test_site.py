@@ -2,7 +2,7 @@
 
 import json
 import re
-from html import escape
+from html import unescape
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -19,13 +19,12 @@ from separatrix.errors import SeparatrixError
 from separatrix.networks import Attention, Network, evaluate
 from separatrix.networks.evaluate import embedded
 from separatrix.site import ordered_sections
-from separatrix.site.html import asset
+from separatrix.site.html import asset, piece
 from separatrix.site.origin import MEANINGS, Origin
-from separatrix.site.pages.cell_html import UNKNOWN, cell_inside
-from separatrix.site.pages.cells import ARGUMENT, BITS, CERTIFIED, FORMULA, THEOREM, Grid
-from separatrix.site.pages.components import command_block, length_text, number, origin_line, task_address, with_code
+from separatrix.site.pages.cells import ARGUMENT, BITS, CERTIFIED, FORMULA, THEOREM, UNKNOWN, Grid
 from separatrix.site.pages.site import ASSETS, rendered
 from separatrix.site.pages.stories import STORIES
+from separatrix.site.pages.text import length_text, number, task_address, with_code
 from separatrix.site.sections import errata as errata_section
 from separatrix.site.sections import profiles, training
 from separatrix.site.user_function_figure import _paint_lengths
@@ -145,7 +144,7 @@ def test_task_pages_have_all_their_parts(site):
         text = (site / task_address(name)).read_text(encoding="utf-8")
         for part in parts:
             assert f'id="{part}"' in text or (part == "sizes" and "figure-widths" not in text), (name, part)
-        assert command_block(f"separatrix sample {name} --length ").removesuffix("</code></pre>") in text
+        assert piece("command", f"separatrix sample {name} --length ").removesuffix("</code></pre>") in text
         assert 'class="origin" data-origin="' in text
 
 
@@ -171,12 +170,12 @@ def test_records_that_ship_with_the_project_are_shown_with_where_they_come_from(
 
 
 def test_certified_trained_models_and_attacks_are_on_the_pages(site):
-    text = (site / "training.html").read_text(encoding="utf-8")
+    text = unescape((site / "training.html").read_text(encoding="utf-8"))
     for one in trained_models():
-        assert escape(one.text) in text
-        assert escape(one.text) in (site / task_address(one.task)).read_text(encoding="utf-8")
-    assert escape(attacked_in_words()) in text
-    assert all(escape(row["one"]) in text for row in attacks()["rows"])
+        assert one.text in text
+        assert one.text in unescape((site / task_address(one.task)).read_text(encoding="utf-8"))
+    assert attacked_in_words() in text
+    assert all(row["one"] in text for row in attacks()["rows"])
 
 
 def test_the_paper_s_numbers_stand_beside_ours(site):
@@ -302,10 +301,10 @@ def test_a_narrower_network_is_told_beside_the_theorems_own(site, sections):
     assert int(re.search(r"([\d,]+) bits in all", upper.narrower.note)[1].replace(",", "")) > own["size_bits"]
     assert (lower, bits) == ("", None)
     front, page = ((site / name).read_text(encoding="utf-8") for name in ("index.html", "tasks/index-lookup.html"))
-    assert command_block(upper.command) in front, "in the card"
+    assert piece("command", upper.command) in front, "in the card"
     for each in (upper, upper.narrower):
         assert each.command in front, "in the grid"
-        assert command_block(each.command) in page
+        assert piece("command", each.command) in page
     assert "Narrower, with a large lookup table: width 10" in page
     assert all("or 10 with a large lookup table" in each for each in (page, front))
     assert "“Logarithmic” is said of width and precision" in front
@@ -346,7 +345,7 @@ def test_a_place_without_a_size_is_marked(sections, embedded_grid):
     cell = Grid(changed).cell("eq-one", "rnn")
     assert cell.upper[0].text and not cell.upper[1].text
     for place, marked in ((0, False), (1, True)):
-        inside = cell_inside(cell, place, 0)
+        inside = piece("cell_inside", cell, place, 0)
         assert "bits of state" in inside
         assert (f">{UNKNOWN}<" in inside) == marked
     known = [key for key, each in embedded_grid["cells"].items() if key.endswith("/rnn") and each["upper"][-1][0]]
@@ -390,8 +389,8 @@ def test_no_legend_is_wider_than_its_figure(site):
 
 
 def test_words_of_commands_are_kept_whole_and_text_is_escaped_once():
-    assert command_block("separatrix train 'TF-(1,64)' --length 50") == (
-        '<pre class="command"><code>separatrix train <span>&#x27;TF-(1,64)&#x27;</span> <span>--length</span> 50'
+    assert piece("command", "separatrix train 'TF-(1,64)' --length 50") == (
+        '<pre class="command"><code>separatrix train <span>&#39;TF-(1,64)&#39;</span> <span>--length</span> 50'
         "</code></pre>"
     )
     assert with_code("see `a --b <c>` & more") == "see <code>a <span>--b</span> &lt;c&gt;</code> &amp; more"
@@ -567,7 +566,7 @@ def test_every_origin_names_its_command(site, read):
 
 
 def test_an_origin_tells_kind_reach_arithmetic_seed_and_version():
-    line = origin_line(Origin("recorded", "all <of> it", "separatrix x", "float32", 3, "9.9").plain())
+    line = piece("origin", Origin("recorded", "all <of> it", "separatrix x", "float32", 3, "9.9"))
     for part in ("recorded elsewhere", "all &lt;of&gt; it", "float32", "seed 3", "separatrix 9.9", "separatrix x"):
         assert part in line
     assert set(MEANINGS) == {"proved", "verified", "measured", "recorded", "formula", "printed"}
