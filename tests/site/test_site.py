@@ -22,6 +22,7 @@ from separatrix.site import ordered_sections
 from separatrix.site.html import asset, piece
 from separatrix.site.origin import MEANINGS, Origin
 from separatrix.site.pages.cells import ARGUMENT, BITS, CERTIFIED, FORMULA, THEOREM, UNKNOWN, Grid
+from separatrix.site.pages.formulas import equation, prose
 from separatrix.site.pages.site import ASSETS, rendered
 from separatrix.site.pages.stories import STORIES
 from separatrix.site.pages.text import length_text, number, task_address, with_code
@@ -706,3 +707,44 @@ def test_recorded_surveys_are_found_and_broken_files_are_named(tmp_path):
     (tmp_path / "broken.json").write_text("{")
     with pytest.raises(SeparatrixError, match=r"cannot read .*broken\.json"):
         list(recorded_surveys(Sources((tmp_path,))))
+
+
+# -- formulas and search ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("has mp ≥ ⌊(N-1)/2⌋²", ["has <math>", "<mfrac>", "⌊", "<msup>"]),
+        ("h_{t-1} and S_tᵀ", ["<msub><mi>h</mi><mrow>", "<msubsup>"]),
+        ("width O(log N), p = 32", ["width <math>", "<mi>O</mi>", '<mi mathvariant="normal">log</mi>']),
+        ("g(N) = Ω(N/log² N)", ["<mfrac><mi>N</mi><mrow><msup>"]),
+    ],
+)
+def test_formulas_are_set(text, parts):
+    made = str(prose(text))
+    assert all(part in made for part in parts), made
+    Reader(made)
+
+
+@pytest.mark.parametrize("text", ["a Dyck-(2,2) word", "BHBK24 Theorem 3 (E13)", "<b>&2</script>", "float32, 1-layer"])
+def test_words_are_no_formulas(text):
+    assert unescape(str(prose(text))) == text
+
+
+def test_every_statement_is_set_and_well_formed(sections):
+    for row in sections["bounds"]["rows"]:
+        made = str(prose(row["statement"]))
+        assert "<math>" in made and Reader(made).stack == [], row["name"]
+    for row in sections["architectures"]["rows"]:
+        assert all(Reader(str(equation(line))).stack == [] for line in row["equations"]), row["name"]
+
+
+def test_the_index_of_the_search_leads_to_parts_that_are_there(site, read):
+    text = (site / "assets" / "search.js").read_text(encoding="utf-8")
+    entries = json.loads(text.removeprefix("window.ATLAS_INDEX=").removesuffix(";"))
+    assert {entry[0] for entry in entries if not entry[2]} == set(read)
+    for address, *_ in entries:
+        path, _, anchor = address.partition("#")
+        assert not anchor or anchor in read[path].ids, address
+    assert any(heading.startswith("BHBK24 Theorem 3") for _, _, heading, _ in entries)

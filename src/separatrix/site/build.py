@@ -16,6 +16,7 @@ from separatrix.catalog import Catalog, discover
 from separatrix.files import write_atomically
 from separatrix.provenance import provenance
 from separatrix.site.html import asset
+from separatrix.site.pages import search
 from separatrix.site.pages.site import ASSETS, composed_figures, rendered
 from separatrix.site.section import Advance, Figure, RecordedSection, Section
 from separatrix.table import Sources
@@ -174,6 +175,8 @@ def write(atlas: Atlas, out: Path) -> list[Path]:
             put(out / "figures" / f"{figure.name}.png", figure.png)
     for name in ASSETS:
         put(out / "assets" / name, asset(name))
-    for path, page in render(atlas).items():
+    pages = render(atlas)
+    put(out / search.PATH, search.search_index(pages))
+    for path, page in pages.items():
         put(out / path, page)
     return written

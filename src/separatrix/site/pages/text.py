@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from separatrix.site.pages.formulas import equation, prose
+
 if TYPE_CHECKING:
     from markupsafe import Markup
 
@@ -141,8 +143,10 @@ def files_slot(name: str) -> "Markup":
 
 FILTERS: Mapping[str, Callable[..., object]] = {
     each.__name__: each
-    for each in (number, task_address, length_text, percent, counted, points, slug, cut, code, with_code)
-}
+    for each in (
+        number, task_address, length_text, percent, counted, points, slug, cut, code, with_code, equation, prose,
+    )
+}  # fmt: skip
 
 
 def words() -> dict[str, Any]:
