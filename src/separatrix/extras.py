@@ -15,6 +15,7 @@ EXTRAS = {
     "pyarrow": "records",
     "matplotlib": "atlas",
     "plotly": "atlas",
+    "jinja2": "atlas",
     "fastapi": "atlas",
     "uvicorn": "atlas",
     "pebble": "atlas",

@@ -2,7 +2,7 @@
 
 import json
 import re
-from html import escape
+from html import unescape
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -19,13 +19,13 @@ from separatrix.errors import SeparatrixError
 from separatrix.networks import Attention, Network, evaluate
 from separatrix.networks.evaluate import embedded
 from separatrix.site import ordered_sections
-from separatrix.site.html import asset
+from separatrix.site.html import asset, piece
 from separatrix.site.origin import MEANINGS, Origin
-from separatrix.site.pages.cell_html import UNKNOWN, cell_inside
-from separatrix.site.pages.cells import ARGUMENT, BITS, CERTIFIED, FORMULA, THEOREM, Grid
-from separatrix.site.pages.components import command_block, length_text, number, origin_line, task_address, with_code
+from separatrix.site.pages.cells import ARGUMENT, BITS, CERTIFIED, FORMULA, THEOREM, UNKNOWN, Grid
+from separatrix.site.pages.formulas import equation, prose
 from separatrix.site.pages.site import ASSETS, rendered
 from separatrix.site.pages.stories import STORIES
+from separatrix.site.pages.text import length_text, number, task_address, with_code
 from separatrix.site.sections import errata as errata_section
 from separatrix.site.sections import profiles, training
 from separatrix.site.user_function_figure import _paint_lengths
@@ -145,7 +145,7 @@ def test_task_pages_have_all_their_parts(site):
         text = (site / task_address(name)).read_text(encoding="utf-8")
         for part in parts:
             assert f'id="{part}"' in text or (part == "sizes" and "figure-widths" not in text), (name, part)
-        assert command_block(f"separatrix sample {name} --length ").removesuffix("</code></pre>") in text
+        assert piece("command", f"separatrix sample {name} --length ").removesuffix("</code></pre>") in text
         assert 'class="origin" data-origin="' in text
 
 
@@ -171,12 +171,12 @@ def test_records_that_ship_with_the_project_are_shown_with_where_they_come_from(
 
 
 def test_certified_trained_models_and_attacks_are_on_the_pages(site):
-    text = (site / "training.html").read_text(encoding="utf-8")
+    text = unescape((site / "training.html").read_text(encoding="utf-8"))
     for one in trained_models():
-        assert escape(one.text) in text
-        assert escape(one.text) in (site / task_address(one.task)).read_text(encoding="utf-8")
-    assert escape(attacked_in_words()) in text
-    assert all(escape(row["one"]) in text for row in attacks()["rows"])
+        assert one.text in text
+        assert one.text in unescape((site / task_address(one.task)).read_text(encoding="utf-8"))
+    assert attacked_in_words() in text
+    assert all(row["one"] in text for row in attacks()["rows"])
 
 
 def test_the_paper_s_numbers_stand_beside_ours(site):
@@ -302,10 +302,10 @@ def test_a_narrower_network_is_told_beside_the_theorems_own(site, sections):
     assert int(re.search(r"([\d,]+) bits in all", upper.narrower.note)[1].replace(",", "")) > own["size_bits"]
     assert (lower, bits) == ("", None)
     front, page = ((site / name).read_text(encoding="utf-8") for name in ("index.html", "tasks/index-lookup.html"))
-    assert command_block(upper.command) in front, "in the card"
+    assert piece("command", upper.command) in front, "in the card"
     for each in (upper, upper.narrower):
         assert each.command in front, "in the grid"
-        assert command_block(each.command) in page
+        assert piece("command", each.command) in page
     assert "Narrower, with a large lookup table: width 10" in page
     assert all("or 10 with a large lookup table" in each for each in (page, front))
     assert "“Logarithmic” is said of width and precision" in front
@@ -346,7 +346,7 @@ def test_a_place_without_a_size_is_marked(sections, embedded_grid):
     cell = Grid(changed).cell("eq-one", "rnn")
     assert cell.upper[0].text and not cell.upper[1].text
     for place, marked in ((0, False), (1, True)):
-        inside = cell_inside(cell, place, 0)
+        inside = piece("cell_inside", cell, place, 0)
         assert "bits of state" in inside
         assert (f">{UNKNOWN}<" in inside) == marked
     known = [key for key, each in embedded_grid["cells"].items() if key.endswith("/rnn") and each["upper"][-1][0]]
@@ -390,8 +390,8 @@ def test_no_legend_is_wider_than_its_figure(site):
 
 
 def test_words_of_commands_are_kept_whole_and_text_is_escaped_once():
-    assert command_block("separatrix train 'TF-(1,64)' --length 50") == (
-        '<pre class="command"><code>separatrix train <span>&#x27;TF-(1,64)&#x27;</span> <span>--length</span> 50'
+    assert piece("command", "separatrix train 'TF-(1,64)' --length 50") == (
+        '<pre class="command"><code>separatrix train <span>&#39;TF-(1,64)&#39;</span> <span>--length</span> 50'
         "</code></pre>"
     )
     assert with_code("see `a --b <c>` & more") == "see <code>a <span>--b</span> &lt;c&gt;</code> &amp; more"
@@ -567,7 +567,7 @@ def test_every_origin_names_its_command(site, read):
 
 
 def test_an_origin_tells_kind_reach_arithmetic_seed_and_version():
-    line = origin_line(Origin("recorded", "all <of> it", "separatrix x", "float32", 3, "9.9").plain())
+    line = piece("origin", Origin("recorded", "all <of> it", "separatrix x", "float32", 3, "9.9"))
     for part in ("recorded elsewhere", "all &lt;of&gt; it", "float32", "seed 3", "separatrix 9.9", "separatrix x"):
         assert part in line
     assert set(MEANINGS) == {"proved", "verified", "measured", "recorded", "formula", "printed"}
@@ -707,3 +707,44 @@ def test_recorded_surveys_are_found_and_broken_files_are_named(tmp_path):
     (tmp_path / "broken.json").write_text("{")
     with pytest.raises(SeparatrixError, match=r"cannot read .*broken\.json"):
         list(recorded_surveys(Sources((tmp_path,))))
+
+
+# -- formulas and search ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("has mp ≥ ⌊(N-1)/2⌋²", ["has <math>", "<mfrac>", "⌊", "<msup>"]),
+        ("h_{t-1} and S_tᵀ", ["<msub><mi>h</mi><mrow>", "<msubsup>"]),
+        ("width O(log N), p = 32", ["width <math>", "<mi>O</mi>", '<mi mathvariant="normal">log</mi>']),
+        ("g(N) = Ω(N/log² N)", ["<mfrac><mi>N</mi><mrow><msup>"]),
+    ],
+)
+def test_formulas_are_set(text, parts):
+    made = str(prose(text))
+    assert all(part in made for part in parts), made
+    Reader(made)
+
+
+@pytest.mark.parametrize("text", ["a Dyck-(2,2) word", "BHBK24 Theorem 3 (E13)", "<b>&2</script>", "float32, 1-layer"])
+def test_words_are_no_formulas(text):
+    assert unescape(str(prose(text))) == text
+
+
+def test_every_statement_is_set_and_well_formed(sections):
+    for row in sections["bounds"]["rows"]:
+        made = str(prose(row["statement"]))
+        assert "<math>" in made and Reader(made).stack == [], row["name"]
+    for row in sections["architectures"]["rows"]:
+        assert all(Reader(str(equation(line))).stack == [] for line in row["equations"]), row["name"]
+
+
+def test_the_index_of_the_search_leads_to_parts_that_are_there(site, read):
+    text = (site / "assets" / "search.js").read_text(encoding="utf-8")
+    entries = json.loads(text.removeprefix("window.ATLAS_INDEX=").removesuffix(";"))
+    assert {entry[0] for entry in entries if not entry[2]} == set(read)
+    for address, *_ in entries:
+        path, _, anchor = address.partition("#")
+        assert not anchor or anchor in read[path].ids, address
+    assert any(heading.startswith("BHBK24 Theorem 3") for _, _, heading, _ in entries)

@@ -13,11 +13,9 @@ from separatrix import shipped
 from separatrix.cli import verb_atlas
 from separatrix.constructions import constructions
 from separatrix.site import ordered_sections
-from separatrix.site.html import asset
+from separatrix.site.html import asset, piece
 from separatrix.site.pages.cells import BITS, Grid
 from separatrix.site.pages.glossary import FILE, converted
-from separatrix.site.pages.task_page import _caveat
-from separatrix.site.pages.training import reading_note
 from separatrix.site.pages.why import why
 from separatrix.site.sections import errata as errata_section
 from separatrix.site.sections import protocols, separation, training
@@ -43,7 +41,7 @@ def text_of(site: Path, path: str) -> str:
 def test_tables_of_short_runs_say_how_to_read_them(site, sections):
     steps = sections["training"]["steps"]
     assert steps["least"] < steps["most"] < steps["paper"]
-    note = reading_note(steps)
+    note = piece("reading_note", steps, source="experiments.html")
     assert "a low number says nothing about what the model could learn" in note
     for path in ("training.html", "tasks/index-lookup.html"):
         page = text_of(site, path)
@@ -51,7 +49,8 @@ def test_tables_of_short_runs_say_how_to_read_them(site, sections):
         assert page.index(note) < page.index('class="experiment"'), path
         assert re.search(r'class="budget">\d+(\.\d+)?k × \d+</span>', page), path
     assert note not in text_of(site, "tasks/cnf.html"), "no experiment, no note"
-    assert reading_note(None) == reading_note({"least": 250000, "most": 250000, "paper": 250000}) == ""
+    full = {"least": 250000, "most": 250000, "paper": 250000}
+    assert all(piece("reading_note", each, source="experiments.html") == "" for each in (None, full))
 
 
 def test_an_experiment_has_the_scale_that_its_runs_are_of(sections):
@@ -119,10 +118,10 @@ def test_the_protocol_s_caveat_is_carried_over(site, sections):
         False,
     )
     page = text_of(site, "tasks/index-lookup.html")
-    assert _caveat(claim) in page
+    assert page.count("Here m is the width of the network") == 1
     assert f"with m = 6, the rows of the projections: beyond {claim['bits_for_rows']}" in page
     assert all(sentence in html.unescape(page) for sentence in claim["told"]) and "(not met with m = 6)" in page
-    assert _caveat({"m": 16, "p": 18}) == "", "Theorem 2 counts the state itself"
+    assert "Here m is the width" not in text_of(site, "tasks/dyck.html"), "Theorem 2 counts the state itself"
     assert protocols.SECTION.table(sections["protocols"]).row_count == len(sections["protocols"]["runs"])
 
 

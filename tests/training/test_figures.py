@@ -11,7 +11,7 @@ from separatrix.errors import SeparatrixError
 from separatrix.models.attention_maps import attention_weights
 from separatrix.models.naming import parse_spec
 from separatrix.models.sequence_model import build_model
-from separatrix.site.pages.training import heat_table
+from separatrix.site.html import piece
 from separatrix.site.training_figures import attention_figure, curve_figure, experiment_figure, table_panels
 from separatrix.site.training_page import figure_page, headings
 from separatrix.training.events import Point, Result
@@ -491,7 +491,8 @@ def test_undertrained_cells_are_marked_and_not_coloured():
     assert why(0.98, 0.98, rising, most=400) == why(0.5, 0.99, rising, ending="goal") == ()
     assert why(0.01, 0.99, ending="diverged") == ()
     reasons = {("r", "c"): ("at chance",)}
-    table = heat_table("t", ["r"], ["c", "d"], {("r", "c"): 10.0, ("r", "d"): 90.0}, "share", pale=reasons)
+    shown = {("r", "c"): 10.0, ("r", "d"): 90.0}
+    table = piece("heat_table", "t", ["r"], ["c", "d"], shown, "share", pale=reasons, source="experiments.html")
     assert table.count('class="undertrained"') == 1 and table.count("--strength") == 1 and "at chance" in table
 
 

@@ -37,7 +37,7 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Run everything the catalogs hold at quick scale and write the atlas."""
-    require("the atlas", "matplotlib", "plotly")
+    require("the atlas", "matplotlib", "plotly", "jinja2")
     from separatrix.errors import SeparatrixError
     from separatrix.files import check_writable
     from separatrix.site import build, ordered_sections, units, write

@@ -42,7 +42,7 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Draw a figure in the paper's layout with the deviation of each cell; missing cells are named."""
-    require("a figure", "matplotlib", "plotly")
+    require("a figure", "matplotlib", "plotly", "jinja2")
     if name == STATE_LIMIT:
         _state_limit(context, scale, out, store, records, as_json)
         return

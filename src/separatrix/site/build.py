@@ -17,6 +17,7 @@ from separatrix.files import write_atomically
 from separatrix.provenance import provenance
 from separatrix.site.html import asset
 from separatrix.site.interactive import SCRIPT, plotly_script
+from separatrix.site.pages import search
 from separatrix.site.pages.site import ASSETS, composed_figures, rendered
 from separatrix.site.section import Advance, Figure, RecordedSection, Section
 from separatrix.table import Sources
@@ -176,6 +177,8 @@ def write(atlas: Atlas, out: Path) -> list[Path]:
     for name in ASSETS:
         put(out / "assets" / name, asset(name))
     put(out / "assets" / SCRIPT, plotly_script())
-    for path, page in render(atlas).items():
+    pages = render(atlas)
+    put(out / search.PATH, search.search_index(pages))
+    for path, page in pages.items():
         put(out / path, page)
     return written

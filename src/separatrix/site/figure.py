@@ -91,15 +91,17 @@ def draw(
 
 
 def _for_pages(markup: str, name: str) -> str:
-    """Without the XML prologue, which HTML does not allow, and with ids that are unique among all figures."""
-    return re.sub(r'(\bid="|href="#|url\(#)', lambda found: f"{found[1]}{name}-", markup[markup.index("<svg") :])
+    """Without the XML prologue, which HTML does not allow, with ids unique among all figures and short coordinates."""
+    named = re.sub(r'(\bid="|href="#|url\(#)', lambda found: f"{found[1]}{name}-", markup[markup.index("<svg") :])
+    # Coordinates alone, not the text of labels.
+    return re.sub(r' (?:d|x|y|points|transform)="[^"]*"', lambda found: _shortened(found[0]), named)
 
 
 def themed(markup: str) -> str:
-    """An SVG in the page's fonts and colours; white backgrounds go, and coordinates are shortened.
+    """An SVG in the page's fonts and colours; white backgrounds go.
 
-    >>> themed('<path d="M 1.23456 2" style="fill: #ffffff; stroke: #0072b2"/>')
-    '<path d="M 1.23 2" style="fill: none; stroke: var(--series-1)"/>'
+    >>> themed('<path d="M 1 2" style="fill: #ffffff; stroke: #0072b2"/>')
+    '<path d="M 1 2" style="fill: none; stroke: var(--series-1)"/>'
     """
     # A style element inside an SVG would hold for the whole page.
     markup = re.sub(
@@ -110,9 +112,7 @@ def themed(markup: str) -> str:
         markup = re.sub(f"{colour}(?![0-9a-f])", f"var({variable})", markup, flags=re.IGNORECASE)
     # Names that nothing refers to only make the page longer, and equal images have equal ones.
     used = set(re.findall(r'(?:href="#|url\(#)([^")]+)', markup))
-    markup = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", markup)
-    # Coordinates alone, not the text of labels.
-    return re.sub(r' (?:d|x|y|points|transform)="[^"]*"', lambda found: _shortened(found[0]), markup)
+    return re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", markup)
 
 
 def _shortened(attribute: str) -> str:

@@ -1,12 +1,58 @@
-"""Tables as HTML, the site's shared files, and a single page that needs nothing else, for single figures.
+"""The site's templates (Jinja2, autoescaped), its shared files, and a single page that needs nothing else.
 
-The site's own pages share their style as a file; a page made here carries it inside. Colours keep a contrast of at
-least 4.5:1 on their background, light and dark (WCAG AA).
+A template is given results and records; what it names and is not there raises. Line breaks of a template between two
+tags are not spaces on the page.
 """
 
+import re
 from collections.abc import Iterable, Sequence
-from html import escape
+from functools import cache
 from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from separatrix.extras import require
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+@cache
+def environment() -> "Environment":
+    """Return the templates of ``pages/templates`` with the filters and words that they use."""
+    require("a page", "jinja2")
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    from separatrix.site.pages import text
+
+    made: Any = Environment(
+        loader=PackageLoader("separatrix.site.pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    made.filters.update(text.FILTERS)
+    made.globals.update(text.words())
+    return made
+
+
+def render(template: str, **given: Any) -> str:
+    """Fill a template."""
+    return compact(environment().get_template(template).render(given))
+
+
+def piece(macro: str, *given: Any, source: str = "macros.html", **named: Any) -> str:
+    """Fill one macro of a template."""
+    return compact(str(getattr(environment().get_template(source).module, macro)(*given, **named)))
+
+
+def compact(markup: str) -> str:
+    r"""Remove the line breaks of templates, but for those that a reader sees.
+
+    >>> compact("<ul>\n  <li>one\n  two</li>\n</ul><pre>a\n  b</pre>")
+    '<ul><li>one two</li></ul><pre>a\n  b</pre>'
+    """
+    pieces = re.split(r"(<(pre|script|style)\b.*?</\2>)", markup, flags=re.DOTALL)
+    for place in range(0, len(pieces), 3):
+        pieces[place] = re.sub(r"\s*\n\s*", " ", re.sub(r">\s*\n\s*<", "><", pieces[place]))
+    return "".join(each for place, each in enumerate(pieces) if place % 3 != 2).strip()
 
 
 def table(
@@ -17,51 +63,22 @@ def table(
     links: Sequence[str] = (),
     commands: Sequence[int] = (),
 ) -> str:
-    """An HTML table; cells are text and are escaped, columns in ``numbers`` are aligned to the right.
+    """Return an HTML table; columns in ``numbers`` are aligned to the right.
 
     ``links`` gives the first cell of each row a target; columns in ``commands`` are set as code.
 
     >>> table(("N", "width"), [(16, 5)], numbers=(0, 1), links=["#a"]).count("<a href=")
     1
     """
-    right = set(numbers)
-
-    def cell(tag: str, column: int, value: object, target: str | None = None) -> str:
-        kind = ' class="number"' if column in right else ""
-        scope = ' scope="col"' if tag == "th" else ""
-        inside = escape(f"{value:,}" if type(value) is int and column in right else str(value))
-        inside = f"<code>{inside}</code>" if tag == "td" and column in commands else inside
-        inside = inside if target is None else f'<a href="{escape(target)}">{inside}</a>'
-        return f"<{tag}{scope}{kind}>{inside}</{tag}>"
-
-    head = "".join(cell("th", column, heading) for column, heading in enumerate(headings))
-    body = ""
-    for place, row in enumerate(rows):
-        target = links[place] if place < len(links) else None
-        line = "".join(cell("td", column, value, None if column else target) for column, value in enumerate(row))
-        body += f"<tr>{line}</tr>"
-    title = f"<caption>{escape(caption)}</caption>" if caption else ""
-    whole = f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f'<div class="scroll" tabindex="0">{whole}</div>'
+    return piece("table", headings, list(rows), caption, numbers, links, commands)
 
 
 def asset(name: str) -> str:
-    """The text of a file that all pages of the site share, such as its style."""
+    """Return the text of a file that all pages of the site share, such as its style."""
     return files("separatrix.site.pages").joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def page(title: str, lead: str, sections: Iterable[tuple[str, str, str]], footer: str) -> str:
-    """The whole page from (anchor, heading, HTML body) of its sections; ``lead`` and ``footer`` are plain text."""
-    parts = list(sections)
-    links = "".join(f'<li><a href="#{escape(anchor)}">{escape(heading)}</a></li>' for anchor, heading, _ in parts)
-    body = "".join(
-        f'<section id="{escape(anchor)}"><h2>{escape(heading)}</h2>{html}</section>' for anchor, heading, html in parts
-    )
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{asset('site.css')}</style></head><body>"
-        f'<header class="top"><nav aria-label="Sections"><ul>{links}</ul></nav></header>'
-        f'<main id="main"><div class="heading"><h1>{escape(title)}</h1><p class="lead">{escape(lead)}</p></div>{body}'
-        f'</main><footer class="bottom"><p>{escape(footer)}</p></footer></body></html>\n'
-    )
+    """Return a whole page from (anchor, heading, HTML body) of its sections; it carries its style inside."""
+    parts, style = list(sections), asset("site.css")
+    return render("single.html", title=title, lead=lead, sections=parts, footer=footer, style=style) + "\n"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from separatrix.site.pages.components import number
+from separatrix.site.pages.text import number
 from separatrix.site.section import Results
 from separatrix.table import CLASSES, circles_named
 
@@ -19,6 +19,10 @@ WIDTH, BITS = "width", "bits of state"
 """What both numbers of a cell count: one unit, so that they can be compared."""
 THEOREM = "certified as its theorem builds it"
 CERTIFIED, FORMULA, ARGUMENT, NOTHING = "certified", "formula", "argument", "nothing"
+MARK_OF = {CERTIFIED: "✓", FORMULA: "ƒ", ARGUMENT: "∴", NOTHING: ""}
+WORD_OF = {CERTIFIED: "certified", FORMULA: "formula", ARGUMENT: "by a simple argument", NOTHING: ""}
+UNKNOWN = "–"
+"""Shown where a class has a size at other lengths and none is known at this one."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,11 @@ class Upper:
     size: int | None = None
     """Width × heads as a number, for plots."""
 
+    @property
+    def own_precision(self) -> str:
+        """The p of the network; lower bounds have the slider's."""
+        return f"p = {self.precision}" if self.text and self.precision is not None else ""
+
 
 @dataclass(frozen=True)
 class CellNumbers:
@@ -61,6 +70,11 @@ class CellNumbers:
     bits: tuple[int, ...]
     training: Results | None
     unit: str = WIDTH
+
+    @property
+    def counted(self) -> bool:
+        """Whether any length has a size."""
+        return any(each.text for each in self.upper) or bool(self.lower)
 
     def at(self, length: int, precision: int) -> tuple[Upper, str, int | None]:
         """The numbers at one place of the grid, given by its indices."""

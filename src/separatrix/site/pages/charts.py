@@ -9,6 +9,7 @@ from typing import Any
 
 from separatrix.site.figure import PALETTE, draw
 from separatrix.site.pages.cells import TITLES, Grid
+from separatrix.site.pages.text import short
 from separatrix.site.section import Figure, Results
 
 COLOURS = dict(zip(TITLES, (PALETTE[1], PALETTE[0], PALETTE[2], PALETTE[4], PALETTE[3], PALETTE[5]), strict=True))
@@ -52,10 +53,10 @@ def width_figure(task: str, title: str, sections: Results, grid: Grid) -> Figure
         axes.set_xlim(grid.lengths[0], grid.lengths[-1])
         axes.set_ylim(0.8, 2 * top)
         ticks = grid.lengths[::4]
-        axes.set_xticks(ticks, [_short(tick) for tick in ticks])
+        axes.set_xticks(ticks, [short(tick) for tick in ticks])
         highest = int(2 * top).bit_length()
         heights = [1 << power for power in range(0, highest, max(2, 2 * round(highest / 16)))]
-        axes.set_yticks(heights, [_short(each) for each in heights])
+        axes.set_yticks(heights, [short(each) for each in heights])
         axes.minorticks_off()
         axes.set_xlabel("length N")
         axes.set_ylabel("width × heads")
@@ -120,12 +121,3 @@ def _strongest(bounds: list[tuple[str, Results]], precision: int) -> list[tuple[
         if held is None or bound["widths"][precision][-1] > held["widths"][precision][-1]:
             best[model] = bound
     return list(best.items())
-
-
-def _short(value: int) -> str:
-    """A number on an axis: 16, 256, 4k, 64k, 1M, 1G."""
-    if value >= 1 << 30:
-        return f"{value >> 30}G"
-    if value >= 1 << 20:
-        return f"{value >> 20}M"
-    return f"{value >> 10}k" if value >= 1 << 10 else str(value)

@@ -8,8 +8,8 @@ import re
 from html import escape
 
 from separatrix.site.html import asset
-from separatrix.site.pages.components import code
 from separatrix.site.pages.shell import Page
+from separatrix.site.pages.text import code
 
 FILE = "glossary.md"
 PATH, TITLE = "glossary.html", "Glossary"

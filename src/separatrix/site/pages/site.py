@@ -8,11 +8,11 @@ from separatrix.site.pages import glossary
 from separatrix.site.pages.architecture_page import architecture_page
 from separatrix.site.pages.cells import Grid
 from separatrix.site.pages.charts import width_figure
-from separatrix.site.pages.components import figure_slot, files_slot, with_errata
 from separatrix.site.pages.front import front_page
 from separatrix.site.pages.lists import about_page, architectures_page, tasks_folder_page, tasks_page
 from separatrix.site.pages.shell import Frame, Link, Page
 from separatrix.site.pages.task_page import task_page
+from separatrix.site.pages.text import figure_slot, files_slot, with_errata
 from separatrix.site.section import Figure, Results, Section
 
 ERRATA = "errata.html"
@@ -57,7 +57,7 @@ def section_page(section: Section, results: Results, figures: Sequence[Figure]) 
     """A section's own page: its body, then the figures that the body does not place itself."""
     body = section.body(results)
     placed = (figure_slot, files_slot)
-    rest = [figure.name for figure in figures if not any(slot(figure.name) in body for slot in placed)]
+    rest = [figure.name for figure in figures if not any(str(slot(figure.name)) in body for slot in placed)]
     main = "".join(map(figure_slot, rest)) + body
     return Page(f"{section.page}.html", section.title, section.lead, main)
 

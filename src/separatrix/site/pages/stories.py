@@ -5,12 +5,12 @@ on log axes. It is drawn here for the sliders' first place; ``site.js`` moves it
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
-from separatrix.site.pages.cells import ARGUMENT, BITS, CERTIFIED, FORMULA, NOTHING, TITLES, Grid
-from separatrix.site.pages.components import command_block, task_address
+from separatrix.site.pages.cells import ARGUMENT, BITS, CERTIFIED, FORMULA, NOTHING, Grid
+from separatrix.site.pages.text import short
 from separatrix.site.section import Results
 
 
@@ -50,18 +50,21 @@ SURE = {
 }
 
 
-def stories(sections: Results, grid: Grid) -> str:
-    """One card for each separation."""
-    titles = {row["task"]: row["title"] for row in sections["separation"]["rows"]}
-    cards = [
-        f'<li><a class="story" data-story="{escape(story.task)}" href="{escape(task_address(story.task))}">'
-        f"<h2>{escape(titles[story.task])}</h2>{_picture(story, sections, grid)}"
-        f'<p data-sentence>{escape(_sentence(story, grid))}</p><p class="quiet" data-sure>{_sure(story, grid)}</p></a>'
-        f"{_command(story, grid)}</li>"
-        for story in STORIES
-        if story.task in titles
-    ]
-    return f'<ul class="stories" aria-label="Three separations">{"".join(cards)}</ul>'
+def stories(sections: Results, grid: Grid) -> Iterator[dict[str, Any]]:
+    """Yield the card of each separation."""
+    known = {row["task"] for row in sections["separation"]["rows"]}
+    for story in STORIES:
+        if story.task in known:
+            able, unable = (grid.cell(story.task, model) for model in (story.able, story.unable))
+            certified = [upper.command for upper in able.upper if upper.kind == CERTIFIED]
+            yield {
+                "task": story.task, "able": story.able, "unable": story.unable,
+                "able_verdict": able.verdict.replace(" ", "-"), "unable_verdict": unable.verdict.replace(" ", "-"),
+                "picture": _picture(story, sections, grid), "sentence": _sentence(story, grid),
+                "sure": SURE[able.upper[grid.length].kind],
+                # How to certify the largest network shown that is certified.
+                "command": certified[-1] if certified else "",
+            }  # fmt: skip
 
 
 def story_data(sections: Results, grid: Grid) -> dict[str, Any]:
@@ -106,64 +109,47 @@ def _sentence(story: Story, grid: Grid) -> str:
     return story.sentence.format(width=upper.text, length=f"{grid.lengths[grid.length]:,}", needed=needed)
 
 
-def _sure(story: Story, grid: Grid) -> str:
-    return SURE[grid.cell(story.task, story.able).upper[grid.length].kind]
+@dataclass(frozen=True)
+class Picture:
+    """Places of a picture, in its own units."""
+
+    needed: str
+    enough: str
+    here: float
+    at_needed: float
+    at_enough: float
+    named: tuple[float, float]
+    below: float
+    down: list[tuple[float, str]]
+    across: list[tuple[float, str]]
+    left: float = LEFT
+    right: float = WIDE - RIGHT
+    top: float = TOP
+    floor: float = HIGH - BOTTOM
+    wide: float = WIDE
+    high: float = HIGH
 
 
-def _picture(story: Story, sections: Results, grid: Grid) -> str:
-    """Two lines and where the slider is. Below the upper line no model of its class is wide enough."""
+def _picture(story: Story, sections: Results, grid: Grid) -> Picture:
     highest = _highest(story, sections, grid)
     enough, needed = _enough(story, grid), _needed(story, sections)[grid.precision]
     floor, last = HIGH - BOTTOM, len(grid.lengths) - 1
 
     def x(place: int) -> float:
-        return LEFT + (WIDE - RIGHT - LEFT) * place / last
+        return round(LEFT + (WIDE - RIGHT - LEFT) * place / last, 1)
 
     def y(size: int) -> float:
-        return floor - (floor - TOP) * math.log2(max(size, 1)) / highest
+        return round(floor - (floor - TOP) * math.log2(max(size, 1)) / highest, 1)
 
     def line(sizes: list[int | None] | list[int]) -> str:
-        return " ".join(f"{x(place):.1f},{y(size):.1f}" for place, size in enumerate(sizes) if size is not None)
+        return " ".join(f"{x(place)},{y(size)}" for place, size in enumerate(sizes) if size is not None)
 
-    step = 4 * max(1, round(highest / 16))
-    ticks = "".join(
-        f'<line class="rule" x1="{LEFT}" x2="{WIDE - RIGHT}" y1="{y(1 << power):.1f}" y2="{y(1 << power):.1f}"/>'
-        f'<text x="{LEFT - 5}" y="{y(1 << power) + 3.5:.1f}" text-anchor="end">{_short(1 << power)}</text>'
-        for power in range(0, int(highest) + 1, step)
-    ) + "".join(
-        f'<text x="{x(place):.1f}" y="{HIGH - 5}" text-anchor="middle">{"" if place else "N = "}'
-        f"{_short(grid.lengths[place])}</text>"
-        for place in range(0, last + 1, 4)
-    )
-    here, chosen = x(grid.length), enough[grid.length]
-    able, unable = (grid.cell(story.task, model).verdict.replace(" ", "-") for model in (story.able, story.unable))
     named = round(NAMED * last)
     # The name of the lower line goes below it, or above where the frame ends.
     span = [y(size) for size in enough[last // 2 :] if size is not None]
-    below = max(span) + 14 if max(span) + 16 < floor else min(span) - 7
-    return (
-        f'<svg viewBox="0 0 {WIDE:g} {HIGH:g}" role="img" aria-label="Width against length: what is enough for a '
-        f'{escape(TITLES[story.able])}, what {escape(TITLES[story.unable])} needs">{ticks}'
-        f'<text x="2" y="10">width</text>'
-        f'<polygon class="area v-{unable}" data-area points="{line(needed)} {x(last):.1f},{floor} {LEFT},{floor}"/>'
-        f'<polyline class="v-{unable}" data-needed points="{line(needed)}"/>'
-        f'<polyline class="v-{able} dashed" points="{line(enough)}"/>'
-        f'<text class="v-{unable} name" data-name x="{x(named):.1f}" y="{y(needed[named]) - 8:.1f}" '
-        f'text-anchor="end">{escape(TITLES[story.unable])}: at least</text>'
-        f'<text class="v-{able} name" x="{x(last):.1f}" y="{below:.1f}" text-anchor="end">'
-        f"{escape(TITLES[story.able])}: enough</text>"
-        f'<line class="here" data-here x1="{here:.1f}" x2="{here:.1f}" y1="{TOP}" y2="{floor}"/>'
-        f'<circle class="v-{unable}" data-at-needed r="4" cx="{here:.1f}" cy="{y(needed[grid.length]):.1f}"/>'
-        f'<circle class="v-{able}" data-at-enough r="4" cx="{here:.1f}" cy="{y(chosen or 1):.1f}"/></svg>'
-    )
-
-
-def _short(value: int) -> str:
-    """16, 256, 4k, 64k, 1M."""
-    return f"{value >> 20}M" if value >= 1 << 20 else f"{value >> 10}k" if value >= 1 << 10 else str(value)
-
-
-def _command(story: Story, grid: Grid) -> str:
-    """How to certify the largest network shown that is certified."""
-    found = [upper for upper in grid.cell(story.task, story.able).upper if upper.kind == CERTIFIED]
-    return command_block(found[-1].command) if found else ""
+    return Picture(
+        line(needed), line(enough), x(grid.length), y(needed[grid.length]), y(enough[grid.length] or 1),
+        (x(named), y(needed[named]) - 8), max(span) + 14 if max(span) + 16 < floor else min(span) - 7,
+        [(y(1 << power), short(1 << power)) for power in range(0, int(highest) + 1, 4 * max(1, round(highest / 16)))],
+        [(x(place), f"{'' if place else 'N = '}{short(grid.lengths[place])}") for place in range(0, last + 1, 4)],
+    )  # fmt: skip

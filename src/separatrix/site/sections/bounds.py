@@ -1,15 +1,14 @@
 """The lower bounds section: every bound, barrier and conjecture of the catalog, with its evidence run here and now."""
 
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 from rich.table import Table
 
 from separatrix.bounds import NUMBERS, Bound, ProtocolBound, bounds, covered
+from separatrix.site.html import render
 from separatrix.site.origin import Origin
 from separatrix.site.pages.cells import TITLES
-from separatrix.site.pages.components import definitions, index_list, origin_line, sign_list
 from separatrix.site.section import Advance, Results, Section
 
 LIMIT = 5
@@ -47,8 +46,9 @@ class BoundsSection(Section):
 
     def body(self, results: Results) -> str:
         """An index, then one article for each bound."""
-        index = index_list((f"bound-{row['name']}", row["claim"], _scope(row)) for row in results["rows"])
-        return index + "".join(article(entry) for entry in results["rows"])
+        index = [(f"bound-{row['name']}", row["claim"], _scope(row)) for row in results["rows"]]
+        shown = [(row, _kind(row), _facts(row), _origin(row)) for row in results["rows"]]
+        return render("bounds.html", index=index, shown=shown)
 
     def table(self, results: Results) -> Table:
         """Name, claim and how far it was verified."""
@@ -122,29 +122,27 @@ def _evidence(described: dict[str, Any], command: str) -> dict[str, Any]:
     return {**described, "origin": Origin(kind, reach, command).plain()}
 
 
-def article(entry: Results) -> str:
-    """One bound with its statement, numbers and evidence."""
-    kind = {"bound": "" if entry["in_the_papers"] else "not in the papers", "barrier": "barrier"}.get(
-        entry["kind"], "conjecture, open"
-    )
-    facts = {
-        "tasks": ", ".join(entry["tasks"]),
-        "models": ", ".join(entry["models"]),
-        "bounds": entry.get("bounded", ""),
-        "problem": f"{entry['problem']}: {entry['needs']}" if "problem" in entry else "",
-        "as in the paper": entry.get("paper_formula") or "",
-        "holds for": "; ".join(entry.get("holds_for", ())),
-        "assumes": "; ".join(entry["assumptions"]),
-        "deviates": "; ".join(entry["deviations"]),
-    }
-    marked = f' <span class="tag">{escape(kind)}</span>' if kind else ""
-    items = [(each["holds"], each["text"], each["origin"]) for each in entry["evidence"]]
-    listed = sign_list(items)
-    return (
-        f'<article class="bound" id="bound-{escape(entry["name"])}"><h2>{escape(entry["claim"])}{marked}</h2>'
-        f"<p>{escape(entry['statement'])}</p>{definitions(facts)}{listed}"
-        f"{origin_line(Origin('verified', f'instances of up to {LIMIT} bits', entry['command']).plain())}</article>"
-    )
+def _kind(entry: Results) -> str:
+    if entry["kind"] == "bound":
+        return "" if entry["in_the_papers"] else "not in the papers"
+    return "barrier" if entry["kind"] == "barrier" else "conjecture, open"
+
+
+def _facts(entry: Results) -> list[tuple[str, str]]:
+    return [
+        ("tasks", ", ".join(entry["tasks"])),
+        ("models", ", ".join(entry["models"])),
+        ("bounds", entry.get("bounded", "")),
+        ("problem", f"{entry['problem']}: {entry['needs']}" if "problem" in entry else ""),
+        ("as in the paper", entry.get("paper_formula") or ""),
+        ("holds for", "; ".join(entry.get("holds_for", ()))),
+        ("assumes", "; ".join(entry["assumptions"])),
+        ("deviates", "; ".join(entry["deviations"])),
+    ]
+
+
+def _origin(entry: Results) -> Origin:
+    return Origin("verified", f"instances of up to {LIMIT} bits", entry["command"])
 
 
 SECTION = BoundsSection()

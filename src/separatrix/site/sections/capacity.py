@@ -1,18 +1,16 @@
 """The real-models section: presets against the bounds, each part of a state with the bits that it has."""
 
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 from rich.table import Table
 
 from separatrix.capacities import Preset, capacity, plain, presets
 from separatrix.site.figure import draw, look
-from separatrix.site.html import table as html_table
+from separatrix.site.html import render
 from separatrix.site.interactive import SCRIPT, drawn
 from separatrix.site.memory_figure import memory_figure, memory_plot, memory_series
 from separatrix.site.origin import Origin
-from separatrix.site.pages.components import figure_slot
 from separatrix.site.section import Advance, Figure, Results, Section
 
 ALPHABET = 64
@@ -86,27 +84,16 @@ class CapacitySection(Section):
 
     def body(self, results: Results) -> str:
         """A table of all presets, then a fold for each."""
-        headings = ("model", "layers", "state bits", *results["tasks_shown"])
+        shown, models = results["tasks_shown"], results["rows"]
         rows = [
-            (row["model"], row["layers_text"], _bits(row), *(_first(row, task) for task in results["tasks_shown"]))
-            for row in results["rows"]
+            (row["model"], row["layers_text"], _bits(row), *(_first(row, task) for task in shown)) for row in models
         ]
-        caption = (
-            f"{len(rows)} presets, running states in float32 as code keeps them; columns: the first length N at which "
-            f"the task is impossible for any weights (index lookup over {results['alphabet']} symbols). “grows”: what "
-            "is kept grows with N, so no bound on a state applies; —: no such length. A fold names the bits of each "
-            "part, and which of them are a guess"
-        )
-        numbers = tuple(range(2, len(headings)))
-        links = [f"#capacity-{row['model']}" for row in results["rows"]]
-        # Without scripts the picture is open; the interactive figure folds it.
-        still = (
-            f'<details class="still" open><summary>Memory against length as a picture</summary>'
-            f"{figure_slot('capacity-memory')}</details>"
-        )
-        plot = drawn([memory_plot(results["memory_against_length"])], source=f"assets/{SCRIPT}")
-        listed = html_table(headings, rows, caption=caption, numbers=numbers, links=links)
-        return f"{plot}{still}{figure_slot('capacity-lengths')}{listed}" + "".join(map(_fold, results["rows"]))
+        return render(
+            "real-models.html", headings=("model", "layers", "state bits", *shown), alphabet=results["alphabet"],
+            rows=rows, links=[f"#capacity-{row['model']}" for row in models],
+            folds=[(row, _facts(row), _limits(row)) for row in models],
+            plot=drawn([memory_plot(results["memory_against_length"])], source=f"assets/{SCRIPT}"),
+        )  # fmt: skip
 
     def table(self, results: Results) -> Table:
         """State bits and two tasks for the terminal."""
@@ -151,30 +138,25 @@ def _first(row: Results, task: str) -> str:
     return "—" if found is None else f"{found:,}"
 
 
-def _fold(row: Results) -> str:
-    facts = {
-        "source": row["source"],
-        "numbers kept": "; ".join(_kept(layer) for layer in row["layers"]),
-        "bits of a number": "; ".join(dict.fromkeys(_formats(row))),
-        "bounds": row["reason"],
-        "again": row["command"],
-    }
-    facts |= {"note": " ".join(row["notes"])} if row["notes"] else {}
-    listed = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in facts.items())
-    headings = ("task", "for", "first impossible N", "bits needed", "claim", "holds for")
-    limits = [
+def _facts(row: Results) -> list[tuple[str, str]]:
+    return [
+        ("source", row["source"]),
+        ("numbers kept", "; ".join(_kept(layer) for layer in row["layers"])),
+        ("bits of a number", "; ".join(dict.fromkeys(_formats(row)))),
+        ("bounds", row["reason"]),
+        ("again", row["command"]),
+        ("note", " ".join(row["notes"])),
+    ]
+
+
+def _limits(row: Results) -> list[tuple[str, ...]]:
+    return [
         (
             limit["task"], limit["scope"], _number(limit["first_impossible"]), limit["needs"], limit["claim"],
             limit["arithmetic"],
         )
         for limit in row["limits"]
     ]  # fmt: skip
-    table = html_table(headings, limits, numbers=(2,)) if limits else ""
-    name = escape(row["model"])
-    return (
-        f'<details id="capacity-{name}"><summary>{name}: <span>{escape(row["layers_text"])}</span></summary>'
-        f"<dl>{listed}</dl>{table}</details>"
-    )
 
 
 def _kept(layer: Results) -> str:

@@ -1,13 +1,12 @@
 """The errata section: every claim that does not hold as written, its counterexample and its repair, all run."""
 
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 from rich.table import Table
 
+from separatrix.site.html import render
 from separatrix.site.origin import Origin
-from separatrix.site.pages.components import index_list, origin_line
 from separatrix.site.section import Advance, Results, Section
 from separatrix.table import Erratum, errata
 
@@ -42,8 +41,8 @@ class ErrataSection(Section):
 
     def body(self, results: Results) -> str:
         """An index, then one article for each."""
-        index = index_list((row["name"], f"{row['name']} {row['title']}", row["source"]) for row in results["rows"])
-        return f"<p>{escape(_summary(results))}</p>{index}" + "".join(map(_article, results["rows"]))
+        index = [(row["name"], f"{row['name']} {row['title']}", row["source"]) for row in results["rows"]]
+        return render("errata.html", summary=_summary(results), index=index, rows=results["rows"])
 
     def table(self, results: Results) -> Table:
         """Number, source and title."""
@@ -83,27 +82,6 @@ def _entry(erratum: Erratum) -> dict[str, Any]:
         "findings": [vars(finding) for finding in erratum.show()],
         "origin": Origin("measured", "run for this page", erratum.command, erratum.arithmetic, 0).plain(),
     }
-
-
-def _article(row: Results) -> str:
-    def findings(about: str) -> str:
-        lines = "".join(
-            f'<li class="{"holds" if each["holds"] else "fails"}">'
-            f"{'' if each['holds'] else '<strong>did not come out as stated:</strong> '}{escape(each['text'])}</li>"
-            for each in row["findings"]
-            if each["about"] == about
-        )
-        return f'<ul class="run">{lines}</ul>' if lines else ""
-
-    source = f"{row['source']}. {row['remark']}" if row["remark"] else row["source"]
-    return (
-        f'<article class="erratum" id="{row["name"]}"><h2><span class="tag">{row["name"]}</span> {escape(row["title"])}'
-        f'</h2><p class="quiet">{escape(source)}</p><div class="columns">'
-        f"<section><h3>Claimed</h3><p>{escape(row['claim'])}</p></section>"
-        f"<section><h3>Found</h3><p>{escape(row['fault'])}</p>{findings('original')}</section>"
-        f"<section><h3>Repaired</h3><p>{escape(row['repair'])}</p>{findings('repair')}</section></div>"
-        f"{origin_line(row['origin'])}</article>"
-    )
 
 
 SECTION = ErrataSection()

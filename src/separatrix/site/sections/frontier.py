@@ -4,7 +4,6 @@ Small lengths are decided for this page; larger ones come from recorded surveys,
 """
 
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 from rich.table import Table
@@ -12,9 +11,8 @@ from rich.table import Table
 from separatrix.constructions import constructions
 from separatrix.errors import SeparatrixError
 from separatrix.site.figure import draw, plot_named
-from separatrix.site.html import table as html_table
+from separatrix.site.html import render
 from separatrix.site.origin import Origin
-from separatrix.site.pages.components import figure_slot, origin_line
 from separatrix.site.section import Advance, Figure, RecordedSection, Results
 from separatrix.table import Sources, decided, frontier_powers, narrowest, recorded_surveys
 
@@ -75,10 +73,11 @@ class FrontierSection(RecordedSection):
     def body(self, results: Results) -> str:
         """The figure, a table of what was decided here, and one for each recorded survey."""
         rows = [(row["construction"], *(_at(row["points"], 2**power) for power in POWERS)) for row in results["rows"]]
-        caption = f"Width and addresses of the narrowest certified network, Kc = {results['exponent']}; – was not asked"
-        here = html_table(("construction", *(f"N = {2**power:,}" for power in POWERS)), rows, caption)
-        recorded = "".join(map(recorded_html, results["recorded"]))
-        return f"{figure_slot('frontier-widths')}{here}{origin_line(_decided_here(results))}{recorded}"
+        return render(
+            "frontiers.html", headings=("construction", *(f"N = {2**power:,}" for power in POWERS)), rows=rows,
+            exponent=results["exponent"], origin=_decided_here(results),
+            recorded=[recorded_table(record) for record in results["recorded"]],
+        )  # fmt: skip
 
     def table(self, results: Results) -> Table:
         """The narrowest width at each length."""
@@ -141,20 +140,19 @@ def _recorded_point(each: Results) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def recorded_html(record: Results) -> str:
-    """A recorded survey as a table."""
+def recorded_table(record: Results) -> dict[str, Any]:
+    """Return a recorded survey as a table."""
     made = record["provenance"]
     version = str(made.get("versions", {}).get("separatrix", ""))
-    origin = Origin("recorded", record["file"], made["command"], made["arithmetic"], made["seed"], version).plain()
+    origin = Origin("recorded", record["file"], made["command"], made["arithmetic"], made["seed"], version)
     points = record["points"]
     lengths = sorted({point["length"] for point in points})
     rows = [
         (f"Kc = {exponent}", *(_at([point for point in points if point["exponent"] == exponent], n) for n in lengths))
         for exponent in sorted({point["exponent"] for point in points})
     ]
-    caption = "Width and addresses of the narrowest certified network; – none is recorded"
-    table = html_table(("precision", *(f"N = {length:,}" for length in lengths)), rows, caption)
-    return f"<section><h2>{escape(record['construction'])}, recorded</h2>{table}{origin_line(origin)}</section>"
+    headings = ("precision", *(f"N = {length:,}" for length in lengths))
+    return {"construction": record["construction"], "headings": headings, "rows": rows, "origin": origin}
 
 
 def _decided_here(results: Results) -> Results:

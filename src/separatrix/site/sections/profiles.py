@@ -1,7 +1,6 @@
 """The your-function section: sample profiles of functions, made as ``separatrix profile`` makes them."""
 
 from dataclasses import dataclass
-from html import escape
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -16,8 +15,9 @@ from separatrix.profiles import (
     parse_alphabet,
     profile,
 )
+from separatrix.site.html import render
 from separatrix.site.origin import Origin
-from separatrix.site.pages.components import command_block, counted, definitions, figure_slot, number, origin_line
+from separatrix.site.pages.text import counted, number
 from separatrix.site.section import Advance, Figure, Results, Section
 from separatrix.site.user_function_figure import profile_figure
 from separatrix.table import certify_sparse_form, verdict_in_words
@@ -80,12 +80,7 @@ class ProfilesSection(Section):
 
     def body(self, results: Results) -> str:
         """How to profile a user's function, then the samples with their figures."""
-        example = "def parity(x):\n    return sum(x) % 2 == 1\n"
-        return (
-            f"<p>Write a function into a file,</p><pre><code>{example}</code></pre><p>and ask for its profile:</p>"
-            f"{command_block('separatrix profile my_functions.py:parity --length 14')}"
-            + "".join(_article(row) for row in results["rows"])
-        )
+        return render("your-function.html", shown=[(row, _facts(row)) for row in results["rows"]])
 
     def table(self, results: Results) -> Table:
         """What each function needs."""
@@ -120,31 +115,26 @@ def _last(row: Results, counts: str) -> str:
     return f"{counts} at N = {lengths}: {values}"
 
 
-def _article(row: Results) -> str:
-    """One sample: what it needs, what was found, its figure."""
+def _facts(row: Results) -> list[tuple[str, str]]:
+    """What a sample needs, and what was found."""
     automaton = row["automaton"]["all_lengths"]
-    facts = {
-        "inputs": f"all {row['inputs']} over {row['alphabet']['symbols']}",
-        "any recurrent model": (
-            f"at least {counted(row['minimum_state_bits'], 'bit')} of state at N = {row['length']}; "
-            f"{_last(row, 'classes')}"
-        ),
-        "one attention layer": ""
-        if row["one_layer"] is None
-        else f"{counted(row['one_layer']['communication_bits'], 'bit')} of communication by "
-        f"{row['one_layer']['partition']}; {_last(row, 'rectangles')}",
-        "smallest automaton": ""
-        if automaton is None
-        else f"{number(automaton['states'])} states: {automaton['meaning']}",
-        "as a threshold": "" if row["sparse_threshold"] is None else row["sparse_threshold"]["in_words"],
-        "two layers": ""
-        if row["network"] is None
-        else f"{row['network']['theorem']}: width {row['network']['width']}, {verdict_in_words(row['network'])}",
-    }
-    return (
-        f'<article class="sample" id="function-{escape(row["function"])}"><h2>{escape(row["title"])}</h2>'
-        f"{definitions(facts)}{figure_slot('profile-' + row['function'])}{origin_line(row['origin'])}</article>"
-    )
+    layer, form, network = row["one_layer"], row["sparse_threshold"], row["network"]
+    state = f"at least {counted(row['minimum_state_bits'], 'bit')} of state at N = {row['length']}"
+    found = [
+        ("inputs", f"all {row['inputs']} over {row['alphabet']['symbols']}"),
+        ("any recurrent model", f"{state}; {_last(row, 'classes')}"),
+    ]
+    if layer is not None:
+        bits = f"{counted(layer['communication_bits'], 'bit')} of communication by {layer['partition']}"
+        found.append(("one attention layer", f"{bits}; {_last(row, 'rectangles')}"))
+    if automaton is not None:
+        found.append(("smallest automaton", f"{number(automaton['states'])} states: {automaton['meaning']}"))
+    if form is not None:
+        found.append(("as a threshold", form["in_words"]))
+    if network is not None:
+        verdict = verdict_in_words(network)
+        found.append(("two layers", f"{network['theorem']}: width {network['width']}, {verdict}"))
+    return found
 
 
 SECTION = ProfilesSection()

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from separatrix.shipped import short_path
 from separatrix.site.origin import Origin
-from separatrix.site.pages.training import certified_article, curves_name, experiment_articles, reading_note
+from separatrix.site.pages.training import curves_name, training_body
 from separatrix.site.section import Advance, Figure, RecordedSection, Results
 from separatrix.site.state_limit import LIMIT_COMMAND, LIMIT_TASK, state_limit_figure, state_limit_results
 from separatrix.table import Sources, attacked_in_words, attacks, opened_runs, trained_models
@@ -91,8 +91,7 @@ class TrainingSection(RecordedSection):
 
     def body(self, results: Results) -> str:
         """What is certified, then one article for each experiment."""
-        experiments = experiment_articles(results["rows"])
-        return certified_article(results) + reading_note(results["steps"]) + experiments
+        return training_body(results)
 
     def table(self, results: Results) -> Table | None:
         """How much is recorded of each experiment."""

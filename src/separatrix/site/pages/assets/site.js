@@ -45,11 +45,81 @@
     each.replaceChildren(link);
   }
 
+  // -- search: the index is loaded when it is first asked, as a script, because a page from a disk may load no data ----
+  const header = document.querySelector("header.top"), brand = header?.querySelector(".brand");
+  if (brand) {
+    const root = brand.getAttribute("href").replace("index.html", "");
+    const form = element("form", undefined, "search");
+    form.setAttribute("role", "search");
+    form.innerHTML = '<label class="unseen" for="search">Search the atlas</label><input type="search" id="search" ' +
+      'placeholder="Search" autocomplete="off"><div class="found" hidden><p class="quiet" role="status"></p><ul></ul></div>';
+    header.append(form);
+    const [field, box, said, list] = ["input", ".found", "[role=status]", "ul"].map((each) => form.querySelector(each));
+    const load = () => {
+      if (window.ATLAS_INDEX || form.dataset.asked) return;
+      form.dataset.asked = "";
+      const script = element("script");
+      script.src = `${root}assets/search.js`;
+      script.onload = find;
+      document.head.append(script);
+    };
+    const find = () => {
+      const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+      box.hidden = !words.length || !window.ATLAS_INDEX;
+      if (box.hidden) return;
+      const rated = [];
+      for (const [address, page, heading, text] of window.ATLAS_INDEX) {
+        const [title, rest] = [heading || page, `${page} ${text}`].map((each) => each.toLowerCase());
+        let points = heading ? 0 : 3;
+        for (const word of words) {
+          const here = title.startsWith(word) ? 9 : title.includes(word) ? 6 : rest.includes(word) ? 1 : 0;
+          points = here ? points + here : -Infinity;
+        }
+        if (points > 0) rated.push([points, address, page, heading, text]);
+      }
+      rated.sort((one, two) => two[0] - one[0]);
+      list.replaceChildren(...rated.slice(0, 12).map(([, address, page, heading, text]) => {
+        const item = element("li"), link = element("a");
+        link.href = root + address;
+        link.append(element("strong", heading ? `${page} › ${heading}` : page), " ", element("span", text.slice(0, 90), "quiet"));
+        item.append(link);
+        return item;
+      }));
+      said.textContent = rated.length > 12 ? `The first 12 of ${rated.length} places` : rated.length === 1 ? "1 place" : `${rated.length || "No"} places`;
+    };
+    const leave = () => { box.hidden = true; };
+    field.addEventListener("focus", load);
+    field.addEventListener("input", () => { load(); find(); });
+    form.addEventListener("submit", (event) => { event.preventDefault(); list.querySelector("a")?.click(); });
+    form.addEventListener("keydown", (event) => {
+      const stops = [field, ...list.querySelectorAll("a")], step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      if (event.key === "Escape") { leave(); field.focus(); }
+      if (!step || box.hidden) return;
+      event.preventDefault();
+      stops.at((stops.indexOf(document.activeElement) + step) % stops.length).focus();
+    });
+    form.addEventListener("focusout", (event) => { if (event.relatedTarget && !form.contains(event.relatedTarget)) leave(); });
+    list.addEventListener("click", leave);
+    addEventListener("click", (event) => { if (!form.contains(event.target)) leave(); });
+  }
+
   // -- menus ---------------------------------------------------------------------------------------------------
   const menus = document.querySelectorAll(".top nav details");
   const closeMenus = target => { for (const menu of menus) if (!menu.contains(target)) menu.open = false; };
   addEventListener("click", event => closeMenus(event.target));
   addEventListener("keydown", event => { if (event.key === "Escape") closeMenus(null); });
+
+  // -- folded parts: those of the address open ----------------------------------------------------------------------
+  const reveal = () => {
+    const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    for (let fold = target.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+    const own = target.matches("section.class-evidence, article, details") && target.querySelector("details");
+    if (own) own.open = true;
+    target.scrollIntoView();
+  };
+  addEventListener("hashchange", reveal);
+  reveal();
 
   // -- printing ------------------------------------------------------------------------------------------------
   addEventListener("beforeprint", () => {
