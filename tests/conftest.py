@@ -39,6 +39,9 @@ COLOURS = ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
 for name in (*COLOURS, *(each for each in os.environ if each.startswith("SEPARATRIX_") and each not in FOR_TESTS)):
     os.environ.pop(name, None)
 os.environ.update(dict.fromkeys(THREADS, "1"))
+# Bytecode is kept, as with make: every process of a run, and every run, would compile all modules anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # A shell ignores Ctrl-C for what it starts in the background, and so would every process that a test interrupts.
     signal.signal(signal.SIGINT, signal.default_int_handler)

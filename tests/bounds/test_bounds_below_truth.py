@@ -17,7 +17,7 @@ from separatrix.bounds import ProtocolBound, covered, protocol_bounds
 from separatrix.errors import SeparatrixError
 from separatrix.tasks import Task, tasks
 
-LARGEST = 20_000
+LARGEST = 5_000
 """Inputs that are looked at."""
 LENGTHS = range(1, 9)
 NUMBERS = (1, 2, 3, 4, 5, 8)

@@ -62,8 +62,7 @@ def part_of(network: Network, slot: str) -> tuple[int, EmbeddingPart]:
 # -- right networks ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scoring", ["softmax", "hard"])
-@pytest.mark.parametrize("rounding", ["down", "nearest"])
+@pytest.mark.parametrize(("scoring", "rounding"), [("softmax", "down"), ("softmax", "nearest"), ("hard", "down")])
 @pytest.mark.parametrize(
     ("name", "length", "modulus"),
     [*SMALL, ("match2-code", 2, 3), ("match2-code", 3, 12), ("match2", 5, 6), ("match3", 2, 40), ("match3", 5, 4),

@@ -206,7 +206,7 @@ def test_a_word_that_fails_is_reported(words_store, call, tmp_path):
 
 def test_attacks_report_inputs_that_fail(words_store, store, call):
     path, names = words_store
-    ended = call("attack", names["bad"], "--store", str(path), "--seconds", "20", "--most", "2", "--json")
+    ended = call("attack", names["bad"], "--store", str(path), "--seconds", "600", "--most", "2", "--json")
     found = json.loads(ended.out)
     assert (ended.code, len(found["failing"]), found["length"]) == (1, 2, 8)
     path, names = store

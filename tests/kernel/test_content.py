@@ -27,10 +27,10 @@ ARITHMETICS = ("fixed:N=2,Kc=1,down", "fixed:N=3,Kc=1,nearest", "fixed:N=2,Kc=2,
 
 
 def test_what_the_rules_accept_is_right_on_every_input():
-    found = campaign(100, 3, NAMES)
+    found = campaign(60, 3, NAMES)
     assert found["wrong"] == 0
-    assert found["right"] > 20
-    assert found["refused"] > 20
+    assert found["right"] > 12
+    assert found["refused"] > 12
 
 
 def head_of(scoring: str) -> Head:

@@ -54,10 +54,10 @@ def test_constructions_are_proved_from_their_weights_alone(name, length, covered
 
 
 def test_what_the_rules_accept_is_right_on_every_input():
-    found = campaign(500, 11, {name for name, *_ in PROVED[:10]})
+    found = campaign(300, 11, {name for name, *_ in PROVED[:10]})
     assert found["wrong"] == 0
-    assert found["right"] > 50
-    assert found["refused"] > 50
+    assert found["right"] > 30
+    assert found["refused"] > 30
 
 
 @pytest.mark.parametrize("attention", ["hard", "leftmost", "relu", "linear"])

@@ -165,7 +165,7 @@ def test_a_client_that_leaves_ends_its_computation(client: httpx.Client) -> None
         client.post("/api/verdict", json={"setting": LONG}, timeout=1)
     # Others are answered meanwhile, and nothing computes once the process is killed.
     assert asked(client, "look", setting={"construction": "equality", "length": 8})
-    until = time.monotonic() + 60
+    until = time.monotonic() + 600
     while working() and time.monotonic() < until:
         pass
     assert working() == 0
@@ -176,7 +176,7 @@ def test_many_questions_are_answered_while_proofs_run(client: httpx.Client) -> N
 
     def prove(length: int) -> None:
         with pytest.raises(httpx.ReadTimeout):
-            client.post("/api/verdict", json={"setting": {**LONG, "length": length}}, timeout=5)
+            client.post("/api/verdict", json={"setting": {**LONG, "length": length}}, timeout=2)
 
     with ThreadPoolExecutor(12) as pool:
         proofs = [pool.submit(prove, length) for length in (512, 510, 508)]

@@ -190,11 +190,12 @@ def test_every_strong_cell_can_be_trained_and_is_one_of_its_figure():
     whole = strong.goals("whole")
     names = [goal.group.name for goal in whole]
     assert len(set(names)) == len(names)
+    figures = {name: experiments()[name].sweep("reduced").cells() for name in {goal.figure for goal in whole}}
     for goal in whole:
         spec = goal.first
         assert spec.recipe == "strong" and (spec.questions > 1) == spec.the_task().asks_last
         assert len({each.seed for each in goal.group.specs if each.learning_rate == spec.learning_rate}) == 3
-        cells = experiments()[goal.figure].sweep("reduced").cells()
+        cells = figures[goal.figure]
         rows = {plain_model(cell.at("architecture")) for cell in cells}
         assert plain_model(spec.architecture).replace(f",{strong.LEARNED}", "") in rows
         assert spec.length in {cell.at("length") for cell in cells}

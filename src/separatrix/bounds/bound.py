@@ -117,8 +117,7 @@ class ProtocolBound(Bound):
         given: object = self.hidden_bits(chosen, length)
         if type(given) is not int or given < 0:
             raise _wrong_part(f"hidden_bits of {self.name}", given, f" at length {length}", "an int from 0 on")
-        bits = given * self.factor
-        return -((-bits.numerator) // bits.denominator)
+        return -(-given * self.factor.numerator // self.factor.denominator)
 
     def why_inapplicable(self, length: int, task: Task | None = None) -> str:
         """Why the bound says nothing about the task as its parameters have it; empty where it does.

@@ -11,6 +11,7 @@ vectorised over a batch, on numpy or torch. The tests hold one against the other
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy
@@ -274,8 +275,7 @@ class Task(ABC):
 
     def parameters(self) -> dict[str, Any]:
         """The values of this task's own parameters."""
-        common = {field.name for field in fields(Task)}
-        return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in common}
+        return {name: getattr(self, name) for name in _own_fields(type(self))}
 
     def with_parameters(self, **changes: Any) -> "Task":
         """The same task with other parameters; unknown names and values out of range raise."""
@@ -310,6 +310,12 @@ class Task(ABC):
     def listable(self, length: int) -> bool:
         """Whether the blocks of :meth:`space` are small enough to be listed at this length."""
         return length <= 64
+
+
+@cache  # bounds ask for parameters thousands of times in one search for a length
+def _own_fields(kind: type[Task]) -> tuple[str, ...]:
+    common = {field.name for field in fields(Task)}
+    return tuple(field.name for field in fields(kind) if field.name not in common)
 
 
 def own_specification(task: Task, length: int) -> dict[str, Any] | None:
