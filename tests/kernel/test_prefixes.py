@@ -91,6 +91,8 @@ def test_right_networks_are_accepted(variant, age, rounding):
         scored(-1, scoring="hard"),
         with_feed_forward(0, 0),
         with_feed_forward(0, -1),
+        # Just above 1/2 without a flag: a single step less would be another answer.
+        read(bias=ExactMatrix(numpy.array([[9]]), 16)),
     ],
 )
 def test_other_shapes_are_accepted_where_they_are_right(variant, age, change):
