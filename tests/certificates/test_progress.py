@@ -7,7 +7,10 @@ from separatrix.certificates import Claim, check
 from separatrix.constructions import constructions
 from separatrix.progress import listening
 
-AT_ONCE = {"directed-3-cycle", "dyck-dfa", "dyck-float", "dyck-rnn", "index-lookup", "match2-code", "match3-heads"}
+AT_ONCE = {
+    "directed-3-cycle", "dyck-dfa", "dyck-float", "dyck-rnn", "dyck-transformer", "index-lookup", "match2-code",
+    "match3-heads",
+}  # fmt: skip
 """These have no loop: all queries of a code see the same weights, and the kernel says nothing on its way."""
 CASES = [(name, None) for name in constructions()] + [(name, Balls(128)) for name in ("equality", "mqar")]
 

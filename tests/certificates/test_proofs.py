@@ -19,7 +19,7 @@ from tests.certificates.changes import build, changed, with_layer
 KERNEL = (
     "index-lookup", "equality", "equality-partition", "majority", "cnf", "dnf", "disjointness", "dyck-rnn", "dyck-dfa",
     "associative-recall", "mqar", "match2", "match2-code", "match3-last", "match3",
-    "dyck-float", "directed-3-cycle", "match3-heads",
+    "dyck-float", "dyck-transformer", "directed-3-cycle", "match3-heads",
 )  # fmt: skip
 """Constructions whose certificates rely on the kernel alone."""
 

@@ -14,7 +14,6 @@ from separatrix.cli import app
 from separatrix.cli.interrupts import uninterrupted
 
 LOOPS = {
-    "positions": ("certify", "dyck-transformer", "--length", "64"),
     "choices of tokens": ("certify", "equality", "--length", "4096", "--exponent", "1"),
     "query positions": ("certify", "nearest-neighbour", "--length", "64"),
 }
@@ -81,12 +80,12 @@ def test_interrupting_a_certification_leaves_nothing(tmp_path, doing):
 
 def test_interrupting_a_check_leaves_the_certificate_as_it_was(call, tmp_path):
     folder = tmp_path / "made"
-    assert call("certify", "dyck-transformer", "--length", "64", "--out", str(folder)).code == 0
+    assert call("certify", "nearest-neighbour", "--length", "64", "--out", str(folder)).code == 0
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     ours, theirs = pty.openpty()
-    process = start("check", str(folder), terminal=theirs, slow="positions")
+    process = start("check", str(folder), terminal=theirs, slow="query positions")
     os.close(theirs)
-    read_until(ours, b"positions")
+    read_until(ours, b"query positions")
     process.send_signal(signal.SIGINT)
     read_until(ours, b"interrupted")
     process.communicate(timeout=HANGING)

@@ -91,6 +91,8 @@ def test_right_networks_are_accepted(variant, age, rounding):
         scored(-1, scoring="hard"),
         with_feed_forward(0, 0),
         with_feed_forward(0, -1),
+        # Just above 1/2 without a flag: a single step less would be another answer.
+        read(bias=ExactMatrix(numpy.array([[9]]), 16)),
     ],
 )
 def test_other_shapes_are_accepted_where_they_are_right(variant, age, change):
@@ -129,6 +131,30 @@ def test_each_obligation_is_refused_by_its_name(which, change, words):
     content, data = claim(*which, change, length=6)
     with pytest.raises(RefusedError, match=words):
         rules_accept(content, data)
+
+
+@EVERY
+def test_a_layer_that_writes_nothing_is_left_out(variant, age):
+    network, _ = build("dyck-transformer", 4, {}, variant=variant)
+    number = 1 if variant == "repaired" else 0
+    layer = network.layers[number]
+    nothing = ExactMatrix(numpy.zeros_like(layer.heads[0].output.numerators))
+    idle = replace(layer, heads=(replace(layer.heads[0], output=nothing),))
+    rules_accept(*claim(variant, age, lambda given: replace(given, layers=(idle, *given.layers))))
+
+
+@pytest.mark.parametrize(("answer", "accepted"), [(1, True), (0, False)])
+def test_a_network_without_flags_answers_all_strings_alike(answer, accepted):
+    """A feed-forward that writes nothing in the place of the one that flags, and an automaton of one state."""
+    nothing = with_feed_forward(0, 0)
+    content, data = claim(*PARITY, lambda network: with_layer(network, 2, **vars(nothing(network).layers[0])))
+    automaton = {"kind": "automaton", "start": 0, "steps": [[0] * 4], "answers": [answer]}
+    content["specification"] = {**content["specification"], "answer": automaton}
+    if accepted:
+        rules_accept(content, data)
+    else:
+        with pytest.raises(RefusedError, match="without a flag is answered"):
+            rules_accept(content, data)
 
 
 @EVERY
