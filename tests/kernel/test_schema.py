@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 import separatrix_kernel
+from separatrix.shipped import FOLDER as SHIPPED
 from separatrix_kernel import FORMAT, RefusedError, check
 from separatrix_kernel.thresholds import COUNTS_FORMAT, check_counts
-from separatrix_kernel.trained import TRAINED_FORMAT, read_claim
+from separatrix_kernel.trained import TRAINED_FILE, TRAINED_FORMAT, WEIGHTS_FILE, read_claim
+from separatrix_kernel.words import WORDS_FORMAT, check_words
 from tests.kernel.files import proved
 from tests.kernel.test_thresholds import MIXED, certified
 
@@ -139,3 +141,27 @@ def test_the_schema_of_counts_and_the_reader_agree():
         assert not validator.is_valid(other)
         with pytest.raises(RefusedError):
             check_counts(other, data)
+
+
+@pytest.mark.parametrize("name", ["dyck-rnn", "dyck-gru-3-bits"])
+def test_the_schema_of_words_and_the_reader_agree(name):
+    place = SHIPPED / "trained" / name
+    content, data = json.loads((place / TRAINED_FILE).read_text()), (place / WEIGHTS_FILE).read_bytes()
+    validator = schema(WORDS_FORMAT)
+    assert validator.is_valid(content)
+    for other in malformed(content, ("task",)):
+        if "." not in json.dumps({**other, "task": ""}):
+            assert not validator.is_valid(other), other
+        with pytest.raises(RefusedError):
+            check_words(copy.deepcopy(other), data)
+    first = content["boxes"][0]
+    changes = (
+        {"boxes": []}, {"boxes": [first[:2]]}, {"boxes": [[*first, *first]]}, {"bits": -1}, {"bits": 17}, {"unit": 25},
+        {"automaton": {"start": 0, "steps": [], "answers": []}},
+        {"automaton": {"start": -1, "steps": [[0]], "answers": [0]}},
+    )  # fmt: skip
+    for change in changes:
+        other = {**content, **change}
+        assert not validator.is_valid(other), change
+        with pytest.raises(RefusedError):
+            check_words(other, data)

@@ -78,21 +78,28 @@ def test_torch_agrees_on_texts_of_repeated_symbols(weights):
 
 
 @pytest.mark.parametrize(
-    ("name", "cell", "bits"), [("dyck-rnn", "rnn", 0), ("dyck-gru-3-bits", "gru", 3), ("dyck-lstm-3-bits", "lstm", 3)]
+    ("name", "cell", "width", "bits"),
+    [
+        ("dyck-rnn", "rnn", 16, 0),
+        ("dyck-gru-3-bits", "gru", 16, 3),
+        ("dyck-lstm-3-bits", "lstm", 16, 3),
+        ("dyck-lstm-64", "lstm", 64, 0),
+    ],
 )
-def test_recurrent_networks_are_right_after_every_word(name, cell, bits):
+def test_recurrent_networks_are_right_after_every_word(name, cell, width, bits):
     accepted = check_trained_folder(FOLDER / "trained" / name)
     assert isinstance(accepted, WordsAccepted)
-    assert (accepted.cell, accepted.width, accepted.bits) == (cell, 16, bits)
+    assert (accepted.cell, accepted.width, accepted.bits) == (cell, width, bits)
     assert accepted.automaton == read_automaton(automaton_of(tasks()["dyck"]))
     model = recurrent_from((FOLDER / "trained" / name / WEIGHTS_FILE).read_bytes())
     assert first_failing(model, accepted.automaton, words_to_try(accepted.automaton, seed=1), bits) is None
 
 
-def test_torchs_own_layer_is_right_on_long_words():
+@pytest.mark.parametrize("name", ["dyck-rnn", "dyck-lstm-64"])
+def test_torchs_own_layer_is_right_on_long_words(name):
     """Words far longer than the ten brackets of training: balanced ones, and the same with one bracket changed."""
     task, length = tasks()["dyck"], 400
-    model = recurrent_from((FOLDER / "trained" / "dyck-rnn" / WEIGHTS_FILE).read_bytes())
+    model = recurrent_from((FOLDER / "trained" / name / WEIGHTS_FILE).read_bytes())
     examples = task.sample(draws_from(0), 64, length)
     inputs = torch.from_numpy(numpy.asarray(examples.inputs))
     answers = model(inputs[None])[0, :, -1].argmax(dim=-1)

@@ -10,9 +10,11 @@ import flint
 import numpy
 import pytest
 import torch
+from safetensors.torch import load, save
 from torch.nn import functional
 
-from separatrix.models.trained_files import weights_file
+from separatrix.errors import SeparatrixError
+from separatrix.models.trained_files import model_from, weights_file
 from separatrix.provers.trained_lookup import LookupProver
 from separatrix.provers.trained_transformer import Outcome
 from separatrix_kernel.__main__ import main
@@ -208,7 +210,7 @@ def test_some_pairs_are_certified_in_each_way_and_some_fail():
     assert outcomes >= {Outcome.CERTIFIED, Outcome.COUNTEREXAMPLE}
 
 
-@pytest.mark.parametrize("case", CASES[1:4], ids=str)
+@pytest.mark.parametrize("case", [*CASES[1:4], CASES[6]], ids=str)
 def test_boxes_and_forms_hold_on_every_context(case, monkeypatch):
     """What torch computes, in float32 and float64, is inside of every ball, and above every bound."""
     alphabet, length = case[:2]
@@ -259,11 +261,12 @@ def test_boxes_and_forms_hold_on_every_context(case, monkeypatch):
                         assert max(margin, rest + sum(bounds)) <= least * ONE + 1
 
 
-def test_a_planted_error_is_never_certified():
+@pytest.mark.parametrize("architecture", ["TF-(1,8)", "TF-(1,8,positions=rotary)"])
+def test_a_planted_error_is_never_certified(architecture):
     """A weight is moved to where the first inputs fail: of all inputs then a few, or one."""
     alphabet, length = 4, 4
     inputs = every_input(alphabet, length)
-    start = trained(alphabet, length, 250)
+    start = trained(alphabet, length, 250, architecture)
     assert not failing(start, alphabet, inputs)
     generator = torch.Generator().manual_seed(5)
     few = 0
@@ -400,3 +403,32 @@ def test_products_of_packed_rows_are_exact_however_large_they_are():
             vector = [int(each) * size + 1 for each in generator.integers(-9, 10, 5)]
             right = [sum(a * b for a, b in zip(column, vector, strict=True)) >> BITS for column in columns]
             assert Packed(columns).floors(vector) == right
+
+
+def test_tables_of_turns_are_read_strictly():
+    """Another table makes another model, which proofs are then about; what is no turn is refused."""
+    case = CASES[6]
+    alphabet, length = case[:2]
+    data = weights_file(trained(*case))
+    tensors, size = load(data), int.from_bytes(data[:8], "little")
+    about = json.loads(data[8 : 8 + size])["__metadata__"]["separatrix"]
+    assert Weights(data).turns is not None
+    for name in ("positions.cosine", "positions.sine"):
+        large = {**tensors, name: tensors[name] * 1.5 + 0.5}
+        with pytest.raises(RefusedError):
+            Weights(save(large, {"separatrix": about}))
+        fewer = {**tensors, name: tensors[name][:, :1].contiguous()}
+        with pytest.raises(RefusedError):
+            Weights(save(fewer, {"separatrix": about}))
+        with pytest.raises(RefusedError):
+            Weights(save({key: each for key, each in tensors.items() if key != name}, {"separatrix": about}))
+    with pytest.raises(RefusedError):
+        Weights(save(tensors, {"separatrix": about.replace("rotary-transformer", "transformer")}))
+    # With all keys turned alike no place can be told from another: right for at most one symbol of each question.
+    still = {**tensors, "positions.cosine": torch.ones_like(tensors["positions.cosine"])}
+    still["positions.sine"] = torch.zeros_like(tensors["positions.sine"])
+    prover = LookupProver(Weights(save(still, {"separatrix": about})), alphabet, length)
+    for p in range(length):
+        assert sum(prover.decide(p, c).proof is not None for c in range(alphabet)) <= 1
+    with pytest.raises(SeparatrixError):
+        model_from(save(still, {"separatrix": about}))

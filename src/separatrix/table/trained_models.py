@@ -113,7 +113,8 @@ def _model(folder: Path) -> TrainedModel:
             task, name, "rnn", None, "words of every length", state, numbers, precision, 1, command, size
         )
     heads, length = about["heads"], claim["length"]
-    name = f"TF-(1,{width}{f',heads={heads}' if heads > 1 else ''})"
+    rotary = ",positions=rotary" if about["kind"] == "rotary-transformer" else ""
+    name = f"TF-(1,{width}{f',heads={heads}' if heads > 1 else ''}{rotary})"
     inputs = f"all {length}·{claim['alphabet']}^{length} inputs" if "alphabet" in claim else _counted(claim)
     rows = width // heads
     return TrainedModel(task, name, "transformer-1layer", length, inputs, "", rows, 32, heads, command, size)
