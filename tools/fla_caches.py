@@ -22,7 +22,7 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
-from tools.pages import RECORDS
+from tools.pages import RECORDS, keep
 from tools.real_caches import fields_of
 
 from separatrix.capacities import bytes_at, describe
@@ -111,6 +111,12 @@ def interpret(checkout: Path) -> None:
     importlib.import_module("fla.models")
 
 
+def types_of() -> list[str]:
+    """All types of the checkout."""
+    known: Any = importlib.import_module("fla.models")
+    return sorted({each.model_type for each in vars(known).values() if getattr(each, "model_type", None)})
+
+
 def arrays(kept: object) -> list[Any]:
     """The arrays in what a layer keeps."""
     if hasattr(kept, "element_size"):
@@ -181,7 +187,7 @@ def main(arguments: list[str] | None = None) -> int:
         commit = subprocess.run(
             ["git", "-C", str(given.checkout), "rev-parse", "HEAD"], capture_output=True, text=True, check=False
         ).stdout.strip()
-        RECORD.write_text(json.dumps({"commit": commit, "models": found}, indent=1, ensure_ascii=False) + "\n")
+        keep(RECORD.stem, {"commit": commit, "types": types_of(), "models": found})
     return int(differing > 0)
 
 

@@ -16,7 +16,7 @@ import sys
 import warnings
 from typing import Any
 
-from tools.pages import keep
+from tools.pages import keep, markdown_table, recorded
 
 from separatrix.models.measured import kept, size
 
@@ -213,6 +213,50 @@ def transformers_version() -> str:
     import transformers
 
     return str(transformers.__version__)
+
+
+def type_section() -> str:
+    """Which types are read and how each family was checked, from the records of this tool and of ``fla_caches``."""
+    from separatrix.capacities import model_types
+    from separatrix.capacities.catalog import inside, refused_types
+
+    record, other = recorded("real-caches"), recorded("fla-caches")
+    taken = {kind: family for kind, family in record["accepted"].items() if not family.startswith("refused")}
+    linear = [kind for kind in other["types"] if kind not in refused_types()]
+    run = {each["fields"]["model_type"] for each in other["models"]}
+    families: dict[str, tuple[list[str], list[str]]] = {}
+    for kind, family in taken.items():
+        families.setdefault(family, ([], []))[0].append(kind)
+    for kind in linear:
+        families.setdefault(model_types()[kind].name, ([], []))[1].append(kind)
+    rows: list[list[str]] = []
+    for family, (ours, theirs) in sorted(families.items()):
+        first = next((kind for kind in ours if kind in record["held"]), "")
+        sizes = record["held"].get(first) or next(
+            (each["held"] for each in other["models"] if each["fields"]["model_type"] in theirs), {}
+        )
+        shown = [f"{kind}{'' if kind in record['held'] else ' °'}" for kind in ours]
+        shown += [f"*{kind}*{'' if kind in run else ' °'}" for kind in theirs]
+        rows.append(
+            [f"`{family}`", ", ".join(shown), "; ".join(f"{at}: {size:,}" for at, size in sizes.items()) or "–"]
+        )
+    why = [[f"`{kind}`", text] for kind, text in refused_types().items()]
+    nested = sum(kind in inside() for kind in taken if kind not in record["held"])
+    return "\n".join(
+        [
+            f"Of {len(record['accepted'])} causal types of transformers {record['transformers']} {len(taken)} are read."
+            f" Small models of {len(record['held'])} of them were run, and their caches held exactly the bytes of the"
+            f" card, but for one exception (below). Of {len(other['types'])} types of flash-linear-attention (commit "
+            f"{other['commit'][:7]}, in italics) {len(linear)} are read; {len(other['models'])} small models of "
+            f"{len(run)} types were run and held exactly the bytes of the card. ° was not run: {nested} types of "
+            "transformers hold a decoder that is another type, the others are described from code that was read. The "
+            "last column has the bytes that the first model of a row held, by tokens.",
+            "",
+            markdown_table(["family", "types", "bytes held = bytes of the card"], rows, left=3),
+            "",
+            markdown_table(["type that is not described", "why"], why, left=2),
+        ]
+    )
 
 
 def quiet() -> None:

@@ -230,7 +230,7 @@ def _print(
     for note in model.notes:
         out.print(f"Note: {escape(note)}")
     if model.evidence == "published":
-        out.print("What it keeps follows published formulas and code that was read; the tests run none of it.")
+        out.print("What it keeps was checked by published formulas; docs/capacity.md says which types were also run.")
     if found.state_bits is not None:
         bits = f"[bold]{_counted(found.state_bits, 'bit')}[/bold] ({shown_bytes(found.state_bits)})"
         out.print(f"State: {_counted(model.state_numbers or 0, 'number')}, {bits}.")
