@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from separatrix.capacities import capacity, describe, model_types, presets
+from separatrix.capacities import bytes_at, capacity, describe, model_types, presets
 from separatrix.capacities.held_bytes import memory
 from separatrix.cli.app import run
 from separatrix.errors import SeparatrixError
@@ -412,3 +412,16 @@ IDS = {
 def test_ids_of_popular_models_resolve_without_a_network(name, preset, monkeypatch, tmp_path):
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     assert describe(name).name == preset
+
+
+def test_memory_is_drawn_as_a_page_that_needs_nothing_else(tmp_path, capsys):
+    path = tmp_path / "memory.html"
+    assert run(["capacity", "gpt2", "gemma-4-e2b", "mamba-130m", "--plot", str(path)]) == 0
+    text = path.read_text(encoding="utf-8")
+    drawn = text.split('Plotly.newPlot("plot0",')[1]
+    series = json.JSONDecoder().raw_decode(drawn)[0]
+    assert [each["name"] for each in series] == ["gpt2", "gemma-4-e2b", "mamba-130m"]
+    assert series[0]["y"] == [bytes_at(describe("gpt2"), length) for length in series[0]["x"]]
+    assert 'src="http' not in text
+    refused(capsys, ["gpt2", "--plot", str(tmp_path / "memory.pdf")], "memory.pdf", ".html")
+    refused(capsys, ["gpt2", "--memory", "0GB"], "--memory 0GB", "above 0")
