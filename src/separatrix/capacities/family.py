@@ -163,6 +163,7 @@ class Family:
             state_format=format_name(reader.value(self.state_format)) or _wider(reader.raw),
             source=source,
             evidence=self.evidence,
+            code=self.code.partition(" ")[0],
             state_space=self.state_space,
             causal=bool(reader.value(self.causal)) and not ahead,
             ahead=ahead,

@@ -243,7 +243,8 @@ def _print(
         out.print(f"Context length in its config: {model.trained_length:,}.")
     out.print(escape(found.reason))
     for each in cited(model):
-        out.print(f"Cited, not executed: {escape(each.statement)} ({escape(each.paper)}; {escape(each.conditions)}).")
+        where = f"{each.paper}, of which the {each.read} was read; {each.conditions}"
+        out.print(f"Cited, not executed: {escape(each.statement)} ({escape(where)}).")
     for scope, title in (
         ("model", "Impossible for any weights"),
         ("one layer alone", "One such layer by itself, not the model"),
