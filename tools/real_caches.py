@@ -2,6 +2,7 @@
 
     python -m tools.real_caches             the comparison: families × bytes at three lengths
     python -m tools.real_caches --accepted  which types are accepted, and by which family
+    python -m tools.real_caches --record    both, into docs/records/real-caches.json, which docs/capacity.md shows
 
 A small random model is made from the config class of each type and run on texts of several lengths; the bytes of every
 array in what it keeps are added up with their formats. Small integers that count tokens are left out: they are
@@ -14,6 +15,8 @@ import logging
 import sys
 import warnings
 from typing import Any
+
+from tools.pages import keep, markdown_table, recorded
 
 from separatrix.models.measured import kept, size
 
@@ -101,18 +104,17 @@ NOT_BUILT: dict[str, str] = {
     **dict.fromkeys(
         (
             "gemma3", "gemma3n", "gemma4", "gemma4_unified", "llama4", "qwen3_5", "qwen3_5_moe", "qwen4_exp",
-            "mllama", "fuyu", "got_ocr2", "emu3", "moss_transcribe_diarize",
+            "mllama", "fuyu", "got_ocr2", "emu3", "moss_transcribe_diarize", "musicgen", "musicgen_melody",
         ), INSIDE,
     ),
     **dict.fromkeys(("gemma4_assistant", "gemma4_unified_assistant"), "reads the cache of another model"),
-    **dict.fromkeys(("musicgen", "musicgen_melody"), "made of three models; it has no config of a decoder alone"),
     "dbrx": "transformers 5.22 cannot make it from a config: its attn_config lacks rope_theta",
     "blt": "made of four models of its own, with patches of bytes in place of tokens",
     "git": "needs an image model of fixed size",
     "phi4_multimodal": "needs an image and a sound model of fixed size",
     "reformer": "attends to positions in the same bucket and keeps buckets; not described",
-    "xlm": "an encoder; not described",
-    "xlnet": "keeps hidden states of a text before, not keys and values; not described",
+    "xlm": NO_CACHE,
+    "xlnet": "hands out its memory under a name of its own; another test runs it",
     "openai-gpt": NO_CACHE,
 }  # fmt: skip
 """Types that no small model is made of, and why."""
@@ -185,18 +187,76 @@ def accepted() -> dict[str, str]:
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
     from separatrix.capacities import describe
+    from separatrix.capacities.catalog import inside, refused_types
+    from separatrix.capacities.fields import INNER_FIELDS
     from separatrix.errors import SeparatrixError
 
     found: dict[str, str] = {}
     for kind in types():
         try:
             # Some classes have defaults that no model could be made of; small sizes fit together.
-            config = CONFIG_MAPPING[kind]() if kind in NOT_BUILT else config_of(kind)
-            found[kind] = describe(fields_of(config)).family
-        except Exception as error:
-            ours = isinstance(error, SeparatrixError)
-            found[kind] = f"refused: {error}" if ours else f"refused: no config without arguments ({NOT_BUILT[kind]})"
+            if kind in refused_types():
+                fields: dict[str, Any] = {"model_type": kind}
+            elif kind in inside() and inside()[kind] in CONFIG_MAPPING:
+                own = config_of(inside()[kind])
+                fields = {"model_type": kind, INNER_FIELDS["musicgen" in kind]: fields_of(own)}
+            else:
+                fields = fields_of(CONFIG_MAPPING[kind]() if kind in NOT_BUILT else config_of(kind))
+            found[kind] = describe(fields).family
+        except SeparatrixError as error:
+            found[kind] = f"refused: {error}"
     return found
+
+
+def transformers_version() -> str:
+    """The version that the numbers are about."""
+    import transformers
+
+    return str(transformers.__version__)
+
+
+def type_section() -> str:
+    """Which types are read and how each family was checked, from the records of this tool and of ``fla_caches``."""
+    from separatrix.capacities import model_types
+    from separatrix.capacities.catalog import inside, refused_types
+
+    record, other = recorded("real-caches"), recorded("fla-caches")
+    taken = {kind: family for kind, family in record["accepted"].items() if not family.startswith("refused")}
+    linear = [kind for kind in other["types"] if kind not in refused_types()]
+    run = {each["fields"]["model_type"] for each in other["models"]}
+    families: dict[str, tuple[list[str], list[str]]] = {}
+    for kind, family in taken.items():
+        families.setdefault(family, ([], []))[0].append(kind)
+    for kind in linear:
+        families.setdefault(model_types()[kind].name, ([], []))[1].append(kind)
+    rows: list[list[str]] = []
+    for family, (ours, theirs) in sorted(families.items()):
+        first = next((kind for kind in ours if kind in record["held"]), "")
+        sizes = record["held"].get(first) or next(
+            (each["held"] for each in other["models"] if each["fields"]["model_type"] in theirs), {}
+        )
+        shown = [f"{kind}{'' if kind in record['held'] else ' °'}" for kind in ours]
+        shown += [f"*{kind}*{'' if kind in run else ' °'}" for kind in theirs]
+        rows.append(
+            [f"`{family}`", ", ".join(shown), "; ".join(f"{at}: {size:,}" for at, size in sizes.items()) or "–"]
+        )
+    why = [[f"`{kind}`", text] for kind, text in refused_types().items()]
+    nested = sum(kind in inside() for kind in taken if kind not in record["held"])
+    return "\n".join(
+        [
+            f"Of {len(record['accepted'])} causal types of transformers {record['transformers']} {len(taken)} are read."
+            f" Small models of {len(record['held'])} of them were run, and their caches held exactly the bytes of the"
+            f" card, but for one exception (below). Of {len(other['types'])} types of flash-linear-attention (commit "
+            f"{other['commit'][:7]}, in italics) {len(linear)} are read; {len(other['models'])} small models of "
+            f"{len(run)} types were run and held exactly the bytes of the card. ° was not run: {nested} types of "
+            "transformers hold a decoder that is another type, the others are described from code that was read. The "
+            "last column has the bytes that the first model of a row held, by tokens.",
+            "",
+            markdown_table(["family", "types", "bytes held = bytes of the card"], rows, left=3),
+            "",
+            markdown_table(["type that is not described", "why"], why, left=2),
+        ]
+    )
 
 
 def quiet() -> None:
@@ -209,6 +269,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Print one of the tables; exit code 1 where something differs that is not an exception."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--accepted", action="store_true")
+    parser.add_argument("--record", action="store_true")
     parser.add_argument("types", nargs="*")
     given = parser.parse_args(arguments)
     quiet()
@@ -221,6 +282,10 @@ def main(arguments: list[str] | None = None) -> int:
         for kind, text in found.items():
             print(f"{kind:28} {text[:120]}")
         print(f"{len(found) - len(refused)} of {len(found)} types are accepted")
+        return 0
+    if given.record:
+        held = {kind: {str(length): each for length, (each, _) in compare(kind)[1].items()} for kind in built_types()}
+        keep("real-caches", {"transformers": transformers_version(), "accepted": accepted(), "held": held})
         return 0
     differing = 0
     for kind in given.types or built_types():

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from separatrix.capacities import capacity, describe, model_types, presets
+from separatrix.capacities import bytes_at, capacity, describe, model_types, presets
 from separatrix.capacities.held_bytes import memory
 from separatrix.cli.app import run
 from separatrix.errors import SeparatrixError
@@ -14,6 +14,10 @@ from separatrix.site.sections.capacity import SECTION
 MAMBA_130M = 24 * (1536 * 16 + 1536 * 3)
 
 GOOD = {"model_type": "mamba", "hidden_size": 8, "num_hidden_layers": 2}
+
+
+DECODER = {"model_type": "mistral", "num_attention_heads": 2}
+FLA = {"model_type": "gla", "num_heads": 2}
 
 
 @pytest.mark.parametrize(
@@ -48,6 +52,18 @@ GOOD = {"model_type": "mamba", "hidden_size": 8, "num_hidden_layers": 2}
             ["sliding_window is missing"],
         ),
         ({"model_type": "gru", "proj_size": 2}, ["proj_size 2 is only for an lstm"]),
+        ({**DECODER, "num_key_value_heads": 4}, ["4 heads of keys and values do not divide 2"]),
+        ({**DECODER, "sliding_window": 0}, ["sliding_window is 0"]),
+        ({**DECODER, "sliding_window": 1}, ["a window of 1"]),
+        ({**DECODER, "sliding_window": 8, "per_layer_config": {"0": {"sliding_window": None}}}, ["do not go together"]),
+        ({**DECODER, "model_type": "llama4_text", "no_rope_layers": [1]}, ["no_rope_layers is [1]"]),
+        ({**DECODER, "model_type": "kimi_linear", "linear_attn_config": "x"}, ["linear_attn_config is 'x'", "object"]),
+        ({**FLA, "attn": 7}, ["attn is 7", "object"]),
+        ({**FLA, "attn": [{"layers": [0], "num_heads": 2}] * 2}, ["attn names layer 0", "once"]),
+        ({**FLA, "attn": [{"layers": [9], "num_heads": 2}]}, ["attn names layer 9 of 2"]),
+        ({**FLA, "attn": [{"layers": "all"}]}, ["an object with layers"]),
+        ({"model_type": "reformer"}, ["model_type reformer is not described", "hash"]),
+        ({"model_type": "deltaformer"}, ["never fills the cache"]),
         ({"model_type": "layers"}, ["missing layers"]),
         ({"model_type": "layers", "layers": [{"kind": "magic"}]}, ["layers.0", "magic"]),
         ({"model_type": "layers", "layers": [{"kind": "recurrent", "state_numbers": 0}]}, ["greater than 0"]),
@@ -134,13 +150,15 @@ def test_ids_of_hugging_face_are_found_without_asking_there(tmp_path, monkeypatc
         ("mistralai/Mistral-7B-v0.1", "mistral-7b-v0.1"),
         ("meta-llama/Meta-Llama-3-8B", "llama-3-8b"),
         ("openai-community/gpt2", "gpt2"),
+        ("moonshotai/Kimi-Linear-48B-A3B-Instruct", "kimi-linear-48b-a3b"),
+        ("google/gemma-4-E2B-it", "gemma-4-e2b"),
     ):
         assert describe(name) == presets()[preset].describe()
     folder = tmp_path / "models--someone--their-mamba" / "snapshots" / "abc"
     folder.mkdir(parents=True)
     (folder / "config.json").write_text(json.dumps(GOOD))
     assert describe("someone/their-mamba").state_numbers == 2 * (16 * 16 + 16 * 3)
-    refused(capsys, ["someone/nothing"], "unknown preset")
+    refused(capsys, ["someone/nothing"], "no config of someone/nothing", "download")
 
 
 USUAL = {"hidden_size": 64, "num_hidden_layers": 4, "num_attention_heads": 4, "sliding_window": 8}
@@ -318,7 +336,7 @@ def test_windows_of_the_position_itself_are_refused(tmp_path, capsys):
     path = tmp_path / "config.json"
     path.write_text(json.dumps({"model_type": "mistral", **sizes, "sliding_window": 1}))
     assert run(["capacity", str(path)]) == 2
-    assert "correct the window" in capsys.readouterr().err
+    assert "a window of 1" in capsys.readouterr().err
 
 
 def test_a_condition_on_the_points_is_told_where_nothing_else_tells_it(capsys, monkeypatch):
@@ -394,3 +412,16 @@ IDS = {
 def test_ids_of_popular_models_resolve_without_a_network(name, preset, monkeypatch, tmp_path):
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     assert describe(name).name == preset
+
+
+def test_memory_is_drawn_as_a_page_that_needs_nothing_else(tmp_path, capsys):
+    path = tmp_path / "memory.html"
+    assert run(["capacity", "gpt2", "gemma-4-e2b", "mamba-130m", "--plot", str(path)]) == 0
+    text = path.read_text(encoding="utf-8")
+    drawn = text.split('Plotly.newPlot("plot0",')[1]
+    series = json.JSONDecoder().raw_decode(drawn)[0]
+    assert [each["name"] for each in series] == ["gpt2", "gemma-4-e2b", "mamba-130m"]
+    assert series[0]["y"] == [bytes_at(describe("gpt2"), length) for length in series[0]["x"]]
+    assert 'src="http' not in text
+    refused(capsys, ["gpt2", "--plot", str(tmp_path / "memory.pdf")], "memory.pdf", ".html")
+    refused(capsys, ["gpt2", "--memory", "0GB"], "--memory 0GB", "above 0")

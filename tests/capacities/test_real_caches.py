@@ -84,7 +84,8 @@ def test_what_is_left_out_is_named_and_exists():
 def test_every_family_that_was_executed_is_executed_here():
     run = {model_types()[kind].name for kind in built_types()}
     named = {family.name for family in config_families().values() if family.evidence == "executed"}
-    assert named - run == {"lstm"}, "torch's own modules are compared in test_capacity_states"
+    # torch's own modules are compared in test_capacity_states, the two others by tests of their own below.
+    assert named - run == {"lstm", "musicgen", "xlnet"}
 
 
 @pytest.mark.parametrize("kind", [each for each in built_types() if each not in ("lfm2_moe", "qwen4_exp_text")])
@@ -234,3 +235,44 @@ def test_a_cache_of_few_tokens_is_below_the_bits_that_are_counted():
     counted = kept_under(card, Budget(tokens=few))
     assert counted is not None
     assert counted.at(few) >= bits
+
+
+def test_xlnet_hands_on_the_hidden_states_of_its_memory():
+    import torch
+    from transformers import XLNetConfig, XLNetLMHeadModel
+
+    config = XLNetConfig(vocab_size=64, d_model=32, n_layer=3, n_head=4, d_inner=32, mem_len=8)
+    model, card = XLNetLMHeadModel(config).eval(), describe({**fields_of(config), "dtype": "float32"})
+    for length in (5, 12):
+        with torch.no_grad():
+            held = model(torch.ones(1, length, dtype=torch.long), use_mems=True).mems
+        assert sum(each.numel() * each.element_size() for each in held) == bytes_at(card, length)
+    assert which_bounds(card)[0] == ()
+
+
+def test_the_decoder_of_musicgen_keeps_the_bytes_of_the_card():
+    import torch
+    from transformers import MusicgenDecoderConfig, MusicgenForCausalLM
+
+    config = MusicgenDecoderConfig(
+        vocab_size=64, num_hidden_layers=3, ffn_dim=32, num_attention_heads=4, hidden_size=32, num_codebooks=2
+    )
+    card = describe({"model_type": "musicgen", "decoder": {**fields_of(config), "dtype": "float32"}})
+    with torch.no_grad():
+        held = MusicgenForCausalLM(config).eval()(torch.ones(2, 9, dtype=torch.long), use_cache=True).past_key_values
+    assert size(held) == bytes_at(card, 9)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"attention_k_eq_v": True, "num_global_key_value_heads": 1, "num_kv_shared_layers": 0},
+        {"num_kv_shared_layers": 4},
+    ],
+)
+def test_gemma_4_with_shared_layers_and_other_heads_in_the_full_ones(more):
+    made = type(config_of("gemma4_text"))
+    config = made(**{**config_of("gemma4_text").to_dict(), **more})
+    card = describe(fields_of(config))
+    assert memory(card).complete
+    assert size(kept(made_model("gemma4_text", config), 12)) == bytes_at(card, 12)

@@ -129,6 +129,7 @@ def certify(
         shown_reason,
         size_of,
         state_of,
+        states_itself,
         with_proof,
         write_certificate,
         write_refutation,
@@ -156,6 +157,7 @@ def certify(
     if memory is not None:
         check_memory(built.network, memory)
     try_user_task(built.task, length)
+    states_itself(built.task, built.length)  # what the kernel will not read is refused before the work, not after it
     report(f"checking all inputs of length {length}", 0, None)
     verdict, proof = with_proof(built.network, claim, decide(built.network, claim))
     path: Path | None = None

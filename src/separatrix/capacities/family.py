@@ -163,6 +163,7 @@ class Family:
             state_format=format_name(reader.value(self.state_format)) or _wider(reader.raw),
             source=source,
             evidence=self.evidence,
+            code=self.code.partition(" ")[0],
             state_space=self.state_space,
             causal=bool(reader.value(self.causal)) and not ahead,
             ahead=ahead,
@@ -297,6 +298,9 @@ class Reader:
         """What a file says, and how it spells it; a field that is null or missing is None."""
         null = ""
         for spelled in () if rule.kind == "made" else rule.spelled or (rule.name,):
+            outer, _, inner = spelled.partition(".")
+            if inner and (around := self.raw.get(outer)) is not None and not isinstance(around, Mapping):
+                raise _Incomplete(f"{outer} is {shortened(around)}: an object is needed")
             found, there = at(self.raw, spelled)
             if found is not None:
                 return found, spelled
@@ -314,8 +318,10 @@ class Reader:
             if rule.default is None or name in self._open:
                 raise _Incomplete(f"missing {rule.spelled[0] if rule.spelled else name}")
             self._open.append(name)
-            result = self.value(rule.default)
-            self._open.remove(name)
+            try:
+                result = self.value(rule.default)
+            finally:
+                self._open.remove(name)
         elif text := wrong(rule, found):
             raise _Incomplete(f"{spelled} is {shortened(found)}: {text}")
         else:
@@ -328,14 +334,17 @@ class Reader:
         window = None if rule.window is None else self.whole(rule.window)
         if window == 0:
             raise SeparatrixError("a window of 1 is the position itself alone; give 2 or more, or no window")
+        heads, groups = self.whole(rule.heads), self.whole(rule.key_value_heads)
+        if groups and heads % groups:
+            raise SeparatrixError(f"{groups} heads of keys and values do not divide {heads} heads; correct one of them")
         parts = [self._part(part) for part in rule.parts if self.value(part.when)]
         return LayerDescription(
             kind=rule.kind,
             name=self.filled(rule.name),
             width=self.whole(rule.width),
-            heads=self.whole(rule.heads),
+            heads=heads,
             head_width=self.whole(rule.head_width),
-            key_value_heads=self.whole(rule.key_value_heads),
+            key_value_heads=groups,
             window=window,
             softmax=rule.softmax,
             state=tuple(part for part in parts if not part.grows),

@@ -99,9 +99,11 @@ def value(text: str, lookup: Lookup) -> Value:
     """
     try:
         return _value(parsed(text), lookup)
+    except SeparatrixError:
+        raise
     except (TypeError, IndexError, ValueError, OverflowError):
         shown = ", ".join(f"{name} is {str(lookup(name))[:40]}" for name in names(text))
-        raise SeparatrixError(f"{shown}, of which {text.replace('*', '×')} cannot be computed; correct them") from None
+        raise SeparatrixError(f"these do not go together: {shown[:200]}; correct one of them") from None
 
 
 def _value(node: ast.expr, lookup: Lookup) -> Value:

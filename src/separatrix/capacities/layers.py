@@ -137,7 +137,8 @@ class ModelDescription:
     where nobody does. ``state_format`` is that of its running states, where its config says it and its code follows.
     ``causal``: no position depends on a later one, so that what it keeps is all that goes on from a prefix; False where
     that is not known. ``ahead``: some position is known to depend on a later one. ``evidence``: how what its family
-    keeps was checked. ``state_space``: its recurrent layers are state-space models of Mamba's kind.
+    keeps was checked. ``code``: what runs it, whose number formats are counted. ``state_space``: its recurrent layers
+    are state-space models of Mamba's kind.
     """
 
     name: str
@@ -153,6 +154,7 @@ class ModelDescription:
     causal: bool = False
     ahead: bool = False
     evidence: Evidence = "given"
+    code: str = "transformers"
     state_space: bool = False
 
     def __post_init__(self) -> None:

@@ -98,7 +98,7 @@ def part_bits(model: ModelDescription, part: StatePart, given: int | None = None
         return Bits(kept, "config", f"{model.state_format}, from its config")
     if not part.number_format:
         return Bits(kept, "guess", f"a guess: running states are mostly kept in {WIDEST}")
-    return Bits(kept, "code", f"{part.number_format}, as transformers keeps it")
+    return Bits(kept, "code", f"{part.number_format}, as {model.code} keeps it")
 
 
 def kept_bits(model: ModelDescription, part: StatePart, given: int | None = None) -> int:

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from separatrix.capacities.catalog import described, presets, unknown
 from separatrix.capacities.layers import ModelDescription
-from separatrix.errors import SeparatrixError
+from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.reading import parse_json, read_file
 
 CONFIG_FILE = "config.json"
@@ -43,7 +43,14 @@ def describe(config: str | Path | Mapping[str, Any]) -> ModelDescription:
         if path.suffix != ".json" and not _exists(path):
             if (found := by_id(config)) is not None:
                 return found
-            # The last part of a path or of a name such as state-spaces/mamba-130m is what a preset is named after.
+            if _ID.fullmatch(config):
+                nearest = UnknownNameError("preset", path.name, presets()).nearest
+                near = f" (nearest: {', '.join(nearest)})" if nearest else ""
+                raise SeparatrixError(
+                    f"no config of {config} is at hand: it is not in Hugging Face's cache on this machine nor among "
+                    f"the presets{near}; download its config.json and give the path"
+                )
+            # The last part of a path is what a preset is named after.
             text = unknown("preset", path.name[:80], presets())
             raise SeparatrixError(f"{text}; or give the path of a config.json")
     if _exists(path / CONFIG_FILE):  # the folder of a model

@@ -8,6 +8,7 @@ from separatrix.certificates.checker import check as check
 from separatrix.certificates.checker import methods as methods
 from separatrix.certificates.memory import check_memory as check_memory
 from separatrix.certificates.memory import estimated_bytes as estimated_bytes
+from separatrix.certificates.proofs import states_itself as states_itself
 from separatrix.certificates.proofs import with_proof as with_proof
 from separatrix.certificates.refutations import replay as replay
 from separatrix.certificates.shown import WORDS as WORDS

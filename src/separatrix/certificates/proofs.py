@@ -67,7 +67,10 @@ def states_itself(task: Task, length: int) -> bool:
     try:
         inputs, answers = read_specification(json.loads(json.dumps(stated)))
     except RefusedError as refusal:
-        raise SeparatrixError(f"the specification of {task.name} cannot be read: {refusal}; correct it") from refusal
+        raise SeparatrixError(
+            f"the kernel does not read the specification of {task.name} at length {length}: {refusal}; choose a "
+            "shorter length, or correct it"
+        ) from refusal
     if task.count(length) != answers.count(inputs):
         raise SeparatrixError(f"the specification of {task.name} has other inputs than the task; correct it")
     count = max(1, min(SAMPLES, MOST_SAMPLED // len(inputs.tokens)))

@@ -89,6 +89,8 @@ def fits_of(found: "Capacity", memory: str | None, weights: str | None, config: 
             raise SeparatrixError(f"--weights {weights} says what is next to the texts; give --memory as well")
         return {}
     room, taken = parse_bytes(memory), _weights(config) if weights is None else parse_bytes(weights)
+    if room == 0:
+        raise SeparatrixError(f"--memory {memory} holds nothing; give a size above 0, such as 80GB")
     left = room - (taken or 0)
     counts = {str(each): texts_that_fit(found.model, left, each, found.given) for each in found.bytes_at}
     return {"memory_bytes": room, "weights_bytes": taken, "texts": counts}

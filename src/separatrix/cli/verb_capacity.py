@@ -230,7 +230,7 @@ def _print(
     for note in model.notes:
         out.print(f"Note: {escape(note)}")
     if model.evidence == "published":
-        out.print("What it keeps follows published formulas and code that was read; the tests run none of it.")
+        out.print("What it keeps was checked by published formulas; docs/capacity.md says which types were also run.")
     if found.state_bits is not None:
         bits = f"[bold]{_counted(found.state_bits, 'bit')}[/bold] ({shown_bytes(found.state_bits)})"
         out.print(f"State: {_counted(model.state_numbers or 0, 'number')}, {bits}.")
@@ -243,7 +243,8 @@ def _print(
         out.print(f"Context length in its config: {model.trained_length:,}.")
     out.print(escape(found.reason))
     for each in cited(model):
-        out.print(f"Cited, not executed: {escape(each.statement)} ({escape(each.paper)}; {escape(each.conditions)}).")
+        where = f"{each.paper}, of which the {each.read} was read; {each.conditions}"
+        out.print(f"Cited, not executed: {escape(each.statement)} ({escape(where)}).")
     for scope, title in (
         ("model", "Impossible for any weights"),
         ("one layer alone", "One such layer by itself, not the model"),

@@ -60,7 +60,10 @@ def drawn(plots: Sequence[Plot], source: str = "") -> str:
     )
     script = f'<script src="{escape(source)}"></script>' if source else f"<script>{plotly_script()}</script>"
     # A figure that was drawn folds the picture that stands for it without scripts.
-    fold = 'for (const each of document.querySelectorAll("details.still")) each.open = false'
+    fold = (
+        'addEventListener("DOMContentLoaded", () => {'
+        'for (const each of document.querySelectorAll("details.still")) each.open = false })'
+    )
     return f"<style>{STYLE}</style>{places}{script}<script>{body};{COLOURS};{fold}</script>"
 
 
