@@ -632,15 +632,13 @@ def test_a_figure_says_its_points_and_zooms(browser: Browser, site: Path) -> Non
         figure.locator(".canvas").focus()
         page.keyboard.press("ArrowRight")
         expect(figure.locator(".tip")).to_contain_text("length N 16")
-        figure.locator(".canvas").hover(position={"x": 4, "y": 4})
+        page.keyboard.press("Tab")
         expect(figure.locator(".tip")).to_be_hidden()
         whole = figure.locator("svg").get_attribute("viewBox")
         figure.get_by_role("button", name="Zoom in").click()
         assert figure.locator("svg").get_attribute("viewBox") != whole
         figure.get_by_role("button", name="Show the whole figure").click()
-        assert [float(each) for each in (figure.locator("svg").get_attribute("viewBox") or "").split()] == [
-            float(each) for each in (whole or "").split()
-        ]
+        assert figure.locator("svg").get_attribute("viewBox") == whole
 
 
 def test_the_search_finds_a_theorem_by_keyboard(browser: Browser, site: Path) -> None:

@@ -53,7 +53,7 @@
     form.setAttribute("role", "search");
     form.innerHTML = '<label class="unseen" for="search">Search the atlas</label><input type="search" id="search" ' +
       'placeholder="Search" autocomplete="off"><div class="found" hidden><p class="quiet" role="status"></p><ul></ul></div>';
-    header.append(form);
+    brand.after(form);
     const [field, box, said, list] = ["input", ".found", "[role=status]", "ul"].map((each) => form.querySelector(each));
     const load = () => {
       if (window.ATLAS_INDEX || form.dataset.asked) return;
@@ -70,9 +70,9 @@
       const rated = [];
       for (const [address, page, heading, text] of window.ATLAS_INDEX) {
         const [title, rest] = [heading || page, `${page} ${text}`].map((each) => each.toLowerCase());
-        let points = heading ? 0 : 3;
+        let points = (heading ? 0 : 3) + (title.includes(words.join(" ")) ? 12 : 0);
         for (const word of words) {
-          const here = title.startsWith(word) ? 9 : title.includes(word) ? 6 : rest.includes(word) ? 1 : 0;
+          const here = ` ${title}`.includes(` ${word}`) ? 8 : title.includes(word) ? 4 : rest.includes(word) ? 1 : 0;
           points = here ? points + here : -Infinity;
         }
         if (points > 0) rated.push([points, address, page, heading, text]);
@@ -139,10 +139,10 @@
   const told = element("p", "", "unseen");
   told.setAttribute("role", "status");
   for (const svg of document.querySelectorAll(".canvas svg[data-points]")) {
-    const canvas = svg.parentElement, whole = svg.viewBox.baseVal;
+    const canvas = svg.parentElement;
     const points = JSON.parse(svg.dataset.points).flatMap(([sentence, places]) => places.map(([x, y, ...values]) =>
       [x, y, sentence.split("{}").map((part, place) => part + (values[place] ?? "")).join("")]));
-    const [width, height] = [whole.width, whole.height];
+    const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
     let view = [0, 0, 1], chosen = -1, held;
     document.body.append(told);
     const tip = element("div", "", "tip");
