@@ -523,6 +523,7 @@ def some_pages(site: Path) -> list[Path]:
     return [site / f"{name}.html" for name in names]
 
 
+UNFOLD = "for (const fold of document.querySelectorAll('main details')) fold.open = true"
 SQUEEZED = """all => all.filter(each => each.offsetParent && each.clientWidth < 240).map(each => each.textContent)"""
 """Commands that are visible in less than 240 pixels, which a phone has."""
 
@@ -551,6 +552,10 @@ def test_every_page_of_the_site_opens_and_fits(browser: Browser, site: Path) -> 
         for path in pages:
             page.set_viewport_size({"width": 1280, "height": 900})
             page.goto(path.as_uri())
+            if path.parent.name == "tasks":
+                words = len(page.locator("main").inner_text().split())
+                assert words < 1200, f"{path.name} shows {words} words before anything is unfolded"
+            page.evaluate(UNFOLD)
             reached |= set(page.locator("a[href]").evaluate_all("links => links.map(a => a.href)"))
             found = list(page.evaluate(ESSENTIALS))
             # Nothing is fetched from elsewhere; links to papers may lead out.
@@ -581,6 +586,8 @@ def test_pages_of_the_site_pass_all_of_axe(browser: Browser, site: Path) -> None
             page.set_viewport_size({"width": 1280, "height": 900})
             page.goto(path.as_uri())
             assert axe(page) == [], page.url
+            page.evaluate(UNFOLD)
+            assert axe(page, runOnly=["color-contrast"]) == [], page.url
             name = "-".join(path.relative_to(site).with_suffix("").parts)
             kept(page, f"site-{name}")
             page.set_viewport_size(PHONE)  # type: ignore[arg-type]
@@ -628,6 +635,35 @@ def test_the_front_pages_sliders_change_numbers(browser: Browser, site: Path) ->
     with opened(browser, place) as other:
         expect(other.locator("#length")).to_have_value("0")
         expect(other.locator("#precision")).to_have_value("0")
+
+
+def test_a_figure_says_its_points_and_zooms(browser: Browser, site: Path) -> None:
+    with opened(browser, (site / "tasks" / "index-lookup.html").as_uri()) as page:
+        figure = page.locator("#figure-widths-index-lookup")
+        figure.locator(".canvas").focus()
+        page.keyboard.press("ArrowRight")
+        expect(figure.locator(".tip")).to_contain_text("length N 16")
+        page.keyboard.press("Tab")
+        expect(figure.locator(".tip")).to_be_hidden()
+        whole = figure.locator("svg").get_attribute("viewBox")
+        figure.get_by_role("button", name="Zoom in").click()
+        assert figure.locator("svg").get_attribute("viewBox") != whole
+        figure.get_by_role("button", name="Show the whole figure").click()
+        assert figure.locator("svg").get_attribute("viewBox") == whole
+
+
+def test_the_search_finds_a_theorem_by_keyboard(browser: Browser, site: Path) -> None:
+    with opened(browser, (site / "tasks" / "dyck.html").as_uri()) as page:
+        page.get_by_role("searchbox", name="Search the atlas").fill("bhbk24 theorem 3")
+        expect(page.locator(".found a").first).to_contain_text("BHBK24 Theorem 3")
+        accessible(page)
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Escape")
+        expect(page.locator(".found")).to_be_hidden()
+        page.keyboard.type(" ")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        expect(page.locator("article.bound:target")).to_be_in_viewport()
 
 
 BROKEN_WORDS = """all => all.flatMap(code => {
@@ -681,6 +717,8 @@ def test_the_site_is_readable_without_javascript(browser: Browser, site: Path) -
         assert "≤" in page.locator("#separation").inner_text()
         page.locator("#separation a.cell").first.click()
         expect(page.locator(".class-evidence:target")).to_have_count(1)
+        page.locator(".class-evidence:target summary").click()
+        expect(page.locator(".class-evidence:target .evidence")).to_be_visible()
         assert page.locator("figure svg").count() > 1
 
 

@@ -727,7 +727,9 @@ def test_formulas_are_set(text, parts):
     Reader(made)
 
 
-@pytest.mark.parametrize("text", ["a Dyck-(2,2) word", "BHBK24 Theorem 3 (E13)", "<b>&2</script>", "float32, 1-layer"])
+@pytest.mark.parametrize(
+    "text", ["a Dyck-(2,2) word", "§6, Appendix H.1", "BHBK24 Theorem 3 (E13)", "<b>&2</script>", "float32, 1-layer"]
+)
 def test_words_are_no_formulas(text):
     assert unescape(str(prose(text))) == text
 

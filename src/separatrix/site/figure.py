@@ -10,9 +10,11 @@ import importlib
 import io
 import re
 from collections.abc import Callable, Iterable, Sequence
+from html import escape
 from typing import Any
 
 from separatrix.extras import require
+from separatrix.site.plot_points import plot_points
 from separatrix.site.section import Figure
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -86,7 +88,12 @@ def draw(
         if not for_papers_alone:
             with matplotlib.rc_context({"svg.fonttype": "none"}):
                 canvas.savefig(text, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
-    inline = "" if for_papers_alone else themed(_for_pages(text.getvalue(), name))
+    inline = ""
+    if not for_papers_alone:
+        inline = themed(_for_pages(text.getvalue(), name))
+        # For the script, which shows the values of a point and zooms.
+        points = escape(plot_points(canvas), quote=False).replace("'", "&#39;")
+        inline = inline.replace("<svg ", f"<svg data-points='{points}' ", 1)
     return Figure(name, caption, _for_pages(svg.getvalue(), name), png.getvalue(), inline)
 
 

@@ -126,13 +126,15 @@ def _paint(axes: Any, view: Results, families: list[str], ceiling: float) -> Non
             if _family(each) != family:
                 continue
             if each["learned"] is None:
-                axes.plot(each["state_bits"], SHORTEST, "x", color=colour, alpha=0.5, markersize=5)
+                axes.plot(each["state_bits"], SHORTEST, "x", color=colour, alpha=0.5, markersize=5,
+                          label=f"_{each['model']}, no length tried was learned")  # fmt: skip
                 continue
             if each["failed"] is not None:
                 axes.plot([each["state_bits"]] * 2, [each["learned"], each["failed"]], color=colour, linewidth=1,
                           linestyle=":" if each["open_ended"] else "-")  # fmt: skip
             filled = "white" if each["open_ended"] else colour
-            axes.plot(each["state_bits"], each["learned"], mark, color=colour, markerfacecolor=filled, markersize=6)
+            axes.plot(each["state_bits"], each["learned"], mark, color=colour, markerfacecolor=filled, markersize=6,
+                      label=f"_{each['model']}")  # fmt: skip
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=2)
     axes.set_ylim(SHORTEST / 1.4, ceiling)

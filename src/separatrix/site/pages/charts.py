@@ -89,9 +89,12 @@ def _paint_constructions(axes: Any, built: dict[str, Any], grid: Grid) -> float:
         own = [(length, size) for length, size, theorem in certified if theorem]
         narrow = [(length, size) for length, size, theorem in certified if not theorem]
         if sizes:
-            axes.plot(*zip(*sizes, strict=True), "--", color=colour, linewidth=1.1)
+            axes.plot(
+                *zip(*sizes, strict=True), "--", color=colour, linewidth=1.1, label=f"_{name}, the theorem's size"
+            )
         if own:
-            axes.plot(*zip(*own, strict=True), linestyle="none", marker=marker, markersize=5, color=colour)
+            axes.plot(*zip(*own, strict=True), linestyle="none", marker=marker, markersize=5, color=colour,
+                      label=f"_{name}, certified")  # fmt: skip
         # One entry for the line and its marks: without the marks two networks of one class would look the same.
         kinds = ", ".join(["theorem"] * bool(sizes) + ["certified"] * bool(own))
         # A network of another class than those with a column may lie below their bounds, which say nothing of it.
@@ -107,7 +110,7 @@ def _paint_constructions(axes: Any, built: dict[str, Any], grid: Grid) -> float:
         ]
         if limits:
             axes.plot(*zip(*limits, strict=True), ":", color="#555555", linewidth=1.3,
-                      label=None if limited else "best possible sign code (Delsarte)")  # fmt: skip
+                      label=f"{'_' * limited}best possible sign code (Delsarte)")  # fmt: skip
             limited = True
         top = max([top, *(size for _, size in sizes), *(size for _, size, _ in certified)])
     return top

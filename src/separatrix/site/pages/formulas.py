@@ -19,12 +19,14 @@ SYMBOLS = set("NMKHLTmpqndkgΣΩγ")
 """Letters that are a formula by themselves in a sentence."""
 LETTER = r"[^\W\d_]\u0303?(?:'(?!s))?"
 TOKEN = re.compile(
-    rf"(?P<word>'s\b|[^\W_]*[^\W\d_]{{2,}}\d*(?:-(?:\w+|\([^()]*\)))*|\w+-[^\W\d_]{{2,}}|[^\W\d_]\d+)"
+    r"(?P<word>'s\b|Appendix \w+(?:\.\d+)*|"
+    rf"[^\W_]*[^\W\d_]{{2,}}\d*(?:-(?:\w+|\([^()]*\)))*|\w+-[^\W\d_]{{2,}}|[^\W\d_]\d+)"
     rf"|(?P<raised>[{''.join(RAISED)}]+)|(?P<lowered>[{''.join(LOWERED)}]+)"
     rf"|(?P<name>{LETTER})|(?P<number>\d[\d,.]*\d|\d)|(?P<space>\s+)|(?P<sign>.)"
 )
 STRONG = set("=≥≤+·/^_⌊⌈√∈←⊙∘")
 """Signs that make their surroundings a formula."""
+BREAKS = set("=≥≤+←⊙∘−-")
 SIGNS = STRONG | set("-−*…()[]{}|⌋⌉,")
 
 
@@ -111,7 +113,36 @@ def _trimmed(run: list[tuple[str, str]]) -> tuple[list[str], list[tuple[str, str
 def _math(tokens: list[tuple[str, str]]) -> "Markup":
     from markupsafe import Markup
 
-    return Markup(f"<math>{_Reader(tokens).row()}</math>")
+    return Markup(" ").join(Markup(f"<math>{_Reader(line).row()}</math>") for line in _breakable(tokens))
+
+
+def _breakable(tokens: list[tuple[str, str]]) -> list[list[tuple[str, str]]]:
+    """Split a formula at spaces before a sign or a word, for a browser breaks no line inside one: outside brackets, and
+    inside those of which no fraction, exponent or index is made."""
+    values = [value for _, value in tokens]
+    whole: list[bool] = []
+    lines: list[list[tuple[str, str]]] = [[]]
+    for place, (kind, value) in enumerate(tokens):
+        following, next_value = tokens[place + 1] if place + 1 < len(tokens) else ("", "")
+        if value in "([{⌊⌈":
+            after = next((at for at in range(place, len(values)) if _closes(values, place, at)), place) + 1
+            scripted = after < len(tokens) and (values[after] in "/^_" or tokens[after][0] == "raised")
+            whole.append(value == "{" or scripted or (place > 0 and values[place - 1] in "/^_"))
+        elif value in ")]}⌋⌉" and whole:
+            whole.pop()
+        word = following == "word" and next_value not in FUNCTIONS
+        apart = kind == "space" and lines[-1] and (lines[-1][-1][1] == "," or next_value in BREAKS or word)
+        if apart and not any(whole):
+            lines.append([])
+        else:
+            lines[-1].append((kind, value))
+    return [line for line in lines if line]
+
+
+def _closes(values: list[str], first: int, last: int) -> bool:
+    """Tell whether the bracket at one place closes at another."""
+    inside = values[first : last + 1]
+    return inside.count(values[first]) == inside.count(PAIRS[values[first]])
 
 
 class _Reader:

@@ -21,6 +21,8 @@ LENGTHS = (12, 16)
 """The first of these that a construction takes is shown."""
 TRIED = 32
 """Among so many random inputs the first with an answer other than 0 is shown."""
+LEAST = 0.005
+"""Smaller weights are not said when a reader points at them."""
 MAPS = 4
 """A network of many heads shows the first of them."""
 
@@ -152,6 +154,15 @@ def _paint_map(axes: Any, one: Results, labels: Sequence[str]) -> None:
         first, second = ("query", "key") if one["kind"] == "keys" else ("first of the pair", "second")
         axes.set_ylabel(first, fontsize=8)
         axes.set_xlabel(second, fontsize=8)
+    names = [
+        list(labels) if size == len(labels) else [str(place + 1) for place in range(size)] for size in weights.shape
+    ]
+    sentence = f"{axes.get_ylabel()} {{}} ({{}}), {axes.get_xlabel()} {{}} ({{}}): {{}}"
+    axes.said = [
+        (sentence, column, row,
+         (f"{row + 1}", names[0][row], f"{column + 1}", names[1][column], f"{weights[row, column]:.3g}"))
+        for row, column in zip(*numpy.nonzero(numpy.abs(weights) > LEAST), strict=True)
+    ]  # fmt: skip
     asking = "" if one["query"] is None else f"query at position {one['query'] + 1}"
     title = ", ".join(part for part in (one["title"], asking) if part)
     axes.set_title(f"{title}{': ' if title else ''}largest {largest:.2f}", fontsize=8)

@@ -53,7 +53,7 @@
     form.setAttribute("role", "search");
     form.innerHTML = '<label class="unseen" for="search">Search the atlas</label><input type="search" id="search" ' +
       'placeholder="Search" autocomplete="off"><div class="found" hidden><p class="quiet" role="status"></p><ul></ul></div>';
-    header.append(form);
+    brand.after(form);
     const [field, box, said, list] = ["input", ".found", "[role=status]", "ul"].map((each) => form.querySelector(each));
     const load = () => {
       if (window.ATLAS_INDEX || form.dataset.asked) return;
@@ -70,9 +70,9 @@
       const rated = [];
       for (const [address, page, heading, text] of window.ATLAS_INDEX) {
         const [title, rest] = [heading || page, `${page} ${text}`].map((each) => each.toLowerCase());
-        let points = heading ? 0 : 3;
+        let points = (heading ? 0 : 3) + (title.includes(words.join(" ")) ? 12 : 0);
         for (const word of words) {
-          const here = title.startsWith(word) ? 9 : title.includes(word) ? 6 : rest.includes(word) ? 1 : 0;
+          const here = ` ${title}`.includes(` ${word}`) ? 8 : title.includes(word) ? 4 : rest.includes(word) ? 1 : 0;
           points = here ? points + here : -Infinity;
         }
         if (points > 0) rated.push([points, address, page, heading, text]);
@@ -134,6 +134,88 @@
       delete fold.dataset.printed;
     }
   });
+
+  // -- figures: the values of the nearest point, by pointer or by arrow keys, and zoom ------------------------------
+  const told = element("p", "", "unseen");
+  told.setAttribute("role", "status");
+  for (const svg of document.querySelectorAll(".canvas svg[data-points]")) {
+    const canvas = svg.parentElement;
+    const points = JSON.parse(svg.dataset.points).flatMap(([sentence, places]) => places.map(([x, y, ...values]) =>
+      [x, y, sentence.split("{}").map((part, place) => part + (values[place] ?? "")).join("")]));
+    const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
+    let view = [0, 0, 1], chosen = -1, held;
+    document.body.append(told);
+    const tip = element("div", "", "tip");
+    const ring = document.createElementNS(svg.namespaceURI, "circle");
+    ring.setAttribute("class", "ring");
+    ring.setAttribute("r", 4);
+    svg.append(ring);
+    canvas.append(tip);
+    const hide = () => { tip.style.display = ring.style.display = "none"; };
+    const show = (place, aloud) => {
+      chosen = place;
+      const [x, y, text] = points[place];
+      ring.setAttribute("cx", x);
+      ring.setAttribute("cy", y);
+      tip.textContent = text;
+      tip.style.display = ring.style.display = "";
+      const at = new DOMPoint(x, y).matrixTransform(svg.getScreenCTM()), box = canvas.getBoundingClientRect();
+      const left = Math.min(at.x - box.left + canvas.scrollLeft + 12, canvas.scrollLeft + canvas.clientWidth - tip.offsetWidth - 4);
+      tip.style.left = `${Math.max(left, canvas.scrollLeft)}px`;
+      tip.style.top = `${Math.max(0, at.y - box.top - tip.offsetHeight - 10)}px`;
+      if (aloud) told.textContent = text;
+    };
+    const look = ([x, y, scale]) => {
+      const least = (value, size) => Math.min(Math.max(value, 0), size - size / scale);
+      view = [least(x, width), least(y, height), scale];
+      svg.setAttribute("viewBox", `${view[0]} ${view[1]} ${width / scale} ${height / scale}`);
+      canvas.classList.toggle("zoomed", scale > 1);
+      hide();
+    };
+    const zoom = (factor, x = view[0] + width / view[2] / 2, y = view[1] + height / view[2] / 2) => {
+      const scale = Math.min(Math.max(view[2] * factor, 1), 16), kept = view[2] / scale;
+      look([x - (x - view[0]) * kept, y - (y - view[1]) * kept, scale]);
+    };
+    const place = (event) => new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
+    svg.addEventListener("pointermove", (event) => {
+      const { x, y } = place(event);
+      if (held) return look([view[0] + held.x - x, view[1] + held.y - y, view[2]]);
+      let [best, near] = [-1, (20 / view[2]) ** 2];
+      points.forEach(([px, py], each) => {
+        const far = (px - x) ** 2 + (py - y) ** 2;
+        if (far < near) [best, near] = [each, far];
+      });
+      if (best < 0) hide(); else show(best);
+    });
+    svg.addEventListener("pointerdown", (event) => { if (view[2] > 1) { held = place(event); svg.setPointerCapture(event.pointerId); } });
+    for (const end of ["pointerup", "pointercancel"]) svg.addEventListener(end, () => { held = null; });
+    svg.addEventListener("pointerleave", hide);
+    svg.addEventListener("dblclick", (event) => { const { x, y } = place(event); zoom(2, x, y); });
+    svg.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey) return;
+      event.preventDefault();
+      const { x, y } = place(event);
+      zoom(event.deltaY < 0 ? 1.25 : 0.8, x, y);
+    }, { passive: false });
+    canvas.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!step || !points.length) return;
+      event.preventDefault();
+      show((chosen + step + points.length) % points.length, true);
+    });
+    canvas.addEventListener("blur", hide);
+    const tools = element("span", undefined, "zoom");
+    for (const [sign, name, act] of [["+", "Zoom in", () => zoom(1.6)], ["−", "Zoom out", () => zoom(1 / 1.6)], ["⤢", "Show the whole figure", () => look([0, 0, 1])]]) {
+      const button = element("button", sign);
+      button.type = "button";
+      button.title = name;
+      button.setAttribute("aria-label", name);
+      button.addEventListener("click", act);
+      tools.append(button);
+    }
+    canvas.parentElement.querySelector(".files")?.after(" ", tools);
+    hide();
+  }
 
   // -- learned against impossible -------------------------------------------------------------------------------
   for (const plane of document.querySelectorAll(".plane")) {
