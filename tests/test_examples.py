@@ -68,6 +68,7 @@ def nearly(shown: str, printed: str) -> bool:
 
 def enter(folder: Path, page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(folder)  # Python started there finds these files
     for name, text in FILE.findall(page.read_text(encoding="utf-8")):
         (folder / name).write_text(text, encoding="utf-8")
 

@@ -117,14 +117,15 @@ class Compared(Answer):
         grids = tuple(self._grid(task) for task in dict.fromkeys(each.task for each in self.entries))
         seeds = "" if len(self.seeds) == 1 else f", the best of {len(self.seeds)} seeds"
         notes = (
-            *(f"Warning: {each}" for each in self.warnings),
             f"Every model had {self.steps:,} steps of {self.batch} examples (recipe {self.recipe}){seeds}; its "
             f"learning rate is the best of {', '.join(f'{each:g}' for each in self.rates)} in runs of "
             f"{self.steps // SHORT:,} steps. %: of fresh examples.",
             "No weights beyond: at longer inputs the task is impossible for the model, whatever its weights. "
             "Satisfying a bound implies neither ability nor learnability.",
         )
-        return Sheet(f"{self.layer} compared", grids=grids, notes=notes, pictures=self._pictures)
+        return Sheet(
+            f"{self.layer} compared", grids=grids, warnings=self.warnings, notes=notes, pictures=self._pictures
+        )
 
     def _grid(self, task: str) -> Grid:
         mine = [each for each in self.entries if each.task == task]
