@@ -55,9 +55,9 @@ class Sheet:
     title: str = ""
     facts: tuple[Fact, ...] = ()
     grids: tuple[Grid, ...] = ()
-    warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     pictures: Callable[[], tuple[str, ...]] = tuple
+    warnings: tuple[str, ...] = ()
 
 
 class Answer(ABC):

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from separatrix.answer import Answer, Grid, Sheet, Tone, plain
-from separatrix.api.training import run_specs
+from separatrix.api.training import listed, run_specs
 from separatrix.errors import SeparatrixError
 from separatrix.extras import EXTRAS, require
 
@@ -228,7 +228,8 @@ def compare(
     from separatrix.models import parse_spec, remarks_on
     from separatrix.profiles import FunctionTask, task_argument
 
-    seconds = seconds_of(budget)
+    seconds, rates, seeds = seconds_of(budget), listed("rates", rates), listed("seeds", seeds)
+    against, tasks = listed("against", against), listed("tasks", tasks)
     if steps is not None and not 1 <= steps <= 1 << 31:
         raise SeparatrixError(f"--steps {steps} is out of range; choose 1 to 2^31")
     if not tasks:

@@ -136,7 +136,7 @@ def profile(
 
 def _name(function: object) -> str:
     if not callable(function):
-        raise SeparatrixError(f"{function!r} is no function; give one of a tuple of symbols, or FILE.py:function")
+        raise SeparatrixError(f"{function!r} is not a function; give one of a tuple of symbols, or FILE.py:function")
     return getattr(function, "__name__", type(function).__name__).replace("<lambda>", "the function")
 
 
