@@ -65,10 +65,10 @@ class Answer(ABC):
 
     @abstractmethod
     def sheet(self) -> Sheet:
-        """What a person should see."""
+        """Return what a person should see."""
 
     def as_dict(self) -> dict[str, Any]:
-        """The record as plain data, ready for JSON."""
+        """Return the record as plain data, ready for JSON."""
         return {each.name: plain(getattr(self, each.name)) for each in fields(self)}  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
@@ -80,12 +80,12 @@ class Answer(ABC):
         return text.getvalue().rstrip("\n")
 
     def _repr_html_(self) -> str:
-        """The sheet as a notebook shows it."""
+        """Return the sheet as a notebook shows it."""
         return to_html(self.sheet())
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it: records as tables, exact numbers and anything else as text.
+    """Return a value as JSON has it: records as tables, exact numbers and anything else as text.
 
     >>> from fractions import Fraction
     >>> plain((Fraction(1, 3), {"n": Fact("a", "b")}))

@@ -113,7 +113,7 @@ class Compared(Answer):
         return {**super().as_dict(), "warnings": list(self.warnings)}
 
     def sheet(self) -> Sheet:
-        """The warnings, a table for each task, the curves."""
+        """Show the warnings, a table for each task, the curves."""
         grids = tuple(self._grid(task) for task in dict.fromkeys(each.task for each in self.entries))
         seeds = "" if len(self.seeds) == 1 else f", the best of {len(self.seeds)} seeds"
         notes = (
@@ -166,7 +166,7 @@ class Compared(Answer):
 
 
 def seconds_of(budget: float | str) -> float:
-    """A time: seconds, or a text such as "10min".
+    """Return a time: seconds, or a text such as "10min".
 
     >>> seconds_of("10min"), seconds_of("1.5h"), seconds_of(90)
     (600.0, 5400.0, 90.0)
@@ -184,7 +184,7 @@ def seconds_of(budget: float | str) -> float:
 
 
 def sized(model: str, layers: int, width: int) -> str:
-    """A model with the sizes of this comparison, unless it has its own.
+    """Return a model with the sizes of this comparison, unless it has its own.
 
     >>> sized("LSTM", 2, 64), sized("TF-(1,8)", 2, 64)
     ('LSTM-(2,64)', 'TF-(1,8)')
@@ -317,7 +317,7 @@ def _trainer(store: Path | None, device: str) -> Trainer:
 def _steps(
     asked: Any, short: "list[RunSpec]", full: "list[RunSpec]", seconds: float, store: Path | None, device: str
 ) -> int:
-    """The steps that a budget allows; found once, and kept next to the store for the same question."""
+    """Return the steps that a budget allows; found once, and kept next to the store for the same question."""
     from separatrix.files import write_atomically
     from separatrix.progress import report
     from separatrix.training import device_named, environment, groups_of, plan, store_path
@@ -385,5 +385,5 @@ def _entry(task: "Task", record: "Record", yours: bool) -> Entry:
 
 
 def _curve(points: "Sequence[Point]", step: int, accuracy: float) -> tuple[tuple[int, float], ...]:
-    """The probes, and the full evaluation at the end in place of the last."""
+    """Return the probes, and the full evaluation at the end in place of the last."""
     return (*((each.step, each.accuracy) for each in points if each.step < step), (step, accuracy))

@@ -83,11 +83,11 @@ class Trained(Answer):
         return not at_chance(self.best)
 
     def as_dict(self) -> dict[str, Any]:
-        """The records as plain data."""
+        """Return the records as plain data."""
         return {"runs": [each.as_dict() for each in self.runs], "constant_answer": self.majority}
 
     def sheet(self) -> Sheet:
-        """A row for each run."""
+        """Show a row for each run."""
         columns = ("run", "lr", "seed", "%", "mean loss", "steps", "ended", "seconds")
         best, tones = self.best.result, dict[tuple[int, int], Tone]()
         rows: list[tuple[str, ...]] = []
@@ -119,7 +119,7 @@ def run_specs(
     length: int,
     **fields: Unpack[RunFields],
 ) -> "tuple[RunSpec, ...]":
-    """Describe the runs of a grid: one for each learning rate and seed."""
+    """Show the runs of a grid: one for each learning rate and seed."""
     from separatrix.models import parse_spec
     from separatrix.profiles import changed_parameters
     from separatrix.training import RunSpec, recipe_fields
@@ -150,7 +150,7 @@ def listed(name: str, values: Iterable[Each]) -> list[Each]:
 
 
 def trained(task: "Task", specs: "Sequence[RunSpec]", found: "Mapping[str, Record]") -> Trained:
-    """The answer of a grid whose records are ``found``."""
+    """Return the answer of a grid whose records are ``found``."""
     from separatrix.tasks import constant_score
 
     first = specs[0]
