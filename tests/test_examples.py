@@ -6,6 +6,7 @@ import importlib.util
 import pkgutil
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -91,12 +92,15 @@ def test_docstring_examples(name):
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
 def test_python_blocks_run_top_to_bottom(page, tmp_path, monkeypatch):
     enter(tmp_path, page, monkeypatch)
+    monkeypatch.syspath_prepend(tmp_path)  # Python started there finds these files
     space: dict[str, object] = {}
     ran = 0
     for number, block in enumerate(blocks(page, "python")):
         exec(compile(block, f"{page.name} block {number + 1}", "exec"), space)
         ran += 1
     assert ran == len(blocks(page, "python"))
+    for path in tmp_path.glob("*.py"):
+        sys.modules.pop(path.stem, None)
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "console")], ids=lambda page: page.name)

@@ -17,7 +17,8 @@ from separatrix.user_files import VARIABLE, user_modules, using_files
 from tests.test_examples import BLOCK, FILE, ROOT
 
 GUIDES = ROOT / "docs" / "how-to"
-LEMMA = dict(FILE.findall((GUIDES / "own-theorem.md").read_text(encoding="utf-8")))["majority_lemma.py"]
+FILES = dict(FILE.findall((GUIDES / "own-theorem.md").read_text(encoding="utf-8")))
+LEMMA, LOOKUP = FILES["majority_lemma.py"], FILES["binary_lookup.py"]
 BITS = "bits_for(length // 2 + 1)"
 ASKED = ["bound", "majority", "--model", "rnn", "--length", "1000", "--precision", "1"]
 
@@ -34,14 +35,14 @@ def written(folder: Path, name: str, text: str) -> str:
 def test_a_task_and_a_construction_are_known_for_one_command(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     ends = written(tmp_path, "ends_agree.py", first_python("own-task.md"))
-    hot = written(tmp_path, "one_hot_lookup.py", first_python("own-theorem.md"))
-    assert run(["--with", ends, "--with", hot, "sample", "ends-agree", "--length", "6"]) == 0
+    lookup = written(tmp_path, "binary_lookup.py", LOOKUP)
+    assert run(["--with", ends, "--with", lookup, "sample", "ends-agree", "--length", "6"]) == 0
     assert "Ends agree" in capsys.readouterr().out
-    assert run(["--with", hot, "certify", "one-hot-lookup", "--length", "8", "--out", "made"]) == 0
+    assert run(["--with", lookup, "certify", "binary-lookup", "--length", "8", "--out", "made"]) == 0
     assert run(["check", "made"]) == 0
-    assert "one-hot-lookup" not in constructions()
+    assert "binary-lookup" not in constructions()
     assert "ends-agree" not in tasks()
-    assert not {"ends_agree", "one_hot_lookup"} & set(sys.modules)
+    assert not {"ends_agree", "binary_lookup"} & set(sys.modules)
     assert VARIABLE not in os.environ
 
 
@@ -105,9 +106,9 @@ def test_a_file_may_ask_for_the_catalogs_while_it_is_run(tmp_path, monkeypatch):
 
 
 def test_a_construction_that_makes_no_network_is_refused(tmp_path, capsys):
-    text = first_python("own-theorem.md").replace("return Network(", "return print if length else Network(")
-    assert run(["--with", written(tmp_path, "nothing.py", text), "certify", "one-hot-lookup", "--length", "8"]) == 2
-    assert "network of one-hot-lookup returned builtin_function_or_method" in capsys.readouterr().err
+    text = LOOKUP.replace("return Network(", "return print if length else Network(")
+    assert run(["--with", written(tmp_path, "nothing.py", text), "certify", "binary-lookup", "--length", "8"]) == 2
+    assert "network of binary-lookup returned builtin_function_or_method" in capsys.readouterr().err
 
 
 def test_a_path_with_the_separator_of_the_environment_is_refused(tmp_path):
@@ -117,9 +118,9 @@ def test_a_path_with_the_separator_of_the_environment_is_refused(tmp_path):
 
 def test_certify_refuses_a_task_whose_two_answers_differ(tmp_path, capsys):
     task = first_python("own-task.md").replace("inputs[:, :1] ==", "inputs[:, :1] !=")
-    network = first_python("own-theorem.md").replace('"index-lookup"', '"ends-agree"')
+    network = LOOKUP.replace('"index-lookup"', '"ends-agree"')
     text = task + network.replace('task.parameters()["alphabet"]', "2")
-    assert run(["--with", written(tmp_path, "both.py", text), "certify", "one-hot-lookup", "--length", "4"]) == 2
+    assert run(["--with", written(tmp_path, "both.py", text), "certify", "binary-lookup", "--length", "4"]) == 2
     assert "label and solve disagree" in capsys.readouterr().err
 
 
@@ -231,37 +232,36 @@ def test_a_misspelt_name_in_a_bound_is_refused(tmp_path, capsys, right, wrong, s
 
 def test_the_claimed_width_of_a_construction_is_compared(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    text = first_python("own-theorem.md")
-    asked = ["certify", "one-hot-lookup", "--length", "8", "--out", "made"]
-    assert run(["--with", written(tmp_path, "as_claimed.py", text), *asked]) == 0
+    asked = ["certify", "binary-lookup", "--length", "8", "--out", "made"]
+    assert run(["--with", written(tmp_path, "as_claimed.py", LOOKUP), *asked]) == 0
     told = told_by(capsys)
     assert "these weights on every input of length 8, no other claim" in told
     assert "claimed_width" not in told
-    narrow = written(tmp_path, "narrow.py", text.replace("bit_length() + 2 * length", "bit_length() + length"))
+    narrow = written(tmp_path, "narrow.py", LOOKUP.replace("+ 2 * (length", "+ (length"))
     assert run(["--with", narrow, *asked]) == 1
-    assert "claimed_width gives 14, the network has 22: what the claim says about its size is false" in told_by(capsys)
-    coded = written(tmp_path, "coded.py", text.replace("bit_length() + 2 * length", "bit_length() + code_width"))
+    assert "claimed_width gives 9, the network has 12: what the claim says about its size is false" in told_by(capsys)
+    coded = written(tmp_path, "coded.py", LOOKUP.replace("2 * (length - 1).bit_length()", "code_width"))
     assert run(["--with", coded, *asked, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["width_as_claimed"] is None
-    fraction = written(tmp_path, "fraction.py", text.replace("bit_length() + 2 * length", "bit_length() / 2"))
+    fraction = written(tmp_path, "fraction.py", LOOKUP.replace("+ 2 * (length - 1).bit_length()", "/ 2"))
     assert run(["--with", fraction, *asked]) == 2
-    assert "claimed_width of one-hot-lookup gives 3.0; give an int" in capsys.readouterr().err
+    assert "claimed_width of binary-lookup gives 3.0; give an int" in capsys.readouterr().err
 
 
 def test_why_a_task_of_ones_own_is_not_proved_at_a_length_is_shown(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     task = first_python("own-task.md")
-    network = first_python("own-theorem.md").replace('"index-lookup"', '"ends-agree"')
+    network = LOOKUP.replace('"index-lookup"', '"ends-agree"')
     text = task + network.replace('task.parameters()["alphabet"]', "2")
-    assert run(["--with", written(tmp_path, "both.py", text), "certify", "one-hot-lookup", "--length", "24"]) == 1
+    assert run(["--with", written(tmp_path, "both.py", text), "certify", "binary-lookup", "--length", "24"]) == 1
     told = told_by(capsys)
     assert "all inputs are tried, up to 2^20; no other method knows the task" in told
 
 
 def test_a_certificate_of_a_task_of_ones_own_asks_for_its_file(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    hot = written(tmp_path, "one_hot_lookup.py", first_python("own-theorem.md"))
-    assert run(["--with", hot, "certify", "one-hot-lookup", "--length", "8", "--out", "made"]) == 0
+    lookup = written(tmp_path, "binary_lookup.py", LOOKUP)
+    assert run(["--with", lookup, "certify", "binary-lookup", "--length", "8", "--out", "made"]) == 0
     certificate = tmp_path / "made" / "certificate.json"
     certificate.write_text(certificate.read_text(encoding="utf-8").replace('"index-lookup"', '"index-lookip"'))
     capsys.readouterr()

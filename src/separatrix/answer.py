@@ -22,7 +22,8 @@ STYLE = (
     ".sx td,.sx th{text-align:left;vertical-align:top;padding:.15em .7em;border-bottom:1px solid #8884}"
     ".sx .good{color:#00795b}.sx .bad{color:#c04a00}.sx .doubt{color:#8a6500}"
     "@media(prefers-color-scheme:dark){.sx .good{color:#4fc3a1}.sx .bad{color:#ff9255}.sx .doubt{color:#e6b84d}}"
-    ".sx svg{max-width:100%;height:auto}</style>"
+    ".sx svg{max-width:100%;height:auto}.sx .wide{overflow-x:auto}"
+    ".sx td.number,.sx th.number{text-align:right;font-variant-numeric:tabular-nums}</style>"
 )
 
 
@@ -49,13 +50,14 @@ class Grid:
 
 @dataclass(frozen=True)
 class Sheet:
-    """All that a record shows; ``pictures`` draws SVG, which a terminal leaves out."""
+    """All that a record shows; ``pictures`` draws SVG, which a terminal leaves out. A page begins with ``warnings``."""
 
     title: str = ""
     facts: tuple[Fact, ...] = ()
     grids: tuple[Grid, ...] = ()
     notes: tuple[str, ...] = ()
     pictures: Callable[[], tuple[str, ...]] = tuple
+    warnings: tuple[str, ...] = ()
 
 
 class Answer(ABC):
@@ -63,10 +65,10 @@ class Answer(ABC):
 
     @abstractmethod
     def sheet(self) -> Sheet:
-        """What a person should see."""
+        """Return what a person should see."""
 
     def as_dict(self) -> dict[str, Any]:
-        """The record as plain data, ready for JSON."""
+        """Return the record as plain data, ready for JSON."""
         return {each.name: plain(getattr(self, each.name)) for each in fields(self)}  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
@@ -78,12 +80,12 @@ class Answer(ABC):
         return text.getvalue().rstrip("\n")
 
     def _repr_html_(self) -> str:
-        """The sheet as a notebook shows it."""
+        """Return the sheet as a notebook shows it."""
         return to_html(self.sheet())
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it: records as tables, exact numbers and anything else as text.
+    """Return a value as JSON has it: records as tables, exact numbers and anything else as text.
 
     >>> from fractions import Fraction
     >>> plain((Fraction(1, 3), {"n": Fact("a", "b")}))
@@ -127,6 +129,8 @@ def show(sheet: Sheet, out: "Console") -> None:
             tones: list[Tone] = [(grid.tones or {}).get((number, place), "") for place in range(len(row))]
             table.add_row(*[_coloured(escape(text), tone) for text, tone in zip(row, tones, strict=True)])
         out.print(table)
+    for warning in sheet.warnings:
+        out.print(_coloured(escape(f"Warning: {warning}"), "doubt"), soft_wrap=True)
     for note in sheet.notes:
         out.print(escape(note), soft_wrap=True)
 
@@ -143,7 +147,7 @@ def _toned(fact: Fact) -> str:
 
 
 def to_html(sheet: Sheet) -> str:
-    """A sheet as self-contained HTML: its style is inside, and nothing is fetched.
+    """Write a sheet as self-contained HTML, for which nothing is fetched.
 
     >>> "<td>1 &lt; 2</td>" in to_html(Sheet(facts=(Fact("claim", "1 < 2"),)))
     True
@@ -151,27 +155,31 @@ def to_html(sheet: Sheet) -> str:
     parts = ['<div class="sx">', STYLE]
     if sheet.title:
         parts.append(f"<p><strong>{html.escape(sheet.title)}</strong></p>")
+    parts += [f'<p class="doubt">Warning: {html.escape(warning)}</p>' for warning in sheet.warnings]
     if sheet.facts:
         rows = "".join(
             f"<tr><th>{html.escape(each.label)}</th>{_cell(each.text, each.tone)}</tr>" for each in sheet.facts
         )
-        parts.append(f"<table>{rows}</table>")
+        parts.append(_scrolled(f"<table>{rows}</table>"))
     for grid in sheet.grids:
-        heads = "".join(f"<th>{html.escape(column)}</th>" for column in grid.columns)
-        tones = grid.tones or {}
-        body = "".join(
-            f"<tr>{''.join(_cell(text, tones.get((number, place), '')) for place, text in enumerate(row))}</tr>"
-            for number, row in enumerate(grid.rows)
+        right = [' class="number"' if column in grid.numbers else "" for column in grid.columns]
+        heads = "".join(
+            f"<th{number}>{html.escape(column)}</th>" for column, number in zip(grid.columns, right, strict=True)
         )
-        title = f"<p>{html.escape(grid.title)}</p>" if grid.title else ""
-        parts.append(f"{title}<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>")
+        tones = grid.tones or {}
+        body = ""
+        for number, row in enumerate(grid.rows):
+            cells = [_cell(text, tones.get((number, place), ""), bool(right[place])) for place, text in enumerate(row)]
+            body += f"<tr>{''.join(cells)}</tr>"
+        title = f"<p><strong>{html.escape(grid.title)}</strong></p>" if grid.title else ""
+        parts.append(title + _scrolled(f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"))
     parts += sheet.pictures()
     parts += [f"<p>{html.escape(note)}</p>" for note in sheet.notes]
     return "\n".join([*parts, "</div>"])
 
 
 def to_page(sheet: Sheet) -> str:
-    """A sheet as a whole page in one file, which nothing is fetched for."""
+    """Write a sheet as a whole page in one file, for which nothing is fetched."""
     head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
     style = "<style>:root{color-scheme:light dark}body{margin:1.5em auto;max-width:64em;padding:0 1em}</style>"
     title = f"<title>{html.escape(sheet.title)}</title>"
@@ -180,5 +188,10 @@ def to_page(sheet: Sheet) -> str:
     )
 
 
-def _cell(text: str, tone: Tone) -> str:
-    return f'<td class="{tone}">{html.escape(text)}</td>' if tone else f"<td>{html.escape(text)}</td>"
+def _scrolled(table: str) -> str:
+    return f'<div class="wide">{table}</div>'
+
+
+def _cell(text: str, tone: Tone, number: bool = False) -> str:
+    kinds = " ".join(each for each in (tone, "number" if number else "") if each)
+    return f'<td class="{kinds}">{html.escape(text)}</td>' if kinds else f"<td>{html.escape(text)}</td>"

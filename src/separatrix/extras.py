@@ -49,4 +49,5 @@ def missing_package(error: ModuleNotFoundError) -> SeparatrixError | None:
 
 def _missing(what: str, package: str, brought_with: str) -> str:
     source = f"'separatrix[{EXTRAS[brought_with]}]'" if brought_with in EXTRAS else brought_with
-    return f"{what} needs {package}; install it with  pip install {source}"
+    clone = f", in a clone  pip install '.[{EXTRAS[brought_with]}]'" if brought_with in EXTRAS else ""
+    return f"{what} needs {package}; install it with  pip install {source}{clone}"

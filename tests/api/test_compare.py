@@ -5,6 +5,7 @@ import json
 import pytest
 
 import separatrix as sx
+from separatrix.answer import to_html
 from separatrix.api.comparing import SHORT, Compared, Entry
 from separatrix.cli.app import run
 from separatrix.cli.training_options import parse_names
@@ -164,7 +165,8 @@ def test_a_baseline_that_did_not_learn_is_named():
     assert "TF" in edge and "--lr" in edge
     shown = found.sheet()
     assert shown.grids[0].tones[1, 2] == "bad"
-    assert any(idle in note for note in shown.notes)
+    assert shown.warnings == found.warnings
+    assert to_html(shown).index("Warning") < to_html(shown).index("<table>")
 
 
 def test_names_with_commas_inside():

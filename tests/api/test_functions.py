@@ -204,3 +204,16 @@ def test_text_of_anyone_is_not_taken_for_markup(capsys):
     assert capsys.readouterr().out.count("<script>") == 7
     assert "<script>" not in to_html(sheet) + to_page(sheet)
     Balanced(to_page(sheet).partition("\n")[2])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"rates": 0.1}, r"rates=\[0.1\]"), ({"rates": "0.1"}, r"rates=\['0.1'\]"), ({"seeds": 0}, r"seeds=\[0\]"),
+        ({"stpes": 3}, "nearest: steps"), ({"steps": 0}, "steps"),
+    ],
+)  # fmt: skip
+def test_wrong_fields_of_training_are_refused_in_one_line(tmp_path, wrong, said):
+    with pytest.raises(sx.SeparatrixError, match=said):
+        sx.train("majority", "TF-(1,8)", 4, store=tmp_path / "runs.sqlite", **wrong)
+    assert list(tmp_path.iterdir()) == []

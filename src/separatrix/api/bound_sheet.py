@@ -7,7 +7,7 @@ from separatrix.wording import counted
 
 
 def bound_sheet(result: dict[str, Any]) -> Sheet:
-    """The claim with its numbers, then the evidence, then what else is known."""
+    """Return the claim with its numbers, then the evidence, then what else is known."""
     facts: list[Fact] = []
 
     def add(label: str, text: str, tone: Tone = "") -> None:

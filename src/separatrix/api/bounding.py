@@ -62,7 +62,7 @@ class Bounded(Answer):
         return self.holds and all(each["holds"] for each in self.evidence)
 
     def sheet(self) -> Sheet:
-        """The claim with its numbers, then the evidence, then what else is known."""
+        """Show the claim with its numbers, then the evidence, then what else is known."""
         return bound_sheet(self.as_dict())
 
 
@@ -77,7 +77,7 @@ def bound(
     arithmetic: str | None = None,
     limit: int = 6,
 ) -> Bounded:
-    """The smallest size that a model may have for a task, and the evidence for it, which is run.
+    """Return the smallest size that a model may have for a task, and the evidence for it, which is run.
 
     ``task``: a name, one with parameters such as "dyck:depth=3", FILE.py:function, or a function; of functions all
     inputs of the length are evaluated. ``model``: a class such as "rnn" or "transformer-1layer", or a model such as
@@ -132,7 +132,7 @@ def _answered(
     asked: "Numbers | None",
     limit: int,
 ) -> Bounded:
-    """The bounds on a class of models, each gated by what it covers."""
+    """Return the bounds on a class of models, each gated by what it covers."""
     from separatrix.bounds import (
         FIXED,
         ProtocolBound,
@@ -246,7 +246,7 @@ def _check_member(task: "Task", length: int, tried: int) -> None:
 def _described(
     bound: "ProtocolBound", task: "Task", length: int, precision: int, heads: int, layers: int
 ) -> dict[str, Any]:
-    """One bound with its numbers."""
+    """Return one bound with its numbers."""
     from separatrix.bounds import origin
 
     width = bound.smallest_width(length, precision, heads, layers, task)
@@ -273,12 +273,12 @@ def _described(
 
 
 def _quantity(models: "Collection[Model]") -> str:
-    """What m counts: the numbers of a recurrent model's state, units of a layer, or the width of a head."""
+    """Return what m counts: the numbers of a recurrent model's state, units of a layer, or the width of a head."""
     return "state numbers" if "rnn" in models else "width"
 
 
 def _headline(listed: list[dict[str, Any]], found: "tuple[Bound, ...]") -> dict[str, Any]:
-    """What is said first: the strongest bound, next to that of the papers, or that none is known."""
+    """Return what is said first: the strongest bound, next to that of the papers, or that none is known."""
     if listed:
         first = listed[0]
         strongest = max(listed, key=lambda each: each["at_least"])
@@ -298,7 +298,7 @@ def _headline(listed: list[dict[str, Any]], found: "tuple[Bound, ...]") -> dict[
 
 
 def _nothing(claim: str) -> dict[str, Any]:
-    """What is said first where no bound is."""
+    """Return what is said first where no bound is."""
     return {
         "known": False,
         "claim": claim,
@@ -318,7 +318,7 @@ def _short(bound: dict[str, Any]) -> dict[str, Any]:
 
 
 def _above(task: str, model: "Model", numbers: "Numbers") -> list[dict[str, str]]:
-    """What is known from above, each with what it is known in: constructions by name, which ``certify`` proves, and
+    """List sufficient sizes, each with the arithmetic that it is proved in: constructions that ``certify`` proves, and
     simple reasons."""
     from separatrix.table import upper_bounds
 

@@ -58,7 +58,7 @@ class Certified(Answer):
         return self.certified and self.width_as_claimed is not False
 
     def as_dict(self) -> dict[str, Any]:
-        """The record as plain data; the reason is that of the checker."""
+        """Return the record as plain data; the reason is that of the checker."""
         return {name: value for name, value in super().as_dict().items() if name != "reason_shown"}
 
     def sheet(self) -> Sheet:
@@ -200,7 +200,7 @@ def certify(
 
 
 def rigorous(name: str) -> "Arithmetic":
-    """The arithmetic of a name, if a proof can be about it.
+    """Return the arithmetic of a name, if a proof can be about it.
 
     >>> str(rigorous("balls"))
     'balls:128'
@@ -241,12 +241,12 @@ class Checked(Answer):
         return self.valid
 
     def as_dict(self) -> dict[str, Any]:
-        """The record as plain data; ``replay`` only where a counterexample was run again."""
+        """Return the record as plain data; ``replay`` only where a counterexample was run again."""
         left_out = {"reason_shown"} | ({"replay"} if self.replay is None else set())
         return {name: value for name, value in super().as_dict().items() if name not in left_out}
 
     def sheet(self) -> Sheet:
-        """What was checked comes first: valid for an easier claim must not look the same."""
+        """Show what was checked first: valid for an easier claim must not look the same."""
         from separatrix.certificates import shown_count
 
         word = "valid" if self.valid else "refuted" if self.state == "refuted" else "not valid"

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from separatrix.answer import Answer, Grid, Sheet, Tone, plain
-from separatrix.api.training import run_specs
+from separatrix.api.training import listed, run_specs
 from separatrix.errors import SeparatrixError
 from separatrix.extras import EXTRAS, require
 
@@ -113,18 +113,19 @@ class Compared(Answer):
         return {**super().as_dict(), "warnings": list(self.warnings)}
 
     def sheet(self) -> Sheet:
-        """The warnings, a table for each task, the curves."""
+        """Show the warnings, a table for each task, the curves."""
         grids = tuple(self._grid(task) for task in dict.fromkeys(each.task for each in self.entries))
         seeds = "" if len(self.seeds) == 1 else f", the best of {len(self.seeds)} seeds"
         notes = (
-            *(f"Warning: {each}" for each in self.warnings),
             f"Every model had {self.steps:,} steps of {self.batch} examples (recipe {self.recipe}){seeds}; its "
             f"learning rate is the best of {', '.join(f'{each:g}' for each in self.rates)} in runs of "
             f"{self.steps // SHORT:,} steps. %: of fresh examples.",
             "No weights beyond: at longer inputs the task is impossible for the model, whatever its weights. "
             "Satisfying a bound implies neither ability nor learnability.",
         )
-        return Sheet(f"{self.layer} compared", grids=grids, notes=notes, pictures=self._pictures)
+        return Sheet(
+            f"{self.layer} compared", grids=grids, warnings=self.warnings, notes=notes, pictures=self._pictures
+        )
 
     def _grid(self, task: str) -> Grid:
         mine = [each for each in self.entries if each.task == task]
@@ -165,7 +166,7 @@ class Compared(Answer):
 
 
 def seconds_of(budget: float | str) -> float:
-    """A time: seconds, or a text such as "10min".
+    """Return a time: seconds, or a text such as "10min".
 
     >>> seconds_of("10min"), seconds_of("1.5h"), seconds_of(90)
     (600.0, 5400.0, 90.0)
@@ -183,7 +184,7 @@ def seconds_of(budget: float | str) -> float:
 
 
 def sized(model: str, layers: int, width: int) -> str:
-    """A model with the sizes of this comparison, unless it has its own.
+    """Return a model with the sizes of this comparison, unless it has its own.
 
     >>> sized("LSTM", 2, 64), sized("TF-(1,8)", 2, 64)
     ('LSTM-(2,64)', 'TF-(1,8)')
@@ -227,7 +228,8 @@ def compare(
     from separatrix.models import parse_spec, remarks_on
     from separatrix.profiles import FunctionTask, task_argument
 
-    seconds = seconds_of(budget)
+    seconds, rates, seeds = seconds_of(budget), listed("rates", rates), listed("seeds", seeds)
+    against, tasks = listed("against", against), listed("tasks", tasks)
     if steps is not None and not 1 <= steps <= 1 << 31:
         raise SeparatrixError(f"--steps {steps} is out of range; choose 1 to 2^31")
     if not tasks:
@@ -315,7 +317,7 @@ def _trainer(store: Path | None, device: str) -> Trainer:
 def _steps(
     asked: Any, short: "list[RunSpec]", full: "list[RunSpec]", seconds: float, store: Path | None, device: str
 ) -> int:
-    """The steps that a budget allows; found once, and kept next to the store for the same question."""
+    """Return the steps that a budget allows; found once, and kept next to the store for the same question."""
     from separatrix.files import write_atomically
     from separatrix.progress import report
     from separatrix.training import device_named, environment, groups_of, plan, store_path
@@ -383,5 +385,5 @@ def _entry(task: "Task", record: "Record", yours: bool) -> Entry:
 
 
 def _curve(points: "Sequence[Point]", step: int, accuracy: float) -> tuple[tuple[int, float], ...]:
-    """The probes, and the full evaluation at the end in place of the last."""
+    """Return the probes, and the full evaluation at the end in place of the last."""
     return (*((each.step, each.accuracy) for each in points if each.step < step), (step, accuracy))

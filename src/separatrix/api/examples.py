@@ -36,7 +36,7 @@ class Sampled(Answer):
     batch: "Examples"
 
     def as_dict(self) -> dict[str, Any]:
-        """The examples as plain data."""
+        """Return the examples as plain data."""
         return {
             "task": self.of.name,
             "parameters": {name: plain(value) for name, value in self.of.parameters().items()},
@@ -61,13 +61,13 @@ class Sampled(Answer):
         ]
 
     def sheet(self) -> Sheet:
-        """The examples in a table."""
+        """Show the examples in a table."""
         title = f"{self.of.title}, length {self.length}: {self.of.layout(self.length)}"
         return Sheet(title, grids=(Grid("", ("", "input", "answer"), tuple(self.rows()), numbers=("",)),))
 
 
 def _shortened(text: str) -> str:
-    """The beginning of a long text and how much is left out."""
+    """Return the beginning of a long text and how much is left out."""
     if len(text) <= LONGEST_SHOWN:
         return text
     return f"{text[:LONGEST_SHOWN]} … {len(text) - LONGEST_SHOWN} more characters, all with --json"
@@ -94,7 +94,7 @@ def sample(
     chosen = task_argument(task)
     chosen.check_length(length)
     if count < 1:
-        raise SeparatrixError(f"--count {count} is no example; choose 1 or more")
+        raise SeparatrixError(f"--count {count} is not a number of examples; choose 1 or more")
     work = count * chosen.work(length)
     if work > LARGEST_WORK:
         raise SeparatrixError(

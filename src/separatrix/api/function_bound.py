@@ -22,7 +22,7 @@ DETERMINISTIC = "the model is deterministic and right on every input of length N
 
 
 def profiled(task: "FunctionTask", length: int, precision: int) -> "Profile":
-    """The profile of a task's function, with its alphabet."""
+    """Return the profile of a task's function, with its alphabet."""
     from separatrix.profiles import ProfileOptions, profile
 
     return profile(task.name, task.function, length, task.symbols, ProfileOptions(precision=precision))
@@ -31,7 +31,7 @@ def profiled(task: "FunctionTask", length: int, precision: int) -> "Profile":
 def function_bound(
     task: "FunctionTask", model: str, length: int, precision: int, heads: int, layers: int, asked: "Numbers | None"
 ) -> Bounded:
-    """What a class of models, or one model, needs for a function at a length."""
+    """Return what a class of models, or one model, needs for a function at a length."""
     from separatrix.profiles import changed_parameters
 
     named = "(" in model
@@ -128,14 +128,14 @@ def _bound(found: "Profile", kind: str, precision: int) -> dict[str, Any] | None
 
 
 def _excluded(found: "Profile", model: str, precision: int) -> dict[str, Any]:
-    """What the counts say about one of this package's models at the longest length."""
+    """Return what the counts say about one of this package's models at the longest length."""
     from separatrix.api.models import described
     from separatrix.capacities import capacity
     from separatrix.profiles import exclusion
 
     card = capacity(described(model, precision), precision, only=())
-    told = exclusion(found, card)
-    kind = {"state bits": "rnn", "bits of communication": "transformer-1layer"}.get(str(told.quantity), "unbounded")
+    excluded = exclusion(found, card)
+    kind = {"state bits": "rnn", "bits of communication": "transformer-1layer"}.get(str(excluded.quantity), "unbounded")
     layer = card.model.layers[0]
     return {
         "class": kind,
@@ -143,14 +143,14 @@ def _excluded(found: "Profile", model: str, precision: int) -> dict[str, Any]:
         "heads": layer.heads or 1,
         "layers": sum(each.count for each in card.model.layers),
         "state_bits": card.state_bits if kind == "rnn" else None,
-        "possible": told.first is None,
-        "excluded_by": [] if told.first is None else [told.in_words()],
+        "possible": excluded.first is None,
+        "excluded_by": [] if excluded.first is None else [excluded.in_words()],
         "functions": "",
         "partial_sums": None,
-        "arithmetic": [told.arithmetic] if told.arithmetic else [],
+        "arithmetic": [excluded.arithmetic] if excluded.arithmetic else [],
         "longest_possible": None,
-        "assumed": [] if told.quantity is not None else [told.reason],
-        "quantity": told.quantity,
+        "assumed": [] if excluded.quantity is not None else [excluded.reason],
+        "quantity": excluded.quantity,
     }
 
 

@@ -13,7 +13,7 @@ WHOLE = "deterministic models that are right on every input of this length"
 
 
 def function_design(task: FunctionTask, length: int, precision: int, heads: int) -> Design:
-    """What the function needs at exactly this length, counted on all its inputs."""
+    """Return what the function needs at exactly this length, counted on all its inputs."""
     if heads != 1:
         raise SeparatrixError(f"--heads {heads} is for the tasks of the papers; of a function leave it out")
     found = profiled(task, length, precision)
@@ -70,6 +70,8 @@ def _sparse(found: Profile) -> tuple[Enough, ...]:
 
 def _judged(preset: Preset, found: Profile) -> Judged:
     card = capacity(preset.describe(), only=())
-    told = exclusion(replace(found, lengths=found.lengths[-1:]), card)
-    outcome = Outcome.UNKNOWN if told.quantity is None else Outcome.PASSES if told.first is None else Outcome.EXCLUDED
-    return Judged(preset.name, outcome, told.in_words(), told.needs, told.has, card.model.trained_length)
+    ending = exclusion(replace(found, lengths=found.lengths[-1:]), card)
+    outcome = (
+        Outcome.UNKNOWN if ending.quantity is None else Outcome.PASSES if ending.first is None else Outcome.EXCLUDED
+    )
+    return Judged(preset.name, outcome, ending.in_words(), ending.needs, ending.has, card.model.trained_length)

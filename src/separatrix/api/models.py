@@ -35,7 +35,7 @@ def described(given: "str | Path | Mapping[str, Any]", precision: int | None = N
 
 
 def class_named(model: str, task: str) -> "Model":
-    """The class with this name; of anything else that is a model the message says how to ask about it."""
+    """Return the class with this name; of anything else that is a model the message says how to ask about it."""
     from separatrix.bounds import model_named
     from separatrix.capacities import presets
 

@@ -64,7 +64,7 @@ class Profiled(Answer):
         return {**record, "network": self.network, "model": None if self.model is None else asdict(self.model)}
 
     def sheet(self) -> Sheet:
-        """The needs, then every length that was run."""
+        """Show the needs, then every length that was run."""
         from separatrix.table import verdict_in_words
 
         found = self.found
@@ -136,7 +136,7 @@ def profile(
 
 def _name(function: object) -> str:
     if not callable(function):
-        raise SeparatrixError(f"{function!r} is no function; give one of a tuple of symbols, or FILE.py:function")
+        raise SeparatrixError(f"{function!r} is not a function; give one of a tuple of symbols, or FILE.py:function")
     return getattr(function, "__name__", type(function).__name__).replace("<lambda>", "the function")
 
 
@@ -228,7 +228,7 @@ def capacity(
     budget: "Budget | None" = None,
     keeps: "Callable[[Any, int], object] | None" = None,
 ) -> Kept:
-    """What a model keeps of a text, against the lower bounds.
+    """Return what a model keeps of a text, against the lower bounds.
 
     ``model``: a preset, an id at Hugging Face, the path or the fields of a config, a model such as "LSTM-(3,256)", or a
     torch module at hand, which is run on texts of several ``lengths`` (``keeps`` runs one of another kind). ``length``:
@@ -270,7 +270,7 @@ class Designed(Answer):
         return self.found.plain()
 
     def sheet(self) -> Sheet:
-        """A row for each design, then the presets by outcome."""
+        """Show a row for each design, then the presets by outcome."""
         from separatrix.table import Outcome
 
         rows = tuple(
@@ -299,7 +299,7 @@ def design(
     heads: int = 1,
     certify: bool = False,
 ) -> Designed:
-    """What a model for a task needs at least, which construction is enough, and which published models pass.
+    """Return what a model for a task needs at least, which construction is enough, and which published models pass.
 
     ``certify``: certify every network at this length, however long it takes. Of a function (FILE.py:function, or one
     in Python) all inputs of the length are evaluated.

@@ -1,18 +1,19 @@
 """``sx.train``: train a model on a task, a grid of learning rates and seeds as one ensemble."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 
 from separatrix.answer import Answer, Grid, Sheet, Tone
-from separatrix.errors import UnknownNameError
+from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.extras import require
 
 if TYPE_CHECKING:
     from separatrix.tasks import Task
     from separatrix.training import Observer, Record, RunSpec
 
+Each = TypeVar("Each")
 NUMBERS = ("lr", "seed", "%", "mean loss", "steps", "seconds")
 SHOWN_DIGITS = 8
 """So much of a run's name is in tables; ``runs show`` takes it."""
@@ -82,11 +83,11 @@ class Trained(Answer):
         return not at_chance(self.best)
 
     def as_dict(self) -> dict[str, Any]:
-        """The records as plain data."""
+        """Return the records as plain data."""
         return {"runs": [each.as_dict() for each in self.runs], "constant_answer": self.majority}
 
     def sheet(self) -> Sheet:
-        """A row for each run."""
+        """Show a row for each run."""
         columns = ("run", "lr", "seed", "%", "mean loss", "steps", "ended", "seconds")
         best, tones = self.best.result, dict[tuple[int, int], Tone]()
         rows: list[tuple[str, ...]] = []
@@ -118,7 +119,7 @@ def run_specs(
     length: int,
     **fields: Unpack[RunFields],
 ) -> "tuple[RunSpec, ...]":
-    """Describe the runs of a grid: one for each learning rate and seed."""
+    """Show the runs of a grid: one for each learning rate and seed."""
     from separatrix.models import parse_spec
     from separatrix.profiles import changed_parameters
     from separatrix.training import RunSpec, recipe_fields
@@ -126,7 +127,8 @@ def run_specs(
     for name in fields:
         if name not in RunFields.__annotations__:
             raise UnknownNameError("argument", name, RunFields.__annotations__)
-    rates, seeds = fields.pop("rates", (1e-3, 5e-4, 2e-4)), fields.pop("seeds", (0,))
+    rates = listed("rates", fields.pop("rates", (1e-3, 5e-4, 2e-4)))
+    seeds = listed("seeds", fields.pop("seeds", (0,)))
     steps, recipe, examples = fields.pop("steps", 5000), fields.pop("recipe", "paper"), fields.pop("examples", 5000)
     spec = parse_spec(model)
     return tuple(
@@ -140,8 +142,15 @@ def run_specs(
     )  # fmt: skip
 
 
+def listed(name: str, values: Iterable[Each]) -> list[Each]:
+    """Return the values of an argument as a list; a single value, or a text in place of a list, is refused."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise SeparatrixError(f"{name}={values!r} is not a list; write {name}=[{values!r}]")
+    return list(values)
+
+
 def trained(task: "Task", specs: "Sequence[RunSpec]", found: "Mapping[str, Record]") -> Trained:
-    """The answer of a grid whose records are ``found``."""
+    """Return the answer of a grid whose records are ``found``."""
     from separatrix.tasks import constant_score
 
     first = specs[0]

@@ -90,7 +90,7 @@ def _about(
 
 
 def application() -> typer.Typer:
-    """A new application with every verb registered."""
+    """Return a new application with every verb registered."""
     app = typer.Typer(
         name="separatrix", cls=_Verbs, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich"
     )
@@ -159,7 +159,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _is_of_a_library(error: SystemExit) -> bool:
-    """Whether Typer or Rich ended the program, not a module, task or function of a user's."""
+    """Return whether Typer or Rich ended the program, not a module, task or function of a user's."""
     *_, (frame, _) = traceback.walk_tb(error.__traceback__)
     return frame.f_globals.get("__name__", "").partition(".")[0] in ("typer", "rich")
 

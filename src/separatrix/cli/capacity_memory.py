@@ -80,7 +80,7 @@ def _number(value: float) -> str:
 
 
 def fits_of(found: "Capacity", memory: str | None, weights: str | None, config: str) -> dict[str, object]:
-    """How many texts fit next to the weights at each length."""
+    """Return how many texts fit next to the weights at each length."""
     from separatrix.capacities import texts_that_fit
     from separatrix.cli.limits import parse_bytes
 
@@ -97,7 +97,7 @@ def fits_of(found: "Capacity", memory: str | None, weights: str | None, config: 
 
 
 def _weights(config: str) -> int | None:
-    """The bytes of the weights in the folder of a model."""
+    """Return the bytes of the weights in the folder of a model."""
     folder = Path(config)
     if folder.name == "config.json":
         folder = folder.parent
@@ -106,7 +106,7 @@ def _weights(config: str) -> int | None:
 
 
 def crossing_of(found: "Capacity", against: str | None, precision: int | None) -> dict[str, object]:
-    """The length from which on a text takes fewer bytes than one of another model."""
+    """Return the length from which on a text takes fewer bytes than one of another model."""
     from separatrix.capacities import bytes_at, cheaper_from
 
     if against is None:
@@ -174,7 +174,7 @@ def print_memory(found: "Capacity", fits: dict[str, object], crossing: dict[str,
 
 
 def shown_bytes(bits: int) -> str:
-    """An amount of bits in bytes, with a unit."""
+    """Return an amount of bits in bytes, with a unit."""
     amount, units = bits / 8, ["bytes", "KiB", "MiB", "GiB"]
     while amount >= 1024 and len(units) > 1:
         amount, units = amount / 1024, units[1:]

@@ -27,7 +27,7 @@ ARITHMETIC = "exact over the stored float32 weights, and float32 in any order of
 
 
 def names_a_run(text: str) -> bool:
-    """Whether this is a run's name, or a folder with trained weights that has no construction's name.
+    """Return whether this is a run's name, or a folder with trained weights that has no construction's name.
 
     >>> names_a_run("0b5d1c2e"), names_a_run("index-lookup")
     (True, False)
@@ -112,7 +112,7 @@ class _Given(NamedTuple):
 
 
 def _given(name: str, store: Path | None) -> _Given:
-    """The model that is meant; what is not covered is refused."""
+    """Return the model that is meant; what is not covered is refused."""
     from separatrix_kernel.trained import WEIGHTS_FILE
 
     if (Path(name) / WEIGHTS_FILE).is_file():
@@ -141,7 +141,7 @@ def _given(name: str, store: Path | None) -> _Given:
 
 
 def _in_folder(folder: Path) -> _Given:
-    """The model of a folder; but for lookups the task is in the certificate there."""
+    """Return the model of a folder; but for lookups the task is in the certificate there."""
     from separatrix.models import model_from, recurrent_from
     from separatrix.reading import parse_json, read_file
     from separatrix.tasks import labelled_task, tasks
@@ -182,7 +182,7 @@ def _words_summary(found: "WordsVerdict", task: "Task") -> dict[str, Any]:
 
 
 def shown_word(task: "Task", word: "tuple[int, ...]") -> str:
-    """A word for people."""
+    """Return a word for people."""
     texts = task.vocabulary(max(len(word), 1)).texts(list(word))
     return task.joiner.join(texts) or "the empty word"
 

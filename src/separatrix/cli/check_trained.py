@@ -112,7 +112,7 @@ def check_counting(accepted: "CountsAccepted") -> None:
 
 
 def _replayed(data: bytes, accepted: "TrainedAccepted | CountsAccepted") -> list[bool]:
-    """Whether torch answers the stated counterexamples wrongly."""
+    """Return whether torch answers the stated counterexamples wrongly."""
     from separatrix.models import answers_wrongly, fails, model_from
     from separatrix.tasks import labelled_task
     from separatrix_kernel.thresholds import CountsAccepted

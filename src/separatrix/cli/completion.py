@@ -2,7 +2,7 @@
 
 
 def complete_task(incomplete: str) -> list[tuple[str, str]]:
-    """Names of tasks, with their titles.
+    """Return the names of tasks, with their titles.
 
     >>> complete_task("dy")
     [('dyck', 'Bounded Dyck languages')]
@@ -13,7 +13,7 @@ def complete_task(incomplete: str) -> list[tuple[str, str]]:
 
 
 def complete_construction(incomplete: str) -> list[tuple[str, str]]:
-    """Names of constructions, with their titles.
+    """Return the names of constructions, with their titles.
 
     >>> complete_construction("index")
     [('index-lookup', 'Index lookup, one layer')]
@@ -24,7 +24,7 @@ def complete_construction(incomplete: str) -> list[tuple[str, str]]:
 
 
 def complete_experiment(incomplete: str) -> list[tuple[str, str]]:
-    """Names of experiments, with their titles; from their table, because the catalog takes longer.
+    """Return the names of experiments, with their titles; from their table, because the catalog takes longer.
 
     >>> complete_experiment("figure2-l")
     [('figure2-left', 'Index lookup: accuracy against length')]
@@ -36,7 +36,7 @@ def complete_experiment(incomplete: str) -> list[tuple[str, str]]:
 
 
 def complete_figure(incomplete: str) -> list[tuple[str, str]]:
-    """What can be drawn: experiments, and the one figure that no paper has.
+    """Return what can be drawn: experiments, and the one figure that no paper has.
 
     >>> complete_figure("state-l")
     [('state-limit', 'Learned against impossible')]
@@ -46,7 +46,7 @@ def complete_figure(incomplete: str) -> list[tuple[str, str]]:
 
 
 def complete_family(incomplete: str) -> list[str]:
-    """Names of families of sign codes.
+    """Return the names of families of sign codes.
 
     >>> complete_family("ker")
     ['kerdock']
@@ -79,7 +79,7 @@ def complete_model(incomplete: str) -> list[str]:
 
 
 def complete_preset(incomplete: str) -> list[str]:
-    """Names of published models.
+    """Return the names of published models.
 
     >>> complete_preset("mamba-130")
     ['mamba-130m']

@@ -45,7 +45,7 @@ SettingsOption = Annotated[list[str] | None, typer.Option("--set", help="A param
 
 
 def rounding_named(text: str) -> "Rounding":
-    """The rounding that is meant; an unknown one raises."""
+    """Return the rounding that is meant; an unknown one raises."""
     if text == "down" or text == "nearest":
         return text
     raise SeparatrixError(f"--rounding {text} is unknown; choose down or nearest")
@@ -57,7 +57,7 @@ def options_from(
     family: str | None = None, max_inner: str = "1/4", settings: list[str] | None = None,
     offers_arithmetic: bool = False,
 ) -> "Options":  # fmt: skip
-    """What a construction is asked to build; whatever does not make sense ends in one line."""
+    """Return what a construction is asked to build; whatever does not make sense ends in one line."""
     from separatrix.cli.verb_precision import exponent_for_bits, tell_unused_bits
     from separatrix.constructions import Options
     from separatrix.networks import SCORINGS

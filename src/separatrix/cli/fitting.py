@@ -60,7 +60,7 @@ def fitted(table: Table, console: Console) -> ConsoleRenderable:
 
 
 def _frame(table: Table, natural: list[int], console: Console) -> int:
-    """What lines and spaces between columns take."""
+    """Return what lines and spaces between columns take."""
     return Measurement.get(console, console.options.update(width=UNLIMITED), table).maximum - sum(natural)
 
 
@@ -75,7 +75,7 @@ def _levelled(natural: list[int], floors: list[int], room: int) -> list[int]:
 
 
 def _floor(column: Column, console: Console, names_whole: bool) -> int:
-    """The width below which a column would lose something."""
+    """Return the width below which a column would lose something."""
     whole = _widest(column, console, whole=True, header=False)
     words = min(LONGEST_WORD, _widest(column, console, whole=False))
     heading = max(map(cell_len, _text(column.header, console).plain.split()), default=0)
@@ -86,7 +86,7 @@ def _floor(column: Column, console: Console, names_whole: bool) -> int:
 
 
 def _widest(column: Column, console: Console, whole: bool, header: bool = True) -> int:
-    """The widest line of a column, or its widest word."""
+    """Return the widest line of a column, or its widest word."""
     cells = [_text(cell, console).plain for cell in (*((column.header,) if header else ()), *column.cells)]
     pieces = [piece for cell in cells for piece in (cell.splitlines() if whole else cell.split())]
     return max(map(cell_len, pieces), default=0)
@@ -97,7 +97,7 @@ def _text(cell: Any, console: Console) -> Text:
 
 
 def _blocks(table: Table, console: Console) -> Iterator[Text]:
-    """One block of lines for each row."""
+    """Yield one block of lines for each row."""
     if table.title:
         yield Text(_text(table.title, console).plain, style="italic")
     headings = [column.header for column in table.columns]

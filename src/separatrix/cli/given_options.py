@@ -9,7 +9,7 @@ from separatrix.errors import SeparatrixError
 
 
 def is_given(context: typer.Context, parameter: str) -> bool:
-    """Whether an option is on the command line, by the name of its parameter; a default does not count."""
+    """Return whether an option is on the command line, by the name of its parameter; a default does not count."""
     source = context.get_parameter_source(parameter)
     return source is not None and source.name == "COMMANDLINE"
 

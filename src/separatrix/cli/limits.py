@@ -40,7 +40,7 @@ MaxMemoryOption = Annotated[
 
 
 def parse_bytes(text: str) -> int:
-    """A size such as 8G, 500M or 1048576.
+    """Return a size such as 8G, 500M or 1048576.
 
     >>> parse_bytes("2G") == 2 << 30
     True
@@ -52,7 +52,7 @@ def parse_bytes(text: str) -> int:
 
 
 def memory_limit(given: str | None, default: str = DEFAULT) -> int:
-    """The limit in bytes; says on standard error when a limit was asked for that this system does not keep."""
+    """Return the limit in bytes; says on standard error when a limit was asked for that this system does not keep."""
     limit = parse_bytes(default if given is None else given)
     if given is not None and not enforceable():
         notes().print(f"note: {sys.platform} does not enforce --max-memory; only the estimate is compared with it")
@@ -60,7 +60,7 @@ def memory_limit(given: str | None, default: str = DEFAULT) -> int:
 
 
 def enforceable() -> bool:
-    """Whether this system refuses memory beyond a limit: Linux does."""
+    """Return whether this system refuses memory beyond a limit: Linux does."""
     return sys.platform == "linux"
 
 
@@ -96,7 +96,7 @@ def within_free_memory() -> Generator[None]:
 
 
 def free_bytes() -> int:
-    """The memory that Linux could hand out now: of the machine, or of the control group where that has less."""
+    """Return the memory that Linux could hand out now: of the machine, or of the control group where that has less."""
     free = _now("MemAvailable", Path("/proc/meminfo"))
     try:
         most, used = [
@@ -124,7 +124,7 @@ def _growing_by(allowed: int) -> Generator[None]:
 
 
 def _now(name: str, file: Path = Path("/proc/self/status")) -> int:
-    """A number of a file of /proc in bytes."""
+    """Return a number of a file of /proc in bytes."""
     for line in file.read_text(encoding="ascii").splitlines():
         if line.startswith(f"{name}:"):
             return int(line.split()[1]) << 10

@@ -56,17 +56,17 @@ def print_json(value: Mapping[str, Any]) -> None:
 
 
 def command_line(context: typer.Context) -> str:
-    """The command as it was given, for the record of its result."""
+    """Return the command as it was given, for the record of its result."""
     return f"separatrix {shlex.join(context.find_root().obj or [])}".strip()
 
 
 def console() -> Console:
-    """A console on standard output that keeps its width when it is piped, and cuts no number off in a table."""
+    """Return a console on standard output that keeps its width when it is piped, and cuts no number off in a table."""
     return FittingConsole(highlight=False, emoji=False)
 
 
 def notes() -> Console:
-    """A console on standard error, for progress and remarks."""
+    """Return a console on standard error, for progress and remarks."""
     return Console(stderr=True, highlight=False, emoji=False)
 
 

@@ -75,7 +75,7 @@ def _claim_of(path: Path, network: "AnyNetwork") -> "Claim | None":
 
 
 def input_of(subject: Subject, text: str | None, seed: int) -> "tuple[Integers, int | None]":
-    """The cells of one input, and the last position at which the task asks for an answer."""
+    """Return the cells of one input, and the last position at which the task asks for an answer."""
     import numpy
 
     from separatrix.networks import Network

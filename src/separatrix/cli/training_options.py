@@ -96,7 +96,7 @@ class Place:
             check_address(self.address)
 
     def groups_at_once(self) -> int:
-        """How many groups train side by side on this machine."""
+        """Return how many groups train side by side on this machine."""
         import os
 
         return (self.workers or os.cpu_count() or 1) if self.executor == "processes" else 1
@@ -110,13 +110,13 @@ class Place:
         return self.threads or share
 
     def device_text(self) -> str:
-        """The device for people."""
+        """Return the device for people."""
         from separatrix.training import device_text
 
         return device_text(self.device, self.threads_of_worker())
 
     def opened(self, stopped: Callable[[], bool]) -> "tuple[Executor, dict[str, Any]]":
-        """The executor and what records say about it."""
+        """Return the executor and what records say about it."""
         from separatrix.training import open_executor
 
         self.check()
@@ -148,7 +148,7 @@ ANYWHERE, USUAL = Place(), Recording()
 
 
 def parse_rates(text: str) -> tuple[float, ...]:
-    """The learning rates of ``--lr``, all above 0.
+    """Return the learning rates of ``--lr``, all above 0.
 
     >>> parse_rates("1e-3,5e-4")
     (0.001, 0.0005)
@@ -161,7 +161,7 @@ def parse_rates(text: str) -> tuple[float, ...]:
 
 
 def parse_list(text: str, kind: Callable[[str], Any], option: str) -> tuple[Any, ...]:
-    """The values of a comma-separated option, each of which is there once.
+    """Return the values of a comma-separated option, each of which is there once.
 
     >>> parse_list("1e-3,5e-4", float, "--lr")
     (0.001, 0.0005)

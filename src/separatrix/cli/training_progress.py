@@ -78,7 +78,7 @@ class LiveBars:
         self._draw()
 
     def _done(self) -> int:
-        """How many planned groups have no run left."""
+        """Return how many planned groups have no run left."""
         return sum(not names for names in self.left)
 
     def _draw(self) -> None:

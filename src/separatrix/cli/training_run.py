@@ -67,7 +67,7 @@ def run_groups(
 
 
 def _trains_in_memory(place: Place) -> bool:
-    """Whether models live in this machine's memory; drivers of GPUs reserve more than they use."""
+    """Return whether models live in this machine's memory; drivers of GPUs reserve more than they use."""
     return place.executor != "ray" and device_named(place.device).type == "cpu"
 
 

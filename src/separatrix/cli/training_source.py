@@ -28,7 +28,7 @@ RecordsOption = Annotated[
 
 
 def named_records(named: list[Path] | None) -> list[Path]:
-    """The files and folders of ``--records``; raises a one-line error for one that is not there.
+    """Return the files and folders of ``--records``; raise a one-line error for one that is not there.
 
     >>> named_records([Path("nowhere")])
     Traceback (most recent call last):
@@ -45,7 +45,7 @@ export, or a folder
 
 
 def usual_records(store: Path | None) -> list[Path]:
-    """What is read where no source was named: the package's own records, if there is no store."""
+    """Return what is read where no source was named: the package's own records, if there is no store."""
     import os
 
     from separatrix.training import ENVIRONMENT_VARIABLE, store_path
@@ -55,7 +55,7 @@ def usual_records(store: Path | None) -> list[Path]:
 
 
 def source_text(store: Path | None, exported: list[Path] | None) -> str:
-    """What is read, for messages.
+    """Return what is read, for messages.
 
     >>> source_text(Path("a.sqlite"), None), source_text(None, [Path("b.json"), Path("c")])
     ('a.sqlite', 'b.json, c')

@@ -65,7 +65,7 @@ def command(
 
 
 def _sources(records: "list[Path] | None", store: Path | None) -> "Sources":
-    """What was named must be there; the usual store may be missing."""
+    """Require what was named to be there; the usual store may be missing."""
     from separatrix import shipped
     from separatrix.errors import SeparatrixError
     from separatrix.table import Sources
@@ -78,7 +78,7 @@ def _sources(records: "list[Path] | None", store: Path | None) -> "Sources":
 
 
 def _read(sources: "Sources") -> str:
-    """Where records are read from."""
+    """Return where records are read from."""
     from separatrix import shipped
 
     known = [

@@ -84,7 +84,7 @@ def _run(name: str, store: Path | None) -> "tuple[SequenceModel, Task, int, floa
 
 
 def _shown(task: "Task", length: int, row: tuple[int, ...]) -> str:
-    """An input for people; of cells with several numbers the numbers."""
+    """Return an input for people; of cells with several numbers the numbers."""
     return task.write(list(row), length) if not task.features(length) else " ".join(map(str, row))
 
 

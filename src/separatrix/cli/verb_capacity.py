@@ -320,7 +320,7 @@ def _limits(title: str, limits: "list[Limit]", found: "Capacity") -> "object":
 
 
 def _silent(found: "Capacity") -> dict[str, list[str]]:
-    """The tasks whose bounds do not cover the model's arithmetic, by reason."""
+    """Return the tasks whose bounds do not cover the model's arithmetic, by reason."""
     names: dict[str, list[str]] = {}
     for task, reason in found.silent:
         names.setdefault(reason, []).append(task)
@@ -338,7 +338,7 @@ def _mark(limit: "Limit") -> str:
 
 
 def _task(limit: "Limit") -> str:
-    """The task, with the parameter that the verdict is about where it is not the task's own."""
+    """Return the task, with the parameter that the verdict is about where it is not the task's own."""
     what = {
         "index-lookup": ("alphabet", "{} symbols"),
         "nearest-neighbour": ("dimension", "{} dimensions"),

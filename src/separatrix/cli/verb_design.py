@@ -150,7 +150,7 @@ def _print_presets(found: "Design") -> None:
 
 
 def _size(each: "Enough", row: "Row") -> str:
-    """A size in the words of its design."""
+    """Return a size in the words of its design."""
     from separatrix.wording import counted
 
     memory = "" if each.memory_bits is None else f"; keeps {each.memory_bits:,} bits"

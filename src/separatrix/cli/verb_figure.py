@@ -144,7 +144,7 @@ def _state_limit(
 
 
 def _attention(data: "FigureData", source: "RunSource") -> "tuple[AttentionMaps, Figure] | None":
-    """The attention matrices of the best run that kept its weights; they are computed from these, by torch."""
+    """Return the attention matrices of the best run that kept its weights; they are computed from these, by torch."""
     if find_spec("torch") is None:
         remark("without the attention matrices, which need torch; install it with  pip install 'separatrix[train]'")
         return None

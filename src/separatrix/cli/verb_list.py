@@ -91,7 +91,7 @@ def _reductions() -> list[dict[str, Any]]:
 
 
 def _theorems() -> list[dict[str, Any]]:
-    """The papers' claims that have code, sorted by claim: what runs each, and the file that it is in."""
+    """Return the papers' claims that have code, sorted by claim: what runs each, and the file that it is in."""
     import re
 
     from separatrix.bounds import bounds

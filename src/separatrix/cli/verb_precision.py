@@ -87,14 +87,14 @@ def command(
 
 
 def _written(number: str, words: str, joined: str = " (") -> str:
-    """A number and what it is; one that would fill lines is left to ``--json``."""
+    """Return a number and what it is; one that would fill lines is left to ``--json``."""
     if len(number) > LONGEST_SHOWN:
         return f"{'±' if number.startswith('±') else ''}{words}"
     return f"{number}{joined}{words}{')' if joined == ' (' else ''}"
 
 
 def exponent_for_bits(task: str, length: int, bits: int) -> int:
-    """The largest Kc whose numbers fit in p bits; raises when not even Kc = 1 does."""
+    """Return the largest Kc whose numbers fit in p bits; raises when not even Kc = 1 does."""
     from separatrix.arithmetic import FixedPoint
 
     if not 1 <= bits <= MOST_BITS:

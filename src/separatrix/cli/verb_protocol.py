@@ -168,7 +168,7 @@ def _theorem_4(
 
 
 def _cells(cells: list[Any]) -> str:
-    """The input of a network without a task as ``--input`` takes it: numbers, or lists of them."""
+    """Return the input of a network without a task as ``--input`` takes it: numbers, or lists of them."""
     return str(cells) if any(isinstance(cell, list) for cell in cells) else " ".join(map(str, cells))
 
 

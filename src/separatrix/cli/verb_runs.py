@@ -142,7 +142,7 @@ def _check_names(action: str, given: list[str], curves: bool) -> None:
 
 
 def _as_recorded(architecture: str) -> str:
-    """The name under which runs of a model are recorded: options at their defaults are left out.
+    """Return the name under which runs of a model are recorded: options at their defaults are left out.
 
     >>> _as_recorded("ThirdTF-(1, 64, mask=none)"), _as_recorded("ThirdTF"), _as_recorded("nothing-(1,64)")
     ('ThirdTF-(1,64)', 'ThirdTF', 'nothing-(1,64)')

@@ -160,7 +160,7 @@ def _grid(
 
 
 def _named(name: str, scale: str | None) -> "tuple[Sweep, tuple[str, str] | None]":
-    """The sweep of a file or of an experiment, and the rows and columns of its table."""
+    """Return the sweep of a file or of an experiment, and the rows and columns of its table."""
     from separatrix.training import experiments, read_sweep
 
     if name.endswith(".toml") or Path(name).is_file():
@@ -179,7 +179,7 @@ def _planned(
     estimate: bool,
     quiet: bool,
 ) -> "Plan":
-    """What is left to do and how long it will take; a store that is not there yet is not made for that."""
+    """Return what is left to do and how long it will take; a store that is not there yet is not made for that."""
     from separatrix.cli.limits import within_free_memory
     from separatrix.cli.progress import progress_bar
     from separatrix.training import Records, counted, device_named, environment, plan, store_path, using_threads
@@ -246,7 +246,7 @@ def _plan_table(plan: "Plan") -> Any:
 
 
 def _constant_answers(cells: "Sequence[Cell]") -> list[float]:
-    """What a constant answer scores in each cell; measured once for each task and length."""
+    """Return what a constant answer scores in each cell; measured once for each task and length."""
     from separatrix.tasks import constant_score
 
     specs = [cell.runs[0] for cell in cells]

@@ -155,7 +155,7 @@ def _label(spec: "RunSpec") -> str:
 
 
 def _model(architecture: str | None, arch: str | None) -> str:
-    """The model that was named, as an argument or as an option."""
+    """Return the model that was named, as an argument or as an option."""
     if (architecture is None) == (arch is None):
         given = "no model" if arch is None else f"two models, {architecture} and {arch}"
         raise SeparatrixError(f'{given} given; name one, such as "TF-(1,64)", behind the task or with --arch')

@@ -57,7 +57,7 @@ class Timing:
     basis: Basis
 
     def seconds(self, group: Group) -> float:
-        """The whole group, if no member ends early."""
+        """Return the whole group, if no member ends early."""
         first, members = group.specs[0], len(group.specs)
         total = 0.0
         for start, end, left in phases(group):
@@ -163,7 +163,7 @@ def plan(
     workers: int = 1,
     report: Callable[[int, int], None] = lambda done, total: None,
 ) -> Plan:
-    """What is left of ``groups``, with a time for each.
+    """Return what is left of ``groups``, with a time for each.
 
     ``recorded`` are the records of these runs by name, ``earlier`` all records whose times may be used. ``report`` is
     called with how many of how many shapes have been timed.
@@ -241,7 +241,7 @@ def _measured(specs: Sequence[RunSpec], device: torch.device) -> Timing | None:
 
 
 def counted(groups: Sequence[Group], recorded: Mapping[str, Record], *, full_grid: bool = False) -> Plan:
-    """What is left of ``groups``, without an estimate of the time.
+    """Return what is left of ``groups``, without an estimate of the time.
 
     >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=8, learning_rate=0.1, steps=800)
     >>> plan = counted([Group((spec, spec.with_changes(seed=1)))], {})
@@ -252,7 +252,7 @@ def counted(groups: Sequence[Group], recorded: Mapping[str, Record], *, full_gri
 
 
 def _left(group: Group, recorded: Mapping[str, Record], full_grid: bool) -> Group | None:
-    """The runs that the driver will train; None where all are recorded."""
+    """Return the runs that the driver will train; None where all are recorded."""
     missing = missing_runs(group, recorded, full_grid)
     return replace(group, specs=tuple(missing)) if missing else None
 
@@ -265,7 +265,7 @@ def _counted(group: Group, left: Group | None) -> GroupPlan:
 
 
 def cost_key(spec: RunSpec, members: int) -> tuple[Any, ...]:
-    """What decides how long a step takes, the length last.
+    """Return what decides how long a step takes, the length last.
 
     >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=8, learning_rate=0.1, steps=800)
     >>> cost_key(spec, 4) == cost_key(spec.with_changes(learning_rate=0.2, steps=10), 4)
@@ -348,7 +348,7 @@ def _tried(specs: Sequence[RunSpec], batch: int, device: torch.device, enough: f
 
 
 def _step_seconds(ensemble: Ensemble, device: torch.device) -> float:
-    """The median over a short while, after one step that is not counted; on a GPU steps are timed by eights."""
+    """Return the median over a short while, after one step that is not counted; on a GPU steps are timed by eights."""
     ensemble.advance(1)
     together = 8 if device.type == "cuda" else 1
     times = [_seconds(ensemble, together, device) for _ in range(2)]
@@ -366,7 +366,7 @@ def _seconds(ensemble: Ensemble, steps: int, device: torch.device) -> float:
 
 
 def in_words(seconds: float) -> str:
-    """A duration for people.
+    """Return a duration for people.
 
     >>> in_words(0.2), in_words(42.4), in_words(600), in_words(9000), in_words(400000)
     ('under 1 s', '42 s', '10 min', '2.5 h', '4.6 days')
