@@ -14,8 +14,8 @@ of one kind score higher the later they are, and the kind with the best score ex
 of the prefix's other kinds. Then q finds the latest key of that kind: the prefix matters through the latest value of
 each kind alone.
 
-RULE (prefixes). Follow (sums, latest values, state of the automaton) token by token, as long as all flags are 0; a
-flag that is not 0 is then at least F > 0 where it comes first. Refused unless
+RULE (prefixes). Follow (sums, latest values, state of the automaton) token by token, as long as all flags are 0. Let F
+be the least of the flags that are not 0 where they come first. Refused unless
 
 1. flags are at least 0 on all inputs: by bounds of all numbers, where heads may write anything;
 2. an input whose flags are all 0 is answered as its last state says;
@@ -23,9 +23,9 @@ flag that is not 0 is then at least F > 0 where it comes first. Refused unless
    single flag F;
 4. where a flag comes first, every end that the automaton may still reach answers b.
 
-Each input has no flag, which is 2, or a first one. Then all flags are at least 0 by 1 and one is at least F, so that
-the sum of their rounded products with the weight w ≥ 0 is at least the product of w and F: the network answers b by 3,
-and that is right by 4.
+Each input has no flag, which is 2, or a first one. Then all flags are at least 0 by 1 and one is at least F > 0, so
+that the sum of their rounded products with the weight w ≥ 0 is at least the product of w and F: the network answers b
+by 3, and that is right by 4.
 """
 
 from collections.abc import Sequence
@@ -149,7 +149,6 @@ class Prefixes:
             for prefix, token in product(prefixes, tokens):
                 following, vector, flag = self.step(prefix, token)
                 if flag:
-                    require(flag > 0, "a flag may be negative")
                     self.least = min(flag, self.least or flag)
                     flagged.add(following[2])
                 else:

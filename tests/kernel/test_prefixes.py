@@ -52,6 +52,25 @@ def two_flags(network):
     return with_layer(network, len(network.layers) - 1, heads=(both,))
 
 
+def doubled(layer):
+    """The head of a layer once more."""
+    return lambda network: with_layer(network, layer, heads=network.layers[layer].heads * 2)
+
+
+def early_flag(network):
+    """A unit more that flags a weight of 1, which the first position alone gives: ReLU(4w - 3)."""
+    layer = network.layers[2]
+    inner, outer = (numpy.zeros(shape, dtype=numpy.int64) for shape in ((1, network.width), (network.width, 1)))
+    inner[0, network.slots.columns("unit").start], outer[network.slots.columns("flag").start, 0] = 4, 1
+    return with_layer(
+        network,
+        2,
+        inner=ExactMatrix(numpy.concatenate([layer.inner.numerators, inner])),
+        inner_bias=ExactMatrix(numpy.concatenate([layer.inner_bias.numerators, numpy.array([[-3]])])),
+        outer=ExactMatrix(numpy.concatenate([layer.outer.numerators, outer], axis=1)),
+    )
+
+
 def small_flags(network):
     """Flags so small that their product with the last weight rounds to 0."""
     return scored(-1, value=ExactMatrix(network.layers[-1].heads[0].value.numerators, 36))(network)
@@ -93,6 +112,9 @@ def test_right_networks_are_accepted(variant, age, rounding):
         with_feed_forward(0, -1),
         # Just above 1/2 without a flag: a single step less would be another answer.
         read(bias=ExactMatrix(numpy.array([[9]]), 16)),
+        # What the last layer does not write is 0 behind it, and a query of 0 makes any key alike.
+        readout_entry("last", -5),
+        head("key", "first", -1),
     ],
 )
 def test_other_shapes_are_accepted_where_they_are_right(variant, age, change):
@@ -115,6 +137,11 @@ REFUSED = [
     (PARITY, small_flags, "does not decide"),
     (PARITY, head("output", "flag", 1), "may be negative"),
     (PARITY, with_feed_forward(-1, 1), "may be negative"),
+    (PARITY, with_feed_forward(-1, 3), "may be negative"),
+    (PARITY, doubled(-1), "one number of all positions"),
+    (LOOKUP, doubled(2), "one hard head"),
+    (PARITY, with_feed_forward(1, -1), "without a flag is answered"),
+    (PARITY, early_flag, "may still be answered otherwise"),
     (LOOKUP, scored(2, scoring="softmax"), "one hard head"),
     (LOOKUP, scored(2, mask="causal"), "one hard head"),
     (LOOKUP, head("key", "unit", 2, row=2, value=2), "does not score higher"),
