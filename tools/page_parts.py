@@ -288,8 +288,8 @@ def _words() -> str:
             markdown_table(["in the package", "state", "boxes", "both files"], held),
             "",
             f"The runs of the command took {measured['training_processor_seconds']} s of processor time together, and "
-            "all fresh examples of length 10 were",
-            "answered rightly:",
+            "answered all fresh examples of length 10",
+            "rightly:",
             "",
             markdown_table(["run", "as it is"], measured["rows"]),
         ]

@@ -31,7 +31,7 @@ def store(tmp_path_factory):
         "good": RunSpec(**lookup, architecture="TF-(1,8)", steps=300, leak_margin=4),
         "recurrent": RunSpec(**lookup, architecture="LSTM-(1,8)", steps=1),
         "deep": RunSpec(**lookup, architecture="TF-(2,8)", steps=1),
-        "rotary": RunSpec(**lookup, architecture="TF-(1,8,positions=rotary)", steps=1),
+        "unplaced": RunSpec(**lookup, architecture="TF-(1,8,positions=none)", steps=1),
         "task": RunSpec(**{**common, "length": 4}, task="equality", architecture="TF-(1,8)", steps=1),
     }
     path = tmp_path_factory.mktemp("trained") / "runs.sqlite"
@@ -61,7 +61,7 @@ def test_a_run_that_was_trained_for_it_is_certified_and_checked(store, call, tmp
 def test_what_is_not_covered_is_refused_in_one_line(store, call, tmp_path):
     path, names = store
     common = ("--store", str(path), "--out", str(tmp_path / "none"))
-    for name in ("recurrent", "deep", "rotary", "task"):
+    for name in ("recurrent", "deep", "unplaced", "task"):
         ended = call("certify", names[name], *common)
         assert (ended.code, len(ended.err.splitlines())) == (2, 1)
         assert "covered" in ended.err

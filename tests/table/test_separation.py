@@ -191,11 +191,11 @@ def test_the_section_shows_every_cell_without_colour(monkeypatch, cells, certifi
 
 def test_certified_trained_weights_are_evidence_that_bounds_must_allow(monkeypatch):
     found = cell("index-lookup", "transformer-1layer", ())
-    assert {20, 100} <= {one.length for one in found.trained}
-    assert "trained, and right on all 20·64^20 inputs" in found.described()["trained"][0]["text"]
+    assert {50, 100} <= {one.length for one in found.trained}
+    assert "trained, and right on all 50·64^50 inputs" in found.described()["trained"][0]["text"]
     assert {one.length for one in cell("dyck", "rnn", ()).trained} == {None}
     assert not cell("equality", "rnn", ()).trained
-    # A state of 32 bits cannot hold 20 symbols: such a certificate would contradict a theorem.
+    # A state of 32 bits cannot hold 50 symbols: such a certificate would contradict a theorem.
     small = replace(found.trained[0], model="RNN-(1,1)", column="rnn", numbers=1)
     monkeypatch.setattr(import_module("separatrix.table.trained_models"), "trained_models", lambda: (small,))
     with pytest.raises(ContradictionError):

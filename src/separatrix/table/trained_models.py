@@ -56,7 +56,7 @@ class TrainedModel:
 def trained_models() -> tuple[TrainedModel, ...]:
     """All of the package, by task and length.
 
-    >>> [each.model for each in trained_models() if each.task == "index-lookup"][0]
+    >>> [each.model for each in trained_models() if each.task == "index-lookup"][-1]
     'TF-(1,64)'
     """
     found = [_model(path.parent) for path in sorted(PLACE.glob(f"*/{CLAIM}"))]
