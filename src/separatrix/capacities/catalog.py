@@ -123,7 +123,7 @@ def unknown(kind: str, given: str, known: Iterable[str]) -> str:
     """That a name is not known, with the nearest few and how to see all: they are too many for a line.
 
     >>> unknown("model_type", "mambo", model_types())
-    "unknown model_type 'mambo'; nearest: mamba, mamba2, zamba; separatrix capacity, with nothing after it, lists all"
+    "unknown model_type 'mambo'; nearest: mamba, mamba3, mamba2; separatrix capacity, with nothing after it, lists all"
     """
     nearest = UnknownNameError(kind, given, known).nearest
     near = f"; nearest: {', '.join(nearest)}" if nearest else ""
