@@ -18,6 +18,7 @@ import separatrix
 ROOT = Path(__file__).resolve().parent.parent
 SEPARATRIX = Path(sys.executable).with_name("separatrix")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r'^```\w+ title="([\w.-]+)"\n(.*?)^```', re.MULTILINE | re.DOTALL)
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
@@ -162,17 +163,20 @@ def test_docstrings_become_markdown():
     ("guide", "command"),
     [
         ("own-task", ["sample", "ends-agree", "--length", "8"]),
-        ("own-theorem", ["certify", "one-hot-lookup", "--length", "16", "--out", "made"]),
+        ("own-theorem", ["certify", "binary-lookup", "--length", "16", "--out", "made"]),
     ],
 )
 def test_an_entry_point_of_a_guide_puts_its_example_into_the_catalog(guide, command, tmp_path):
     """The first Python block of the guide is installed as the module that the guide's TOML block declares."""
-    blocks = BLOCK.findall((ROOT / "docs" / "how-to" / f"{guide}.md").read_text(encoding="utf-8"))
-    source = next(text for kind, text in blocks if kind == "python")
+    page = (ROOT / "docs" / "how-to" / f"{guide}.md").read_text(encoding="utf-8")
+    blocks = BLOCK.findall(page)
     declared = tomllib.loads(next(text for kind, text in blocks if kind == "toml"))["project"]["entry-points"]
     [(group, entries)] = declared.items()
     [(name, value)] = entries.items()
-    (tmp_path / f"{value.partition(':')[0]}.py").write_text(source, encoding="utf-8")
+    file = f"{value.partition(':')[0]}.py"
+    named = dict(FILE.findall(page))
+    source = named[file] if file in named else next(text for kind, text in blocks if kind == "python")
+    (tmp_path / file).write_text(source, encoding="utf-8")
     metadata = tmp_path / "example-0.1.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: example\nVersion: 0.1\n")
