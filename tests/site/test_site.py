@@ -37,7 +37,7 @@ from separatrix.table.separation import CLASSES, certified_size
 from separatrix.table.trained_models import attacked_in_words, attacks, trained_models
 from separatrix.tasks import draws_from, tasks
 
-VOID = {"meta", "br", "img", "link", "hr", "input", "path", "use", "rect", "circle", "line", "image", "stop"}
+VOID = {"meta", "br", "wbr", "img", "link", "hr", "input", "path", "use", "rect", "circle", "line", "image", "stop"}
 LIGHT, DARK = 0, 1
 
 

@@ -113,7 +113,16 @@ def _trimmed(run: list[tuple[str, str]]) -> tuple[list[str], list[tuple[str, str
 def _math(tokens: list[tuple[str, str]]) -> "Markup":
     from markupsafe import Markup
 
-    return Markup(" ").join(Markup(f"<math>{_Reader(line).row()}</math>") for line in _breakable(tokens))
+    made = ""
+    for line in _breakable(tokens):
+        row = _Reader(line).row()
+        if made and line[0][1] in BREAKS:
+            made += "<wbr>"
+            row = row.replace("<mo>", '<mo form="infix">', 1)
+        elif made:
+            made += " "
+        made += f"<math>{row}</math>"
+    return Markup(made)
 
 
 def _breakable(tokens: list[tuple[str, str]]) -> list[list[tuple[str, str]]]:
@@ -172,7 +181,9 @@ class _Reader:
 
     def starts(self) -> bool:
         """Tell whether a new thing follows, and not a sign between two."""
-        return self.place < len(self.tokens) and (self.tokens[self.place][0] in ("word", "name") or self.peek() in "([")
+        return self.place < len(self.tokens) and (
+            self.tokens[self.place][0] in ("word", "name", "number") or self.peek() in "(["
+        )
 
     def spaceless(self) -> bool:
         around = self.tokens[self.place - 1 : self.place + 2]
@@ -198,6 +209,8 @@ class _Reader:
             made = f"<mi{upright}>{value.replace(chr(39), '′')}</mi>"
         elif kind == "word":
             made = f'<mi mathvariant="normal">{_safe(value)}</mi>'
+        elif value in PAIRS or value in PAIRS.values():
+            made = f'<mo stretchy="false">{value}</mo>'
         else:
             made = f"<mo>{_safe({'-': '−', '*': '∗'}.get(value, value))}</mo>"
         below, above = self.scripts()

@@ -12,7 +12,7 @@ PATH = "assets/search.js"
 MOST = 240
 """Letters of text that are kept under a heading."""
 UNREAD = {"svg", "script", "style", "nav", "header", "footer", "button"}
-VOID = {"meta", "link", "input", "br", "img"}
+VOID = {"meta", "link", "input", "br", "wbr", "img"}
 INLINE = re.compile("a|b|code|em|m.+|small|span|strong")
 
 
