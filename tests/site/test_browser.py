@@ -31,7 +31,7 @@ from tests.training.test_figures import recorded
 ESSENTIALS = Path(__file__).with_name("accessibility.js").read_text(encoding="utf-8")
 VIEWS = ("attention", "layers", "protocol", "compare")
 PHONE = {"width": 360, "height": 740}
-WIDTHS = (1280, 820, 360)
+WIDTHS = (1440, 1024, 820, 700, 390, 360)
 PATIENCE = 600_000
 """Milliseconds after which something is taken to hang; nothing takes as long, however busy the machine."""
 SETTLED = "body[data-look][data-verdict]:not([data-busy])"
