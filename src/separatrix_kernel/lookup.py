@@ -26,6 +26,8 @@ class Lookup(Heads):
 
     def __init__(self, weights: Weights, alphabet: int, length: int) -> None:
         require(weights.classes == alphabet, f"the model has {weights.classes} classes, not {alphabet}")
+        # A length is a number in a small file: nothing is made of it before it is known to be one of the model's.
+        require(length < weights.positions, f"the model has positions for inputs of {weights.positions} cells alone")
         super().__init__(weights, [range(alphabet)] * length, range(alphabet, alphabet + length))
 
     @cached_property

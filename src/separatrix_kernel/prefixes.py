@@ -26,6 +26,9 @@ be the least of the flags that are not 0 where they come first. Refused unless
 Each input has no flag, which is 2, or a first one. Then all flags are at least 0 by 1 and one is at least F > 0, so
 that the sum of their rounded products with the weight w ≥ 0 is at least the product of w and F: the network answers b
 by 3, and that is right by 4.
+
+COSTS. A prefix that grows by a token is charged for its size even where all that follows is known already: prefixes,
+tokens and positions multiply. What is kept of one position, and of all, has a largest size.
 """
 
 from collections.abc import Sequence
@@ -38,10 +41,11 @@ from separatrix_kernel.boxes import Box, BoxLayer, BoxReadout, is_idle, row_rang
 from separatrix_kernel.evaluation import Vector, added, embed, feed_forward, score
 from separatrix_kernel.network import Attention, FeedForward, Head, Matrix, Transformer
 from separatrix_kernel.numbers import Numbers
-from separatrix_kernel.reading import RefusedError, integers, require
+from separatrix_kernel.reading import Budget, RefusedError, integers, require
 from separatrix_kernel.specification import Automaton, Inputs
 
 MOST_PREFIXES = 1 << 16
+MOST_KEPT = 1 << 24
 Kept: TypeAlias = tuple[int, ...]
 Memory: TypeAlias = tuple[tuple[Kept, Kept], ...]
 """The kinds of the keys so far, ascending, each with its latest value."""
@@ -88,11 +92,17 @@ class Prefixes:
             require(back and len(self.attention[1][1]) == 1, "the second layer is not one hard head that looks back")
         rows = len(self.lookup.key.rows) if self.lookup is not None else 0
         self.age = set(integers(age, "the coordinates of age", 0, rows - 1))
+        looked = 0 if self.lookup is None else 2 * rows + len(self.lookup.value.rows)
+        sums = sum(len(head.value.rows) for head in self.counting)
+        # Numbers, or what takes as much room, of a vector that is kept and of what is about a kind.
+        self.vector_size, self.kind_size = 32 + network.width + sums + looked, 8 + looked
+        self.kept = Budget(4 * MOST_KEPT, "numbers to keep of all positions")
         self.keys: dict[Kept, list[Kept]] = {}
         self._scores: dict[tuple[Kept, Kept], tuple[int, int, int]] = {}
         self.start: Prefix = (), (), automaton.start
         self.least = 0
-        self.flagged: list[set[int]] = []
+        self.flagged: list[frozenset[int]] = []
+        self._sets: dict[frozenset[int], frozenset[int]] = {}
         self.low, self.high = [numbers.limit] * network.width, [-numbers.limit] * network.width
 
     def check(self) -> None:
@@ -142,26 +152,43 @@ class Prefixes:
 
     def _walk(self) -> set[tuple[Kept, int]]:
         """The last vectors and states of strings without a flag; what is needed of the others is kept."""
-        prefixes, ends = {self.start}, set[tuple[Kept, int]]()
+        prefixes, ends, last = {self.start}, set[tuple[Kept, int]](), len(self.inputs.tokens) - 1
         for position, tokens in enumerate(self.inputs.tokens):
             self.begin(position)
-            flagged, after, ends = set[int](), set[Prefix](), set()
+            flagged, after = set[int](), set[Prefix]()
             for prefix, token in product(prefixes, tokens):
                 following, vector, flag = self.step(prefix, token)
                 if flag:
                     self.least = min(flag, self.least or flag)
                     flagged.add(following[2])
-                else:
+                    continue
+                if following not in after:
+                    self._here.spend(self._size(following))
                     after.add(following)
-                    ends.add((vector, following[2]))
                     require(len(after) <= MOST_PREFIXES, f"there are more than {MOST_PREFIXES} different prefixes")
+                if position == last:
+                    self.numbers.work.spend(self.network.width)
+                    self._here.spend(16 if (vector, following[2]) not in ends else 0)
+                    ends.add((vector, following[2]))
             self.end()
-            self.flagged.append(flagged)
+            self.flagged.append(self._shared(frozenset(flagged)))
             prefixes = after
         return ends
 
+    def _shared(self, flagged: frozenset[int]) -> frozenset[int]:
+        """A set that is kept once, however often it comes."""
+        if flagged not in self._sets:
+            self.kept.spend(16 + 8 * len(flagged))
+            self._sets[flagged] = flagged
+        return self._sets[flagged]
+
+    def _size(self, prefix: Prefix) -> int:
+        return len(prefix[0]) + self.kind_size * (1 + len(prefix[1]))
+
     def begin(self, position: int) -> None:
         """Go to a position: what its tokens are, and nothing known of it."""
+        self._here = Budget(MOST_KEPT, "numbers to keep of one position")
+        self._here.spend(self.vector_size * len(self.inputs.tokens[position]))
         self._weights = [self._weight(head, position + 1) for head in self.counting]
         self._owns = {token: self._own(token, position) for token in self.inputs.tokens[position]}
         self._counts: dict[tuple[int, Kept], Counted] = {}
@@ -171,16 +198,20 @@ class Prefixes:
     def end(self) -> None:
         """Leave the position: from now on its keys are seen."""
         for kind, key in self._fresh.items():
+            self.kept.spend(self.kind_size)
             self.keys.setdefault(kind, []).append(key)
 
     def step(self, prefix: Prefix, token: int) -> tuple[Prefix, Kept, int]:
         """A prefix with one more token, that token's vector before the last layer of attention, and its flag."""
         sums, memory, state = prefix
+        self.numbers.work.spend(self._size(prefix))
         if (token, sums) not in self._counts:
+            self._here.spend(self.vector_size)
             self._counts[token, sums] = self._counted(token, sums)
         grown, stream, asked = self._counts[token, sums]
         value, kept = self._looked(asked, memory) if asked else ((), memory)
         if (token, sums, value) not in self._flags:
+            self._here.spend(self.vector_size)
             vector = stream if self.lookup is None else self._next(1, stream, [list(value)])
             self._flags[token, sums, value] = tuple(vector), self.flag.apply(vector, self.numbers)[0]
         return (grown, kept, self.automaton.steps[state][token]), *self._flags[token, sums, value]
@@ -225,7 +256,6 @@ class Prefixes:
         """What a query finds among the latest values, and those after it."""
         query, kind, key, value = asked
         require(self._fresh.setdefault(kind, key) == key, "two keys of one kind and one position differ")
-        self.numbers.work.spend(4 * (1 + len(memory)))
         found: Kept = (0,) * len(value)
         if memory:
             ranges = [(*self._range(query, each), held) for each, held in memory]
@@ -238,6 +268,8 @@ class Prefixes:
     def _range(self, query: Kept, kind: Kept) -> tuple[int, int]:
         """The least and the greatest score of the keys of a kind so far, which must grow."""
         keys, (seen, low, high) = self.keys[kind], self._scores.get((query, kind), (0, 0, 0))
+        if not seen:
+            self.kept.spend(self.kind_size)
         for number in range(seen, len(keys)):
             found = score(list(query), list(keys[number]), self.numbers)
             require(not number or found > high, "a later key of the same kind does not score higher")

@@ -8,14 +8,17 @@ from random import Random
 
 import pytest
 
+import separatrix_kernel.prefixes
 from separatrix_kernel.answers import Answers
 from separatrix_kernel.content import ContentEdges
-from separatrix_kernel.network import GraphHead, Matrix, Part, Readout, Transformer
+from separatrix_kernel.network import Attention, GraphHead, Head, Matrix, Part, Readout, Transformer
 from separatrix_kernel.numbers import Numbers
+from separatrix_kernel.prefixes import Prefixes
 from separatrix_kernel.reading import RefusedError
-from separatrix_kernel.specification import Count, Inputs
+from separatrix_kernel.specification import Automaton, Count, Inputs
 from separatrix_kernel.thresholds import Part as Slice
 from separatrix_kernel.thresholds import check_counts
+from separatrix_kernel.trained import check_trained
 
 
 def weights(classes, tokens=2):
@@ -127,3 +130,44 @@ def test_every_number_of_pairs_that_is_tried_is_paid_for(scoring, monkeypatch):
     # Positions and heads that ask the same again are answered from memory, and a number costs as 64 products do.
     assert tried["numbers"] == vertices**2
     assert before - numbers.work.left >= 64 * tried["numbers"]
+
+
+def test_a_length_that_no_model_has_is_refused_before_anything_is_made_of_it():
+    data = weights(2)
+    claim = {
+        "format": "separatrix-trained-1", "task": "index-lookup", "alphabet": 2, "length": 10**15,
+        "sha256": hashlib.sha256(data).hexdigest(), "certified": [], "counterexamples": [], "open": [],
+    }  # fmt: skip
+    with pytest.raises(RefusedError, match="positions"):
+        check_trained(claim, data)
+
+
+def prefixes(states, tokens, positions):
+    """A network that flags nothing and sums up zeros, and an automaton that reaches all of its states."""
+    numbers = Numbers("fixed:N=4,Kc=2,down")
+    none, zero, one = Matrix((), 1), Matrix(((),), 1), Matrix((((0, numbers.scale),),), 1)
+    layer = Attention((Head(none, none, zero, one, "hard", "causal"),), residual=True)
+    network = Transformer(tokens, positions, 1, (), (layer, layer), Readout(one, [0], "bits", "last"))
+    steps = [[(state * tokens + token) % states for token in range(tokens)] for state in range(states)]
+    inputs = Inputs([range(tokens)] * positions, [(positions, range(tokens))])
+    return Prefixes(network, inputs, Automaton(0, steps, [0] * states), [], numbers), numbers.work
+
+
+def test_every_prefix_and_token_is_paid_for_even_where_nothing_is_computed():
+    rule, work = prefixes(50, 10, 30)
+    before = work.left
+    rule.check()
+    assert before - work.left >= 8 * 28 * 50 * 10
+
+
+def test_what_is_kept_of_prefixes_has_an_end(monkeypatch):
+    monkeypatch.setattr(separatrix_kernel.prefixes, "MOST_KEPT", 800)
+    with pytest.raises(RefusedError, match="of one position"):
+        prefixes(50, 10, 30)[0].check()
+    # A set of flagged states takes room once, however many positions have it.
+    rule, _ = prefixes(1, 1, 1000)
+    rule.check()
+    assert len({id(each) for each in rule.flagged}) == 1
+    with pytest.raises(RefusedError, match="of all positions"):
+        for state in range(200):
+            rule._shared(frozenset([state]))
