@@ -356,6 +356,7 @@ ODD = [
     {**BASE, "hidden_size": 65}, {**BASE, "num_hidden_layers": 10**6}, {**BASE, "num_key_value_heads": [1, 2]},
     {**BASE, "layer_types": ["full_attention"]}, {**BASE, "layer_types": ["full_attention", "wobble"]},
     {**BASE, "layer_types": "full_attention"}, {**BASE, "layer_types": [None, 3]},
+    {**BASE, "model_type": "foo", "layer_types": [[1], {}, None]},
     {**BASE, "model_type": "foo", "layer_types": ["sliding_attention"] * 2},
     {"model_type": "llava", "text_config": [1]}, {"model_type": "x", "text_config": {"text_config": BASE}},
     {"model_type": "gemma3", "text_config": {"hidden_size": 8}}, {"model_type": "mamba"},

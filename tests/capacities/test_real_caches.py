@@ -12,6 +12,7 @@ from tools.real_caches import (
     EXCEPTIONS,
     NOT_BUILT,
     OWN,
+    SMALL,
     accepted,
     built_types,
     compare,
@@ -53,6 +54,45 @@ def test_bytes_of_the_card_are_those_of_the_cache(kind):
         assert all(real <= card for real, card in found.values())
     else:
         assert held == ours
+
+
+AS_WRITTEN = (
+    ("qwen4_exp_text", {"layer_types": ["linear_attention", "indexed_attention", "indexed_attention"]}),
+    ("deepseek_v4", {"compress_ratios": [0, 4, 128], "compress_rates": None}),
+    ("mimo_v2_flash", {"sliding_window_size": 4, "sliding_window": 4, "num_key_value_heads": 1}),
+    ("glm_moe_dsa", {"index_topk_pattern": "FSS"}),
+    ("glm_moe_dsa", {"index_topk_freq": 3}),
+    ("minimax_m3_vl_text", {"sparse_attention_config": {"sparse_attention_freq": [0, 1, 1], "sparse_index_dim": 16}}),
+    ("modernbert-decoder", {"local_attention": 8}),
+    ("cohere2_moe", {"first_k_dense_replace": 2}),
+    ("falcon", {"new_decoder_architecture": True, "num_kv_heads": 2}),
+    ("bloom", {"n_embed": 32}),
+    ("bailing_hybrid", {"head_dim": 4, "layer_group_size": 2}),
+    ("qwen2", {"use_sliding_window": True}),
+    ("qwen2_moe", {"use_sliding_window": True}),
+    ("qwen3_moe", {"use_sliding_window": True, "max_window_layers": 2}),
+    ("smollm3", {"use_sliding_window": True, "no_rope_layers": [1, 0, 1]}),
+    ("ernie4_5", {"head_dim": None, "num_key_value_heads": None}),
+)
+"""Fields as published files write them, where a config class turns them into others or fills in what they leave out."""
+
+
+@pytest.mark.parametrize(("kind", "given"), AS_WRITTEN, ids=[f"{kind}-{next(iter(each))}" for kind, each in AS_WRITTEN])
+def test_a_file_as_it_is_published_is_read_as_its_config_class_reads_it(kind, given):
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+    made = CONFIG_MAPPING[kind]
+    plain = made()
+    known = {*plain.to_dict(), *getattr(plain, "attribute_map", {})}
+    small = {name: each for name, each in {**SMALL, **OWN.get(kind, {})}.items() if name in known}
+    left_out = ["layer_types", "linear_head_dim", "n_layer"]
+    left_out += ["sliding_window"] if "local_attention" in given else []
+    left_out += ["hidden_size", "n_embd"] if "n_embed" in given else []
+    fields = {**{name: each for name, each in small.items() if name not in left_out}, "num_hidden_layers": 3, **given}
+    card = describe({**fields, "model_type": kind, "dtype": "bfloat16"})
+    model = made_model(kind, made(**fields))
+    for length in (3, 4, 5, 11):
+        assert size(kept(model, length)) == bytes_at(card, length)
 
 
 @pytest.mark.parametrize("kind", ["llama", "mistral", "deepseek_v4", "qwen3_next", "kimi_linear", "lfm2", "mamba"])

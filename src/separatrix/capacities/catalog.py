@@ -198,7 +198,7 @@ def _known_or_usual(raw: Mapping[str, Any], kind: str, where: str, source: str) 
     listed = raw.get("layer_types")
     names = cast("list[object]", listed) if isinstance(listed, list) else []
     plain = {"full_attention", "attention", "sliding_attention", "chunked_attention"}
-    strange = sorted({str(each)[:40] for each in names if each not in plain})
+    strange = sorted({str(each)[:40] for each in names if str(each) not in plain})
     states = [] if names else [each for each in raw if any(word in each.lower() for word in STATE_WORDS)]
     fields = {**raw, "layer_types": ["full_attention" if str(each)[:40] in strange else each for each in names] or None}
     found = model_types()["llama"].describe(fields, where, source, "llama")

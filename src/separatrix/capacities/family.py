@@ -312,6 +312,9 @@ class Reader:
             return self._known[name]
         rule = self._rule(name)
         found, spelled = self._given(rule)
+        # The default of a type is for files that leave a size out; what null means is the same for all types.
+        if found is None and spelled and rule.kind not in ("texts", "sizes"):
+            rule = self.family.fields[name]
         if found is None and rule.null and spelled:
             result = None
         elif found is None:
