@@ -49,7 +49,7 @@ def test_a_folder_whose_file_lacks_the_constant_is_an_error(tmp_path, monkeypatc
     (package / "entry.py").write_text("OTHER = 1\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     folder = __import__("broken_entries")
-    with pytest.raises(SeparatrixError, match=r"broken_entries\.entry\.THING is None"):
+    with pytest.raises(SeparatrixError, match=r"broken_entries\.entry\.THING is missing"):
         discover("thing", folder, "THING", Thing)
 
 

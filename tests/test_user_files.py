@@ -76,7 +76,7 @@ def test_an_own_bound_is_told_with_its_evidence_and_an_inflated_one_is_refuted(t
         ("lemma.py", "raise SystemExit(3)", "could not be loaded: SystemExit: 3"),
         ("lemma.py", "x = (", "could not be loaded: SyntaxError"),
         ("lemma.py", "BOUND = 3", "BOUND is 3; a catalog entry must be a Bound"),
-        ("lemma.py", "x = 1", "exports nothing; assign one of TASK"),
+        ("lemma.py", "x = 1", "exports none of TASK"),
         ("lemma.py", LEMMA.replace("majority-mine", "dyck-transformer-1layer"), "two bounds are named"),
         ("json.py", LEMMA, "rename the file"),
         ("a-lemma.py", LEMMA, "rename the file"),

@@ -7,6 +7,7 @@ only what takes well under a second belongs here.
 import inspect
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from tools import (
@@ -25,18 +26,19 @@ from tools.pages import RECORDS, Part, Section, Table, Whole, markdown_table, re
 
 from benchmarks.__main__ import QUICK, section, text_from_record
 from benchmarks.model_tables import kept_records, tables
-from separatrix.bounds import FIXED
+from separatrix.bounds import FIXED, protocol_bounds
 from separatrix.capacities import capacity, describe
 from separatrix.cli.verb_serve import command as serve
 from separatrix.communication.partition import odd_even
 from separatrix.communication.protocols import VERSIONS, compare, run_one_layer
+from separatrix.communication.reductions import reductions
 from separatrix.constructions import Options, constructions
 from separatrix.models.architecture import Architecture, architecture_named, architectures
 from separatrix.shipped import FOLDER
 from separatrix.table import attacked_in_words, attacks
 from separatrix.table.attempts import Outcome, attempts
 from separatrix.table.errata import errata
-from separatrix.tasks import draws_from
+from separatrix.tasks import draws_from, tasks
 
 # -- docs/dyck.md ----------------------------------------------------------------------------------------
 
@@ -136,6 +138,48 @@ def attempts_table() -> str:
         rows.setdefault(each.bound, [f"`{each.bound}`"]).append(f"{text}{named}{silent}")
     headings = ["bound", "fixed point, down", "fixed point, nearest", "float32", "bfloat16", "exact rationals"]
     return markdown_table(headings, rows.values(), left=6)
+
+
+BOUND_TABLES = {
+    "bounds of recurrent models": "rnn",
+    "bounds of one attention layer": "transformer-1layer",
+    "bounds of feed-forward networks": "fnn",
+    "bounds of graph Transformers": "graph-transformer",
+}
+"""The tables of bounds, each with its class of models."""
+BOUND_LENGTH, BOUND_PRECISION, REDUCTION_BITS = 4096, 32, 6
+
+
+def bound_table(model: str) -> str:
+    """What every bound for a class of models asks for, and the smallest width it leaves open."""
+    lines = [
+        f"| bound | claim | tasks | bits needed at N = {BOUND_LENGTH} | width ≥ | by the paper's formula |",
+        "|---|---|---|---|---:|---|",
+    ]
+    for bound in (each for each in protocol_bounds() if model in each.models):
+        task, served = tasks()[bound.task_names[0]], bound.task_names
+        paper = bound.paper_width(BOUND_LENGTH, BOUND_PRECISION, task=task)
+        cells = (
+            f"`{bound.name}`",
+            bound.claim + (" (not in the papers)" if bound.extension else ""),
+            ", ".join(served) if len(served) < 6 else f"{len(served)} tasks",
+            f"{bound.required_bits(BOUND_LENGTH, task)} = {bound.in_words}".replace("|", "\\|"),
+            str(bound.smallest_width(BOUND_LENGTH, BOUND_PRECISION, task=task)),
+            "–" if paper is None else f"{bound.paper_in_words}: {paper}",
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def reduction_table() -> str:
+    """Every reduction with its variants: what was checked, and how it came out."""
+    lines = ["| reduction | source | to bits | pairs | answers |", "|---|---|---:|---:|---|"]
+    for each in (version for reduction in reductions().values() for version in (reduction, *reduction.variants)):
+        found = each.verified_to(max(REDUCTION_BITS, each.bits(each.smallest)))
+        pairs, failures = sum(size.pairs for size in found), sum(size.failures for size in found)
+        verdict = "agree" if failures == 0 else f"**{failures} disagree**"
+        lines.append(f"| `{each.name}` | {each.source} | {found[-1].bits} | {pairs} | {verdict} |")
+    return "\n".join(lines)
 
 
 # -- docs/architectures.md -------------------------------------------------------------------------------
@@ -340,6 +384,8 @@ PARTS: tuple[Part, ...] = (
     Table("docs/dyck.md", dyck_table, "| construction | what it is |"),
     Section("docs/errata.md", "index", errata_index),
     Section("docs/bounds.md", "attempts", attempts_table),
+    *(Section("docs/bounds.md", name, partial(bound_table, model)) for name, model in BOUND_TABLES.items()),
+    Table("docs/bounds.md", reduction_table, "| reduction | source |"),
     Table("docs/bounds.md", protocol_table, "| index-lookup, positions |"),
     Table("docs/capacity.md", slide_table, "| model | N | L | H |"),
     Section("docs/capacity.md", "model types", real_caches.type_section),

@@ -111,6 +111,8 @@ def _leave_out(point: EntryPoint, error: Exception) -> None:
 
 
 def _checked(value: object, expected: type[Entry], where: str) -> Entry:
+    if value is None:
+        raise SeparatrixError(f"{where} is missing; assign a {expected.__name__}, or begin the file's name with _")
     if not isinstance(value, expected):
         raise SeparatrixError(f"{where} is {value!r}; a catalog entry must be a {expected.__name__}")
     return value

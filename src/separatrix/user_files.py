@@ -51,7 +51,7 @@ def using_files(files: Sequence[Path]) -> Generator[None]:
     try:
         for module in user_modules():
             if not any(hasattr(module, constant) for constant in CONSTANTS):
-                raise SeparatrixError(f"--with {module.__file__} exports nothing; assign one of {', '.join(CONSTANTS)}")
+                raise SeparatrixError(f"--with {module.__file__} exports none of {', '.join(CONSTANTS)}; assign one")
         yield
     except SeparatrixError:
         raise

@@ -41,7 +41,8 @@ def test_mutants_are_of_all_sorts(found):
 
 
 def test_longer_inputs_are_attacked_too(tmp_path):
-    assert {case.name for case in LONGER} >= set(constructions()) - {"dyck-dfa"}
+    missing = set(constructions()) - {case.name for case in LONGER} - {"dyck-dfa"}
+    assert not missing, "add cases to LONGER in tools/mutants/campaign.py"
     few = tuple(case for case in LONGER if case.name in ("index-lookup", "mqar", "match2-code", "dyck-transformer"))
     found = list(Campaign(tmp_path, 3, few, longer=True).run(3 * len(BOUND), tuple(BOUND)))
     assert not [each for each in found if each[2].outcome in DEFECTS]
@@ -55,7 +56,7 @@ def test_the_same_seed_gives_the_same_mutants(tmp_path):
 
 
 def test_every_construction_and_method_takes_part():
-    assert {case.name for case in CASES} == set(constructions())
+    assert {case.name for case in CASES} == set(constructions()), "add cases to CASES in tools/mutants/campaign.py"
     used = {check_method(case) for case in CASES}
     # Two methods only decide what an earlier one leaves open; each is asked about every mutant by itself.
     assert used == set(methods()) - {"block-addressed", "enumeration"}

@@ -23,7 +23,7 @@ def test_every_loop_tells_its_total_and_comes_to_it(name, arithmetic):
         verdict = check(built.network, Claim(built.task, 8, arithmetic or built.arithmetic))
     assert verdict.valid
     last = {what: (done, total) for what, done, total in heard}
-    assert bool(last) == (name not in AT_ONCE)
+    assert bool(last) == (name not in AT_ONCE), "AT_ONCE lists the constructions whose check has no loop"
     for what, (done, total) in last.items():
         assert total is not None, f"{what} has no total, so no time left can be shown"
         assert done == total, what

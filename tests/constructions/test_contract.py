@@ -4,7 +4,7 @@ import numpy
 import pytest
 
 from separatrix.certificates import Claim, check
-from separatrix.constructions import Options, constructions
+from separatrix.constructions import Options, claimed_width, constructions
 from separatrix.errors import SeparatrixError
 from separatrix.networks import evaluate
 from separatrix.networks.store import from_bytes, to_bytes
@@ -32,6 +32,8 @@ def test_every_construction_is_certified_by_default(name):
     verdict = check(built.network, Claim(built.task, built.length, built.arithmetic))
     assert verdict.valid, verdict.reason
     assert verdict.inputs_covered not in ("", "0")
+    claimed = claimed_width(constructions()[name], built)
+    assert claimed is None or built.network.width <= claimed
 
 
 @EVERY

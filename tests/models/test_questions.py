@@ -71,4 +71,5 @@ def test_the_fast_form_is_that_of_the_papers_models():
         for name, entry in architectures().items()
         if not entry.mixer(16, entry.filled({}), 1, Place(0, 1, 8)).branches
     }
-    assert found == repeat and set(NAMES) >= repeat
+    assert found == repeat, "set branches and take questions= in forward, or name it in repeat"
+    assert set(NAMES) >= repeat

@@ -73,7 +73,8 @@ class Section(ABC):
     lead: str = ""
     """One or two sentences under the title of that page."""
     menu: str = ""
-    """The menu of the navigation that holds the page's link; empty: the link is in the navigation itself."""
+    """The menu of the navigation that holds the page's link, such as "Can it?" or "Must it be big?"; a new name makes a
+    new menu, and without one the link is in the navigation itself."""
 
     @property
     @abstractmethod
@@ -96,7 +97,8 @@ class Section(ABC):
 
     @abstractmethod
     def table(self, results: Results) -> Table | None:
-        """The section as a terminal table; None where the terminal shows nothing of it."""
+        """The section as a terminal table, a line for each entry of ``results["rows"]``; None: the terminal shows
+        nothing of it."""
 
     def full_table(self, sections: Results) -> Table | None:
         """The terminal table from the results of all sections by name; most need their own alone."""
