@@ -65,8 +65,8 @@ def memory_plot(series: Series) -> Plot:
     ]  # fmt: skip
     layout = {
         "title": {"text": "What a text takes in memory"}, "height": 520, "hovermode": "closest",
-        "xaxis": {"title": {"text": "length of the text in tokens"}, "type": "log", "tickvals": [each for each, _ in shown],
-                  "ticktext": [words for _, words in shown]},
+        "xaxis": {"title": {"text": "length of the text in tokens"}, "type": "log",
+                  "tickvals": [each for each, _ in shown], "ticktext": [words for _, words in shown]},
         "yaxis": {"title": {"text": "bytes kept of the text", "standoff": 12}, "type": "log", "tickvals": list(ticks),
                   "ticktext": list(ticks.values()), "automargin": True},
     }  # fmt: skip
