@@ -1,11 +1,13 @@
 """The functions of ``import separatrix as sx``: light to import, and each answers with a record that shows itself."""
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import FrozenInstanceError
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 import separatrix as sx
@@ -158,6 +160,29 @@ def test_bad_input_ends_in_one_line():
         with pytest.raises(sx.SeparatrixError) as error:
             call()
         assert len(str(error.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda: sx.certify("index-lookup", "1024"), "length='1024'"),
+        (lambda: sx.certify(None, 8), "construction=None"),
+        (lambda: sx.check(3), "folder=3"),
+        (lambda: sx.design("mqar", None), "length=None"),
+        (lambda: sx.compare(None), "layer=None"),
+        (lambda: sx.compare("RNN", "LSTM"), "against='LSTM'"),
+        (lambda: sx.bound("index-lookup", None, 8), "model=None"),
+        (lambda: sx.dataset(4, 8), "task=4"),
+        (lambda: sx.capacity(5), "5"),
+    ],
+)
+def test_an_argument_of_a_wrong_type_is_named(call, named):
+    with pytest.raises(sx.SeparatrixError, match=re.escape(named)):
+        call()
+
+
+def test_integers_of_numpy_are_integers():
+    assert sx.design("majority", np.int64(64)).found.length == 64
 
 
 def test_the_bound_of_a_decision_is_met_from_above():

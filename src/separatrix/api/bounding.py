@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from separatrix.answer import Answer, Sheet
+from separatrix.api.arguments import checked
 from separatrix.api.bound_sheet import bound_sheet
 from separatrix.api.models import class_named
 from separatrix.bit_counts import OWN_PRECISION
@@ -66,6 +67,7 @@ class Bounded(Answer):
         return bound_sheet(self.as_dict())
 
 
+@checked
 def bound(
     task: "str | Task | Callable[[Any], Any]",
     model: str,

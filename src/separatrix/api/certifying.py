@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from separatrix.answer import Answer, Fact, Sheet, Tone
+from separatrix.api.arguments import checked
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.wording import counted
 
@@ -99,6 +100,7 @@ class Certified(Answer):
         return Sheet(facts=tuple(rows))
 
 
+@checked
 def certify(
     construction: str,
     length: int,
@@ -264,6 +266,7 @@ class Checked(Answer):
         return Sheet(facts=tuple(rows))
 
 
+@checked
 def check(folder: str | Path, *, replay: bool = False, memory: int | None = None) -> "Checked":
     """Decide a certificate or refutation again, from its files alone; ``replay`` runs its counterexample.
 

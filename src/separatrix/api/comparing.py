@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from separatrix.answer import Answer, Grid, Sheet, Tone, plain
+from separatrix.api.arguments import checked
 from separatrix.api.training import listed, run_specs
 from separatrix.errors import SeparatrixError
 from separatrix.extras import EXTRAS, require
@@ -192,6 +193,7 @@ def sized(model: str, layers: int, width: int) -> str:
     return model if "(" in model else f"{model}-({layers},{width})"
 
 
+@checked
 def compare(
     layer: str,
     against: Sequence[str] = AGAINST,

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from separatrix.api.arguments import checked
 from separatrix.extras import require
 
 if TYPE_CHECKING:
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from separatrix.training import ExampleStream
 
 
+@checked
 def dataset(
     task: "str | Task | Callable[[Any], Any]",
     length: int,

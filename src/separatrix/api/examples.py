@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from separatrix.answer import Answer, Grid, Sheet, plain
+from separatrix.api.arguments import checked
 from separatrix.errors import SeparatrixError
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def _shortened(text: str) -> str:
     return f"{text[:LONGEST_SHOWN]} … {len(text) - LONGEST_SHOWN} more characters, all with --json"
 
 
+@checked
 def sample(
     task: "str | Task | Callable[[Any], Any]",
     length: int = 24,

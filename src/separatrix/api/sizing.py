@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from separatrix.answer import Answer, Fact, Grid, Sheet
+from separatrix.api.arguments import checked
 from separatrix.api.models import described
 from separatrix.bit_counts import OWN_PRECISION, PUBLISHED_PRECISION
 from separatrix.errors import SeparatrixError
@@ -95,6 +96,7 @@ class Profiled(Answer):
         return Sheet(f"{found.name}: {inputs}", tuple(rows), (grid,), ("About lengths beyond N nothing is said.",))
 
 
+@checked
 def profile(
     function: "str | Callable[[Any], Any]",
     length: int,
@@ -216,6 +218,7 @@ class Kept(Answer):
         return Sheet(self.name, tuple(rows), (grid,) if limits else (), (note,))
 
 
+@checked
 def capacity(
     model: "str | Path | Mapping[str, Any] | Any",
     lengths: Sequence[int] | None = None,
@@ -291,6 +294,7 @@ class Designed(Answer):
         return Sheet(title, tuple(presets), (grid,), (note,))
 
 
+@checked
 def design(
     task: "str | Task | Callable[[Any], Any]",
     length: int,

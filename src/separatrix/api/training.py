@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 
 from separatrix.answer import Answer, Grid, Sheet, Tone
+from separatrix.api.arguments import checked
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.extras import require
 
@@ -158,6 +159,7 @@ def trained(task: "Task", specs: "Sequence[RunSpec]", found: "Mapping[str, Recor
     return Trained(task.name, first.architecture, first.length, majority, tuple(found[each.name] for each in specs))
 
 
+@checked
 def train(
     task: "str | Task | Callable[[Any], Any]",
     model: str,

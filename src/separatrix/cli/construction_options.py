@@ -22,7 +22,7 @@ PrecisionOption = Annotated[
     int | None, typer.Option("--precision", "-p", help="Bits of one number, instead of --exponent.")
 ]
 ExponentOption = Annotated[
-    int | None, typer.Option("--exponent", help="The constant Kc; the theorem's own by default.")
+    int | None, typer.Option("--exponent", help="The constant Kc; the theorem default if not given.")
 ]
 RoundingOption = Annotated[str, typer.Option("--rounding", help="'down' as the paper has it, or 'nearest'.")]
 VariantOption = Annotated[str, typer.Option("--variant", help="Which version of the proof.")]

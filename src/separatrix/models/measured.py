@@ -97,8 +97,8 @@ def capacity(
         raise SeparatrixError(f"lengths {list(lengths)} are not two or more from 1 to {LARGEST_LENGTH}; give such")
     if not isinstance(cast("object", model), nn.Module):
         raise SeparatrixError(
-            f"capacity measures an instantiated torch module, and this is a {type(model).__name__}; of a preset or a "
-            "config use separatrix.capacities.describe"
+            f"{model!r} is neither a model's name, a config nor a torch module; give one of them, such as "
+            "capacity('mamba-130m')"
         )
     run = keeps or _keeps(model)
     found = [list(arrays(_run(model, each, run))) for each in chosen]

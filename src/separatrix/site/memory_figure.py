@@ -42,8 +42,8 @@ def memory_figure(name: str, series: Series) -> Figure:
         ticks = {1 << power: words for power, words in TICKS.items() if bottom < 1 << power < top}
         axes.set_yticks(list(ticks), list(ticks.values()))
         axes.minorticks_off()
-        axes.set_xlabel("tokens of a text")
-        axes.set_ylabel("bytes kept of it")
+        axes.set_xlabel("length of the text in tokens")
+        axes.set_ylabel("bytes kept of the text")
         axes.grid(alpha=0.3)
         handles = axes.get_legend_handles_labels()
         axes.figure.legend(*handles, loc="outside lower center", frameon=False, fontsize=8, ncols=3)
@@ -65,9 +65,9 @@ def memory_plot(series: Series) -> Plot:
     ]  # fmt: skip
     layout = {
         "title": {"text": "What a text takes in memory"}, "height": 520, "hovermode": "closest",
-        "xaxis": {"title": {"text": "tokens of a text"}, "type": "log", "tickvals": [each for each, _ in shown],
-                  "ticktext": [words for _, words in shown]},
-        "yaxis": {"title": {"text": "bytes kept of it"}, "type": "log", "tickvals": list(ticks),
+        "xaxis": {"title": {"text": "length of the text in tokens"}, "type": "log",
+                  "tickvals": [each for each, _ in shown], "ticktext": [words for _, words in shown]},
+        "yaxis": {"title": {"text": "bytes kept of the text", "standoff": 12}, "type": "log", "tickvals": list(ticks),
                   "ticktext": list(ticks.values()), "automargin": True},
     }  # fmt: skip
     return "lines of memory against length, one for each model", {"data": traces, "layout": layout}

@@ -78,7 +78,7 @@ def _sentence(view: Results) -> str:
         return f"No recorded run reaches {percent}."
     return (
         f"{best['model']} comes nearest: it learned N = {best['learned']} to {percent}; its {best['state_bits']:,} "
-        f"bits of state leave room for {best['limit']:,}, {best['gap']:,.0f} times as long."
+        f"bits of state leave room for N = {best['limit']:,}, which is {best['gap']:,.0f} times as long."
     )
 
 

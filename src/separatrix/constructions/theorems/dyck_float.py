@@ -284,9 +284,8 @@ class DyckFloatConstruction(Construction):
         "Rounding is memory: a sum that is rounded after every addition depends on what was added before, so Alice "
         "and Bob cannot each add up a part of it. A float32 at 2²⁴ forgets +1 and keeps −1, so a sum that starts "
         "there remembers for ever that a counter went too far, and one layer with five such sums, taken in the order "
-        "of the positions, decides Dyck-(2,2) at N = 2, 4, 8, … (erratum E26). separatrix certify dyck-float --length "
-        "8192 writes the network and a proof for all 4^8192 strings. The bound is for arithmetics that add exactly "
-        "and round once.",
+        "of the positions, decides Dyck-(2,2) at N = 2, 4, 8, … (erratum E26); at N = 8,192 a proof covers all "
+        "4^8192 strings. The bound is for arithmetics that add exactly and round once.",
     )
     arithmetic_kind: str = "float32"
     arithmetic_in_words: str = "float32, sums in the order of the positions"

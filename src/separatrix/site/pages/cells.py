@@ -167,7 +167,7 @@ def _headline(certified: Sequence[Named], built: Sequence[Named]) -> Upper:
         )
     if "how" in best:
         differs = not best["theorem"] and name in own
-        theorem = f"; the theorem's own network: {_size(own[name])}" if differs else ""
+        theorem = f"; the theorem's network: {_size(own[name])}" if differs else ""
         note, kind, command = f"{name}, {best['how']}{_cost(best)}{theorem}", CERTIFIED, best["command"]
     else:
         note, kind, command = f"{name}, the theorem's size, not certified here{_cost(best)}", FORMULA, ""

@@ -331,10 +331,10 @@
     document.getElementById("evidence-title").textContent = `${grid.titles[task]} for ${grid.classes[model]}`;
     const numbers = element("dl");
     const add = (term, said) => numbers.append(element("dt", term), element("dd", said));
-    add("grows", data.verdict);
+    add("growth", data.verdict);
     const at = `at N = ${commas(grid.lengths[n])}`;
-    add("from above", text ? `${data.unit} ${text}, ${grid.words[kind]} ${at} (${note})` : note || `nothing ${at}`);
-    add("from below", data.lower.length
+    add("enough", text ? `${data.unit} ${text}, ${grid.words[kind]} ${at} (${note})` : note || `no size was computed ${at}`);
+    add("needed", data.lower.length
       ? `${data.unit} ${data.lower[p][n]} ${at}${data.unit === "width" ? ` with numbers of ${grid.precisions[p]} bits` : ""} (${commas(data.bits[n])} bits must be exchanged; ${data.claims.join("; ")})`
       : "no bound is known");
     const run = (term, asked) => {
