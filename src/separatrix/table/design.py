@@ -43,6 +43,7 @@ def design(
     the models that the lower bounds speak about. With ``certify`` every network is certified at the length itself.
     ``models``: the presets to judge, all where it is left out.
 
+    >>> from separatrix.tasks import tasks
     >>> found = design(tasks()["majority"], 64)
     >>> [each.name for each in found.row("recurrent").enough][0]
     'counts'

@@ -51,7 +51,7 @@ def needed_automaton(task: Task) -> dict[str, Any]:
     >>> needed_automaton(tasks()["dyck"].with_parameters(types=9, depth=40))
     Traceback (most recent call last):
     separatrix.errors.SeparatrixError: dyck:depth=40,types=9 has no automaton for every length; choose dyck with at \
-most 4096 stacks of brackets
+most 16384 stacks of brackets
     """
     found = automaton_of(task)
     if found is None:
