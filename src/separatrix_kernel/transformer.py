@@ -39,12 +39,13 @@ class Weights:
         else:
             pairs, odd = divmod(width // self.heads, 2)
             require(not odd, "a head's coordinates are not pairs")
-            self.places = [[0] * width] * self.positions
             cosines, sines = (self._matrix(f"positions.{name}", self.positions, pairs) for name in ("cosine", "sine"))
             require(
                 all(abs(each) <= ONE for table in (cosines, sines) for row in table for each in row), "a turn is large"
             )
             self.turns = cosines, sines
+            # As many as the tables have rows: the number alone could be any.
+            self.places = [[0] * width] * len(cosines)
         self.first_norm = self._affine("blocks.0.norm")
         self.project = self._map("blocks.0.mixer.project", width, 3 * width)
         self.output = self._map("blocks.0.mixer.output", width, width)

@@ -424,6 +424,8 @@ def test_tables_of_turns_are_read_strictly():
             Weights(save({key: each for key, each in tensors.items() if key != name}, {"separatrix": about}))
     with pytest.raises(RefusedError):
         Weights(save(tensors, {"separatrix": about.replace("rotary-transformer", "transformer")}))
+    with pytest.raises(RefusedError):
+        Weights(save(tensors, {"separatrix": json.dumps({**json.loads(about), "positions": 10**15})}))
     # With all keys turned alike no place can be told from another: right for at most one symbol of each question.
     still = {**tensors, "positions.cosine": torch.ones_like(tensors["positions.cosine"])}
     still["positions.sine"] = torch.zeros_like(tensors["positions.sine"])
