@@ -50,7 +50,7 @@ def drawn(plots: Sequence[Plot], source: str = "") -> str:
     if not plots:
         return ""
     places = "".join(
-        f'<div class="scroll" tabindex="0"><div class="plot" id="plot{number}" role="img" '
+        f'<div class="scroll" tabindex="0"><div class="plot" id="plot{number}" role="group" '
         f'aria-label="{escape(label, quote=True)}"></div></div>'
         for number, (label, _) in enumerate(plots)
     )
