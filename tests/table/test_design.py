@@ -169,3 +169,10 @@ def test_bad_input_is_one_line(capsys, wrong):
 
 def test_the_picture_needs_no_certificate():
     assert "svg" in design_picture(design(tasks()["sparse-averaging"], 64)).svg
+
+
+@pytest.mark.parametrize("name", ["match2", "match3-local", "eq-one", "inequality"])
+def test_lengths_beyond_any_table_are_answered(name):
+    """Tables of so many rows would end in a lack of memory; such constructions are left out."""
+    found = design(tasks()[name], 10**9, models=[])
+    assert found.length == 10**9 and found.row("recurrent").enough

@@ -15,6 +15,8 @@ from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.networks import SCORINGS, AnyNetwork, FeedForward, Layer, Network, RecurrentNetwork, Scoring
 from separatrix.tasks import Task, tasks
 
+LARGEST_VOCABULARY = 1 << 27
+
 Growth: TypeAlias = Literal["constant", "logarithmic", "linear", "quadratic"]
 Addressing: TypeAlias = Literal["position", "position-and-average", "content"]
 """``position``: attention finds a position by its code. ``position-and-average``: a second layer then averages over all
@@ -121,6 +123,13 @@ class Construction(ABC):
                 f"{self.name} has no network of length {length}; choose {least} to {task.maximum_length}{steps}"
             )
         task.check_length(length)
+        # Embeddings are tables with a row for each token; more would end in a lack of memory, after minutes.
+        tokens = task.vocabulary(length).size
+        if tokens > LARGEST_VOCABULARY:
+            raise SeparatrixError(
+                f"{self.name} of length {length} has {tokens} tokens, and tables hold at most {LARGEST_VOCABULARY}; "
+                "choose a smaller length"
+            )
 
     def own_arithmetic(self, task: Task, length: int, options: Options) -> FixedPoint | Floating:
         """The arithmetic in which the network is right: the fixed point of BHBK24 B.2, unless it is about floats."""

@@ -49,10 +49,12 @@ class BuiltHere:
 
 
 def built_here(task: Task, length: int, certify: bool) -> tuple[BuiltHere, ...]:
-    """The constructions that serve a task, as they are at this length; what has no network of it is left out."""
+    """Build the constructions that serve a task at this length, but those that have no network of it or take long."""
     found: list[BuiltHere] = []
     for construction, why in serving(constructions().values(), task.name):
         if construction.arithmetic_kind != FIXED.name:
+            continue
+        if length > (construction.longest_built or length) and not _near(construction.name, length):
             continue
         model = model_of_construction(construction)
         if model is None or model not in CLASSES.values():
@@ -101,11 +103,16 @@ def entry(name: str, built: Built) -> dict[str, Any]:
 
 def is_recorded(name: str, built: Built) -> bool:
     """Whether the shipped record holds a certificate of exactly this network in this arithmetic."""
-    near = [each for each in _recorded() if (each["construction"], each["length"]) == (name, built.length)]
+    near = _near(name, built.length)
     if not near:
         return False
     wanted = entry(name, built)
     return any(all(each[key] == value for key, value in wanted.items()) for each in near)
+
+
+def _near(name: str, length: int) -> list[dict[str, Any]]:
+    """Return the records of a construction at a length."""
+    return [each for each in _recorded() if (each["construction"], each["length"]) == (name, length)]
 
 
 @cache

@@ -11,6 +11,9 @@ from dataclasses import dataclass, replace
 
 from separatrix.constructions.construction import Built, Options
 from separatrix.constructions.theorems.equality import EqualityConstruction
+from separatrix.errors import SeparatrixError
+
+LARGEST_DRAWN = 1 << 24
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +34,10 @@ class EqualityPartitionConstruction(EqualityConstruction):
         """The network for the partition asked for, or for a random one."""
         chosen = options or Options()
         if "alice" not in chosen.parameters and length >= self.minimum_length:
+            if length > LARGEST_DRAWN:
+                raise SeparatrixError(
+                    f"a random partition of {length} positions is too long; choose at most {LARGEST_DRAWN}"
+                )
             chosen = replace(chosen, parameters={**chosen.parameters, "alice": self.random_partition(length)})
         return super().build(length, chosen)
 
