@@ -317,12 +317,11 @@ def test_a_single_window_that_looks_ahead_is_covered_by_one_layer_alone():
 
 def test_layers_share_a_cache_only_where_one_is_left_to_read():
     windows = {**WINDOWS, "layer_types": ["sliding_attention"] * 4}
-    for kind in ("gemma3n_text", "gemma4_text"):
-        alone, most, all_of_them, more = (
-            describe({"model_type": kind, "num_kv_shared_layers": shared, **windows}).state_numbers
-            for shared in (0, 3, 4, 9)
-        )
-        assert alone == all_of_them == more == 4 * most
+    alone, most, all_of_them, more = (
+        describe({"model_type": "gemma4_text", "num_kv_shared_layers": shared, **windows}).state_numbers
+        for shared in (0, 3, 4, 9)
+    )
+    assert alone == all_of_them == more == 4 * most
 
 
 def test_more_bits_never_make_a_task_impossible_sooner():

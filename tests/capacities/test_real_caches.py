@@ -64,6 +64,7 @@ AS_WRITTEN = (
     ("glm_moe_dsa", {"index_topk_freq": 3}),
     ("minimax_m3_vl_text", {"sparse_attention_config": {"sparse_attention_freq": [0, 1, 1], "sparse_index_dim": 16}}),
     ("modernbert-decoder", {"local_attention": 8}),
+    ("olmo3", {"sliding_window_pattern": 2}),
     ("cohere2_moe", {"first_k_dense_replace": 2}),
     ("falcon", {"new_decoder_architecture": True, "num_kv_heads": 2}),
     ("bloom", {"n_embed": 32}),
