@@ -40,7 +40,7 @@ HANGING = 600
 
 
 def start(
-    *arguments: str, terminal: int | None = None, slow: str | None = None, seconds: float = HANGING
+    *arguments: str, terminal: int | None = None, slow: str | None = None, seconds: float = 60
 ) -> subprocess.Popen[bytes]:
     more = {} if slow is None else {"SLOW": slow, "SECONDS": str(seconds)}
     return subprocess.Popen(
