@@ -137,7 +137,7 @@ def test_windows():
     assert describe({"model_type": "qwen2", **fields, "use_sliding_window": False}).state_numbers is None
     partly = describe({"model_type": "qwen2", **fields, "use_sliding_window": True, "max_window_layers": 3})
     assert [(layer.kind, layer.count) for layer in partly.layers] == [("local-attention", 1), ("attention", 3)]
-    mixed = describe({"model_type": "llama", **fields, "layer_types": ["sliding_attention", "full_attention"] * 2})
+    mixed = describe({"model_type": "laguna", **fields, "layer_types": ["sliding_attention", "full_attention"] * 2})
     assert {(layer.kind, layer.count) for layer in mixed.layers} == {("attention", 2), ("local-attention", 2)}
     del fields["sliding_window"]
     assert describe({"model_type": "mistral", **fields}).reach == 4 * 4095, "the default of transformers"

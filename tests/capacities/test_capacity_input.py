@@ -171,7 +171,9 @@ def test_a_type_that_is_not_known_is_read_by_the_usual_fields_and_says_so():
     assert any("not known" in note for note in found.notes)
     listed = ["sliding_attention", "full_attention"] * 2
     found = describe({"model_type": "brand_new", **USUAL, "layer_types": listed})
-    assert [(layer.kind, layer.count) for layer in found.layers] == [("local-attention", 2), ("attention", 2)]
+    assert [(layer.kind, layer.count) for layer in found.layers] == [("attention", 2), ("attention", 2)]
+    assert sum(layer.count for layer in found.layers if layer.cache) == 2, "a window is kept, and nothing hidden by it"
+    assert found.reach is None
     for more in (
         {"layer_types": ["sliding_attention"] * 4},
         {"layer_types": ["linear_attention"] * 3 + ["full_attention"]},

@@ -235,9 +235,17 @@ def test_what_a_hybrid_keeps_is_a_message_that_suffices(kind):
     assert counted.at(12) >= 8 * (len(message) - unread)
 
 
+READ_WHOLE = ("moshi", "llama", "diffllama", "minimax_m3_vl_text")
+"""Types that keep a window where their file lists one, and read all that they are given at once."""
+
+
 @pytest.mark.parametrize(
-    "kind", ["mistral", "doge", "moshi", "gemma2", "gpt_oss", "cwm", "dots1", "mimo_v2_flash", "cohere2", "llama4_text"]
-)
+    "kind",
+    [
+        "mistral", "doge", "gemma2", "gpt_oss", "cwm", "dots1", "mimo_v2_flash", "cohere2", "llama4_text", "laguna",
+        *READ_WHOLE,
+    ],
+)  # fmt: skip
 def test_nothing_beyond_the_reach_of_windows_changes_an_output(kind):
     """All layers with a window: tokens further back than the card says are exchanged, and the last output stays."""
     import torch
@@ -245,8 +253,8 @@ def test_nothing_beyond_the_reach_of_windows_changes_an_output(kind):
     config = config_of(kind)
     config.num_hidden_layers = 2
     name = "chunked_attention" if kind == "llama4_text" else "sliding_attention"
-    if getattr(config, "layer_types", None) is not None:
-        config.layer_types = [name] * 2
+    if getattr(config, "layer_types", None) is not None or kind in READ_WHOLE[1:]:
+        config.layer_types, config.sliding_window = [name] * 2, 5
     card, model = describe(fields_of(config)), made_model(kind, config).float()
     far = 9 if card.reach is None else card.reach
     tokens = (torch.arange(far + 8) * 7 % 29 + 3).reshape(1, -1)
@@ -255,9 +263,8 @@ def test_nothing_beyond_the_reach_of_windows_changes_an_output(kind):
     with torch.no_grad():
         same = torch.equal(*(model(input_ids=each).logits[0, -1] for each in (tokens, other)))
     assert same == (card.reach is not None)
-    # Moshi keeps a window and reads all that it is given at once.
-    assert (card.reach is None) == (kind == "moshi")
-    assert "rnn" in which_bounds(card)[0] or kind == "moshi"
+    assert (card.reach is None) == (kind in READ_WHOLE)
+    assert ("rnn" in which_bounds(card)[0]) == (kind not in READ_WHOLE)
 
 
 def test_a_cache_of_few_tokens_is_below_the_bits_that_are_counted():

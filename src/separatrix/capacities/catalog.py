@@ -205,7 +205,7 @@ def _known_or_usual(raw: Mapping[str, Any], kind: str, where: str, source: str) 
     note = f"model_type {kind!r} is not known; it is read by the usual fields of a decoder, a guess"
     unknown = sum(str(each)[:40] in strange for each in names)
     kept = _without(found.layers, unknown)
-    if strange or states or found.depth == 1 or all(layer.bounded for layer in kept):
+    if strange or states or found.depth == 1 or not any(layer.cache for layer in kept):
         why = f"layers of type {', '.join(strange)}" if strange else f"the fields {', '.join(states[:3])}"
         why = why if strange or states else f"a model of type {kind[:40]}"
         open_layer = LayerDescription(kind="unstated", name=why, count=max(unknown, 1))
@@ -215,10 +215,10 @@ def _known_or_usual(raw: Mapping[str, Any], kind: str, where: str, source: str) 
 
 
 def _without(layers: tuple[LayerDescription, ...], number: int) -> tuple[LayerDescription, ...]:
-    """The layers less so many of full attention."""
+    """The layers less so many whose cache grows."""
     found: list[LayerDescription] = []
     for layer in layers:
-        left = layer.count - number if layer.kind == "attention" else layer.count
+        left = layer.count - number if layer.cache else layer.count
         if left > 0:
             found.append(replace(layer, count=left))
     return tuple(found)
