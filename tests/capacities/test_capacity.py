@@ -316,12 +316,14 @@ def test_a_single_window_that_looks_ahead_is_covered_by_one_layer_alone():
 
 
 def test_layers_share_a_cache_only_where_one_is_left_to_read():
-    windows = {**WINDOWS, "layer_types": ["sliding_attention"] * 4}
-    alone, most, all_of_them, more = (
-        describe({"model_type": "gemma4_text", "num_kv_shared_layers": shared, **windows}).state_numbers
-        for shared in (0, 3, 4, 9)
-    )
-    assert alone == all_of_them == more == 4 * most
+    def cached(shared):
+        fields = {"model_type": "gemma4_text", "num_kv_shared_layers": shared, **WINDOWS}
+        return sum(layer.count for layer in describe(fields).layers if layer.cache or layer.state)
+
+    assert [cached(shared) for shared in (0, 3)] == [4, 1]
+    for shared in (4, 9):
+        with pytest.raises(SeparatrixError, match="num_kv_shared_layers"):
+            cached(shared)
 
 
 def test_more_bits_never_make_a_task_impossible_sooner():

@@ -74,6 +74,14 @@ AS_WRITTEN = (
     ("qwen3_moe", {"use_sliding_window": True, "max_window_layers": 2}),
     ("smollm3", {"use_sliding_window": True, "no_rope_layers": [1, 0, 1]}),
     ("ernie4_5", {"head_dim": None, "num_key_value_heads": None}),
+    ("olmo_hybrid", {"linear_num_key_heads": 2}),
+    ("zamba", {"num_hidden_layers": 8, "attn_layer_period": 2, "attn_layer_offset": 1}),
+    ("zamba2", {"num_hidden_layers": 4, "layers_block_type": ["hybrid", "mamba"] * 2, "head_dim": 6}),
+    ("zaya", {"cca_time0": 3, "cca_time1": 5}),
+    ("jetmoe", {"num_experts_per_tok": 2, "num_local_experts": 2}),
+    ("gemma3_text", {"_sliding_window_pattern": 1}),
+    ("gemma4_text", {"layer_types": ["sliding_attention"] * 3, "global_head_dim": 16, "num_kv_shared_layers": 0}),
+    ("gemma4_text", {"num_global_key_value_heads": 1, "global_head_dim": 16, "num_kv_shared_layers": 0}),
 )
 """Fields as published files write them, where a config class turns them into others or fills in what they leave out."""
 
