@@ -175,12 +175,6 @@ class ProtocolBound(Bound):
 
         return smallest_number(enough)
 
-    def smallest_state_bits(self, length: int, task: Task | None = None) -> int:
-        """The smallest number of state bits of a recurrent model: what one-way communication must carry."""
-        if "rnn" not in self.models:
-            raise SeparatrixError(f"{self.name} bounds {self.quantity}, not state bits; ask for its smallest width")
-        return self.required_bits(length, task)
-
     def longest_length(self, size: ModelSize, task: Task | None = None) -> int | None:
         """The largest N that a model of this size could still handle; every larger N is impossible for any weights.
 
@@ -268,15 +262,6 @@ class Barrier(Bound):
     checks: Callable[[int], tuple[Evidence, ...]]
     kind: Literal["bound", "barrier", "conjecture"] = "barrier"
     growth: Growth = "open"
-
-    def smallest_factor(self, length: int, size: ModelSize) -> Fraction:
-        """The g for which a protocol of m·p·H·g bits would reach the hidden bits on a model of this size.
-
-        >>> from separatrix.bounds import ModelSize, bounds
-        >>> bounds()["two-layer-protocols"].smallest_factor(1024, ModelSize(width=16, precision=8, heads=2))
-        Fraction(2, 1)
-        """
-        return Fraction(self.hidden_bits(length), size.width * size.precision * size.heads)
 
     def evidence(self, limit: int) -> tuple[Evidence, ...]:
         """Run what supports it for instances of up to ``limit`` bits."""

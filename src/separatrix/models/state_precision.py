@@ -9,7 +9,7 @@ Rounding: number c of the state is one of 2^p equally spaced values from the lea
 there on other examples, which both parties know; values outside are moved to the nearest end. The alternative
 ``where="every step"`` rounds after every position, Bob's too: a model with a memory of m·p bits throughout.
 
-Nothing here needs the exact arithmetic; ``protocol`` shows the messages of one input as bits.
+Nothing here needs the exact arithmetic.
 """
 
 from collections.abc import Iterator, Sequence
