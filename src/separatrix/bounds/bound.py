@@ -120,24 +120,11 @@ class ProtocolBound(Bound):
         return -(-given * self.factor.numerator // self.factor.denominator)
 
     def why_inapplicable(self, length: int, task: Task | None = None) -> str:
-        """Why the bound says nothing about the task as its parameters have it; empty where it does.
-
-        >>> from separatrix.bounds import bounds
-        >>> literal = tasks()["match3-last"].with_parameters(exclude_query=False)
-        >>> bounds()["match3-rnn"].why_inapplicable(64, literal)
-        'with exclude_query=False the query matches with itself, and the answer is 1 on every input (E11)'
-        >>> bounds()["match3-rnn"].why_inapplicable(64, tasks()["match3-last"])
-        ''
-        """
+        """Why the bound says nothing about the task as its parameters have it; empty where it does."""
         return "" if self.outside is None else self.outside(self.task_of(task), length)
 
     def of_a_class(self, task: Task) -> str:
-        """The class of functions all of which a model must compute; empty where the task's own function is bounded.
-
-        >>> from separatrix.bounds import bounds
-        >>> bounds()["sparse-threshold-rnn"].of_a_class(tasks()["sparse-threshold"])
-        'every member of THRES(3, N)'
-        """
+        """The class of functions all of which a model must compute; empty where the task's own function is bounded."""
         return "" if self.stands_for is None else self.stands_for(task)
 
     def needs_in_words(self, length: int, task: Task | None = None) -> str:
@@ -162,12 +149,7 @@ class ProtocolBound(Bound):
     def smallest_width(
         self, length: int, precision: int, heads: int = 1, layers: int = 1, task: Task | None = None
     ) -> int:
-        """The smallest width that the bound leaves open; every smaller model fails on some input of length N.
-
-        >>> from separatrix.bounds import bounds
-        >>> bounds()["index-lookup-rnn"].smallest_width(1024, precision=32)
-        32
-        """
+        """The smallest width that the bound leaves open; every smaller model fails on some input of length N."""
         needed = self.required_bits(length, task)
 
         def enough(width: int) -> bool:
@@ -180,10 +162,6 @@ class ProtocolBound(Bound):
 
         0 when no length is possible; None when there is no such N, because lengths of 2^200 stay possible: the bound
         never bites, or it says nothing of long inputs of a task with these parameters.
-
-        >>> from separatrix.bounds import ModelSize, bounds
-        >>> bounds()["index-lookup-rnn"].longest_length(ModelSize(width=32, precision=32))
-        1024
         """
         chosen = self.task_of(task)
         step, least = chosen.length_step, chosen.minimum_length

@@ -26,13 +26,7 @@ ROUNDS = 60
 
 
 def search(matrix: CommunicationMatrix, value: int, seed: int = 0) -> FoolingSet:
-    """A large fooling set of one value; the same for the same seed.
-
-    >>> from separatrix.communication.classics import equality
-    >>> from separatrix.communication.matrix import communication_matrix
-    >>> search(communication_matrix(equality(3)), 1).size
-    8
-    """
+    """A large fooling set of one value; the same for the same seed."""
     kept = matrix.distinct
     mask = kept.matrix.dense() == value
     rows, columns = best_matching(mask, seed)

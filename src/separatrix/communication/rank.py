@@ -68,14 +68,7 @@ class RationalRank:
 
 
 def rational_rank(matrix: CommunicationMatrix, work: int = DEFAULT_WORK) -> RationalRank:
-    """The rank over the rationals with certificates of both sides.
-
-    >>> from separatrix.communication.classics import disjointness
-    >>> from separatrix.communication.matrix import communication_matrix
-    >>> rank = rational_rank(communication_matrix(disjointness(4, "disjoint")))
-    >>> rank.lower, rank.upper, rank.why_at_most
-    (16, 16, 'distinct rows')
-    """
+    """The rank over the rationals with certificates of both sides."""
     kept = matrix.distinct
     values = kept.matrix.dense()
     prime = primes(1)[0]
@@ -132,10 +125,6 @@ def verify_minor(matrix: CommunicationMatrix, certificate: MinorCertificate) -> 
     """Whether the certificate's minor is really not 0 modulo its prime, computed by FLINT.
 
     Shares no code with the elimination that found it. Memory grows with the square of the order.
-
-    >>> from separatrix.communication.matrix import pack
-    >>> verify_minor(pack(numpy.eye(3, dtype=int)), MinorCertificate(7, (0, 2), (0, 2)))
-    True
     """
     rows = numpy.array(certificate.rows, dtype=numpy.int64)
     columns = numpy.array(certificate.columns, dtype=numpy.int64)

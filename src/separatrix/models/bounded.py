@@ -35,12 +35,7 @@ def user_module(entry: Architecture) -> "UserArchitecture | None":
 
 
 def constant_state(spec: ModelSpec) -> bool:
-    """Whether what is carried past a cut does not grow with the input; a user's module may say so as well.
-
-    >>> from separatrix.models.naming import parse_spec
-    >>> constant_state(parse_spec("LSTM-(3,256)")), constant_state(parse_spec("LSTM,TF-(2,64)"))
-    (True, False)
-    """
+    """Whether what is carried past a cut does not grow with the input; a user's module may say so as well."""
     return spec.state_numbers(1 << 20) == spec.state_numbers(1 << 10)
 
 
@@ -48,12 +43,6 @@ def layer_keeps(spec: ModelSpec, layer: int, precision: int) -> tuple[int, str] 
     """Bits that a layer hands on, however long the input, and the numbers they belong to; None where they grow.
 
     What comes behind a feed-forward network on the whole input waits for its sums, and hands on nothing before.
-
-    >>> from separatrix.models.naming import parse_spec
-    >>> layer_keeps(parse_spec("LSTM-(3,256)"), 0, 16), layer_keeps(parse_spec("TF-(1,64)"), 0, 16)
-    ((8192, '512'), None)
-    >>> [layer_keeps(parse_spec("LSTM,FNN,TF-(3,64)"), layer, 16) for layer in range(3)]
-    [(2048, '128'), (5120, '64 × (2p + 48)/p'), (0, '0')]
     """
     entry, names = spec.entries[layer], [each.name for each in spec.entries]
     options = spec.options_of(entry)
@@ -104,14 +93,7 @@ def own_statements(spec: ModelSpec) -> tuple[str, ...]:
 
 
 def bounded_as(spec: ModelSpec, length: int, precision: int) -> "tuple[Model, ModelSize] | None":
-    """The class of a model and its size with numbers of ``precision`` bits; None where no class holds it.
-
-    >>> from separatrix.models.naming import parse_spec
-    >>> bounded_as(parse_spec("TF-(1,64,heads=4)"), 400, 32)
-    ('transformer-1layer', ModelSize(width=16, precision=32, heads=4, layers=1, state_bits=None))
-    >>> bounded_as(parse_spec("LSTM-(3,256)"), 400, 32)[1].memory_bits
-    49152
-    """
+    """The class of a model and its size with numbers of ``precision`` bits; None where no class holds it."""
     from separatrix.bounds import ModelSize  # python-flint, which the trainer does without
 
     first, names = spec.entries[0], {entry.name for entry in spec.entries}

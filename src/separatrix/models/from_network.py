@@ -40,13 +40,7 @@ DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
 def module_from_network(network: AnyNetwork, dtype: torch.dtype = torch.float64) -> NetworkModule:
-    """A torch module with the network's weights, ready to run and to be trained further.
-
-    >>> from separatrix.constructions import constructions
-    >>> module = module_from_network(constructions()["equality"].build(4).network)
-    >>> module.answers(torch.tensor([[1, 0, 1, 0], [1, 0, 1, 1]])).tolist()
-    [[1], [0]]
-    """
+    """A torch module with the network's weights, ready to run and to be trained further."""
     return assemble(describe(network, dtype), _tensors_of(network, dtype))
 
 
@@ -63,13 +57,7 @@ def dtype_name(dtype: torch.dtype) -> str:
 
 
 def describe(network: AnyNetwork, dtype: torch.dtype) -> dict[str, Any]:
-    """The network without its weights, as data that fits into JSON.
-
-    >>> from separatrix.constructions import constructions
-    >>> description = describe(constructions()["equality"].build(4).network, torch.float64)
-    >>> description["kind"], description["positions"], [layer["kind"] for layer in description["layers"]]
-    ('transformer', 4, ['attention', 'feed-forward', 'attention', 'feed-forward'])
-    """
+    """The network without its weights, as data that fits into JSON."""
     common = {
         "format": FORMAT,
         "dtype": dtype_name(dtype),
@@ -166,12 +154,7 @@ def _tensors_of(network: AnyNetwork, dtype: torch.dtype) -> dict[str, Tensor]:
 
 
 def floats(matrix: ExactMatrix, dtype: torch.dtype) -> Tensor:
-    """The entries, each rounded once to the nearest float.
-
-    >>> from fractions import Fraction
-    >>> floats(exact([[Fraction(1, 3), 2]]), torch.float32)
-    tensor([[0.3333, 2.0000]])
-    """
+    """The entries, each rounded once to the nearest float."""
     return torch.from_numpy(matrix.encoded(Floating(dtype_name(dtype))))
 
 

@@ -23,15 +23,7 @@ COVERED = "covered are TF-(1,WIDTH) with learned, sinusoidal or rotary positions
 
 
 def weights_file(model: SequenceModel) -> bytes:
-    """The file of a model of one member.
-
-    >>> from separatrix.models.naming import parse_spec
-    >>> from separatrix.models.sequence_model import build_model
-    >>> model = build_model(parse_spec("TF-(1,8)"), vocabulary=7, classes=3, length=4, seeds=[0])
-    >>> from separatrix_kernel.transformer import Weights
-    >>> Weights(weights_file(model)).width
-    8
-    """
+    """The file of a model of one member."""
     check_covered(model)
     entry = model.spec.entries[0]
     tensors = {name: each.detach()[0].cpu().contiguous() for name, each in kept_tensors(model).items()}
@@ -90,14 +82,7 @@ def check_described(spec: ModelSpec, precision: str) -> None:
 
 
 def model_from(data: bytes) -> SequenceModel:
-    """The model of a file that :func:`weights_file` wrote, with its positions as a learned table.
-
-    >>> from separatrix.models.naming import parse_spec
-    >>> from separatrix.models.sequence_model import build_model
-    >>> data = weights_file(build_model(parse_spec("TF-(1,8)"), vocabulary=7, classes=3, length=4, seeds=[0]))
-    >>> model_from(data).length
-    4
-    """
+    """The model of a file that :func:`weights_file` wrote, with its positions as a learned table."""
     try:
         Weights(data)
     except RefusedError as refusal:

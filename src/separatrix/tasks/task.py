@@ -322,10 +322,6 @@ def own_specification(task: Task, length: int) -> dict[str, Any] | None:
     """The specification of a task, or None where it has none or one that speaks about another class.
 
     A subclass that overrides a method may ask something else than the class that wrote the specification.
-
-    >>> from separatrix.tasks import tasks
-    >>> own_specification(tasks()["dyck"], 4)["inputs"]
-    [{'count': 4, 'tokens': [0, 4]}]
     """
     for kind in type(task).__mro__:
         if "specification" in vars(kind):

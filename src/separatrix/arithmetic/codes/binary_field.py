@@ -103,12 +103,7 @@ def primitive_polynomial(degree: int) -> int:
 @final
 @dataclass(frozen=True)
 class BinaryField:
-    """GF(2^degree) with the smallest primitive polynomial.
-
-    >>> field = BinaryField(4)
-    >>> field.multiply(0b1000, 0b0010), field.power(2, 15), field.trace(0b1000)
-    (3, 1, 1)
-    """
+    """GF(2^degree) with the smallest primitive polynomial."""
 
     degree: int
 

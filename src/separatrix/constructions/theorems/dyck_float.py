@@ -91,13 +91,7 @@ class Step:
 
 @dataclass(frozen=True)
 class DyckFloat:
-    """The layer: ``types`` kinds of brackets, and the format of the running sum.
-
-    >>> import numpy
-    >>> layer = DyckFloat()
-    >>> layer.width, layer.answers(numpy.array([[0, 1, 3, 2], [0, 1, 2, 3]])).tolist()
-    (5, [1, 0])
-    """
+    """The layer: ``types`` kinds of brackets, and the format of the running sum."""
 
     types: int = 2
     format: str = "float32"
