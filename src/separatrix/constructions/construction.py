@@ -78,6 +78,11 @@ class Construction(ABC):
     """The largest N that the atlas builds, where the next one takes seconds."""
     deviations: tuple[str, ...] = ()
     variants: tuple[str, ...] = ("repaired",)
+    also: tuple[tuple[str, str], ...] = ()
+    """Other values of fields of :class:`Options` with which it certifies too; campaigns against the checker start from
+    these networks as well."""
+    proved_by_kernel: bool = True
+    """Whether the kernel decides its certificates; otherwise they rely on the checker."""
     minimum_length: int = 2
     arithmetic_kind: str = "fixed"
     """The arithmetic that it is about, by the name that models have; bounds for another one say nothing of it."""

@@ -89,6 +89,10 @@ class Task(ABC):
     answers_follow: ClassVar[bool] = False
     """Whether an answer is in the input behind the position that asks for it, where a model must not look."""
 
+    small: ClassVar[Mapping[str, Any]] = {}
+    """Parameters with which short inputs are few enough to run all of them, where the usual ones leave too many; tests
+    and campaigns use them."""
+
     # -- shape -------------------------------------------------------------------------------------------
 
     @abstractmethod
