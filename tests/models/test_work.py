@@ -17,13 +17,14 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import flop_registry
 
 from separatrix.models.architecture import ModelSpec, architectures
+from separatrix.models.architectures._recurrent import TorchLayer
 from separatrix.models.mixer import at_positions
 from separatrix.models.scans.decays import floor_of
 from tests.models.architecture_cases import NAMES, WIDTH, inputs_of, model_of
 
 LINEAR = [name for name in NAMES if architectures()[name].linear_time]
 # Every state needs all states before it, so that nothing can be left out.
-NEED_EVERY_STATE = {"lstm", "gru", "rnn"}
+NEED_EVERY_STATE = {name for name in NAMES if isinstance(architectures()[name], TorchLayer)}
 # Products and numbers written with one read of 120, against those of computing everything and picking; rounded
 # up. What is left is mostly what the past needs: the inputs' share of a recurrence, and the kernel of DSS.
 SHARES = {
