@@ -8,7 +8,7 @@ from torch import Tensor
 
 from separatrix.errors import SeparatrixError
 from separatrix.models.architecture import ModelSpec
-from separatrix.models.kept_weights import fill
+from separatrix.models.saved_tensors import fill
 from separatrix.models.sequence_model import SequenceModel
 from separatrix.models.task_model import model_for_task
 from separatrix.tasks import Task

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from separatrix.errors import SeparatrixError
 from separatrix.models.architecture import ModelSpec
-from separatrix.models.kept_weights import fill, kept_tensors
 from separatrix.models.naming import parse_spec
+from separatrix.models.saved_tensors import fill, kept_tensors
 from separatrix.models.sequence_model import SequenceModel
 from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.words import Cell

@@ -12,9 +12,9 @@ from safetensors.torch import load, save
 
 from separatrix.errors import SeparatrixError
 from separatrix.models.architecture import ModelSpec
-from separatrix.models.kept_weights import fill, kept_tensors
 from separatrix.models.mixers.attention import rotate
 from separatrix.models.naming import parse_spec
+from separatrix.models.saved_tensors import fill, kept_tensors
 from separatrix.models.sequence_model import SequenceModel
 from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.transformer import Weights

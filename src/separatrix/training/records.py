@@ -280,7 +280,7 @@ class Records:
         with self._explained():
             query = "SELECT step, file FROM snapshots WHERE run=? ORDER BY step"
             rows = self._connection.execute(query, (name,)).fetchall()
-        return dict(kept_weights(self.path, self.files, name, *row) for row in rows)
+        return dict(snapshot_entry(self.path, self.files, name, *row) for row in rows)
 
     def folders(self) -> list[Path]:
         """Where the store lies."""
@@ -371,10 +371,10 @@ def kept_file(files: Path, name: Any) -> Path:
     return contained(files, name if isinstance(name, str) else "\0", "train the run again with --fresh")
 
 
-def kept_weights(where: object, files: Path, run: Any, step: Any, file: Any) -> tuple[int, Path]:
+def snapshot_entry(where: object, files: Path, run: Any, step: Any, file: Any) -> tuple[int, Path]:
     """A row of the table ``snapshots``: the step and the file.
 
-    >>> step, file = kept_weights("runs.sqlite", Path("runs.files"), "0a1b", 500, "weights/0a1b.safetensors")
+    >>> step, file = snapshot_entry("runs.sqlite", Path("runs.files"), "0a1b", 500, "weights/0a1b.safetensors")
     >>> step, file.name
     (500, '0a1b.safetensors')
     """

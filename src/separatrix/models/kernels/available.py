@@ -12,8 +12,8 @@ The environment variable ``SEPARATRIX_KERNELS`` chooses for a whole process:
 - ``plain``: no kernel at all, to hold one against the other.
 
 All but ``plain`` leave few members of an LSTM, GRU or RNN to torch's own layers where those are the fastest (see
-``vendor``). Nothing takes float64 but the plain operations. Off a GPU they are all there is, but for torch's LSTM and
-for Triton's interpreter.
+``torch_layers``). Nothing takes float64 but the plain operations. Off a GPU they are all there is, but for torch's LSTM
+and for Triton's interpreter.
 """
 
 import os

@@ -28,8 +28,8 @@ def open_executor(
     if name == "processes":
         from separatrix.training.executors.processes import ProcessExecutor
 
-        crew = ProcessExecutor(chosen, workers, save_every_seconds, stopped, threads)
-        return crew, {**about, "threads": crew.threads}
+        executor = ProcessExecutor(chosen, workers, save_every_seconds, stopped, threads)
+        return executor, {**about, "threads": executor.threads}
     if name == "turns":
         from separatrix.training.executors.turns import TurnsExecutor
 
