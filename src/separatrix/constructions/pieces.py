@@ -185,11 +185,7 @@ def binary_rows(count: int) -> Integers:
 
 
 def uniform_head(slots: Slots, slot: str) -> Head:
-    """A head that replaces the one number of a slot by its average over all positions: all scores are 0.
-
-    >>> uniform_head(Slots((("bit", 1), ("rest", 2))), "bit").query.parameters
-    0
-    """
+    """A head that replaces the one number of a slot by its average over all positions: all scores are 0."""
     nothing, own = zeros(1, slots.width), {slot: identity(1)}
     return Head(nothing, nothing, value=slots.reading(1, own), output=slots.writing(1, own))
 

@@ -21,12 +21,7 @@ LONGEST_SUM = 48
 
 
 def user_module(entry: Architecture) -> "UserArchitecture | None":
-    """The entry if it wraps a user's module; decided by its name, so that torch is loaded only where one is there.
-
-    >>> from separatrix.models.naming import parse_spec
-    >>> user_module(parse_spec("LSTM-(3,256)").entries[0]) is None
-    True
-    """
+    """The entry if it wraps a user's module; decided by its name, so that torch is loaded only where one is there."""
     if ":" not in entry.name:
         return None
     from separatrix.models.user_architecture import UserArchitecture
@@ -57,12 +52,7 @@ def layer_keeps(spec: ModelSpec, layer: int, precision: int) -> tuple[int, str] 
 
 
 def ahead_in(spec: ModelSpec) -> tuple[str, ...]:
-    """A user's layers that say what they carry and look ahead in a trial, so that it is not used.
-
-    >>> from separatrix.models.naming import parse_spec
-    >>> ahead_in(parse_spec("LSTM-(3,256)"))
-    ()
-    """
+    """A user's layers that say what they carry and look ahead in a trial, so that it is not used."""
     return tuple(
         entry.name
         for entry in dict.fromkeys(spec.entries)
@@ -73,12 +63,7 @@ def ahead_in(spec: ModelSpec) -> tuple[str, ...]:
 
 
 def own_statements(spec: ModelSpec) -> tuple[str, ...]:
-    """What the sizes rest on that is said by code outside this package, a sentence for each such layer.
-
-    >>> from separatrix.models.naming import parse_spec
-    >>> own_statements(parse_spec("LSTM-(3,256)"))
-    ()
-    """
+    """What the sizes rest on that is said by code outside this package, a sentence for each such layer."""
     found: list[str] = []
     ahead = ahead_in(spec)
     for entry in dict.fromkeys(spec.entries):

@@ -159,13 +159,7 @@ def floats(matrix: ExactMatrix, dtype: torch.dtype) -> Tensor:
 
 
 def set_rows(part: DualPart, positions: int, dtype: torch.dtype) -> Tensor:
-    """All sign vectors where the sets come with the input, else the finished vector of each position.
-
-    >>> from separatrix.constructions import constructions
-    >>> network = constructions()["sparse-averaging"].build(4).network
-    >>> set_rows(network.dual_parts[0], network.positions, torch.float32).shape
-    torch.Size([4, 4])
-    """
+    """All sign vectors where the sets come with the input, else the finished vector of each position."""
     if isinstance(part.sets, CellSets):
         return torch.from_numpy(part.rule.signs(numpy.arange(part.rule.count, dtype=numpy.int64))).to(dtype)
     nobody = numpy.zeros((1, positions, 0), dtype=numpy.int64)
@@ -173,11 +167,7 @@ def set_rows(part: DualPart, positions: int, dtype: torch.dtype) -> Tensor:
 
 
 def check_embedding_size(network: Network, dtype: torch.dtype) -> None:
-    """Refuse an embedding that would not fit, before anything is made.
-
-    >>> from separatrix.constructions import constructions
-    >>> check_embedding_size(constructions()["equality"].build(4).network, torch.float64)  # 4 positions fit
-    """
+    """Refuse an embedding that would not fit, before anything is made."""
     numbers = sum(_row_count(part) * part.rule.width for part in network.embedding)
     for part in network.dual_parts:
         numbers += (part.rule.count if isinstance(part.sets, CellSets) else network.positions) * part.rule.width

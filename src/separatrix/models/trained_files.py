@@ -71,10 +71,7 @@ sinusoidal or rotary positions, any number of heads, in float32
 
 
 def check_described(spec: ModelSpec, precision: str) -> None:
-    """Refuse a model by its description, before anything of it is made.
-
-    >>> check_described(parse_spec("TF-(1,64,heads=4)"), "float32")
-    """
+    """Refuse a model by its description, before anything of it is made."""
     entries = spec.entries
     plain = len(entries) == 1 and entries[0].name == "transformer" and precision == "float32"
     if not plain or spec.options_of(entries[0])["positions"] not in ("learned", "sinusoidal", "rotary"):
