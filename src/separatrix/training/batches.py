@@ -304,10 +304,6 @@ def machine_bytes() -> int | None:
 def positions_asked(task: Task, length: int) -> int:
     """At how many positions examples of the task are asked: the same number in all of exactly this length, and no more
     in training; 0 where that is not so, and where it is more than half of the positions.
-
-    >>> from separatrix.tasks import tasks
-    >>> [positions_asked(tasks()[name], 8) for name in ("index-lookup", "eq-ncp", "sparse-averaging")]
-    [1, 4, 0]
     """
     train, evaluation = (task.sample(draws_from(0), 64, length, each).read.sum(axis=1) for each in ("train", "eval"))
     most = int(evaluation.max())

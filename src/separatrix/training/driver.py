@@ -52,18 +52,6 @@ class Driver:
 
     ``full_grid`` trains again what was pruned or beaten before. ``stopped`` is asked between events; once it says yes,
     the newest state of each group has been written and :meth:`run` returns.
-
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from separatrix.training.executors.opening import open_executor
-    >>> from separatrix.training.observers import Observers
-    >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=4, learning_rate=0.01, steps=4,
-    ...                evaluation_examples=8, probe_examples=8)
-    >>> with TemporaryDirectory() as folder, Records(Path(folder, "runs.sqlite")) as records:
-    ...     executor, about = open_executor("local", device="cpu")
-    ...     ended = Driver(records, executor, about, Observers([])).run([Group((spec,))])
-    ...     ended, [record.result.step for record in records.all()]
-    (True, [4])
     """
 
     records: Records
@@ -315,13 +303,6 @@ def interruptible() -> Iterator[Callable[[], bool]]:
     """Within it Ctrl-C only sets a flag, so that a step is finished and saved; a second Ctrl-C ends at once. So does
     the signal to end that clusters and containers send. Only a program's main thread can receive signals; in another
     one nothing changes.
-
-    >>> import signal
-    >>> with interruptible() as stopped:
-    ...     before = stopped()
-    ...     signal.raise_signal(signal.SIGINT)
-    ...     before, stopped()
-    (False, True)
     """
     import signal
     import threading

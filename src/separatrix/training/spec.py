@@ -56,12 +56,6 @@ class RunSpec:
     1 those of records made before, which can be read and not trained.
     ``goal`` is the accuracy at which a run stops; 0 trains all steps. ``snapshots`` are the steps after which the
     weights are kept, 0 for the weights before the first.
-
-    >>> spec = RunSpec(task="index-lookup", architecture="TF-(1,64)", length=50, learning_rate=1e-3, steps=1000)
-    >>> spec.name == RunSpec(**spec.as_dict()).name
-    True
-    >>> spec.with_changes(seed=1).name == spec.name
-    False
     """
 
     task: str
@@ -278,15 +272,7 @@ def _are_pairs(value: Any) -> bool:
 
 
 def spec_from(plain: Mapping[str, Any]) -> RunSpec:
-    """A run from plain data; unknown and missing fields raise.
-
-    >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=8, learning_rate=0.1, steps=800)
-    >>> spec_from(spec.as_dict()) == spec
-    True
-    >>> spec_from({"task": "equality", "length": 8})
-    Traceback (most recent call last):
-    separatrix.errors.SeparatrixError: a run needs architecture, learning_rate, steps; add them
-    """
+    """A run from plain data; unknown and missing fields raise."""
     if not isinstance(plain, Mapping):
         raise SeparatrixError(f"{str(plain)[:40]!r} describes no run; it must be a table of {', '.join(FIELDS)}")
     _check_known(plain)

@@ -188,15 +188,7 @@ def make_plan(
     products: Products = "rounded",
     position: int | None = None,
 ) -> Plan:
-    """Agree on a run, or say in one line why this network has no such protocol.
-
-    >>> from separatrix.communication.partition import odd_even
-    >>> from separatrix.constructions import constructions
-    >>> built = constructions()["index-lookup"].build(16)
-    >>> plan = make_plan(built.network, built.arithmetic, odd_even(17), version="token")
-    >>> plan.holder, plan.step_bits()["query"]
-    ('Alice', 7)
-    """
+    """Agree on a run, or say in one line why this network has no such protocol."""
     attention, before, after = _one_layer(network)
     assert isinstance(network, Network)
     if isinstance(arithmetic, ExactProducts):

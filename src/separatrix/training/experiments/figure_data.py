@@ -172,12 +172,7 @@ def paper_figures() -> Mapping[str, Any]:
 
 
 def paper_table(key: str) -> PaperTable:
-    """One heat map of the paper.
-
-    >>> table = paper_table("figure_2_index_lookup")
-    >>> table.accuracy["Mamba-(6,256)", "200"]
-    28.9
-    """
+    """One heat map of the paper."""
     found = paper_figures()[key]
     rows = tuple(str(parse_spec(name)) for name in found["accuracy"])
     columns = tuple(map(str, found["lengths"]))
