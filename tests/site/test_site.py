@@ -239,7 +239,7 @@ def test_upper_numbers_are_certified_where_they_say_so(sections, embedded_grid):
         task, model = key.split("/")
         names = [each["name"] for each in sections["numbers"]["cells"][task][model]["constructions"]]
         for n, length in enumerate(embedded_grid["lengths"]):
-            text, kind, _, _, _, other = cell["upper"][n]
+            text, kind, _, _, other = cell["upper"][n]
             keys = [(name, length) for name in names]
             small, large = [theorem[each][0] for each in keys if each in theorem], []
             for each in keys:

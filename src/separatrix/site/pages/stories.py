@@ -44,7 +44,7 @@ NAMED = 0.75
 """Where on the upper line its name is."""
 SURE = {
     CERTIFIED: "✓ certified on every input of this length",
-    FORMULA: "ƒ the theorem’s size; certified here up to N = {most}",
+    FORMULA: "ƒ the theorem’s size; certified here up to N\u00a0=\u00a0{most}",
     ARGUMENT: "∴ by a simple argument",
     NOTHING: "",
 }
@@ -160,7 +160,7 @@ def _picture(story: Story, sections: Results, grid: Grid) -> Picture:
 
     named = round(NAMED * last)
     # The name of the lower line goes below it, or above where the frame ends.
-    span = [y(size) for size in enough[last // 2 :] if size is not None]
+    span = [y(size) for size in enough[last // 3 :] if size is not None]
     return Picture(
         line(needed), line(enough), x(grid.start), y(needed[grid.start]), y(enough[grid.start] or 1),
         (x(named), y(needed[named]) - 8), max(span) + 14 if max(span) + 16 < floor else min(span) - 7,

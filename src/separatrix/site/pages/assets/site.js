@@ -204,7 +204,7 @@
       show((chosen + step + points.length) % points.length, true);
     });
     canvas.addEventListener("blur", hide);
-    const tools = element("span", undefined, "zoom");
+    const tools = element("span", undefined, canvas.className.replace("canvas", "zoom"));
     for (const [sign, name, act] of [["+", "Zoom in", () => zoom(1.6)], ["−", "Zoom out", () => zoom(1 / 1.6)], ["⤢", "Show the whole figure", () => look([0, 0, 1])]]) {
       const button = element("button", sign);
       button.type = "button";
