@@ -627,16 +627,17 @@ def test_the_front_pages_sliders_change_numbers(browser: Browser, site: Path) ->
 def test_a_figure_says_its_points_and_zooms(browser: Browser, site: Path) -> None:
     with opened(browser, (site / "tasks" / "index-lookup.html").as_uri()) as page:
         figure = page.locator("#figure-widths-index-lookup")
-        figure.locator(".canvas").focus()
+        drawing = figure.locator(".canvas:visible svg")
+        figure.locator(".canvas:visible").focus()
         page.keyboard.press("ArrowRight")
-        expect(figure.locator(".tip")).to_contain_text("length N 16")
+        expect(figure.locator(".canvas:visible .tip")).to_contain_text("length N 16")
         page.keyboard.press("Tab")
-        expect(figure.locator(".tip")).to_be_hidden()
-        whole = figure.locator("svg").get_attribute("viewBox")
+        expect(figure.locator(".canvas:visible .tip")).to_be_hidden()
+        whole = drawing.get_attribute("viewBox")
         figure.get_by_role("button", name="Zoom in").click()
-        assert figure.locator("svg").get_attribute("viewBox") != whole
+        assert drawing.get_attribute("viewBox") != whole
         figure.get_by_role("button", name="Show the whole figure").click()
-        assert figure.locator("svg").get_attribute("viewBox") == whole
+        assert drawing.get_attribute("viewBox") == whole
 
 
 def test_the_search_finds_a_theorem_by_keyboard(browser: Browser, site: Path) -> None:

@@ -155,4 +155,6 @@ def themed(markup: str) -> str:
 
 
 def _shortened(attribute: str) -> str:
-    return re.sub(r"-?\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), attribute)
+    # The scale of letters is a small number that must stay exact.
+    places = r"(?<!scale\()(?<![\d.])-?\d+\.\d{3,}"
+    return re.sub(places, lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), attribute)
