@@ -1,4 +1,4 @@
-"""What the page offers: constructions, codes, limits, words and errata, as plain data; sentences with formulas as HTML."""
+"""What the page offers, as plain data: constructions, codes, limits, words, errata; formulas are HTML."""
 
 from typing import Any
 
