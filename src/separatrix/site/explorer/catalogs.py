@@ -51,7 +51,7 @@ def catalog(limits: Limits) -> dict[str, Any]:
                 "title": each.title,
                 "claim": prose(each.claim),
                 "repair": prose(each.repair),
-            }  # fmt: skip
+            }
             for each in sorted(errata().values(), key=lambda one: one.number)
         ],
     }
