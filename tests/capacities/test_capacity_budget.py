@@ -216,3 +216,11 @@ def test_what_asks_about_one_model_is_refused_for_several(capsys, option):
 def test_a_picture_of_one_model(tmp_path):
     assert run(["capacity", "gpt2", "--task", "mqar", "--plot", str(tmp_path / "m.png")]) == 0
     assert (tmp_path / "m.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_no_budget_is_counted_where_a_layer_reads_more_than_it_keeps():
+    listed = ["sliding_attention"] * 3 + ["full_attention"]
+    fields = {"hidden_size": 64, "num_hidden_layers": 4, "num_attention_heads": 4, "sliding_window": 8}
+    masked, whole = (describe({"model_type": kind, **fields, "layer_types": listed}) for kind in ("laguna", "llama"))
+    assert kept(masked, Budget(window=4)) is not None
+    assert kept(whole, Budget(window=4)) is None

@@ -143,6 +143,8 @@ def kept(model: ModelDescription, budget: Budget, given: int | None = None) -> K
     """
     if not model.causal or model.passes > 1 or any(layer.kind == "unstated" for layer in model.layers):
         return None
+    if any(layer.kind == "attention" and not layer.cache and not layer.shared for layer in model.layers):
+        return None  # it reads more of a text that is given at once than it keeps
     fixed = growing = recent = 0
     for layer in model.layers:
         for part in layer.state:
