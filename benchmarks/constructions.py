@@ -2,8 +2,8 @@
 
 tracr (the compiler for RASP programs) needs a dimension for each position: 6N + 6 for looking up by the last token,
 6N + 2V + 5 for reversing a string over V symbols. The Delsarte limit is the width that no address code can go below
-with inner products of at most 1/4. Every construction has its own largest N, so that no row takes more than about
-twenty seconds and the whole run a few minutes. Run with ``python -m benchmarks constructions --write
+with inner products of at most 1/4. The lengths of a construction end where a row takes seconds, so that the whole
+run takes a few minutes. Run with ``python -m benchmarks constructions --write
 docs/construction-sizes.md``; ``python -m tools.size_tables`` then copies the tables that docs/constructions.md shows.
 
 The promised sizes are measured as a user meets them: each is a process of its own that runs ``separatrix certify``, and
@@ -41,13 +41,8 @@ INTRO = (
 
 SYMBOLS = 64
 LOOKUP_POWERS = (4, 6, 8, 10, 12, 14, 16, 18, 20)
-LARGEST: dict[str, int] = {
-    "associative-recall": 10, "cnf": 10, "directed-3-cycle": 10, "disjointness": 10, "dnf": 10, "dyck-dfa": 20,
-    "dyck-float": 20, "dyck-rnn": 20, "dyck-transformer": 12, "equality": 20, "equality-partition": 16,
-    "index-lookup": 20, "majority": 12, "match2": 6, "match2-code": 8, "match3": 6, "match3-heads": 6, "match3-last": 8,
-    "match3-local": 8, "mqar": 8, "nearest-neighbour": 8, "sparse-averaging": 10,
-}  # fmt: skip
-"""The largest power of two of each construction; one that is not named here stops at 2^6."""
+LARGEST_POWER, LONGEST_ROW = 20, 2.0
+"""Lengths grow fourfold up to this power of two, or until a row takes this many seconds."""
 
 PROMISED = (
     ("index-lookup", 4096, ""),
@@ -171,12 +166,14 @@ def every_construction() -> Report:
         ("construction", "N", "layers", "heads", "width", "p", "size in bits", "inputs covered", "method", "CPU s"),
     )
     for name in constructions():
-        for power in range(4, LARGEST.get(name, 6) + 1, 2):
+        for power in range(4, LARGEST_POWER + 1, 2):
             coarse = 1 if exponent_in_words(2**power) == 1 else None
             found = measured(name, 2**power, Options(exponent=coarse))
             if found is not None:
                 seconds, size, covered, method = found
                 report.add(name, 2**power, *size.values(), covered, method, f"{seconds:.2f}")
+                if seconds > LONGEST_ROW:
+                    break
     return report
 
 

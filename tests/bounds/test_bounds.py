@@ -88,10 +88,7 @@ def test_the_longest_length_is_the_inverse_of_the_smallest_width(data):
 def test_state_bits_may_replace_width_times_precision():
     bound = bounds()["index-lookup-rnn"]
     assert bound.longest_length(ModelSize(1, 1, state_bits=777)) == 777
-    assert bound.smallest_state_bits(777) == 777
     assert bound.longest_length(ModelSize(10**9, 64)) == 64 * 10**9
-    with pytest.raises(SeparatrixError, match="not state bits"):
-        bounds()["dyck-transformer-1layer"].smallest_state_bits(10)
     with pytest.raises(SeparatrixError, match="width=0"):
         ModelSize(0, 8)
     with pytest.raises(SeparatrixError, match="negative"):
@@ -177,8 +174,7 @@ def test_the_two_layer_barrier_on_built_networks():
     for length in (64, 256, 1024, 4096):
         built = constructions()["equality-partition"].build(length)
         size = ModelSize(built.network.width, built.arithmetic.precision_bits, built.network.heads)
-        factors.append(barrier.smallest_factor(length, size))
-        assert factors[-1] == Fraction(length // 2, size.width * size.precision * size.heads)
+        factors.append(Fraction(barrier.hidden_bits(length), size.width * size.precision * size.heads))
     # Four times the length makes N/log² N more than twice as large here.
     assert all(later > 2 * earlier for earlier, later in pairwise(factors))
 

@@ -16,9 +16,6 @@ from separatrix.tasks import tasks
 from separatrix.tasks.problems.sparse_threshold import SparseThreshold
 from tests.certificates.changes import build, changed, with_layer
 
-WIDE = ("match3-local", "nearest-neighbour", "sparse-averaging")
-"""Constructions whose certificates rely on the checker; all others rely on the kernel alone."""
-
 
 def certified(name, folder, length=8):
     """Certify as the command line does; the certificate's path."""
@@ -33,10 +30,10 @@ def certified(name, folder, length=8):
 def test_certificates_say_what_they_rely_on(name, tmp_path):
     # Triples of 64 numbers take seconds.
     path, verdict = certified(name, tmp_path, 4 if name == "match3" else 8)
-    assert verdict.trust == ("wide" if name in WIDE else "kernel")
+    assert verdict.trust == ("kernel" if constructions()[name].proved_by_kernel else "wide")
     checked = check_certificate(path).verdict
     assert (checked.valid, checked.trust, checked.inputs_covered) == (True, verdict.trust, verdict.inputs_covered)
-    assert (checked.method == "kernel") == (name not in WIDE)
+    assert (checked.method == "kernel") == constructions()[name].proved_by_kernel
 
 
 def test_a_certificate_without_a_proof_leaves_none_of_an_earlier_one(tmp_path):

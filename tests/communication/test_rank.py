@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from separatrix.communication.classics import disjointness, equality, greater_than
-from separatrix.communication.elimination import pivots_modulo, pivots_over_gf2, primes, rank_modulo
+from separatrix.communication.elimination import pivots_modulo, primes, rank_modulo
 from separatrix.communication.matrix import communication_matrix, pack
-from separatrix.communication.rank import MinorCertificate, gf2_rank, minor_bits, rational_rank, verify_minor
+from separatrix.communication.rank import MinorCertificate, minor_bits, rational_rank, verify_minor
 
 
 def slow_rank(values: list[list[int]], prime: int | None = None) -> int:
@@ -52,7 +52,6 @@ def test_ranks_agree_with_textbook_elimination(seed, rows, columns, classes):
     assert rank.lower <= slow_rank(values.tolist()) <= rank.upper
     assert rank.exact
     assert verify_minor(matrix, rank.certificate)
-    assert gf2_rank(matrix.where(1)).value == slow_rank((values == 1).astype(int).tolist(), 2)
 
 
 @given(st.integers(0, 1000), st.sampled_from([2, 3, 7, 1009, primes(1)[0]]))
@@ -139,16 +138,6 @@ def test_ranks_of_the_classics(n):
     intersecting = rational_rank(communication_matrix(disjointness(n)))
     assert (intersecting.lower, intersecting.upper) == (2**n - 1, 2**n - 1)
     assert rational_rank(communication_matrix(greater_than(n))).lower == 2**n - 1
-    assert gf2_rank(communication_matrix(disjointness(n))).value == 2**n - 1
-
-
-def test_pivots_over_gf2_are_a_minor_of_full_rank():
-    values = numpy.random.default_rng(5).integers(0, 2, (90, 70))
-    values[50:] = values[:40] ^ values[10:50]
-    found = pivots_over_gf2(pack(values, 2))
-    minor = values[numpy.ix_(found.rows, found.columns)]
-    assert len(found.rows) == int(flint.nmod_mat(90, 70, values.ravel().tolist(), 2).rank()) == 50
-    assert int(flint.nmod_mat(50, 50, minor.ravel().tolist(), 2).det()) == 1
 
 
 def test_the_zero_matrix_has_rank_zero():

@@ -21,21 +21,17 @@ from separatrix.networks import (
     ThirdOrderAttention,
     ThirdOrderHead,
 )
+from separatrix.tasks import tasks
 
 # torch adds up in an order of its own, which is another machine for those that are about floats.
 NAMES = [name for name, each in constructions().items() if each.arithmetic_kind == "fixed"]
 LARGEST_SPACE = 5_000
-# Where a task's own parameters leave too many inputs to walk through at any length.
-FEWER_INPUTS = {
-    "index-lookup": {"alphabet": 3},
-    "nearest-neighbour": {"points": "hypercube", "dimension": 3, "margin": "1/3"},
-}
 
 
 @cache
 def small(name: str) -> Built:
     """The construction at the largest length up to 6 whose inputs can all be tried."""
-    options = Options(parameters=FEWER_INPUTS.get(name, {}))
+    options = Options(parameters=dict(tasks()[constructions()[name].task_name].small))
     walkable = []
     for length in range(constructions()[name].minimum_length, 7):
         try:
@@ -44,7 +40,7 @@ def small(name: str) -> Built:
                 walkable.append(built)
         except SeparatrixError:
             continue
-    assert walkable, f"{name} has too many inputs at every length; give it parameters in FEWER_INPUTS"
+    assert walkable, f"{name} has too many inputs at every length; give its task parameters in small"
     return walkable[-1]
 
 

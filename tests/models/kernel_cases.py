@@ -27,7 +27,7 @@ from separatrix.models.kernels.gated_norm import gated_group_norm, plain_gated_g
 from separatrix.models.kernels.long_convolution import causal_convolution
 from separatrix.models.kernels.lstm import lstm_states, lstm_states_and_cell
 from separatrix.models.kernels.selective import gated_selective_scan, plain_gated_scan
-from separatrix.models.kernels.vendor import Layer, vendor_states
+from separatrix.models.kernels.torch_layers import Layer, torch_layer_states
 from separatrix.models.naming import parse_spec
 from separatrix.models.scans.convolution import long_convolution, short_convolution
 from separatrix.models.scans.gated import gru_scan, lstm_scan, lstm_scan_and_cell, rnn_scan
@@ -207,7 +207,7 @@ def vendor(layer: Layer, members: int, batch: int, length: int, width: int) -> N
     weights = [((2 * torch.rand(shape) - 1) / width**0.5).to(DEVICE) for shape in shapes]
     with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
         held_against(
-            lambda x, *weights: vendor_states(layer, x, weights),
+            lambda x, *weights: torch_layer_states(layer, x, weights),
             plain,
             (normal(members, batch, length, width), *weights),
             torch.float32,

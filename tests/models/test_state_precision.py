@@ -8,11 +8,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from separatrix.communication.protocols.transcript import Message
 from separatrix.errors import SeparatrixError
 from separatrix.models.architecture import ModelSpec
 from separatrix.models.naming import parse_spec
-from separatrix.models.protocol import run_state_protocol
 from separatrix.models.state_precision import (
     PrecisionPoint,
     Quantiser,
@@ -38,25 +36,16 @@ def seen_after(model, cells, cut):
 
 
 @pytest.mark.parametrize("name", RECURRENT)
-def test_every_recurrent_architecture_runs_the_protocol(name):
+def test_the_state_of_every_recurrent_architecture_becomes_numbers_and_back(name):
     spec = ModelSpec((name, name), WIDTH)
     model = model_for_task(spec, LOOKUP, 10, seeds=[1], dtype=torch.float64)
     cells = torch.randint(64, (1, 20, 11), generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
-        state, quantiser = seen_after(model, cells, 7)
+        state, _ = seen_after(model, cells, 7)
         again = from_numbers(to_numbers(state), state)
         for before, after in zip(state, again, strict=True):
             for first, second in zip(before, after, strict=True):
                 assert torch.equal(first, second)
-        run = run_state_protocol(model, quantiser(16), cells[0, 0], 7)
-        assert run.transcript.one_way
-        assert run.transcript.total_bits == 16 * spec.state_numbers(11) == spec.state_bits(11, 16)
-        direct = model(cells[:, :1])[0, 0, 7:]
-        # 16 bits move every number by at most its range / 2^17.
-        torch.testing.assert_close(run.logits, direct, rtol=0, atol=0.01)
-        # With more bits it comes closer.
-        fine = run_state_protocol(model, quantiser(24), cells[0, 0], 7)
-        assert (fine.logits - direct).abs().max() <= (run.logits - direct).abs().max()
 
 
 @settings(deadline=None)
@@ -160,21 +149,6 @@ def test_members_are_measured_side_by_side():
         assert [point.accuracy[0] for point in alone.points] == [point.accuracy[member] for point in both.points]
 
 
-def test_a_damaged_message_changes_the_answer_or_is_refused():
-    model, _ = remembering(7)
-    cells = torch.tensor([1, 1, 1, 1, 0, 0, 0])
-    quantiser = Quantiser(torch.full((1, 4), -0.01), torch.full((1, 4), 0.01), 8)
-    right = run_state_protocol(model, quantiser, cells, 5)
-
-    def flipped(message: Message) -> str:
-        return "".join("1" if bit == "0" else "0" for bit in message.bits)
-
-    wrong = run_state_protocol(model, quantiser, cells, 5, wire=flipped)
-    assert right.logits.argmax(-1)[-1] != wrong.logits.argmax(-1)[-1]
-    with pytest.raises(SeparatrixError, match="ends too early"):
-        run_state_protocol(model, quantiser, cells, 5, wire=lambda message: message.bits[:-1])
-
-
 def test_the_cut_of_a_task():
     assert prefix_cut(LOOKUP, 20) == 20
     assert 0 < prefix_cut(tasks()["dyck"], 20) < tasks()["dyck"].positions(20)
@@ -193,9 +167,3 @@ def test_bad_input():
         state_precision(model_for_task(parse_spec("LSTM-(1,16)"), averaging, 10, seeds=[0]), averaging, 10)
     with pytest.raises(SeparatrixError, match="no member 3 of 1"):
         model.member(3)
-    quantiser = Quantiser(torch.full((1, 32), -1.0), torch.full((1, 32), 1.0), 8)
-    with pytest.raises(SeparatrixError, match="a cut after 11 of 11 positions leaves one side nothing"):
-        run_state_protocol(model, quantiser, torch.zeros(11, dtype=torch.int64), 11)
-    both = model_for_task(parse_spec("LSTM-(1,16)"), LOOKUP, 10, seeds=[0, 1])
-    with pytest.raises(SeparatrixError, match="runs on one model, not on an ensemble of 2"):
-        run_state_protocol(both, quantiser, torch.zeros(11, dtype=torch.int64), 5)

@@ -15,7 +15,7 @@ from separatrix.errors import SeparatrixError
 from separatrix.models.architecture import architectures
 from separatrix.tasks import Examples, Task, draws_from, tasks
 from separatrix.training.batches import CHUNK_STEPS, Batch, DataSource, data_source, derived_seed, draw, positions_asked
-from separatrix.training.captured import CapturedStep
+from separatrix.training.cuda_graph import CapturedStep
 from separatrix.training.ensemble import Ensemble
 from separatrix.training.objective import losses, scores
 from separatrix.training.spec import RunSpec

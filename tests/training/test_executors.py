@@ -102,10 +102,10 @@ def test_a_worker_that_dies_in_the_middle_of_a_message_is_lost_like_any_other() 
     os.write(theirs.fileno(), struct.pack("!i", 1000) + b"the beginning of a checkpoint")
     theirs.close()
     worker: Any = _Worker(Dead(), ours, Job(Group((tiny(),))))  # type: ignore[arg-type]
-    crew = [worker]
-    outcomes = list(ProcessExecutor(CPU, 1)._heard(worker, crew))
+    workers = [worker]
+    outcomes = list(ProcessExecutor(CPU, 1)._heard(worker, workers))
     assert [outcome for _, outcome in outcomes] == [Failure("process 1 ended with -9", False)]
-    assert crew == []
+    assert workers == []
 
 
 def test_mistakes_in_a_worker_are_told_by_the_driver(tmp_path: Path) -> None:
@@ -161,10 +161,10 @@ def test_what_is_a_lack_of_memory_and_what_a_defect(
 
 def test_executors_are_opened_by_name_and_say_how_many_threads_they_use() -> None:
     assert isinstance(open_executor("local", device="cpu", threads=1)[0], LocalExecutor)
-    crew, about = open_executor("processes", device="cpu", workers=64)
-    assert isinstance(crew, ProcessExecutor)
-    assert about["threads"] == crew.threads == 1
-    crew, about = open_executor("processes", device="cpu", workers=2, threads=3)
+    workers, about = open_executor("processes", device="cpu", workers=64)
+    assert isinstance(workers, ProcessExecutor)
+    assert about["threads"] == workers.threads == 1
+    workers, about = open_executor("processes", device="cpu", workers=2, threads=3)
     assert about["threads"] == 3
     assert about["executor"] == "processes"
     with pytest.raises(UnknownNameError, match="nearest: processes"):

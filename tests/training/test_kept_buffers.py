@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from separatrix.errors import SeparatrixError
-from separatrix.models.kept_weights import fill, kept_buffers, kept_tensors
+from separatrix.models.saved_tensors import fill, kept_buffers, kept_tensors
 from separatrix.training.checkpoints import part_of, read_checkpoint, weights_of
 from separatrix.training.ensemble import Ensemble
 from separatrix.training.events import Finished, Saved

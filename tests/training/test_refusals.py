@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from separatrix.errors import SeparatrixError
-from separatrix.models.kept_weights import fill
 from separatrix.models.naming import parse_spec
+from separatrix.models.saved_tensors import fill
 from separatrix.training.checkpoints import Checkpoint, read_checkpoint, weights_of, with_checksum, written
 from separatrix.training.devices import device_named, device_text, processor_name
 from separatrix.training.ensemble import Ensemble

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.progress import track
-from tools.mutants.campaign import CASES, KINDS, LONGER, Campaign
+from tools.mutants.campaign import KINDS, Campaign, cases, longer_cases
 from tools.mutants.changes import BOUND
 from tools.mutants.judging import DEFECTS, OUTCOMES, SAMPLED, Judged
 from tools.pages import fill_section, keep, markdown_table
@@ -60,7 +60,7 @@ def page(record: Mapping[str, Any]) -> str:
             f"Methods were asked {short['asked']} times, each by itself. (`python -m tools.mutants --seed "
             f"{record['seed']}`, {record['seconds']:.0f} s of one core with the second table.)",
             table(short["found"], {each: each for each in OUTCOMES}),
-            "At longer lengths (N = 8 to 64, where there are too many inputs to try all) "
+            "At longer lengths (where there are too many inputs to try all) "
             f"{longer['count']} mutants of {longer['networks']} networks were compared with sampled inputs. "
             f"That is evidence and no proof; {wrong[1]} were seen to be wrongly accepted.",
             table(longer["found"], sampled),
@@ -97,16 +97,17 @@ def main() -> int:
     short = KINDS if arguments.kind is None else [arguments.kind]
     long = [kind for kind in short if kind in BOUND]
     with tempfile.TemporaryDirectory() as folder:
-        campaign = Campaign(Path(folder), arguments.seed)
+        starts, longer_starts = cases(), longer_cases()
+        campaign = Campaign(Path(folder), arguments.seed, starts)
         found, asked, defects = attack(campaign, arguments.count, short, "mutants")
-        longer = Campaign(Path(folder), arguments.seed, LONGER, longer=True) if long else campaign
+        longer = Campaign(Path(folder), arguments.seed, longer_starts, longer=True) if long else campaign
         evidence, _, more = attack(longer, arguments.longer if long else 0, long, "longer mutants")
     seconds = time.process_time() - started
     record = {
         "seed": arguments.seed,
         "seconds": round(seconds, 1),
-        "short": {"count": arguments.count, "networks": len(CASES), "asked": asked, "found": found},
-        "longer": {"count": arguments.longer, "networks": len(LONGER), "samples": SAMPLED, "found": evidence},
+        "short": {"count": arguments.count, "networks": len(starts), "asked": asked, "found": found},
+        "longer": {"count": arguments.longer, "networks": len(longer_starts), "samples": SAMPLED, "found": evidence},
     }
     text = page(record)
     print(text)

@@ -22,9 +22,10 @@ from separatrix.certificates.certificate import (
     stated_claim,
     write_certificate,
 )
-from separatrix.constructions import Options, constructions
+from separatrix.constructions import Construction, Options, constructions
 from separatrix.errors import SeparatrixError
 from separatrix.networks.store import from_bytes
+from separatrix.tasks import tasks
 
 KINDS = (*BOUND, *LOOSE, "bit", "bit, hash fits", "truncated", "subclassed task")
 
@@ -40,38 +41,51 @@ class Case:
     arithmetic: Arithmetic | None = None
 
 
-HYPERCUBE = {"points": "hypercube", "dimension": 2, "margin": "1/2"}
-CASES = (
-    Case("associative-recall", 3), Case("cnf", 6), Case("directed-3-cycle", 3), Case("disjointness", 6),
-    Case("dnf", 6), Case("dnf", 5, {"sparsity": 2}, {"rounding": "nearest"}), Case("dyck-dfa", 6),
-    Case("dyck-dfa", 4, {}, {"variant": "one-hot"}), Case("dyck-float", 4), Case("dyck-rnn", 4),
-    Case("dyck-transformer", 4),
-    Case("dyck-transformer", 4, {}, {"variant": "lookup"}), Case("equality", 6), Case("equality", 4, {"alphabet": 3}),
-    Case("equality", 8, {}, {"family": "circle"}), Case("equality-partition", 6),
-    Case("index-lookup", 4, {"alphabet": 3}), Case("index-lookup", 4, {"alphabet": 3}, {"family": "circles:2"}),
-    Case("index-lookup", 4, {"alphabet": 3}, {"attention": "hard"}), Case("majority", 7),
-    Case("match2", 3, {"modulus": 7}), Case("match2-code", 3, {"modulus": 7}), Case("match3", 3, {"modulus": 7}),
-    Case("match3-heads", 3, {"modulus": 7}), Case("match3-last", 4, {"modulus": 7}),
-    Case("match3-local", 3, {"modulus": 7, "window": 1}), Case("mqar", 4), Case("nearest-neighbour", 4, HYPERCUBE),
-    Case("sparse-averaging", 3, {"sparsity": 2, "resolution": 1}),
-    Case("index-lookup", 3, {"alphabet": 2}, {}, Balls(96)), Case("equality", 4, {}, {}, Balls(96)),
-    Case("mqar", 2, {}, {}, Balls(96)), Case("nearest-neighbour", 2, HYPERCUBE, {}, Balls(96)),
-)  # fmt: skip
-LONGER = (
-    Case("associative-recall", 16), Case("cnf", 32), Case("directed-3-cycle", 10), Case("disjointness", 32),
-    Case("dnf", 33), Case("dyck-float", 32), Case("dyck-rnn", 40), Case("dyck-transformer", 40),
-    Case("equality", 64),
-    Case("equality", 40, {}, {"family": "circle"}), Case("equality-partition", 64), Case("index-lookup", 64),
-    Case("index-lookup", 50, {"alphabet": 5}), Case("majority", 33), Case("match2", 8), Case("match2-code", 16),
-    Case("match3", 8), Case("match3-heads", 8), Case("match3-last", 16), Case("match3-local", 16), Case("mqar", 32),
-    Case("nearest-neighbour", 16), Case("sparse-averaging", 16),
-)  # fmt: skip
+MOST_INPUTS, LONGEST = 1000, 6
+"""A case has the largest length up to this one that has so few inputs."""
+MOST_IN_BALLS, LONGEST_IN_BALLS = 100, 4
+LONGER_LENGTH = 32
+
+
+def cases() -> tuple[Case, ...]:
+    """Every construction with the parameters that its task calls ``small``: as it is, with each option that it names in
+    ``also``, and in balls."""
+    found: list[Case] = []
+    for name, construction in constructions().items():
+        parameters = dict(tasks()[construction.task_name].small)
+        length = longest_with(construction, parameters, MOST_INPUTS, LONGEST)
+        found += [
+            Case(name, length, parameters, options)
+            for options in ({}, *({key: value} for key, value in construction.also))
+        ]
+        if construction.arithmetic_kind == "fixed":
+            length = longest_with(construction, parameters, MOST_IN_BALLS, LONGEST_IN_BALLS)
+            found.append(Case(name, length, parameters, arithmetic=Balls(96)))
+    return tuple(found)
+
+
+def longest_with(construction: Construction, parameters: dict[str, Any], inputs: int, longest: int) -> int:
+    """The largest length up to ``longest`` at which there are at most so many inputs."""
+    task = tasks()[construction.task_name].with_parameters(**parameters)
+    for length in range(longest, 0, -1):
+        try:
+            construction.check_length(task, length)
+            if task.count(length) <= inputs:
+                return length
+        except SeparatrixError:
+            continue
+    raise SeparatrixError(f"{construction.name} has more than {inputs} inputs at every length; give its task small")
+
+
+def longer_cases() -> tuple[Case, ...]:
+    """Every construction at a length with too many inputs to run all of them."""
+    return tuple(Case(name, LONGER_LENGTH) for name in constructions())
 
 
 class Campaign:
     """Mutants from certificates that are written once; the same seed gives the same mutants."""
 
-    def __init__(self, folder: Path, seed: int, cases: tuple[Case, ...] = CASES, longer: bool = False) -> None:
+    def __init__(self, folder: Path, seed: int, cases: tuple[Case, ...], longer: bool = False) -> None:
         self.folder, self.chance, self.longer, self.originals = folder, random.Random(seed), longer, list[Files]()
         for case in cases:
             options = Options(parameters=case.parameters, **case.options)

@@ -120,24 +120,11 @@ class ProtocolBound(Bound):
         return -(-given * self.factor.numerator // self.factor.denominator)
 
     def why_inapplicable(self, length: int, task: Task | None = None) -> str:
-        """Why the bound says nothing about the task as its parameters have it; empty where it does.
-
-        >>> from separatrix.bounds import bounds
-        >>> literal = tasks()["match3-last"].with_parameters(exclude_query=False)
-        >>> bounds()["match3-rnn"].why_inapplicable(64, literal)
-        'with exclude_query=False the query matches with itself, and the answer is 1 on every input (E11)'
-        >>> bounds()["match3-rnn"].why_inapplicable(64, tasks()["match3-last"])
-        ''
-        """
+        """Why the bound says nothing about the task as its parameters have it; empty where it does."""
         return "" if self.outside is None else self.outside(self.task_of(task), length)
 
     def of_a_class(self, task: Task) -> str:
-        """The class of functions all of which a model must compute; empty where the task's own function is bounded.
-
-        >>> from separatrix.bounds import bounds
-        >>> bounds()["sparse-threshold-rnn"].of_a_class(tasks()["sparse-threshold"])
-        'every member of THRES(3, N)'
-        """
+        """The class of functions all of which a model must compute; empty where the task's own function is bounded."""
         return "" if self.stands_for is None else self.stands_for(task)
 
     def needs_in_words(self, length: int, task: Task | None = None) -> str:
@@ -162,12 +149,7 @@ class ProtocolBound(Bound):
     def smallest_width(
         self, length: int, precision: int, heads: int = 1, layers: int = 1, task: Task | None = None
     ) -> int:
-        """The smallest width that the bound leaves open; every smaller model fails on some input of length N.
-
-        >>> from separatrix.bounds import bounds
-        >>> bounds()["index-lookup-rnn"].smallest_width(1024, precision=32)
-        32
-        """
+        """The smallest width that the bound leaves open; every smaller model fails on some input of length N."""
         needed = self.required_bits(length, task)
 
         def enough(width: int) -> bool:
@@ -175,21 +157,11 @@ class ProtocolBound(Bound):
 
         return smallest_number(enough)
 
-    def smallest_state_bits(self, length: int, task: Task | None = None) -> int:
-        """The smallest number of state bits of a recurrent model: what one-way communication must carry."""
-        if "rnn" not in self.models:
-            raise SeparatrixError(f"{self.name} bounds {self.quantity}, not state bits; ask for its smallest width")
-        return self.required_bits(length, task)
-
     def longest_length(self, size: ModelSize, task: Task | None = None) -> int | None:
         """The largest N that a model of this size could still handle; every larger N is impossible for any weights.
 
         0 when no length is possible; None when there is no such N, because lengths of 2^200 stay possible: the bound
         never bites, or it says nothing of long inputs of a task with these parameters.
-
-        >>> from separatrix.bounds import ModelSize, bounds
-        >>> bounds()["index-lookup-rnn"].longest_length(ModelSize(width=32, precision=32))
-        1024
         """
         chosen = self.task_of(task)
         step, least = chosen.length_step, chosen.minimum_length
@@ -268,15 +240,6 @@ class Barrier(Bound):
     checks: Callable[[int], tuple[Evidence, ...]]
     kind: Literal["bound", "barrier", "conjecture"] = "barrier"
     growth: Growth = "open"
-
-    def smallest_factor(self, length: int, size: ModelSize) -> Fraction:
-        """The g for which a protocol of m·p·H·g bits would reach the hidden bits on a model of this size.
-
-        >>> from separatrix.bounds import ModelSize, bounds
-        >>> bounds()["two-layer-protocols"].smallest_factor(1024, ModelSize(width=16, precision=8, heads=2))
-        Fraction(2, 1)
-        """
-        return Fraction(self.hidden_bits(length), size.width * size.precision * size.heads)
 
     def evidence(self, limit: int) -> tuple[Evidence, ...]:
         """Run what supports it for instances of up to ``limit`` bits."""

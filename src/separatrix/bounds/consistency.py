@@ -34,16 +34,7 @@ MOST_POSITIONS = 8
 
 
 def check_length_arithmetic(bound: ProtocolBound, task: Task, length: int) -> tuple[Evidence, ...]:
-    """What arithmetic alone says against a bound at one length, whatever the length; empty where that is nothing.
-
-    >>> from separatrix.bounds import bounds
-    >>> from separatrix.tasks import tasks
-    >>> bound, inequality = bounds()["inequality-transformer-1layer"], tasks()["inequality"]
-    >>> check_length_arithmetic(bound, inequality, 4096)
-    ()
-    >>> [each.text for each in check_length_arithmetic(bound.inflated(2), inequality, 4096)][-1]
-    'asks for 4096 bits at N = 4096, where 2048 are enough: one party sends all that it has'
-    """
+    """What arithmetic alone says against a bound at one length, whatever the length; empty where that is nothing."""
     asked = bound.required_bits(length, task)
     hidden = None if bound.reduction is None else _hidden_bits(bound.reduction, task, length)
     against: list[str] = []
@@ -103,16 +94,7 @@ def _reduction(name: str) -> Reduction:
 
 
 def check_small_lengths(bound: ProtocolBound, task: Task, limit: int) -> tuple[Evidence, ...]:
-    """A bound next to what is exactly enough at every length with at most 4^``limit`` inputs.
-
-    >>> from separatrix.bounds import bounds
-    >>> from separatrix.tasks import tasks
-    >>> index = tasks()["index"]
-    >>> [each.text for each in check_small_lengths(bounds()["index-lookup-rnn"], index, 4)]
-    ['asks for no more than the exact state bits at N = 1 to 5']
-    >>> [each.text for each in check_small_lengths(bounds()["index-lookup-rnn"].inflated(2), index, 4)]
-    ['asks for 2 bits at N = 1, where 1 are enough: a state that tells the residual classes apart']
-    """
+    """A bound next to what is exactly enough at every length with at most 4^``limit`` inputs."""
     if _reduced_elsewhere(bound, task):
         return ()
     state = "rnn" in bound.models

@@ -117,16 +117,7 @@ class SimulationIn:
 
 
 def simulation_in(simulation: Simulation, numbers: Numbers, *, prefix: bool) -> SimulationIn:
-    """The version of a simulation that holds in an arithmetic; ``prefix``: Alice holds the first positions.
-
-    >>> from separatrix.bounds.simulations import ONE_LAYER, RECURRENT
-    >>> simulation_in(ONE_LAYER, floating(32), prefix=False).simulation is None
-    True
-    >>> simulation_in(ONE_LAYER, floating(32), prefix=True).simulation.name
-    'one attention layer, running sums'
-    >>> simulation_in(RECURRENT, floating(16), prefix=True).arithmetic
-    'any numbers of p bits, the state handed on step by step'
-    """
+    """The version of a simulation that holds in an arithmetic; ``prefix``: Alice holds the first positions."""
     needs = simulation.needs
     if needs.fixed_bits and not numbers.fixed_bits:
         why = (
@@ -161,18 +152,7 @@ class Coverage:
 
 
 def covered(bound: ProtocolBound, numbers: Numbers, task: Task | None = None) -> Coverage:
-    """Whether a bound says anything about models that compute in this arithmetic, and which version of it does.
-
-    >>> from separatrix.bounds import bounds
-    >>> from separatrix.tasks import tasks
-    >>> covered(bounds()["dyck-transformer-1layer"], floating(32)).covered
-    False
-    >>> halves = covered(bounds()["inequality-transformer-1layer"], floating(32), tasks()["equality"])
-    >>> halves.covered, halves.arithmetic
-    (True, 'float32, sums over positions taken in their order, a running sum of 32 bits handed on at the cut')
-    >>> covered(bounds()["index-lookup-rnn"], NUMBERS["exact"]).covered
-    False
-    """
+    """Whether a bound says anything about models that compute in this arithmetic, and which version of it does."""
     found = simulation_in(bound.simulation, numbers, prefix=bound.prefix(bound.task_of(task)))
     if found.simulation is None:
         return Coverage(False, bound, found.arithmetic, found.reason)

@@ -31,12 +31,7 @@ class Collision:
 
 
 def collision(weights: Integers) -> Collision:
-    """Two inputs that a first layer (width, N) on N scalar values maps to the same sums, exactly; width < N.
-
-    >>> import numpy
-    >>> collision(numpy.array([[1, 1, 0], [0, 1, 1]])).values
-    (Fraction(1, 1), Fraction(-1, 1), Fraction(1, 1))
-    """
+    """Two inputs that a first layer (width, N) on N scalar values maps to the same sums, exactly; width < N."""
     width, cells = weights.shape
     if width >= cells:
         raise SeparatrixError(

@@ -69,12 +69,7 @@ def special_facts(task: str, model: Model) -> tuple[Fact, ...]:
 
 
 def input_bits(task: Task, length: int, listed: int = LISTED) -> int:
-    """Bits that tell all inputs of a length apart, exactly up to ``listed`` cells; of more those of all cells.
-
-    >>> from separatrix.tasks import tasks
-    >>> input_bits(tasks()["majority"], 1000), input_bits(tasks()["majority"], 2**40) >= 2**40
-    (1000, True)
-    """
+    """Bits that tell all inputs of a length apart, exactly up to ``listed`` cells; of more those of all cells."""
     if task.positions(length) * max(1, task.features(length)) > listed:
         return task.positions(length) * token_bits(task, length)
     try:
@@ -88,11 +83,6 @@ def part_bits(task: Task, length: int, listed: int = LISTED) -> int:
 
     Where every position is filled by itself, the numbers of parts multiply to the number of inputs. Where positions
     depend on each other, both parts may tell the same, and only the bits of their cells are counted.
-
-    >>> from separatrix.tasks import tasks
-    >>> equality, recall = tasks()["equality"], tasks()["associative-recall"]
-    >>> [(input_bits(task, 4), part_bits(task, 4)) for task in (equality, recall)]
-    [(4, 2), (17, 17)]
     """
     whole, each = input_bits(task, length, listed), task.positions(length) * token_bits(task, length)
     both = whole if whole < each and _filled_one_by_one(task, length) else each

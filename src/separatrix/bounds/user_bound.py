@@ -64,10 +64,6 @@ def is_user_bound(bound: Bound) -> bool:
     """Whether a bound comes from a file or another package: who exports it, and where its formulas are.
 
     A file may take over a formula of this package for another task, for which it need not hold.
-
-    >>> from separatrix.bounds import bounds
-    >>> is_user_bound(bounds()["index-lookup-rnn"])
-    False
     """
     return _file_of(bound) is not None or (isinstance(bound, ProtocolBound) and _outside_part(bound) is not None)
 
@@ -85,12 +81,7 @@ def _outside_part(bound: ProtocolBound) -> Callable[..., object] | None:
 
 
 def origin(bound: Bound) -> str:
-    """The file of a bound from outside; empty for one of this package.
-
-    >>> from separatrix.bounds import bounds
-    >>> origin(bounds()["index-lookup-rnn"])
-    ''
-    """
+    """The file of a bound from outside; empty for one of this package."""
     part = _outside_part(bound) if isinstance(bound, ProtocolBound) else None
     if (file := _file_of(bound)) is not None or part is None:
         return file or ""
@@ -99,12 +90,7 @@ def origin(bound: Bound) -> str:
 
 
 def claimed(bound: ProtocolBound) -> str:
-    """The claim, with its file where it is of somebody's own.
-
-    >>> from separatrix.bounds import bounds
-    >>> claimed(bounds()["index-lookup-rnn"])
-    'BHBK24 Theorem 3'
-    """
+    """The claim, with its file where it is of somebody's own."""
     return f"{bound.claim}, from {origin(bound)}" if is_user_bound(bound) else bound.claim
 
 
@@ -113,13 +99,6 @@ def limits(
 ) -> tuple[list[tuple[int, str, str]], list[Judgement]]:
     """The longest length that each bound leaves open to a model that computes in an arithmetic, with its claim and what
     it holds for, and the bounds that are refuted. A bound that does not cover the arithmetic is left out.
-
-    >>> from separatrix.bounds import ModelSize, bounds, floating
-    >>> from separatrix.tasks import tasks
-    >>> limits([bounds()["index-lookup-rnn"]], ModelSize(32, 32), tasks()["index"], floating(32))
-    ([(1024, 'BHBK24 Theorem 3', 'any numbers of p bits, the state handed on step by step')], [])
-    >>> limits([bounds()["dyck-transformer-1layer"]], ModelSize(32, 32), tasks()["dyck"], floating(32))
-    ([], [])
     """
     open_to: list[tuple[int, str, str]] = []
     refuted: list[Judgement] = []
@@ -136,10 +115,6 @@ def limits(
 def check_user_bound(bound: ProtocolBound, task: Task, length: int) -> None:
     """Raise a one-line error unless a bound can be computed with: its simulation is one of its models, its setting
     leaves out nothing of the input, and its formula gives a whole number of bits, which only int is at every length.
-
-    >>> from separatrix.bounds import bounds
-    >>> from separatrix.tasks import tasks
-    >>> check_user_bound(bounds()["index-lookup-rnn"], tasks()["index"], 8)
     """
     others = sorted(set(bound.models) - set(bound.simulation.models))
     if bound.simulation.models and others:
@@ -167,12 +142,7 @@ def check_user_bound(bound: ProtocolBound, task: Task, length: int) -> None:
 
 
 def asks_differently(task: Task) -> bool:
-    """Whether drawn inputs of one length end in different tokens where an answer is read; two are enough to say so.
-
-    >>> from separatrix.tasks import tasks
-    >>> asks_differently(tasks()["index-lookup"]), asks_differently(tasks()["match3-last"])
-    (True, False)
-    """
+    """Whether drawn inputs of one length end in different tokens where an answer is read; two are enough to say so."""
     shortest = task.minimum_length
     return any(len(_asking(task, length)) > 1 for length in (shortest, shortest + LATER * task.length_step))
 
@@ -190,12 +160,6 @@ def consistent_bounds(
     """Split bounds into those that may be shown for a task at some lengths, and those from outside that are refuted.
 
     This package's own bounds are all kept. What does not depend on the length is computed once for each bound.
-
-    >>> from separatrix.bounds import protocol_bounds
-    >>> from separatrix.tasks import tasks
-    >>> kept, refuted = consistent_bounds(protocol_bounds("index", "rnn"), tasks()["index"], [8])
-    >>> len(kept) > 0, refuted
-    (True, [])
     """
     kept: list[ProtocolBound] = []
     refuted: list[Judgement] = []
@@ -209,14 +173,7 @@ def consistent_bounds(
 
 
 def judged(bound: ProtocolBound, task: Task, lengths: Sequence[int], limit: int = LIMIT) -> Judgement:
-    """Everything that can be found out about a bound for a task at some lengths.
-
-    >>> from separatrix.bounds import bounds
-    >>> from separatrix.tasks import tasks
-    >>> doubled = bounds()["index-lookup-rnn"].inflated(2)
-    >>> judged(doubled, tasks()["index"], [8], limit=4).refuted_by.text
-    'asks for 2 bits at N = 1, where 1 are enough: a state that tells the residual classes apart'
-    """
+    """Everything that can be found out about a bound for a task at some lengths."""
     for length in lengths:
         check_user_bound(bound, task, length)
     evidence, checked_to = _at_every_length(_Same(bound, task), limit)

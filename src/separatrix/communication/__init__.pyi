@@ -13,7 +13,6 @@ from separatrix.communication.fooling import FoolingVerdict as FoolingVerdict
 from separatrix.communication.fooling import verify_by_uniqueness as verify_by_uniqueness
 from separatrix.communication.fooling import verify_fooling_set as verify_fooling_set
 from separatrix.communication.fooling import verify_strings as verify_strings
-from separatrix.communication.fooling_search import largest_found as largest_found
 from separatrix.communication.matrix import CommunicationMatrix as CommunicationMatrix
 from separatrix.communication.matrix import communication_matrix as communication_matrix
 from separatrix.communication.matrix import pack as pack
@@ -54,7 +53,6 @@ from separatrix.communication.protocols.transcript import converse as converse
 from separatrix.communication.protocols.transcript import faithful as faithful
 from separatrix.communication.random_access import longest_on_average as longest_on_average
 from separatrix.communication.rank import RationalRank as RationalRank
-from separatrix.communication.rank import gf2_rank as gf2_rank
 from separatrix.communication.rank import rational_rank as rational_rank
 from separatrix.communication.rank import verify_minor as verify_minor
 from separatrix.communication.reductions.catalog import reductions as reductions

@@ -1,4 +1,4 @@
-"""Gaussian elimination modulo a prime, and over GF(2) on packed bits: the work behind ``rank.py``.
+"""Gaussian elimination modulo a prime: the work behind ``rank.py``.
 
 Modulo p < 2^20 the elimination is recursive over halves of the rows, so that nearly all work is matrix multiplication
 in double precision: sums of up to 2^13 products of residues stay below 2^53 and are therefore exact. A matrix of side n
@@ -11,7 +11,6 @@ from functools import cache
 import numpy
 from numpy.typing import NDArray
 
-from separatrix.communication.matrix import CommunicationMatrix
 from separatrix.communication.problem import Integers
 
 Residues = NDArray[numpy.float64]
@@ -116,26 +115,3 @@ def _modulo(values: Residues, prime: int) -> Residues:
     rest += prime * (rest < 0)
     rest -= prime * (rest >= prime)
     return rest
-
-
-def pivots_over_gf2(matrix: CommunicationMatrix) -> Pivots:
-    """Pivot rows and columns of a boolean matrix over GF(2), on packed 64-bit words."""
-    data = matrix.where(1).data
-    padded = numpy.zeros((matrix.rows, -(-data.shape[1] // 8) * 8), dtype=numpy.uint8)
-    padded[:, : data.shape[1]] = data
-    # Big-endian words, so that the first column is the highest bit.
-    words = padded.view(">u8").astype(numpy.uint64)
-    rows: list[int] = []
-    columns: list[int] = []
-    for row in range(len(words)):
-        word = int(numpy.argmax(words[row] != 0))
-        value = int(words[row, word])
-        if not value:
-            continue
-        column = 64 * word + 64 - value.bit_length()
-        bit = numpy.uint64(1 << (value.bit_length() - 1))
-        hit = row + 1 + numpy.flatnonzero(words[row + 1 :, word] & bit)
-        words[hit, word:] ^= words[row, word:]
-        rows.append(row)
-        columns.append(column)
-    return Pivots(tuple(rows), tuple(columns))

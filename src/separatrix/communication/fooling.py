@@ -76,11 +76,6 @@ def verify_fooling_set(on: CommunicationProblem | CommunicationMatrix, candidate
     """Check Definition 1 literally: every pair, and every crossing of two pairs.
 
     Takes |S|² evaluations, |S| ≤ 2^15; memory is one chunk.
-
-    >>> from separatrix.communication.classics import equality
-    >>> diagonal = FoolingSet(1, numpy.arange(8), numpy.arange(8))
-    >>> bool(verify_fooling_set(equality(3), diagonal)), diagonal.bits
-    (True, 3)
     """
     if candidate.size > LARGEST_LITERAL:
         raise SeparatrixError(
@@ -131,9 +126,6 @@ def verify_by_uniqueness(alice: NDArray[Any], bob: NDArray[Any]) -> FoolingVerdi
 
     ``alice``, ``bob``: (size,) numbers or (size, cells) parts, one line for each pair of f⁻¹(b). That the set is
     complete is the caller's statement (:func:`preimage` makes it complete). Valid when no x and no y occurs twice.
-
-    >>> bool(verify_by_uniqueness(numpy.array([0, 1]), numpy.array([1, 1])))
-    False
     """
     if len(alice) != len(bob):
         raise SeparatrixError(f"a fooling set needs as many x as y, not {len(alice)} and {len(bob)}")
@@ -154,12 +146,7 @@ def verify_by_uniqueness(alice: NDArray[Any], bob: NDArray[Any]) -> FoolingVerdi
 
 
 def preimage(problem: CommunicationProblem, value: int) -> FoolingSet:
-    """All pairs of a value, by evaluating every pair once; a fooling set if :func:`verify_by_uniqueness` says so.
-
-    >>> from separatrix.communication.classics import equality
-    >>> preimage(equality(3), 1).size
-    8
-    """
+    """All pairs of a value, by evaluating every pair once; a fooling set if :func:`verify_by_uniqueness` says so."""
     rows: list[Integers] = []
     columns: list[Integers] = []
     start = 0
@@ -172,14 +159,7 @@ def preimage(problem: CommunicationProblem, value: int) -> FoolingSet:
 
 
 def verify_strings(problem: CommunicationProblem, strings: Integers, value: int) -> FoolingVerdict:
-    """Pair by pair for whole inputs (size, positions) of a problem that comes from sequences.
-
-    >>> from separatrix.communication.partition import cut
-    >>> from separatrix.communication.problem import from_function
-    >>> equal = from_function(lambda x: (x[:, 0] == x[:, 1]).astype(int), cut(2, 1), alphabet=2)
-    >>> bool(verify_strings(equal, numpy.array([[0, 0], [1, 1]]), 1))
-    True
-    """
+    """Pair by pair for whole inputs (size, positions) of a problem that comes from sequences."""
     if problem.split is None:
         raise SeparatrixError(f"{problem.name} is not made of sequences; give pairs of numbers to verify_fooling_set")
     return verify_fooling_set(problem, FoolingSet(value, *problem.split.numbers(strings)))

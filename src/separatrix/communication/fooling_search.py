@@ -8,7 +8,6 @@ where the clique search ran.
 """
 
 import importlib
-from collections.abc import Iterable
 from typing import Any
 
 import numpy
@@ -27,30 +26,11 @@ ROUNDS = 60
 
 
 def search(matrix: CommunicationMatrix, value: int, seed: int = 0) -> FoolingSet:
-    """A large fooling set of one value; the same for the same seed.
-
-    >>> from separatrix.communication.classics import equality
-    >>> from separatrix.communication.matrix import communication_matrix
-    >>> search(communication_matrix(equality(3)), 1).size
-    8
-    """
+    """A large fooling set of one value; the same for the same seed."""
     kept = matrix.distinct
     mask = kept.matrix.dense() == value
     rows, columns = best_matching(mask, seed)
     return FoolingSet(value, kept.first_row[rows], kept.first_column[columns])
-
-
-def largest_found(matrix: CommunicationMatrix, values: Iterable[int] | None = None, seed: int = 0) -> FoolingSet:
-    """The largest fooling set that the searches find, over the given values (all by default).
-
-    >>> from separatrix.communication.classics import disjointness
-    >>> from separatrix.communication.matrix import communication_matrix
-    >>> found = largest_found(communication_matrix(disjointness(4)))
-    >>> found.value, found.size
-    (0, 16)
-    """
-    sets = [search(matrix, value, seed) for value in (range(matrix.classes) if values is None else values)]
-    return max(sets, key=lambda each: (each.size, -each.value))
 
 
 def best_matching(mask: Mask, seed: int) -> tuple[Integers, Integers]:

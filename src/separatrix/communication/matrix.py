@@ -115,22 +115,12 @@ def pack(values: NDArray[numpy.generic], classes: int | None = None) -> Communic
 
 
 def matrix_bytes(problem: CommunicationProblem) -> int:
-    """How many bytes the matrix of a problem takes.
-
-    >>> from separatrix.communication.classics import equality
-    >>> matrix_bytes(equality(10))
-    131072
-    """
+    """How many bytes the matrix of a problem takes."""
     return problem.rows * (-(-problem.columns // 8) if problem.classes <= 2 else problem.columns)
 
 
 def communication_matrix(problem: CommunicationProblem, limit: int = DEFAULT_LIMIT) -> CommunicationMatrix:
-    """The matrix of a problem, evaluated a chunk of rows at a time.
-
-    >>> from separatrix.communication.classics import equality
-    >>> communication_matrix(equality(2)).dense().tolist()
-    [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
-    """
+    """The matrix of a problem, evaluated a chunk of rows at a time."""
     needed = matrix_bytes(problem)
     if needed > limit:
         raise SeparatrixError(

@@ -87,14 +87,7 @@ class PartitionBound:
 
 
 def partition_bound(matrix: CommunicationMatrix, seed: int = 0, work: int = DEFAULT_WORK) -> PartitionBound:
-    """All three bounds for every value; the fooling sets are verified pair by pair before they count.
-
-    >>> from separatrix.communication.classics import equality
-    >>> from separatrix.communication.matrix import communication_matrix
-    >>> bound = partition_bound(communication_matrix(equality(3)))
-    >>> bound.bits, bound.rank_bits, bound.fooling_bits
-    (4, 4, 3)
-    """
+    """All three bounds for every value; the fooling sets are verified pair by pair before they count."""
     kept = matrix.distinct
     row_weight = numpy.bincount(kept.row_of)
     column_weight = numpy.bincount(kept.column_of)
@@ -128,10 +121,6 @@ def largest_rectangle_at_most(
     A rectangle of a rows and c columns needs a rows with at least c true entries and c columns with at least a, so a·c
     over the a, c that pass both counts is an upper bound. ``mask``: (rows, columns) without repetitions;
     ``row_weight``, ``column_weight``: how often each row and column occurs.
-
-    >>> once = numpy.ones(3, dtype=numpy.int64)
-    >>> largest_rectangle_at_most(numpy.eye(3, dtype=bool), once, once)
-    1
     """
     rows, row_level = _at_least(mask @ column_weight, row_weight)
     columns, column_level = _at_least(row_weight @ mask, column_weight)

@@ -80,12 +80,7 @@ class CommunicationProblem:
             )
 
     def evaluate(self, rows: Integers, columns: Integers) -> Integers:
-        """The values at pairs of numbers; the shapes broadcast.
-
-        >>> same = CommunicationProblem("EQ", 4, 4, 2, lambda a, b: (a == b).astype(numpy.int64))
-        >>> same.evaluate(numpy.arange(4)[:, None], numpy.arange(4)[None, :]).tolist()
-        [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
-        """
+        """The values at pairs of numbers; the shapes broadcast."""
         shape = numpy.broadcast_shapes(rows.shape, columns.shape)
         values = numpy.asarray(self.function(rows, columns))
         if values.shape != shape:
@@ -101,13 +96,7 @@ class CommunicationProblem:
 def from_function(
     function: SequenceFunction, partition: Partition, alphabet: int, classes: int = 2, name: str = "function"
 ) -> CommunicationProblem:
-    """The problem of a vectorised function of sequences over ``alphabet`` symbols.
-
-    >>> from separatrix.communication.partition import cut
-    >>> parity = from_function(lambda x: x.sum(axis=1) % 2, cut(4, 2), alphabet=2)
-    >>> parity.evaluate(numpy.array([1, 3]), numpy.array([0, 0])).tolist()
-    [1, 0]
-    """
+    """The problem of a vectorised function of sequences over ``alphabet`` symbols."""
     each = range(alphabet)
     split = SequenceSplit(
         partition,
@@ -124,11 +113,6 @@ def from_task(task: Task, length: int, partition: Partition | None = None) -> Co
 
     Raises where cells of Alice and Bob depend on each other, where a promise excludes inputs, or where answers are
     vectors: those tasks reach the classics through reductions instead.
-
-    >>> from separatrix.tasks import tasks
-    >>> problem = from_task(tasks()["disjointness"], 6)
-    >>> problem.rows, problem.columns, problem.name
-    (8, 8, 'disjointness, cut:3')
     """
     task.check_length(length)
     positions = task.positions(length)

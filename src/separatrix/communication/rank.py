@@ -1,4 +1,4 @@
-"""Rank of a communication matrix over the rationals, proved on both sides, and over GF(2).
+"""Rank of a communication matrix over the rationals, proved on both sides.
 
 Lower bound: a minor that is not 0 modulo a prime is not 0, so its pivot rows and columns and the prime are a
 certificate (:class:`MinorCertificate`, checked again by FLINT in :func:`verify_minor`). Upper bound, the first of these
@@ -17,9 +17,7 @@ import numpy
 from numpy.typing import NDArray
 
 from separatrix.communication.elimination import (
-    Pivots,
     pivots_modulo,
-    pivots_over_gf2,
     primes,
     rank_modulo,
 )
@@ -70,14 +68,7 @@ class RationalRank:
 
 
 def rational_rank(matrix: CommunicationMatrix, work: int = DEFAULT_WORK) -> RationalRank:
-    """The rank over the rationals with certificates of both sides.
-
-    >>> from separatrix.communication.classics import disjointness
-    >>> from separatrix.communication.matrix import communication_matrix
-    >>> rank = rational_rank(communication_matrix(disjointness(4, "disjoint")))
-    >>> rank.lower, rank.upper, rank.why_at_most
-    (16, 16, 'distinct rows')
-    """
+    """The rank over the rationals with certificates of both sides."""
     kept = matrix.distinct
     values = kept.matrix.dense()
     prime = primes(1)[0]
@@ -134,10 +125,6 @@ def verify_minor(matrix: CommunicationMatrix, certificate: MinorCertificate) -> 
     """Whether the certificate's minor is really not 0 modulo its prime, computed by FLINT.
 
     Shares no code with the elimination that found it. Memory grows with the square of the order.
-
-    >>> from separatrix.communication.matrix import pack
-    >>> verify_minor(pack(numpy.eye(3, dtype=int)), MinorCertificate(7, (0, 2), (0, 2)))
-    True
     """
     rows = numpy.array(certificate.rows, dtype=numpy.int64)
     columns = numpy.array(certificate.columns, dtype=numpy.int64)
@@ -152,26 +139,3 @@ def verify_minor(matrix: CommunicationMatrix, certificate: MinorCertificate) -> 
         return False
     minor = matrix.entries(rows[:, None], columns[None, :])
     return int(flint.nmod_mat(len(rows), len(rows), minor.ravel().tolist(), certificate.prime).det()) != 0
-
-
-@dataclass(frozen=True)
-class BinaryRank:
-    """The rank over GF(2), with pivot rows and columns of the original matrix."""
-
-    value: int
-    pivots: Pivots
-
-
-def gf2_rank(matrix: CommunicationMatrix) -> BinaryRank:
-    """The exact rank over GF(2) of a boolean matrix, on packed bits.
-
-    >>> from separatrix.communication.matrix import pack
-    >>> gf2_rank(pack(numpy.array([[0, 1, 1], [1, 0, 1], [1, 1, 0]]))).value
-    2
-    """
-    kept = matrix.distinct
-    found = pivots_over_gf2(kept.matrix)
-    pivots = Pivots(
-        tuple(kept.first_row[list(found.rows)].tolist()), tuple(kept.first_column[list(found.columns)].tolist())
-    )
-    return BinaryRank(len(found.rows), pivots)

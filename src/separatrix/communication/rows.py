@@ -16,10 +16,6 @@ def count_distinct_rows(on: CommunicationProblem | CommunicationMatrix) -> int:
     """How many different rows there are; a problem is read a chunk of rows at a time.
 
     Memory grows with the number of *different* rows times the columns, never with all rows.
-
-    >>> from separatrix.communication.classics import index
-    >>> count_distinct_rows(index(8))
-    256
     """
     if isinstance(on, CommunicationMatrix):
         return len(whole_rows(on.data))
@@ -32,12 +28,7 @@ def count_distinct_rows(on: CommunicationProblem | CommunicationMatrix) -> int:
 
 
 def one_way_bits(on: CommunicationProblem | CommunicationMatrix) -> int:
-    """The exact cost of a protocol in which only Alice speaks: ⌈log2 of the number of distinct rows⌉.
-
-    >>> from separatrix.communication.classics import equality
-    >>> one_way_bits(equality(6))
-    6
-    """
+    """The exact cost of a protocol in which only Alice speaks: ⌈log2 of the number of distinct rows⌉."""
     return bits_for(count_distinct_rows(on))
 
 

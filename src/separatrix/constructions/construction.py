@@ -78,6 +78,11 @@ class Construction(ABC):
     """The largest N that the atlas builds, where the next one takes seconds."""
     deviations: tuple[str, ...] = ()
     variants: tuple[str, ...] = ("repaired",)
+    also: tuple[tuple[str, str], ...] = ()
+    """Other values of fields of :class:`Options` with which it certifies too; campaigns against the checker start from
+    these networks as well."""
+    proved_by_kernel: bool = True
+    """Whether the kernel decides its certificates; otherwise they rely on the checker."""
     minimum_length: int = 2
     arithmetic_kind: str = "fixed"
     """The arithmetic that it is about, by the name that models have; bounds for another one say nothing of it."""
@@ -156,13 +161,7 @@ class Construction(ABC):
 
 
 def claimed_width(construction: Construction, built: Built) -> int | None:
-    """The width that a construction claims for what it built; None where it depends on a code, which nobody tells.
-
-    >>> from separatrix.constructions import constructions
-    >>> lookup, triples = constructions()["index-lookup"], constructions()["match3-heads"]
-    >>> claimed_width(lookup, lookup.build(8)), claimed_width(triples, triples.build(8))
-    (None, 17)
-    """
+    """The width that a construction claims for what it built; None where it depends on a code, which nobody tells."""
     with_code, without = (construction.claimed_width(built.task, built.length, code) for code in (1, 0))
     if type(without) is not int:
         raise SeparatrixError(f"claimed_width of {construction.name} gives {without!r}; give an int")
@@ -170,13 +169,7 @@ def claimed_width(construction: Construction, built: Built) -> int | None:
 
 
 def with_attention(network: AnyNetwork, kind: Scoring) -> AnyNetwork:
-    """The same weights with another attention in every head; without attention there is nothing to replace.
-
-    >>> from separatrix.constructions import constructions
-    >>> network = constructions()["index-lookup"].build(8).network
-    >>> with_attention(network, "hard").layers[0].heads[0].scoring
-    'hard'
-    """
+    """The same weights with another attention in every head; without attention there is nothing to replace."""
     if kind not in SCORINGS:
         raise UnknownNameError("attention", kind, SCORINGS)
     if not isinstance(network, Network):

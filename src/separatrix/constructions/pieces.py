@@ -55,10 +55,6 @@ def addresses(count: int, max_inner: Fraction, family: str | None, two_sided: bo
     no such code and are asked for by name: ``digits``, the binary digits as signs, and ``circle`` or ``circles:J``,
     points of J unit circles: 2J dimensions, stored, and inner products so close to 1 that they need bits.
     With ``two_sided`` no inner product is below -``max_inner`` either.
-
-    >>> found = addresses(1024, Fraction(1, 4), None)
-    >>> found.width, found.max_inner
-    (31, Fraction(7, 31))
     """
     if family == "digits":
         return digits(count)
@@ -146,11 +142,6 @@ class Unit:
 def feed_forward(slots: Slots, units: Iterable[Unit], cleared: Sequence[str] = (), kept: bool = True) -> FeedForward:
     """A feed-forward from units. With ``kept`` the input is added back, and ``cleared`` slots, whose entries must be at
     least 0, are removed from it by units of their own.
-
-    >>> slots = Slots((("a", 1), ("b", 1)))
-    >>> layer = feed_forward(slots, [Unit((("a", 0, 2),), -1, (("b", 0, 1),))])
-    >>> layer.inner.numerators.tolist(), layer.outer.numerators.tolist()
-    ([[2, 0]], [[0], [1]])
     """
     listed = list(units)
     for slot in cleared:
@@ -194,11 +185,7 @@ def binary_rows(count: int) -> Integers:
 
 
 def uniform_head(slots: Slots, slot: str) -> Head:
-    """A head that replaces the one number of a slot by its average over all positions: all scores are 0.
-
-    >>> uniform_head(Slots((("bit", 1), ("rest", 2))), "bit").query.parameters
-    0
-    """
+    """A head that replaces the one number of a slot by its average over all positions: all scores are 0."""
     nothing, own = zeros(1, slots.width), {slot: identity(1)}
     return Head(nothing, nothing, value=slots.reading(1, own), output=slots.writing(1, own))
 

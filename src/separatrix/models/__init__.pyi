@@ -29,9 +29,6 @@ from separatrix.models.export import SEED as SEED
 from separatrix.models.export import export as export
 from separatrix.models.exported import load_exported as load_exported
 from separatrix.models.exported import save_exported as save_exported
-from separatrix.models.kept_weights import fill as fill
-from separatrix.models.kept_weights import kept_buffers as kept_buffers
-from separatrix.models.kept_weights import kept_tensors as kept_tensors
 from separatrix.models.measured import LENGTHS as LENGTHS
 from separatrix.models.measured import Held as Held
 from separatrix.models.measured import Measured as Measured
@@ -44,6 +41,9 @@ from separatrix.models.naming import parse_spec as parse_spec
 from separatrix.models.recurrent_files import CELLS as CELLS
 from separatrix.models.recurrent_files import check_recurrent as check_recurrent
 from separatrix.models.recurrent_files import recurrent_from as recurrent_from
+from separatrix.models.saved_tensors import fill as fill
+from separatrix.models.saved_tensors import kept_buffers as kept_buffers
+from separatrix.models.saved_tensors import kept_tensors as kept_tensors
 from separatrix.models.sequence_model import SequenceModel as SequenceModel
 from separatrix.models.sequence_model import build_model as build_model
 from separatrix.models.state_precision import PrecisionReport as PrecisionReport

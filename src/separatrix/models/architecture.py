@@ -34,15 +34,7 @@ Options: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Option:
-    """A setting of an architecture; its type is that of its default.
-
-    >>> heads = Option("heads", 1, "attention heads", minimum=1)
-    >>> heads.checked(4, "TF")
-    4
-    >>> heads.checked(0, "TF")
-    Traceback (most recent call last):
-    separatrix.errors.SeparatrixError: option heads=0 of TF is out of range; at least 1
-    """
+    """A setting of an architecture; its type is that of its default."""
 
     name: str
     default: Value
@@ -203,12 +195,7 @@ def architecture_named(name: str) -> Architecture:
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A model without its input and output: architectures of its layers, width, options that differ from the default.
-
-    >>> spec = ModelSpec(("transformer",), 64, (("heads", 4),))
-    >>> str(spec), spec.state_bits(length=400, precision=32), spec.attention_bits(length=400, precision=32)
-    ('TF-(1,64,heads=4)', 1638400, 2624)
-    """
+    """A model without input and output: architectures of its layers, width, options that differ from the default."""
 
     layers: tuple[str, ...]
     width: int

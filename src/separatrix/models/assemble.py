@@ -193,15 +193,7 @@ NetworkModule = TransformerModule | RecurrentModule
 
 
 def assemble(description: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> NetworkModule:
-    """The model with these weights; tensors that are missing, left over or of a wrong shape end in one line.
-
-    >>> from separatrix.constructions import constructions
-    >>> from separatrix.models.from_network import module_from_network
-    >>> module = module_from_network(constructions()["equality"].build(4).network)
-    >>> again = assemble(module.description, module.state_dict())
-    >>> again.answers(torch.tensor([[1, 0, 1, 0], [1, 0, 1, 1]])).tolist()
-    [[1], [0]]
-    """
+    """The model with these weights; tensors that are missing, left over or of a wrong shape end in one line."""
     if description.get("format") != FORMAT:
         raise SeparatrixError(f"a model has format {description.get('format')!r}; this version reads {FORMAT!r}")
     source = Tensors(tensors)

@@ -171,13 +171,5 @@ class Attack:
 
 
 def attack(model: SequenceModel, task: Task, length: int, seconds: float, most: int = 8, seed: int = 0) -> Attacked:
-    """Look for inputs that a model of one member fails on.
-
-    >>> from separatrix.models.naming import parse_spec
-    >>> from separatrix.models.task_model import model_for_task
-    >>> from separatrix.tasks import tasks
-    >>> model = model_for_task(parse_spec("TF-(1,8)"), tasks()["majority"], 8, seeds=[0])
-    >>> len(attack(model, tasks()["majority"], 8, seconds=60, most=1).failing)
-    1
-    """
+    """Look for inputs that a model of one member fails on."""
     return Attack(model, task, length, seed).run(seconds, most)

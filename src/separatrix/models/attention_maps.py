@@ -8,7 +8,7 @@ from torch import Tensor
 
 from separatrix.errors import SeparatrixError
 from separatrix.models.architecture import ModelSpec
-from separatrix.models.kept_weights import fill
+from separatrix.models.saved_tensors import fill
 from separatrix.models.sequence_model import SequenceModel
 from separatrix.models.task_model import model_for_task
 from separatrix.tasks import Task
@@ -22,13 +22,6 @@ def attention_weights(model: SequenceModel, inputs: Tensor, layer: int = 0) -> T
 
     inputs (members, batch, length) tokens or (members, batch, length, features), unpadded. Memory grows with the square
     of the length. Raises where the layer has no attention weights.
-
-    >>> from separatrix.models.naming import parse_spec
-    >>> from separatrix.models.sequence_model import build_model
-    >>> model = build_model(parse_spec("TF-(1,16,heads=2)"), vocabulary=5, classes=3, length=8, seeds=[0])
-    >>> weights = attention_weights(model, torch.zeros(1, 4, 8, dtype=torch.int64))
-    >>> weights.shape, bool(weights[..., 0, 1:].eq(0).all())
-    (torch.Size([1, 4, 2, 8, 8]), True)
     """
     if not 0 <= layer < model.spec.depth:
         raise SeparatrixError(f"layer {layer} is not there; {model.spec} has layers 0 to {model.spec.depth - 1}")

@@ -16,12 +16,7 @@ from separatrix.models.starts import Constant, Normal
 
 
 def make_norm(kind: Norm, members: int, width: int, epsilon: float) -> EnsembleNorm:
-    """Layer or root-mean-square normalisation.
-
-    >>> import torch
-    >>> make_norm("layer", members=2, width=3, epsilon=1e-5)(torch.ones(2, 1, 4, 3)).shape
-    torch.Size([2, 1, 4, 3])
-    """
+    """Layer or root-mean-square normalisation."""
     make = EnsembleLayerNorm if kind == "layer" else EnsembleRMSNorm
     return make(members, width, epsilon=epsilon)
 

@@ -21,12 +21,7 @@ LONGEST_SUM = 48
 
 
 def user_module(entry: Architecture) -> "UserArchitecture | None":
-    """The entry if it wraps a user's module; decided by its name, so that torch is loaded only where one is there.
-
-    >>> from separatrix.models.naming import parse_spec
-    >>> user_module(parse_spec("LSTM-(3,256)").entries[0]) is None
-    True
-    """
+    """The entry if it wraps a user's module; decided by its name, so that torch is loaded only where one is there."""
     if ":" not in entry.name:
         return None
     from separatrix.models.user_architecture import UserArchitecture
@@ -35,12 +30,7 @@ def user_module(entry: Architecture) -> "UserArchitecture | None":
 
 
 def constant_state(spec: ModelSpec) -> bool:
-    """Whether what is carried past a cut does not grow with the input; a user's module may say so as well.
-
-    >>> from separatrix.models.naming import parse_spec
-    >>> constant_state(parse_spec("LSTM-(3,256)")), constant_state(parse_spec("LSTM,TF-(2,64)"))
-    (True, False)
-    """
+    """Whether what is carried past a cut does not grow with the input; a user's module may say so as well."""
     return spec.state_numbers(1 << 20) == spec.state_numbers(1 << 10)
 
 
@@ -48,12 +38,6 @@ def layer_keeps(spec: ModelSpec, layer: int, precision: int) -> tuple[int, str] 
     """Bits that a layer hands on, however long the input, and the numbers they belong to; None where they grow.
 
     What comes behind a feed-forward network on the whole input waits for its sums, and hands on nothing before.
-
-    >>> from separatrix.models.naming import parse_spec
-    >>> layer_keeps(parse_spec("LSTM-(3,256)"), 0, 16), layer_keeps(parse_spec("TF-(1,64)"), 0, 16)
-    ((8192, '512'), None)
-    >>> [layer_keeps(parse_spec("LSTM,FNN,TF-(3,64)"), layer, 16) for layer in range(3)]
-    [(2048, '128'), (5120, '64 × (2p + 48)/p'), (0, '0')]
     """
     entry, names = spec.entries[layer], [each.name for each in spec.entries]
     options = spec.options_of(entry)
@@ -68,12 +52,7 @@ def layer_keeps(spec: ModelSpec, layer: int, precision: int) -> tuple[int, str] 
 
 
 def ahead_in(spec: ModelSpec) -> tuple[str, ...]:
-    """A user's layers that say what they carry and look ahead in a trial, so that it is not used.
-
-    >>> from separatrix.models.naming import parse_spec
-    >>> ahead_in(parse_spec("LSTM-(3,256)"))
-    ()
-    """
+    """A user's layers that say what they carry and look ahead in a trial, so that it is not used."""
     return tuple(
         entry.name
         for entry in dict.fromkeys(spec.entries)
@@ -84,12 +63,7 @@ def ahead_in(spec: ModelSpec) -> tuple[str, ...]:
 
 
 def own_statements(spec: ModelSpec) -> tuple[str, ...]:
-    """What the sizes rest on that is said by code outside this package, a sentence for each such layer.
-
-    >>> from separatrix.models.naming import parse_spec
-    >>> own_statements(parse_spec("LSTM-(3,256)"))
-    ()
-    """
+    """What the sizes rest on that is said by code outside this package, a sentence for each such layer."""
     found: list[str] = []
     ahead = ahead_in(spec)
     for entry in dict.fromkeys(spec.entries):
@@ -104,14 +78,7 @@ def own_statements(spec: ModelSpec) -> tuple[str, ...]:
 
 
 def bounded_as(spec: ModelSpec, length: int, precision: int) -> "tuple[Model, ModelSize] | None":
-    """The class of a model and its size with numbers of ``precision`` bits; None where no class holds it.
-
-    >>> from separatrix.models.naming import parse_spec
-    >>> bounded_as(parse_spec("TF-(1,64,heads=4)"), 400, 32)
-    ('transformer-1layer', ModelSize(width=16, precision=32, heads=4, layers=1, state_bits=None))
-    >>> bounded_as(parse_spec("LSTM-(3,256)"), 400, 32)[1].memory_bits
-    49152
-    """
+    """The class of a model and its size with numbers of ``precision`` bits; None where no class holds it."""
     from separatrix.bounds import ModelSize  # python-flint, which the trainer does without
 
     first, names = spec.entries[0], {entry.name for entry in spec.entries}

@@ -59,18 +59,7 @@ def counts_places(task: Task, length: int) -> bool:
 
 
 def certify_counts(model: SequenceModel, task: Task, length: int, folder: Path, nodes: int = 64) -> CertifiedCounts:
-    """Decide all slices of a model that was trained to count, and write weights and certificate into a folder.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> from separatrix.models.naming import parse_spec
-    >>> from separatrix.models.task_model import model_for_task
-    >>> from separatrix.tasks import tasks
-    >>> model = model_for_task(parse_spec("TF-(1,8)"), tasks()["majority"], 4, seeds=[0])
-    >>> with TemporaryDirectory() as place:
-    ...     found = certify_counts(model, tasks()["majority"], 4, Path(place))
-    >>> found.count(Outcome.OPEN), found.inputs, found.share < 1
-    (0, '2^4', True)
-    """
+    """Decide all slices of a model that was trained to count, and write weights and certificate into a folder."""
     task.check_length(length)
     if task.positions(length) > model.length:
         raise SeparatrixError(f"--length {length} is longer than this model's inputs of {model.length} tokens")

@@ -63,19 +63,7 @@ class Certified:
 
 
 def certify_lookup(model: SequenceModel, length: int, folder: Path, nodes: int = 64) -> Certified:
-    """Decide all pairs of a model that was trained on index lookup, and write weights and certificate into a folder.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> from separatrix.models.naming import parse_spec
-    >>> from separatrix.models.task_model import model_for_task
-    >>> from separatrix.tasks import tasks
-    >>> task = tasks()["index-lookup"].with_parameters(alphabet=3)
-    >>> model = model_for_task(parse_spec("TF-(1,8)"), task, 2, seeds=[0])
-    >>> with TemporaryDirectory() as place:
-    ...     found = certify_lookup(model, 2, Path(place))
-    >>> found.count(Outcome.OPEN), found.inputs
-    (0, '2*3^2')
-    """
+    """Decide all pairs of a model that was trained on index lookup, and write weights and certificate into a folder."""
     data = weights_file(model)
     alphabet = model.classes
     if not 1 <= length < model.length or model.vocabulary < alphabet + length:

@@ -43,17 +43,7 @@ class WordsVerdict:
 
 
 def certify_words(model: SequenceModel, task: Task, folder: Path, bits: int = 0, most: int = 1 << 15) -> WordsVerdict:
-    """Decide a recurrent model for all words, and write weights and certificate into a folder if it is right.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> from separatrix.models.naming import parse_spec
-    >>> from separatrix.models.task_model import model_for_task
-    >>> from separatrix.tasks import tasks
-    >>> model = model_for_task(parse_spec("GRU-(1,4)"), tasks()["dyck"], 8, seeds=[0])
-    >>> with TemporaryDirectory() as place:
-    ...     str(certify_words(model, tasks()["dyck"], Path(place)).outcome)
-    'counterexample'
-    """
+    """Decide a recurrent model for all words, and write weights and certificate into a folder if it is right."""
     plain = needed_automaton(task)
     if not 0 <= bits <= MOST_BITS:
         raise SeparatrixError(f"--bits {bits} is out of range; choose 1 to {MOST_BITS}, or leave it out")
@@ -93,11 +83,7 @@ def certify_words(model: SequenceModel, task: Task, folder: Path, bits: int = 0,
 
 
 def words_to_try(automaton: Automaton, seed: int = 0) -> Tensor:
-    """All short words, each followed by a walk that avoids states of no return, but for one token in sixteen.
-
-    >>> words_to_try(Automaton(0, [[0, 1], [1, 1]], [1, 0])).shape[1] > 32
-    True
-    """
+    """All short words, each followed by a walk that avoids states of no return, but for one token in sixteen."""
     tokens = len(automaton.steps[0])
     length = 1
     while tokens ** (length + 1) <= WORDS_TRIED and length < 12:

@@ -12,12 +12,7 @@ from separatrix.models.bounded import layer_keeps, own_statements, user_module
 
 
 def description(spec: ModelSpec, precision: int) -> ModelDescription:
-    """What each layer of a model keeps, with numbers of ``precision`` bits.
-
-    >>> from separatrix.models.naming import parse_spec
-    >>> description(parse_spec("LSTM-(3,256)"), 32).state_numbers
-    1536
-    """
+    """What each layer of a model keeps, with numbers of ``precision`` bits."""
     layers: list[LayerDescription] = []
     kept = [(entry, layer_keeps(spec, layer, precision)) for layer, entry in enumerate(spec.entries)]
     for entry, found in dict.fromkeys(kept):

@@ -26,35 +26,12 @@ REMEDY = "give a folder that separatrix export wrote"
 
 
 def save_exported(module: NetworkModule, folder: Path) -> str:
-    """Write a model, trained further or not; returns the SHA-256 of its weights.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> from separatrix.constructions import constructions
-    >>> from separatrix.models.from_network import module_from_network
-    >>> module = module_from_network(constructions()["equality"].build(4).network)
-    >>> with TemporaryDirectory() as folder:
-    ...     digest = save_exported(module, Path(folder))
-    ...     sorted(path.name for path in Path(folder).iterdir())
-    ['config.json', 'model.safetensors']
-    >>> len(digest)
-    64
-    """
+    """Write a model, trained further or not; returns the SHA-256 of its weights."""
     return write_folder(folder, module.description, module.state_dict())
 
 
 def load_exported(folder: Path | str) -> NetworkModule:
-    """The model in a folder that ``separatrix export --to torch`` or :func:`save_exported` wrote.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> import torch
-    >>> from separatrix.constructions import constructions
-    >>> from separatrix.models.from_network import module_from_network
-    >>> with TemporaryDirectory() as folder:
-    ...     _ = save_exported(module_from_network(constructions()["equality"].build(4).network), Path(folder))
-    ...     again = load_exported(folder)
-    >>> again.answers(torch.tensor([[1, 0, 1, 0], [1, 0, 1, 1]])).tolist()
-    [[1], [0]]
-    """
+    """The model in a folder that ``separatrix export --to torch`` or :func:`save_exported` wrote."""
     config, tensors = read_folder(Path(folder))
     try:
         return assemble(config, tensors)
@@ -65,15 +42,7 @@ def load_exported(folder: Path | str) -> NetworkModule:
 
 
 def write_folder(folder: Path, config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> str:
-    """Write a configuration and its tensors; returns the SHA-256 of the weights.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> import torch
-    >>> with TemporaryDirectory() as folder:
-    ...     digest = write_folder(Path(folder), {"kind": "demo"}, {"weight": torch.ones(2)})
-    ...     parse_json(Path(folder, "config.json").read_bytes())["sha256"] == digest
-    True
-    """
+    """Write a configuration and its tensors; returns the SHA-256 of the weights."""
     if folder.exists() and not folder.is_dir():
         raise SeparatrixError(f"{folder} is a file; give a folder")
     data = save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})

@@ -40,13 +40,7 @@ DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
 def module_from_network(network: AnyNetwork, dtype: torch.dtype = torch.float64) -> NetworkModule:
-    """A torch module with the network's weights, ready to run and to be trained further.
-
-    >>> from separatrix.constructions import constructions
-    >>> module = module_from_network(constructions()["equality"].build(4).network)
-    >>> module.answers(torch.tensor([[1, 0, 1, 0], [1, 0, 1, 1]])).tolist()
-    [[1], [0]]
-    """
+    """A torch module with the network's weights, ready to run and to be trained further."""
     return assemble(describe(network, dtype), _tensors_of(network, dtype))
 
 
@@ -63,13 +57,7 @@ def dtype_name(dtype: torch.dtype) -> str:
 
 
 def describe(network: AnyNetwork, dtype: torch.dtype) -> dict[str, Any]:
-    """The network without its weights, as data that fits into JSON.
-
-    >>> from separatrix.constructions import constructions
-    >>> description = describe(constructions()["equality"].build(4).network, torch.float64)
-    >>> description["kind"], description["positions"], [layer["kind"] for layer in description["layers"]]
-    ('transformer', 4, ['attention', 'feed-forward', 'attention', 'feed-forward'])
-    """
+    """The network without its weights, as data that fits into JSON."""
     common = {
         "format": FORMAT,
         "dtype": dtype_name(dtype),
@@ -166,23 +154,12 @@ def _tensors_of(network: AnyNetwork, dtype: torch.dtype) -> dict[str, Tensor]:
 
 
 def floats(matrix: ExactMatrix, dtype: torch.dtype) -> Tensor:
-    """The entries, each rounded once to the nearest float.
-
-    >>> from fractions import Fraction
-    >>> floats(exact([[Fraction(1, 3), 2]]), torch.float32)
-    tensor([[0.3333, 2.0000]])
-    """
+    """The entries, each rounded once to the nearest float."""
     return torch.from_numpy(matrix.encoded(Floating(dtype_name(dtype))))
 
 
 def set_rows(part: DualPart, positions: int, dtype: torch.dtype) -> Tensor:
-    """All sign vectors where the sets come with the input, else the finished vector of each position.
-
-    >>> from separatrix.constructions import constructions
-    >>> network = constructions()["sparse-averaging"].build(4).network
-    >>> set_rows(network.dual_parts[0], network.positions, torch.float32).shape
-    torch.Size([4, 4])
-    """
+    """All sign vectors where the sets come with the input, else the finished vector of each position."""
     if isinstance(part.sets, CellSets):
         return torch.from_numpy(part.rule.signs(numpy.arange(part.rule.count, dtype=numpy.int64))).to(dtype)
     nobody = numpy.zeros((1, positions, 0), dtype=numpy.int64)
@@ -190,11 +167,7 @@ def set_rows(part: DualPart, positions: int, dtype: torch.dtype) -> Tensor:
 
 
 def check_embedding_size(network: Network, dtype: torch.dtype) -> None:
-    """Refuse an embedding that would not fit, before anything is made.
-
-    >>> from separatrix.constructions import constructions
-    >>> check_embedding_size(constructions()["equality"].build(4).network, torch.float64)  # 4 positions fit
-    """
+    """Refuse an embedding that would not fit, before anything is made."""
     numbers = sum(_row_count(part) * part.rule.width for part in network.embedding)
     for part in network.dual_parts:
         numbers += (part.rule.count if isinstance(part.sets, CellSets) else network.positions) * part.rule.width

@@ -163,13 +163,7 @@ def _of_ours(model: SequenceModel, length: int) -> object:
 
 
 def kept(model: Any, length: int) -> Any:
-    """What a model of transformers keeps of a text of a length.
-
-    >>> from transformers import LlamaConfig, LlamaForCausalLM
-    >>> sizes = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
-    >>> size(kept(LlamaForCausalLM(LlamaConfig(vocab_size=32, **sizes)), 5)) == 2 * 8 * 5 * 4
-    True
-    """
+    """What a model of transformers keeps of a text of a length."""
     device = next(model.parameters()).device
     ids = (torch.arange(length, device=device) % 29 + 3).reshape(1, length)
     given = {}

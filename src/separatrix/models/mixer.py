@@ -94,16 +94,7 @@ class AttentionMixer(Mixer):
 
 
 class RecurrentMixer(Mixer):
-    """A mixer with a state of constant size, of as many numbers as ``Architecture.state_numbers`` says.
-
-    >>> from separatrix.models.architecture import Place, architectures
-    >>> entry = architectures()["lstm"]
-    >>> mixer = entry.mixer(8, entry.filled({}), 1, Place(layer=0, layers=1, length=6))
-    >>> state = mixer.initial_state(batch=2)
-    >>> output, state = mixer.step(torch.zeros(1, 2, 8), state)
-    >>> output.shape, sum(part[0, 0].numel() for part in state) == entry.state_numbers(8, entry.filled({}), 6)
-    (torch.Size([1, 2, 8]), True)
-    """
+    """A mixer with a state of constant size, of as many numbers as ``Architecture.state_numbers`` says."""
 
     causal = True
 

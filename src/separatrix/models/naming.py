@@ -61,10 +61,6 @@ def model_name(module: type, layers: int, width: int, **options: Value) -> str:
     """The name of a model whose layers are a user's class, for Python: ``RunSpec(architecture=model_name(…))``.
 
     The class must be found again by its name: at the top level of a module, or of the script or notebook that runs.
-
-    >>> from torch import nn
-    >>> model_name(nn.Linear, 2, 64, bias=False)
-    'torch.nn.modules.linear:Linear-(2,64,bias=false)'
     """
     where, name = getattr(module, "__module__", None), getattr(module, "__qualname__", None)
     if not isinstance(module, type) or not isinstance(where, str) or not isinstance(name, str):

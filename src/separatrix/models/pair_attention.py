@@ -74,10 +74,6 @@ def pair_attention(
     query (groups, queries, m), keys (groups, length, m), values (groups, length, v). Every query must see a pair.
 
     A query of 0 averages over all pairs; here v_j w_k over (j, k) in {0, 1}²:
-
-    >>> zero, value = torch.zeros(1, 1, 1), torch.tensor([[[1.0], [3.0]]])
-    >>> pair_attention(zero, value, value, value, value, Visibility(None, None))
-    tensor([[[4.]]])
     """
     held = tile or (GPU_TILE if query.is_cuda else CPU_TILE)
     given = (query, first_key, second_key, first_value, second_value)

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from separatrix.errors import SeparatrixError
 from separatrix.models.architecture import ModelSpec
-from separatrix.models.kept_weights import fill, kept_tensors
 from separatrix.models.naming import parse_spec
+from separatrix.models.saved_tensors import fill, kept_tensors
 from separatrix.models.sequence_model import SequenceModel
 from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.words import Cell
@@ -37,13 +37,7 @@ one layer, in float32
 
 
 def recurrent_file(model: SequenceModel) -> bytes:
-    """The file of a model of one member.
-
-    >>> from separatrix.models.sequence_model import build_model
-    >>> model = build_model(parse_spec("LSTM-(1,4)"), vocabulary=4, classes=2, length=8, seeds=[0])
-    >>> Cell(recurrent_file(model)).numbers
-    8
-    """
+    """The file of a model of one member."""
     check_recurrent(model.spec, "float32" if model.readout.weight.dtype == torch.float32 else "float64")
     if model.members != 1 or model.columns:
         raise SeparatrixError(f"{model.spec} with {model.members} members or numbers as inputs has no such file")
@@ -59,13 +53,7 @@ def recurrent_file(model: SequenceModel) -> bytes:
 
 
 def recurrent_from(data: bytes) -> SequenceModel:
-    """The model of a file that :func:`recurrent_file` wrote.
-
-    >>> from separatrix.models.sequence_model import build_model
-    >>> model = build_model(parse_spec("GRU-(1,4)"), vocabulary=4, classes=2, length=8, seeds=[0])
-    >>> str(recurrent_from(recurrent_file(model)).spec)
-    'GRU-(1,4)'
-    """
+    """The model of a file that :func:`recurrent_file` wrote."""
     try:
         cell = Cell(data)
     except RefusedError as refusal:
@@ -88,13 +76,7 @@ def levels(values: Tensor, bits: int) -> Tensor:
 
 @torch.no_grad()
 def answers_to_words(model: SequenceModel, words: Sequence[Sequence[int]] | Tensor, bits: int = 0) -> Tensor:
-    """The model's answers after each prefix of words of one length, the empty one first: (words, length + 1).
-
-    >>> from separatrix.models.sequence_model import build_model
-    >>> model = build_model(parse_spec("GRU-(1,4)"), vocabulary=4, classes=2, length=8, seeds=[0])
-    >>> answers_to_words(model, [[0, 2], [1, 3], [2, 2]], bits=3).shape
-    torch.Size([3, 3])
-    """
+    """The model's answers after each prefix of words of one length, the empty one first: (words, length + 1)."""
     tokens = torch.as_tensor(words, dtype=torch.int64)
     (state,) = model.initial_state(len(tokens))
     found = [model.readout(state[0])[0].argmax(dim=-1)]

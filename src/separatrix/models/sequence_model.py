@@ -70,13 +70,7 @@ def sine_waves(length: int, width: int) -> Tensor:
 
 
 class SequenceModel(nn.Module):
-    """E models of one specification: tokens or features in, logits out.
-
-    >>> from separatrix.models.naming import parse_spec
-    >>> model = SequenceModel(parse_spec("RNN-(1,8)"), vocabulary=5, classes=3, length=6, members=2)
-    >>> model(torch.zeros(2, 4, 6, dtype=torch.int64)).shape
-    torch.Size([2, 4, 6, 3])
-    """
+    """E models of one specification: tokens or features in, logits out."""
 
     def __init__(
         self,
@@ -253,11 +247,6 @@ def build_model(
 
     ``length`` is the largest number of positions; with ``features`` cells are that many numbers instead of tokens, and
     ``columns`` says in more detail what they are.
-
-    >>> from separatrix.models.naming import parse_spec
-    >>> model = build_model(parse_spec("TF-(1,16)"), vocabulary=5, classes=3, length=8, seeds=[0, 1])
-    >>> model(torch.zeros(2, 4, 8, dtype=torch.int64), read=torch.full((2, 4, 1), 7)).shape
-    torch.Size([2, 4, 1, 3])
     """
     columns = columns or ((Columns("number", features),) if features else ())
     for name, size in (("vocabulary", 1 if columns else vocabulary), ("classes", classes), ("length", length)):

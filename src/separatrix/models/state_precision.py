@@ -9,7 +9,7 @@ Rounding: number c of the state is one of 2^p equally spaced values from the lea
 there on other examples, which both parties know; values outside are moved to the nearest end. The alternative
 ``where="every step"`` rounds after every position, Bob's too: a model with a memory of m·p bits throughout.
 
-Nothing here needs the exact arithmetic; ``protocol`` shows the messages of one input as bits.
+Nothing here needs the exact arithmetic.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,24 +30,13 @@ LARGEST_BITS = 24
 
 
 def to_numbers(state: ModelState) -> Tensor:
-    """All numbers of a state, layer by layer: (members, batch, m) real; a complex number is two.
-
-    >>> state = ((torch.ones(1, 2, 3), torch.zeros(1, 2, 1, dtype=torch.complex64)),)
-    >>> to_numbers(state).shape
-    torch.Size([1, 2, 5])
-    """
+    """All numbers of a state, layer by layer: (members, batch, m) real; a complex number is two."""
     parts = [part for layer in state for part in layer]
     return torch.cat([(torch.view_as_real(part) if part.is_complex() else part).flatten(2) for part in parts], dim=-1)
 
 
 def from_numbers(numbers: Tensor, like: ModelState) -> ModelState:
-    """The state of these numbers, in the form of another one of the same model.
-
-    >>> state = ((torch.ones(1, 2, 3), torch.zeros(1, 2, 1, dtype=torch.complex64)),)
-    >>> again = from_numbers(to_numbers(state), state)
-    >>> [torch.equal(part, other) for part, other in zip(again[0], state[0])]
-    [True, True]
-    """
+    """The state of these numbers, in the form of another one of the same model."""
     place, layers = 0, []
     for layer in like:
         parts: list[Tensor] = []
@@ -63,13 +52,7 @@ def from_numbers(numbers: Tensor, like: ModelState) -> ModelState:
 
 @dataclass(frozen=True)
 class Quantiser:
-    """p bits for each number between the least and the largest value seen: both (members, m).
-
-    >>> quantiser = Quantiser(torch.tensor([[-1.0]]), torch.tensor([[1.0]]), bits=2)
-    >>> sent = torch.tensor([[[-1.0], [0.1], [3.0]]])
-    >>> quantiser.codes(sent).flatten(), quantiser.rounded(sent).flatten()
-    (tensor([0, 2, 3]), tensor([-1.0000,  0.3333,  1.0000]))
-    """
+    """p bits for each number between the least and the largest value seen: both (members, m)."""
 
     least: Tensor
     largest: Tensor
@@ -138,12 +121,7 @@ class PrecisionReport:
 
 
 def prefix_cut(task: Task, length: int) -> int:
-    """How many positions Alice holds in the task's own communication problem, where hers are a prefix.
-
-    >>> from separatrix.tasks import tasks
-    >>> prefix_cut(tasks()["index-lookup"], 10), prefix_cut(tasks()["majority"], 10)
-    (10, 6)
-    """
+    """How many positions Alice holds in the task's own communication problem, where hers are a prefix."""
     alice = task.communication(length).alice
     if tuple(alice) == tuple(range(len(alice))) and 0 < len(alice) < task.positions(length):
         return len(alice)
@@ -167,14 +145,6 @@ def state_precision(
     Ranges are taken from as many other examples. Accuracy is over the positions that Bob reads (or over inputs, where
     the task scores whole strings). Time: (2 + len(bits)) · N steps of the model on ``examples`` rows, or less where the
     cut is late and rounding happens there alone.
-
-    >>> from separatrix.models import model_for_task, parse_spec
-    >>> from separatrix.tasks import tasks
-    >>> lookup = tasks()["index-lookup"]
-    >>> model = model_for_task(parse_spec("LSTM-(1,16)"), lookup, 10, seeds=[0])
-    >>> report = state_precision(model, lookup, 10, bits=(4, 8), examples=8)
-    >>> report.cut, report.state_numbers, [point.message_bits for point in report.points]
-    (10, 32, [128, 256])
     """
     cut = prefix_cut(task, length) if cut is None else cut
     _check(model, task, length, bits, cut)

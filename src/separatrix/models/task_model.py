@@ -14,12 +14,7 @@ from separatrix.tasks import NearestNeighbour, SparseAveraging, Task
 
 
 def columns_of(task: Task, length: int) -> tuple[Columns, ...]:
-    """How the cells of a task are read; empty where cells are tokens.
-
-    >>> from separatrix.tasks import tasks
-    >>> columns_of(tasks()["index-lookup"], 10), columns_of(tasks()["directed-3-cycle"], 10)
-    ((), (Columns(kind='number', count=10, scale=1.0, first=0, size=0),))
-    """
+    """How the cells of a task are read; empty where cells are tokens."""
     if isinstance(task, SparseAveraging):
         index = Columns("symbol", 1, first=1, size=length)
         named = Columns("symbol", task.sparsity, first=1, size=length)
@@ -52,10 +47,6 @@ CUTS = 64
 def check_fit(spec: ModelSpec, task: Task, length: int) -> None:
     """Refuse a task that has no such length, a model that reads graphs where there are none, and one that looks ahead
     where the answers are.
-
-    >>> from separatrix.models.naming import parse_spec
-    >>> from separatrix.tasks import tasks
-    >>> check_fit(parse_spec("GraphTF-(1,8)"), tasks()["directed-3-cycle"], 5)
     """
     task.check_length(length)
     graph = next((entry.short for entry in spec.entries if entry.reads_graphs), None)
@@ -116,14 +107,7 @@ def model_for_task(
     dtype: torch.dtype | None = None,
     device: torch.device | str | None = None,
 ) -> SequenceModel:
-    """One model for each seed, for inputs of this task up to length N.
-
-    >>> from separatrix.models.naming import parse_spec
-    >>> from separatrix.tasks import tasks
-    >>> model = model_for_task(parse_spec("TF-(1,64)"), tasks()["index-lookup"], 20, seeds=[0])
-    >>> model.vocabulary, model.classes, model.length
-    (85, 64, 21)
-    """
+    """One model for each seed, for inputs of this task up to length N."""
     check_fit(spec, task, length)
     return build_model(
         spec,

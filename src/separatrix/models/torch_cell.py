@@ -27,17 +27,6 @@ class TorchCell:
 
     ``embed``: a token and its position to an input vector (input_size,). ``read``: the top layer's output (size,) to
     outputs (outputs,).
-
-    >>> from separatrix.arithmetic import FixedPoint
-    >>> from separatrix.communication.protocols import QuantisedModel, run_directly, run_recurrent_model
-    >>> generator = torch.manual_seed(0)
-    >>> cell = TorchCell(torch.nn.LSTM(2, 3, num_layers=2), lambda token, _: torch.eye(2)[token], lambda top: top[:1])
-    >>> model = QuantisedModel(cell, FixedPoint(16, 2))
-    >>> run = run_recurrent_model(model, [0, 1, 1, 0], after=2)
-    >>> run.transcript.total_bits == 2 * 2 * 3 * 18
-    True
-    >>> bool((run.raw == run_directly(model, [0, 1, 1, 0])[-1]).all())
-    True
     """
 
     module: torch.nn.RNNBase

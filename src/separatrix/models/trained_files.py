@@ -12,9 +12,9 @@ from safetensors.torch import load, save
 
 from separatrix.errors import SeparatrixError
 from separatrix.models.architecture import ModelSpec
-from separatrix.models.kept_weights import fill, kept_tensors
 from separatrix.models.mixers.attention import rotate
 from separatrix.models.naming import parse_spec
+from separatrix.models.saved_tensors import fill, kept_tensors
 from separatrix.models.sequence_model import SequenceModel
 from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.transformer import Weights
@@ -23,15 +23,7 @@ COVERED = "covered are TF-(1,WIDTH) with learned, sinusoidal or rotary positions
 
 
 def weights_file(model: SequenceModel) -> bytes:
-    """The file of a model of one member.
-
-    >>> from separatrix.models.naming import parse_spec
-    >>> from separatrix.models.sequence_model import build_model
-    >>> model = build_model(parse_spec("TF-(1,8)"), vocabulary=7, classes=3, length=4, seeds=[0])
-    >>> from separatrix_kernel.transformer import Weights
-    >>> Weights(weights_file(model)).width
-    8
-    """
+    """The file of a model of one member."""
     check_covered(model)
     entry = model.spec.entries[0]
     tensors = {name: each.detach()[0].cpu().contiguous() for name, each in kept_tensors(model).items()}
@@ -79,10 +71,7 @@ sinusoidal or rotary positions, any number of heads, in float32
 
 
 def check_described(spec: ModelSpec, precision: str) -> None:
-    """Refuse a model by its description, before anything of it is made.
-
-    >>> check_described(parse_spec("TF-(1,64,heads=4)"), "float32")
-    """
+    """Refuse a model by its description, before anything of it is made."""
     entries = spec.entries
     plain = len(entries) == 1 and entries[0].name == "transformer" and precision == "float32"
     if not plain or spec.options_of(entries[0])["positions"] not in ("learned", "sinusoidal", "rotary"):
@@ -90,14 +79,7 @@ def check_described(spec: ModelSpec, precision: str) -> None:
 
 
 def model_from(data: bytes) -> SequenceModel:
-    """The model of a file that :func:`weights_file` wrote, with its positions as a learned table.
-
-    >>> from separatrix.models.naming import parse_spec
-    >>> from separatrix.models.sequence_model import build_model
-    >>> data = weights_file(build_model(parse_spec("TF-(1,8)"), vocabulary=7, classes=3, length=4, seeds=[0]))
-    >>> model_from(data).length
-    4
-    """
+    """The model of a file that :func:`weights_file` wrote, with its positions as a learned table."""
     try:
         Weights(data)
     except RefusedError as refusal:

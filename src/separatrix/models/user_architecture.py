@@ -129,18 +129,7 @@ _loaded: dict[str, UserArchitecture] = {}
 
 
 def user_architecture(name: str) -> UserArchitecture:
-    """The architecture behind ``package.module:MixerClass``, ``FILE.py:MixerClass`` or ``fla:NAME``.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> lines = ["from torch import nn", "class Scale(nn.Linear):", "    def __init__(self, width, bias=True):"]
-    >>> lines += ["        super().__init__(width, width, bias)"]
-    >>> with TemporaryDirectory() as folder:
-    ...     file = Path(folder, "scale.py")
-    ...     _ = file.write_text(chr(10).join(lines))
-    ...     entry = user_architecture(f"{file}:Scale")
-    >>> [option.name for option in entry.options]
-    ['positions', 'bias']
-    """
+    """The architecture behind ``package.module:MixerClass``, ``FILE.py:MixerClass`` or ``fla:NAME``."""
     if name not in _loaded:
         _loaded[name] = _load(name)
     return _loaded[name]

@@ -83,13 +83,7 @@ def _roots(sums: tuple[int, ...], modulus: int, prime: int) -> Integers:
 
 
 def nearest_whole(raw: RawArray, arithmetic: Arithmetic) -> Integers:
-    """Every number rounded to the nearest whole one, ties upwards; exact, and undecided balls raise.
-
-    >>> from separatrix.arithmetic import FixedPoint
-    >>> arithmetic = FixedPoint(10, 2)
-    >>> nearest_whole(arithmetic.encode([Fraction(-3, 2), Fraction(149, 100)]), arithmetic).tolist()
-    [-1, 1]
-    """
+    """Every number rounded to the nearest whole one, ties upwards; exact, and undecided balls raise."""
     if isinstance(arithmetic, FixedPoint):
         whole = raw // arithmetic.largest
         above = 2 * (raw - whole * arithmetic.largest) >= arithmetic.largest

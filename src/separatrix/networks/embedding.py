@@ -197,15 +197,7 @@ class FeaturePart:
 def embed(
     parts: tuple[EmbeddingPart, ...], slots: Slots, tokens: Integers, positions: Integers, arithmetic: Arithmetic
 ) -> RawArray:
-    """φ(token, position) for arrays of tokens and positions of one shape: (…, d) in the arithmetic.
-
-    >>> from separatrix.arithmetic import FixedPoint
-    >>> from separatrix.networks import exact
-    >>> part = EmbeddingPart("bit", TableRows(exact([[0], [1]])), "token", (0, 2), (0, 3))
-    >>> tokens, numbers = numpy.array([1, 0, 1]), FixedPoint(10, 1)
-    >>> embed((part,), Slots((("bit", 1),)), tokens, numpy.arange(3), numbers).tolist()
-    [[10], [0], [10]]
-    """
+    """φ(token, position) for arrays of tokens and positions of one shape: (…, d) in the arithmetic."""
     stream = arithmetic.zeros((*tokens.shape, slots.width))
     for part in parts:
         numbers, inside = part.row_numbers(tokens, positions)

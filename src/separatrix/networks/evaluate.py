@@ -43,13 +43,7 @@ class Outputs:
 
 
 def evaluate(network: AnyNetwork, tokens: Integers, arithmetic: Arithmetic, chunk: int | None = None) -> Outputs:
-    """Run the network on a batch of inputs: tokens (batch, positions), or graphs (batch, N, N) for a graph network.
-
-    >>> from separatrix.constructions import constructions
-    >>> built = constructions()["index-lookup"].build(4)
-    >>> evaluate(built.network, numpy.array([[7, 8, 9, 10, 64 + 2]]), built.arithmetic).answers.tolist()
-    [[9]]
-    """
+    """Run the network on a batch of inputs: tokens (batch, positions), or graphs (batch, N, N) for a graph network."""
     check_tokens(network, tokens)
     if isinstance(network, RecurrentNetwork):
         raw = run_recurrent(network, tokens, arithmetic)
@@ -98,13 +92,7 @@ def check_tokens(network: AnyNetwork, tokens: Integers) -> None:
 
 
 def embedded(network: Network, tokens: Integers, arithmetic: Arithmetic) -> RawArray:
-    """φ of every token at its position: (batch, positions, d). Vertices of a graph and cells have token 0.
-
-    >>> from separatrix.constructions import constructions
-    >>> built = constructions()["index-lookup"].build(4)
-    >>> embedded(built.network, numpy.array([[7, 8, 9, 10, 64 + 2]]), built.arithmetic).shape
-    (1, 5, 10)
-    """
+    """φ of every token at its position: (batch, positions, d). Vertices of a graph and cells have token 0."""
     cells = tokens
     if network.reads_graphs or network.features:
         tokens = numpy.zeros(tokens.shape[:2], dtype=numpy.int64)
@@ -134,12 +122,6 @@ def run_layer(
 
     ``queries`` are the positions whose outputs (batch, queries, d) an attention layer makes, all if not given;
     ``observe`` is called with the weights as they are made.
-
-    >>> from separatrix.constructions import constructions
-    >>> built = constructions()["index-lookup"].build(4)
-    >>> stream = embedded(built.network, numpy.array([[7, 8, 9, 10, 64 + 2]]), built.arithmetic)
-    >>> run_layer(built.network.layers[0], stream, built.arithmetic, queries=numpy.array([4])).shape
-    (1, 1, 10)
     """
     if isinstance(layer, FeedForward):
         hidden = arithmetic.relu(affine(layer.inner, layer.inner_bias, stream, arithmetic))
@@ -189,14 +171,7 @@ def attend(
     chunk: int | None = None,
     observe: Callable[[RawArray], None] | None = None,
 ) -> RawArray:
-    """The output of one head for some positions: (batch, queries, d).
-
-    >>> from separatrix.constructions import constructions
-    >>> built = constructions()["index-lookup"].build(4)
-    >>> stream = embedded(built.network, numpy.array([[7, 8, 9, 10, 64 + 2]]), built.arithmetic)
-    >>> attend(built.network.layers[0].heads[0], stream, numpy.array([4]), built.arithmetic).shape
-    (1, 1, 10)
-    """
+    """The output of one head for some positions: (batch, queries, d)."""
     keys = arithmetic.matmul(stream, head.key.encoded(arithmetic).T)
     values = arithmetic.matmul(stream, head.value.encoded(arithmetic).T)
 
@@ -209,15 +184,7 @@ def attend(
 def attention_weights(
     head: Head, stream: RawArray, queries: Integers, arithmetic: Arithmetic, keys: RawArray | None = None
 ) -> RawArray:
-    """The weights (batch, queries, positions) that some positions give to all; ``keys`` where they are at hand.
-
-    >>> from separatrix.constructions import constructions
-    >>> built = constructions()["index-lookup"].build(4)
-    >>> stream = embedded(built.network, numpy.array([[7, 8, 9, 10, 64 + 2]]), built.arithmetic)
-    >>> weights = attention_weights(built.network.layers[0].heads[0], stream, numpy.array([4]), built.arithmetic)
-    >>> int(weights.argmax())
-    2
-    """
+    """The weights (batch, queries, positions) that some positions give to all; ``keys`` where they are at hand."""
     if keys is None:
         keys = arithmetic.matmul(stream, head.key.encoded(arithmetic).T)
     own = stream[:, queries, :]
@@ -246,14 +213,7 @@ def mask_of(head: Head, queries: Integers, positions: int) -> NDArray[numpy.bool
 
 
 def decode(network: AnyNetwork, raw: RawArray, arithmetic: Arithmetic) -> Integers:
-    """Answers from readouts (…, outputs).
-
-    >>> from separatrix.constructions import constructions
-    >>> built = constructions()["index-lookup"].build(4)
-    >>> bits = built.arithmetic.encode([[0, 0, 1, 0, 0, 1]])
-    >>> decode(built.network, bits, built.arithmetic).tolist()
-    [9]
-    """
+    """Answers from readouts (…, outputs)."""
     outputs, sums = raw.shape[-1], network.readout.power_sums
     if network.readout.decoding == "round":
         return nearest_whole(raw, arithmetic)

@@ -190,13 +190,7 @@ class Network:
 
 
 def matrices_of(layer: Layer) -> list[ExactMatrix]:
-    """All matrices of a layer.
-
-    >>> from separatrix.constructions import constructions
-    >>> built = constructions()["index-lookup"].build(4)
-    >>> [matrix.shape for matrix in matrices_of(built.network.layers[0])]
-    [(2, 10), (2, 10), (6, 10), (10, 6)]
-    """
+    """All matrices of a layer."""
     if isinstance(layer, FeedForward):
         return [getattr(layer, name) for name in FEED_FORWARD_MATRICES]
     return [getattr(head, name) for head in layer.heads for name in head_matrices(layer)]

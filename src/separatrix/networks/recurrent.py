@@ -124,13 +124,7 @@ class RecurrentCell:
 
 
 def run_recurrent(network: RecurrentNetwork, tokens: Integers, arithmetic: Arithmetic) -> RawArray:
-    """Raw readouts (batch, positions read, outputs) of a batch of inputs (batch, positions).
-
-    >>> from separatrix.constructions import constructions
-    >>> built = constructions()["dyck-rnn"].build(4)
-    >>> run_recurrent(built.network, numpy.array([[0, 1, 3, 2]]), built.arithmetic).tolist()
-    [[[16]]]
-    """
+    """Raw readouts (batch, positions read, outputs) of a batch of inputs (batch, positions)."""
     cell = RecurrentCell(network, arithmetic)
     states = numpy.broadcast_to(cell.initial, (len(tokens), network.width))
     readouts: list[RawArray] = []

@@ -70,13 +70,7 @@ class _Writer:
 
 
 def to_bytes(network: AnyNetwork) -> bytes:
-    """The file's content; the same network gives the same bytes.
-
-    >>> from separatrix.constructions import constructions
-    >>> built = constructions()["index-lookup"].build(4)
-    >>> to_bytes(built.network) == to_bytes(constructions()["index-lookup"].build(4).network)
-    True
-    """
+    """The file's content; the same network gives the same bytes."""
     writer = _Writer()
     if isinstance(network, RecurrentNetwork):
         return _bytes(writer, _recurrent_structure(network, writer))
@@ -182,43 +176,20 @@ def _recurrent_structure(network: RecurrentNetwork, writer: _Writer) -> dict[str
 
 
 def save_network(network: AnyNetwork, path: Path) -> str:
-    """Write the network; returns the file's SHA-256.
-
-    >>> import tempfile
-    >>> from separatrix.constructions import constructions
-    >>> built = constructions()["index-lookup"].build(4)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     len(save_network(built.network, Path(folder) / "network.safetensors"))
-    64
-    """
+    """Write the network; returns the file's SHA-256."""
     data = to_bytes(network)
     write_atomically(path, data)
     return hashlib.sha256(data).hexdigest()
 
 
 def load_network(path: Path) -> tuple[AnyNetwork, str]:
-    """Read a network and its file's SHA-256.
-
-    >>> import tempfile
-    >>> from separatrix.constructions import constructions
-    >>> built = constructions()["index-lookup"].build(4)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     written = save_network(built.network, Path(folder) / "network.safetensors")
-    ...     load_network(Path(folder) / "network.safetensors")[1] == written
-    True
-    """
+    """Read a network and its file's SHA-256."""
     data = read_tensors(path, LARGEST_FILE, "give a network file that separatrix certify wrote")
     return from_bytes(data, str(path)), hashlib.sha256(data).hexdigest()
 
 
 def from_bytes(data: bytes, name: str) -> AnyNetwork:
-    """The network in these bytes; ``name`` is in messages.
-
-    >>> from separatrix.constructions import constructions
-    >>> built = constructions()["index-lookup"].build(4)
-    >>> from_bytes(to_bytes(built.network), "a file") == built.network
-    False
-    """
+    """The network in these bytes; ``name`` is in messages."""
     try:
         header = int.from_bytes(data[:8], "little")
         metadata = _fields(parse_json(data[8 : 8 + header])["__metadata__"], "the metadata", ("separatrix",))

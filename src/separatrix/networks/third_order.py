@@ -154,17 +154,7 @@ def pair_keys(head: ThirdOrderHead, stream: RawArray, arithmetic: Arithmetic) ->
 def pair_weights(
     head: ThirdOrderHead, stream: RawArray, queries: Integers, arithmetic: Arithmetic, keys: RawArray
 ) -> RawArray:
-    """The weights (batch, queries, n²) that some positions give to all pairs.
-
-    >>> from separatrix.constructions import constructions
-    >>> from separatrix.networks.evaluate import embedded
-    >>> built = constructions()["match3"].build(3)
-    >>> stream = embedded(built.network, numpy.array([[0, 1, 2, 13]]), built.arithmetic)
-    >>> head = built.network.layers[0].heads[0]
-    >>> keys = pair_keys(head, stream, built.arithmetic)
-    >>> divmod(int(pair_weights(head, stream, numpy.array([1]), built.arithmetic, keys).argmax()), 4)
-    (2, 3)
-    """
+    """The weights (batch, queries, n²) that some positions give to all pairs."""
     asked = arithmetic.matmul(stream[:, queries, :], head.query.encoded(arithmetic).T)
     scores = arithmetic.matmul(asked, numpy.swapaxes(keys, -1, -2))
     return weights_of(head, scores, numpy.ones((1, 1), dtype=bool), arithmetic)

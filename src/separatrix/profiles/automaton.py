@@ -40,11 +40,6 @@ def smallest_automaton(values: Sequence[WholeNumbers | None], symbols: int) -> S
 
     ``values[n]``: (A^n,) value numbers, or None; the empty string may have none. Memory is about twenty bytes for each
     string up to length N − 1.
-
-    >>> lengths = [numpy.bitwise_count(numpy.arange(2**n)).astype(int) % 2 for n in range(5)]
-    >>> parity = smallest_automaton(lengths, 2)
-    >>> parity.states, parity.exact
-    (2, True)
     """
     longest = len(values) - 1
     filled = [each for each in values[1:] if each is not None]

@@ -55,15 +55,7 @@ class Exclusion:
 
 
 def exclusion(found: Profile, model: Capacity) -> Exclusion:
-    """The first length that was run at which one of the bounds that cover the model excludes it.
-
-    >>> from separatrix.capacities import capacity, describe
-    >>> from separatrix.profiles import profile
-    >>> halves = profile("halves", lambda x: x[: len(x) // 2] == x[len(x) // 2 :], 10)
-    >>> found = exclusion(halves, capacity(describe({"model_type": "gru", "hidden_size": 1}), precision=4))
-    >>> found.first, found.needs, found.has
-    (10, 5, 4)
-    """
+    """The first length that was run at which one of the bounds that cover the model excludes it."""
     checks = _checks(found, model)
     run = tuple(each.length for each in found.lengths)
     for each in found.lengths:

@@ -10,12 +10,7 @@ from separatrix.profiles.words import PROTOCOL_CONSTANT
 
 
 def as_record(found: Profile) -> dict[str, Any]:
-    """Every number of a profile, with the evidence for it.
-
-    >>> from separatrix.profiles import profile
-    >>> as_record(profile("parity", lambda x: sum(x) % 2, 6))["minimum_state_bits"]
-    1
-    """
+    """Every number of a profile, with the evidence for it."""
     return {
         "function": found.name,
         "length": found.length,

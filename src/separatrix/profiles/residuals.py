@@ -77,13 +77,7 @@ class Residuals:
 
 
 def residual_classes(table: Table) -> Residuals:
-    """Count the classes of every cut; memory is about ten bytes for each of the A^(N−1) pairs of the first fold.
-
-    >>> from separatrix.profiles.table import Table
-    >>> parity = numpy.array([0, 1, 1, 0, 1, 0, 0, 1], dtype=numpy.uint8)
-    >>> residual_classes(Table(3, 2, "decision", parity)).classes
-    (1, 2, 2, 2)
-    """
+    """Count the classes of every cut; memory is about ten bytes for each of the A^(N−1) pairs of the first fold."""
     online = table.kind == "labelling" and table.causal
     ids: WholeNumbers = table.last if table.kind == "decision" else numpy.zeros(1, dtype=numpy.uint8)
     if table.whole is not None:

@@ -64,12 +64,7 @@ class SparseForm:
 
 
 def sparse_form(table: Table) -> SparseForm | None:
-    """The sparsest form found, or None; only yes-no decisions on bits have one.
-
-    >>> majority = (numpy.bitwise_count(numpy.arange(32)) > 2).astype(numpy.uint8)
-    >>> sparse_form(Table(5, 2, "decision", majority)).in_words()
-    'more than 2 of 5 features of 1 bit hold'
-    """
+    """The sparsest form found, or None; only yes-no decisions on bits have one."""
     if table.symbols != 2 or table.kind != "decision" or int(table.last.max()) > 1 or table.length < 2:
         return None
     ones = table.last.astype(bool)

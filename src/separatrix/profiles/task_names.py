@@ -88,10 +88,7 @@ def changed_parameters(task: Task) -> dict[str, Any]:
 
 
 def refuse_function(name: str) -> None:
-    """Say which command takes a function, where only a task of the catalog has an answer.
-
-    >>> refuse_function("dyck")
-    """
+    """Say which command takes a function, where only a task of the catalog has an answer."""
     if is_function_name(name) and name not in PRESETS:
         raise SeparatrixError(
             f"{name!r} names a function, not a task; from which N on a model cannot compute it is said by  separatrix "

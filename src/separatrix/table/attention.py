@@ -42,14 +42,6 @@ def attention_maps(network: AnyNetwork, cells: Integers, arithmetic: Arithmetic,
 
     ``query`` is the position whose weights are shown where queries attend to pairs; the weight of a dummy pair is what
     is missing to 1.
-
-    >>> from separatrix.constructions import constructions
-    >>> from separatrix.tasks import draws_from
-    >>> built = constructions()["index-lookup"].build(4)
-    >>> row = built.task.sample(draws_from(0), 1, 4).inputs[0]
-    >>> maps = attention_maps(built.network, row, built.arithmetic, 4)
-    >>> maps[0].weights[-1].round(2).tolist()
-    [0.0, 1.0, 0.0, 0.0, 0.0]
     """
     run = trace(network, cells, arithmetic, [query])
     if isinstance(network, RecurrentNetwork):

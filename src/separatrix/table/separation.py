@@ -334,10 +334,6 @@ def upper_bounds(task: str, model: Model, numbers: Numbers = FIXED) -> tuple[Sid
 
     What holds in the arithmetic comes first, smallest growth first; then what is known in fixed point alone, whose bits
     grow with N: each names its ``arithmetic``.
-
-    >>> from separatrix.bounds import NUMBERS
-    >>> upper_bounds("dyck", "transformer-1layer", NUMBERS["float32"])[0].short
-    'dyck-float'
     """
     sides = [
         Side(

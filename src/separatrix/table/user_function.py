@@ -35,14 +35,7 @@ class GivenThreshold(SparseThreshold):
 
 
 def certify_sparse_form(function: SparseFunction, length: int) -> dict[str, Any]:
-    """Build Theorem 13's network for a function of ``length`` bits and decide it for every input.
-
-    >>> import numpy
-    >>> majority = SparseFunction(numpy.arange(5)[:, None], numpy.tile(numpy.array([0, 1]), (5, 1)), 2)
-    >>> found = certify_sparse_form(majority, 5)
-    >>> found["certified"], found["layers"], found["heads"], found["inputs_covered"]
-    (True, 2, 1, '2^5')
-    """
+    """Build Theorem 13's network for a function of ``length`` bits and decide it for every input."""
     task = GivenThreshold(given=function, sparsity=int(function.indices.shape[1]))
     arithmetic = FixedPoint(length, EXPONENT)
     # The catalog's k-DNF builds from the features and the threshold of whatever member of THRES(k, N) it is given.

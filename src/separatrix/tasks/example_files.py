@@ -74,13 +74,7 @@ class ExampleSet:
             number += step
 
     def arrays(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """All inputs and labels, stacked.
-
-        >>> from separatrix.tasks import tasks
-        >>> inputs, labels = ExampleSet(tasks()["index"], 6, count=100).arrays()
-        >>> inputs.shape, sorted(set(labels[:, -1].tolist())), set(labels[:, 0].tolist())
-        ((100, 7), [0, 1], {-100})
-        """
+        """All inputs and labels, stacked."""
         if self.count is None:
             raise SeparatrixError("examples without end cannot be stacked or exported; give count=, such as 10000")
         work = self.count * self.task.work(self.length)

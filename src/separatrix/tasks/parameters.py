@@ -10,12 +10,7 @@ from separatrix.tasks.task import Task
 
 
 def with_text_parameters(task: Task, assignments: Iterable[str]) -> Task:
-    """The task with parameters changed as in ``["alphabet=8", "depth=3"]``.
-
-    >>> from separatrix.tasks import tasks
-    >>> with_text_parameters(tasks()["dyck"], ["types=3", "depth=4"]).parameters()
-    {'types': 3, 'depth': 4}
-    """
+    """The task with parameters changed as in ``["alphabet=8", "depth=3"]``."""
     hints = typing.get_type_hints(type(task))
     changes: dict[str, Any] = {}
     for assignment in assignments:

@@ -89,6 +89,10 @@ class Task(ABC):
     answers_follow: ClassVar[bool] = False
     """Whether an answer is in the input behind the position that asks for it, where a model must not look."""
 
+    small: ClassVar[Mapping[str, Any]] = {}
+    """Parameters with which short inputs are few enough to run all of them, where the usual ones leave too many; tests
+    and campaigns use them."""
+
     # -- shape -------------------------------------------------------------------------------------------
 
     @abstractmethod
@@ -322,10 +326,6 @@ def own_specification(task: Task, length: int) -> dict[str, Any] | None:
     """The specification of a task, or None where it has none or one that speaks about another class.
 
     A subclass that overrides a method may ask something else than the class that wrote the specification.
-
-    >>> from separatrix.tasks import tasks
-    >>> own_specification(tasks()["dyck"], 4)["inputs"]
-    [{'count': 4, 'tokens': [0, 4]}]
     """
     for kind in type(task).__mro__:
         if "specification" in vars(kind):

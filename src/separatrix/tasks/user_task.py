@@ -21,11 +21,7 @@ LONGEST_SHOWN = 60
 
 
 def try_user_task(task: Task, length: int) -> None:
-    """Raise a one-line error that names an example where a task from outside breaks its promises at this length.
-
-    >>> from separatrix.tasks import tasks
-    >>> try_user_task(tasks()["dyck"], 12)  # of this package: held to them by its tests
-    """
+    """Raise a one-line error that names an example where a task from outside breaks its promises at this length."""
     if not is_outside(type(task)):
         return
     task.check_length(length)

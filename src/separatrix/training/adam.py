@@ -43,12 +43,7 @@ class Schedule:
         self.falling = (rates.steps - self.warmup).clamp(min=1)
 
     def at(self, step: Tensor) -> Tensor:
-        """Shares (members,) at ``step``, counted from 1: a line up to 1, then half a cosine.
-
-        >>> schedule = Schedule(MemberRates((0.1,), (0.0,), (2,), (0.0,), (0.0,), 6), torch.device("cpu"))
-        >>> [round(float(schedule.at(torch.tensor(step))), 3) for step in range(1, 7)]
-        [0.5, 1.0, 1.0, 0.854, 0.5, 0.146]
-        """
+        """Shares (members,) at ``step``, counted from 1: a line up to 1, then half a cosine."""
         done = ((step - 1 - self.warmup) / self.falling).clamp(0.0, 1.0)
         share = self.final + (1 - self.final) * (1 + torch.cos(math.pi * done)) / 2
         return (step / self.warmup.clamp(min=1)).clamp(max=1.0) * share

@@ -52,18 +52,6 @@ class Driver:
 
     ``full_grid`` trains again what was pruned or beaten before. ``stopped`` is asked between events; once it says yes,
     the newest state of each group has been written and :meth:`run` returns.
-
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from separatrix.training.executors.opening import open_executor
-    >>> from separatrix.training.observers import Observers
-    >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=4, learning_rate=0.01, steps=4,
-    ...                evaluation_examples=8, probe_examples=8)
-    >>> with TemporaryDirectory() as folder, Records(Path(folder, "runs.sqlite")) as records:
-    ...     executor, about = open_executor("local", device="cpu")
-    ...     ended = Driver(records, executor, about, Observers([])).run([Group((spec,))])
-    ...     ended, [record.result.step for record in records.all()]
-    (True, [4])
     """
 
     records: Records
@@ -289,9 +277,11 @@ def _check_models(planned: Sequence[Group]) -> None:
     for architecture, task, length in seen:
         if task.answers_follow or not code_named_in(architecture):
             check_fit(parse_spec(architecture), task, length)
-    for spec in (spec for group in planned for spec in group.specs if spec.shortest or spec.longest):
-        limits = spec.shortest, spec.longest
-        DataSource(spec.the_task(), spec.length, spec.batch, torch.device("cpu"), 0, limits=limits).check_limits()
+    for spec in (spec for group in planned for spec in group.specs):
+        if spec.shortest or spec.longest or spec.growth:
+            limits, growing = (spec.shortest, spec.longest), round(spec.growth * spec.steps)
+            data = DataSource(spec.the_task(), spec.length, spec.batch, torch.device("cpu"), 0)
+            replace(data, limits=limits, growing=growing).check_limits()
     for architecture in dict.fromkeys(architecture for architecture, _, _ in seen if code_named_in(architecture)):
         check_trainable(parse_spec(architecture))
 
@@ -313,13 +303,6 @@ def interruptible() -> Iterator[Callable[[], bool]]:
     """Within it Ctrl-C only sets a flag, so that a step is finished and saved; a second Ctrl-C ends at once. So does
     the signal to end that clusters and containers send. Only a program's main thread can receive signals; in another
     one nothing changes.
-
-    >>> import signal
-    >>> with interruptible() as stopped:
-    ...     before = stopped()
-    ...     signal.raise_signal(signal.SIGINT)
-    ...     before, stopped()
-    (False, True)
     """
     import signal
     import threading

@@ -23,8 +23,8 @@ from separatrix.errors import SeparatrixError
 from separatrix.models import Block, SequenceModel, kept_buffers, model_for_task, parse_spec
 from separatrix.training.adam import Adam, FlatParameters, MemberRates
 from separatrix.training.batches import CHUNK_STEPS, Batch, data_source
-from separatrix.training.captured import CapturedStep
 from separatrix.training.checkpoints import BUFFER
+from separatrix.training.cuda_graph import CapturedStep
 from separatrix.training.leaks import check_leaks, leak_losses
 from separatrix.training.objective import losses, scores
 from separatrix.training.spec import START, RunSpec
@@ -65,7 +65,14 @@ class Ensemble:
         self.seeds = tuple(dict.fromkeys(spec.seed for spec in specs))
         limits = first.shortest, first.longest
         self.data = data_source(
-            self.task, self.length, first.batch, self.device, first.questions, first.full_length, limits
+            self.task,
+            self.length,
+            first.batch,
+            self.device,
+            first.questions,
+            first.full_length,
+            limits,
+            round(first.growth * first.steps),
         )
         self.model: SequenceModel = model_for_task(
             self.architecture,

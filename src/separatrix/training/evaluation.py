@@ -58,18 +58,7 @@ def evaluate_run(
     seed: int = 0,
     trusted: Collection[str] = (),
 ) -> Evaluation:
-    """The model of a finished run on fresh examples, of its own length if none is given; as :func:`trained_model`.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> from separatrix.training.spec import RunSpec
-    >>> from separatrix.training.train_runs import train_runs
-    >>> spec = RunSpec(task="index-lookup", architecture="LSTM-(1,8)", length=12, learning_rate=0.01, steps=4)
-    >>> with TemporaryDirectory() as folder:
-    ...     (record,) = train_runs([spec], Path(folder, "runs.sqlite"))
-    ...     found = evaluate_run(record, Path(folder, "runs.files"), 6, examples=100)
-    >>> found.length, found.by_position[0].position, found.by_position[0].asked
-    (6, 7, 100)
-    """
+    """The model of a finished run on fresh examples, of its own length if none is given; as :func:`trained_model`."""
     model = trained_model(record, files, trusted)
     chosen = record.spec.length if length is None else length
     return evaluate(model, record.spec.the_task(), record.spec.length, chosen, examples=examples, seed=seed)

@@ -23,8 +23,8 @@ from separatrix.training.records import (
     Records,
     Row,
     kept_folder,
-    kept_weights,
     record_from_row,
+    snapshot_entry,
 )
 from separatrix.training.row_checks import (
     TaskNotHereError,
@@ -108,7 +108,7 @@ class ExportedRecords:
                 self._curves[name] = [checked_point(path, name, *values) for values in columns]
                 folder, kept = kept_folder(path), plain.get("snapshots", [])
                 self._snapshots[name] = dict(
-                    kept_weights(path, folder, name, step, snapshot_name(name, step)) for step in kept
+                    snapshot_entry(path, folder, name, step, snapshot_name(name, step)) for step in kept
                 )
         except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
             if isinstance(error, SeparatrixError):
@@ -151,7 +151,7 @@ class ExportedRecords:
         if name not in self._snapshots and name in self._stores:
             path = self._stores[name]
             folder, rows = kept_folder(path), self._rows(path)[1].get(name, [])
-            self._snapshots[name] = dict(kept_weights(path, folder, *row) for row in rows)
+            self._snapshots[name] = dict(snapshot_entry(path, folder, *row) for row in rows)
         return self._snapshots.get(name, {})
 
     def _record(self, name: str) -> Record:

@@ -15,13 +15,6 @@ class Group:
     ``rungs`` are the steps at which the worse half leaves; empty for a full grid. ``first_goal_ends`` stops the others
     as soon as one member has reached the goal: a figure's cell is the best of its grid. ``together`` lets members that
     reach the goal go on until all have: on a GPU a group of another size is compiled and captured anew.
-
-    >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=4, learning_rate=0.01, steps=4)
-    >>> len(Group((spec, spec.with_changes(seed=1))).specs)
-    2
-    >>> Group((spec, spec.with_changes(length=6)))
-    Traceback (most recent call last):
-    separatrix.errors.SeparatrixError: 2 runs of 2 shapes cannot train as one; split them
     """
 
     specs: tuple[RunSpec, ...]

@@ -73,11 +73,5 @@ def gaps(model: SequenceModel, length: int) -> Tensor:
 
 
 def leak_losses(model: SequenceModel, length: int, margin: float) -> Tensor:
-    """What each member's gaps lack of the margin, on average: (members,).
-
-    >>> from separatrix.training.trained import untrained_model
-    >>> run = RunSpec(task="index-lookup", architecture="TF-(1,8)", length=4, learning_rate=0.1, steps=8)
-    >>> float(leak_losses(untrained_model(run), 4, 6.0).detach()) > 6
-    True
-    """
+    """What each member's gaps lack of the margin, on average: (members,)."""
     return (margin - gaps(model, length)).clamp(min=0).mean(dim=(1, 2))

@@ -34,13 +34,7 @@ _WIDTH = re.compile(r"(\(\s*\d+\s*,\s*)W\b")
 
 @dataclass(frozen=True, kw_only=True)
 class Ladder:
-    """What is asked: a task, patterns of models with W for the width, widths, lengths to climb, and the recipe.
-
-    >>> ladder = Ladder(task="index-lookup", patterns=("LSTM-(1,W)",), widths=(16, 32), lengths=(10, 20),
-    ...                 learning_rates=(0.005, 0.001), steps=500)
-    >>> ladder.model("LSTM-(1,W)", 16)
-    'LSTM-(1,16)'
-    """
+    """What is asked: a task, patterns of models with W for the width, widths, lengths to climb, and the recipe."""
 
     task: str
     patterns: tuple[str, ...]

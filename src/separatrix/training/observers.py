@@ -24,15 +24,7 @@ class Observer(Protocol):
 
 
 class Observers:
-    """Several observers as one; each hears everything, in order.
-
-    >>> class Loud:
-    ...     def said(self, message):
-    ...         print(message.upper())
-    >>> Observers([Loud(), Loud()]).said("a worker was lost")
-    A WORKER WAS LOST
-    A WORKER WAS LOST
-    """
+    """Several observers as one; each hears everything, in order."""
 
     def __init__(self, observers: Sequence[Observer]) -> None:
         self.observers = tuple(observers)

@@ -43,13 +43,7 @@ SMALL_EVALUATION = 256
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds of one step and of one evaluated example, with all members and with one.
-
-    >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=4, learning_rate=0.01, steps=1000,
-    ...                probe_examples=100, evaluation_examples=100)
-    >>> round(Timing(step=0.01, step_alone=0.005, example=0.001, basis="measured").seconds(Group((spec,))), 1)
-    10.3
-    """
+    """Seconds of one step and of one evaluated example, with all members and with one."""
 
     step: float
     step_alone: float
@@ -137,12 +131,7 @@ class Plan:
 
 
 def phases(group: Group) -> list[tuple[int, int, int]]:
-    """(first step, last step, members) between the rungs, if members leave only there.
-
-    >>> spec = RunSpec(task="equality", architecture="TF-(1,16)", length=8, learning_rate=0.1, steps=800)
-    >>> phases(Group(tuple(spec.with_changes(seed=seed) for seed in range(5)), rungs=(200, 400)))
-    [(0, 200, 5), (200, 400, 3), (400, 800, 2)]
-    """
+    """(first step, last step, members) between the rungs, if members leave only there."""
     steps, left, found, start = group.specs[0].steps, len(group.specs), list[tuple[int, int, int]](), 0
     for rung in (*group.rungs, steps):
         if rung > start:
@@ -167,11 +156,6 @@ def plan(
 
     ``recorded`` are the records of these runs by name, ``earlier`` all records whose times may be used. ``report`` is
     called with how many of how many shapes have been timed.
-
-    >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=4, learning_rate=0.1, steps=800, batch=4)
-    >>> found = plan([Group((spec,))], {}, [], torch.device("cpu"), {})
-    >>> found.runs, found.steps, found.groups[0].basis, found.seconds > 0
-    (1, 800, 'measured', True)
     """
     known = known_timings(earlier, environment)
     missing = [_left(group, recorded, full_grid) for group in groups]
@@ -241,13 +225,7 @@ def _measured(specs: Sequence[RunSpec], device: torch.device) -> Timing | None:
 
 
 def counted(groups: Sequence[Group], recorded: Mapping[str, Record], *, full_grid: bool = False) -> Plan:
-    """Return what is left of ``groups``, without an estimate of the time.
-
-    >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=8, learning_rate=0.1, steps=800)
-    >>> plan = counted([Group((spec, spec.with_changes(seed=1)))], {})
-    >>> plan.runs, plan.recorded, plan.model_steps, plan.seconds
-    (2, 0, 1600, None)
-    """
+    """Return what is left of ``groups``, without an estimate of the time."""
     return Plan(tuple(_counted(group, _left(group, recorded, full_grid)) for group in groups))
 
 
@@ -265,12 +243,7 @@ def _counted(group: Group, left: Group | None) -> GroupPlan:
 
 
 def cost_key(spec: RunSpec, members: int) -> tuple[Any, ...]:
-    """Return what decides how long a step takes, the length last.
-
-    >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=8, learning_rate=0.1, steps=800)
-    >>> cost_key(spec, 4) == cost_key(spec.with_changes(learning_rate=0.2, steps=10), 4)
-    True
-    """
+    """Return what decides how long a step takes, the length last."""
     parameters = tuple(sorted((name, repr(value)) for name, value in spec.task_parameters))
     return (spec.task, parameters, spec.architecture, spec.batch, spec.precision, members, spec.length)
 
@@ -279,15 +252,6 @@ def known_timings(records: Sequence[Record], environment: Mapping[str, Any]) -> 
     """Timings from records made on this device with as many threads, by :func:`cost_key`; evaluation is within them.
 
     Only runs that ended with their group's first ones say how long a step with all members takes.
-
-    >>> from separatrix.training.events import Result
-    >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=8, learning_rate=0.1, steps=800)
-    >>> result = Result(run=spec.name, ending="pruned", step=200, accuracy=0.5, loss=0.7, seconds=2.0, parameters=100)
-
-    >>> here = {"device": "cpu", "device_name": "cpu", "threads": 1, "executor": "local"}
-    >>> record = Record(spec, result, {**here, "group": "demo", "members": 4}, "", None)
-    >>> known_timings([record], here)[cost_key(spec, 4)].step
-    0.01
     """
     found: dict[Any, Timing] = {}
     same = ("device", "device_name", "threads", "executor")
@@ -309,13 +273,7 @@ def known_timings(records: Sequence[Record], environment: Mapping[str, Any]) -> 
 
 
 def measure(specs: Sequence[RunSpec], device: torch.device) -> Timing:
-    """Time a few steps of these runs; nothing is kept.
-
-    >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=4, learning_rate=0.1, steps=800, batch=4)
-    >>> timing = measure([spec], torch.device("cpu"))
-    >>> timing.basis, timing.step > 0
-    ('measured', True)
-    """
+    """Time a few steps of these runs; nothing is kept."""
     first, members, batch = specs[0], 1, min(SMALL_BATCH, specs[0].batch)
     while True:
         factor = len(specs) * first.batch / (members * batch)

@@ -22,16 +22,7 @@ RECIPES = ("paper", "strong")
 
 
 def recipe_fields(recipe: str, task: Task, steps: int) -> Mapping[str, Any]:
-    """The fields of a run that a recipe sets.
-
-    >>> from separatrix.tasks import tasks
-    >>> dict(recipe_fields("strong", tasks()["index-lookup"], 3000))
-    {'warmup': 300, 'clip': 1.0, 'final_rate': 0.0, 'questions': 16, 'full_length': 0.5}
-    >>> dict(recipe_fields("strong", tasks()["eq-ncp"], 40000))
-    {'warmup': 1000, 'clip': 1.0, 'final_rate': 0.0, 'questions': 1, 'full_length': 1.0}
-    >>> dict(recipe_fields("paper", tasks()["eq-ncp"], 40000))
-    {}
-    """
+    """The fields of a run that a recipe sets."""
     if recipe not in RECIPES:
         raise UnknownNameError("recipe", recipe, RECIPES)
     if recipe == "paper":

@@ -95,12 +95,6 @@ def best_of(records: Iterable[Record]) -> Record | None:
     """The most accurate of some records. Of equal ones, the one that reached its goal in fewer steps, else the one of
     the lower loss: at accuracy 0 only the loss shows which run learned more. One that diverged is only the best of
     others that did.
-
-    >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=8, learning_rate=0.1, steps=800)
-    >>> results = [Result(spec.name, "steps", 800, accuracy, 0.7, 2.0, 100) for accuracy in (0.5, 0.9)]
-    >>> found = [Record(spec, each, {}, "", None) for each in results]
-    >>> best_of(found).result.accuracy, best_of([])
-    (0.9, None)
     """
 
     def key(record: Record) -> tuple[bool, float, float, float, str]:
@@ -121,13 +115,7 @@ def store_path(given: Path | None) -> Path:
 
 
 class Records:
-    """An open store; use as a context manager. ``create`` False only looks at one that is there.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder, Records(Path(folder, "runs.sqlite")) as records:
-    ...     list(records.all()), records.files.name
-    ([], 'runs.files')
-    """
+    """An open store; use as a context manager. ``create`` False only looks at one that is there."""
 
     def __init__(self, path: Path, *, create: bool = True) -> None:
         if not path.name:
@@ -292,7 +280,7 @@ class Records:
         with self._explained():
             query = "SELECT step, file FROM snapshots WHERE run=? ORDER BY step"
             rows = self._connection.execute(query, (name,)).fetchall()
-        return dict(kept_weights(self.path, self.files, name, *row) for row in rows)
+        return dict(snapshot_entry(self.path, self.files, name, *row) for row in rows)
 
     def folders(self) -> list[Path]:
         """Where the store lies."""
@@ -383,10 +371,10 @@ def kept_file(files: Path, name: Any) -> Path:
     return contained(files, name if isinstance(name, str) else "\0", "train the run again with --fresh")
 
 
-def kept_weights(where: object, files: Path, run: Any, step: Any, file: Any) -> tuple[int, Path]:
+def snapshot_entry(where: object, files: Path, run: Any, step: Any, file: Any) -> tuple[int, Path]:
     """A row of the table ``snapshots``: the step and the file.
 
-    >>> step, file = kept_weights("runs.sqlite", Path("runs.files"), "0a1b", 500, "weights/0a1b.safetensors")
+    >>> step, file = snapshot_entry("runs.sqlite", Path("runs.files"), "0a1b", 500, "weights/0a1b.safetensors")
     >>> step, file.name
     (500, '0a1b.safetensors')
     """

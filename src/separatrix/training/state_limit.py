@@ -147,9 +147,5 @@ def state_limit(source: RunSource, goal: float = GOALS[0], recipe: str = RECIPES
 
 
 def nearest(reached: Sequence[Reached]) -> Reached | None:
-    """The model whose training came nearest to its limit.
-
-    >>> nearest([]) is None
-    True
-    """
+    """The model whose training came nearest to its limit."""
     return min((each for each in reached if each.gap is not None), key=lambda each: each.gap or 0.0, default=None)

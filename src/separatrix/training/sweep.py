@@ -49,13 +49,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Sweep:
-    """A base run and axes over its fields; ``halving`` prunes, ``first_goal_ends`` stops a cell at its first success.
-
-    >>> sweep = Sweep("demo", "Two cells", {"task": "equality", "steps": 100},
-    ...               {"architecture": ["TF-(1,16)"], "length": [8, 12], "learning_rate": [0.01, 0.001]})
-    >>> [(cell.at("length"), len(cell.runs)) for cell in sweep.cells()]
-    [(8, 2), (12, 2)]
-    """
+    """A base run and axes over its fields; ``halving`` prunes, ``first_goal_ends`` ends a cell at its first success."""
 
     name: str
     title: str
@@ -120,12 +114,7 @@ class Sweep:
         return [cell.group(halving=halving, first_goal_ends=first_goal_ends) for cell in cells]
 
     def restricted(self, only: Iterable[str]) -> "Sweep":
-        """The sweep with some axes cut down to the values in texts ``axis=value``; an axis may be named several times.
-
-        >>> sweep = Sweep("demo", "", {"task": "equality"}, {"length": [8, 12, 16], "seed": [0, 1]})
-        >>> sweep.restricted(["length=8", "length=16", "seed=1"]).axes
-        {'length': [8, 16], 'seed': [1]}
-        """
+        """This sweep with axes cut down to the values in texts ``axis=value``; an axis may be named several times."""
         wanted: dict[str, list[Any]] = {}
         for text in only:
             axis, equals, value = (part.strip() for part in text.partition("="))

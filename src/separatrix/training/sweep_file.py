@@ -28,17 +28,7 @@ OWN_FILE = re.compile(r"[^,:\s][^,:]*\.py(?=:)")
 
 
 def read_sweep(path: Path) -> Sweep:
-    """The sweep of a file; raises with everything that is wrong with it.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> text = '[base]\\ntask = "equality"\\nsteps = 100\\nlearning_rate = 0.1\\narchitecture = "TF-(1,8)"\\n'
-    >>> with TemporaryDirectory() as folder:
-    ...     file = Path(folder, "demo.toml")
-    ...     _ = file.write_text(text + "[axes]\\nlength = [4, 8]\\n")
-    ...     sweep = read_sweep(file)
-    >>> sweep.name, [cell.at("length") for cell in sweep.cells()]
-    ('demo', [4, 8])
-    """
+    """The sweep of a file; raises with everything that is wrong with it."""
     from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
     class SweepFile(BaseModel):

@@ -35,15 +35,6 @@ def train_runs(
     A model's name is recorded in its canonical form, as everywhere. Worker processes (``executor``
     "processes") import the calling script, which then needs the usual ``if __name__ == "__main__":``. Ctrl-C finishes
     the step, saves the state and raises KeyboardInterrupt; a second one ends at once.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> spec = RunSpec(task="majority", architecture="TF-(1,8)", length=4, learning_rate=0.01, steps=20, goal=0.0)
-    >>> with TemporaryDirectory() as folder:
-    ...     slow, fast = train_runs([spec, spec.with_changes(learning_rate=0.03)], Path(folder, "runs.sqlite"))
-    >>> fast.spec.learning_rate, fast.result.ending, fast.result.step, 0 <= fast.result.accuracy <= 1
-    (0.03, 'steps', 20, True)
-    >>> [point.step for point in fast.curve], fast.best == fast.curve[0]
-    ([20], True)
     """
     named = [spec.with_changes(architecture=str(parse_spec(spec.architecture))) for spec in specs]
     try_user_tasks(named)
@@ -61,9 +52,6 @@ def train_runs(
 
 
 def try_user_tasks(specs: Iterable[RunSpec]) -> None:
-    """Try tasks from outside this package, each once at each length, before anything is trained on them.
-
-    >>> try_user_tasks([RunSpec(task="equality", architecture="TF-(1,8)", length=8, learning_rate=0.1, steps=800)])
-    """
+    """Try tasks from outside this package, each once at each length, before anything is trained on them."""
     for spec in {(spec.task, repr(spec.task_parameters), spec.length): spec for spec in specs}.values():
         try_user_task(spec.the_task(), spec.length)

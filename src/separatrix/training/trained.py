@@ -18,12 +18,7 @@ from separatrix.training.user_code import check_trusted, user_code
 
 
 def untrained_model(recorded: RunSpec, trusted: Collection[str] = ()) -> SequenceModel:
-    """A model of one member with the shapes of a recorded run, on the CPU; ``trusted`` as in :func:`trained_model`.
-
-    >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=8, learning_rate=0.1, steps=800)
-    >>> untrained_model(spec).length
-    8
-    """
+    """A model of one member with the shapes of a recorded run, on the CPU; ``trusted`` as in :func:`trained_model`."""
     check_trusted(recorded, trusted)
     architecture, task, dtype = parse_spec(recorded.architecture), recorded.the_task(), WEIGHT_TYPES[recorded.precision]
     return model_for_task(architecture, task, recorded.length, [recorded.seed], dtype=dtype).eval()
@@ -33,16 +28,6 @@ def trained_model(record: Record, files: Path, trusted: Collection[str] = ()) ->
     """The model of a finished run with the weights it ended with; ``files`` is the folder next to its store.
 
     ``trusted`` names the user code, such as ``mine.py:Mixer``, that may be run if the record names it.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> from separatrix.training.train_runs import train_runs
-    >>> spec = RunSpec(task="equality", architecture="TF-(1,8)", length=4, learning_rate=0.01, steps=4,
-    ...                evaluation_examples=8, probe_examples=8)
-    >>> with TemporaryDirectory() as folder:
-    ...     (record,) = train_runs([spec], Path(folder, "runs.sqlite"))
-    ...     model = trained_model(record, Path(folder, "runs.files"))
-    >>> model.length, model.training
-    (4, False)
     """
     if record.weights is None:
         raise SeparatrixError(f"run {record.spec.name} has no weights in this place; give the --store that trained it")

@@ -37,16 +37,7 @@ Ends = tuple[Tensor, Tensor]
 
 
 def check_tubes(run: RunSpec) -> None:
-    """Refuse a radius for what cannot be certified.
-
-    >>> check_tubes(RunSpec(task="dyck", architecture="GRU-(1,8)", length=8, learning_rate=0.1, steps=8))
-    >>> check_tubes(
-    ...     RunSpec(task="dyck", architecture="TF-(1,8)", length=8, learning_rate=0.1, steps=8, state_radius=0.1)
-    ... )
-    Traceback (most recent call last):
-    separatrix.errors.SeparatrixError: TF-(1,8) cannot be certified for words: covered are RNN, GRU and LSTM of one \
-layer, in float32
-    """
+    """Refuse a radius for what cannot be certified."""
     if not run.state_radius:
         return
     needed_automaton(run.the_task())
@@ -66,12 +57,7 @@ class Tables(NamedTuple):
 
 
 def tables_of(task: Task, device: torch.device | None = None) -> Tables:
-    """The tables of a task's automaton as tensors.
-
-    >>> from separatrix.tasks import tasks
-    >>> tables_of(tasks()["dyck"]).living[0, :4]
-    tensor([0, 1, 0, 1])
-    """
+    """The tables of a task's automaton as tensors."""
     automaton = read_automaton(needed_automaton(task))
     count = len(automaton.steps[0])
     final = [set(row) == {state} for state, row in enumerate(automaton.steps)]
@@ -89,10 +75,6 @@ def mixed_words(inputs: Tensor, tables: Tables) -> Tensor:
     A third of the walks take every token at random, a third one in four and a third one in twelve; their other tokens
     avoid states of no return. Where a token ends in such a state a walk goes on as if it had not been, so that words
     with one error and with many look alike. Draws are a hash of the inputs.
-
-    >>> from separatrix.tasks import tasks
-    >>> mixed_words(torch.ones(1, 8, 4, dtype=torch.int64), tables_of(tasks()["dyck"])).shape
-    torch.Size([1, 8, 4])
     """
     members, batch, length = inputs.shape
     count = tables.steps.shape[1]
@@ -117,13 +99,6 @@ def tube_losses(model: SequenceModel, tables: Tables, words: Tensor, radius: Ten
 
     What leaves a tube is divided by the whole radius, which this one grows to, and counts the more the nearer this one
     is to it: at first it would keep the network from learning anything.
-
-    >>> from separatrix.tasks import tasks
-    >>> from separatrix.training.trained import untrained_model
-    >>> run = RunSpec(task="dyck", architecture="LSTM-(1,8)", length=4, learning_rate=0.1, steps=8)
-    >>> words = torch.tensor([[[0, 1, 3, 2], [2, 0, 0, 0]]])
-    >>> tube_losses(untrained_model(run), tables_of(tasks()["dyck"]), words, torch.tensor(0.1), 0.1).shape
-    torch.Size([1])
     """
     block = model.blocks[0]
     assert isinstance(block, Block) and isinstance(block.mixer, TorchLayerMixer)

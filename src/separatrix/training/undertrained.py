@@ -43,16 +43,6 @@ def undertrained(
 
     ``wanted`` is the accuracy that it was to reach, ``most_steps`` what any run of the comparison was allowed. A cell
     whose other runs had more steps and ended no better has had those: ``steps``.
-
-    >>> from separatrix.training.events import Result
-    >>> from separatrix.training.spec import RunSpec
-    >>> spec = RunSpec(task="index-lookup", architecture="TF-(1,8)", length=8, learning_rate=0.1, steps=800)
-    >>> flat = [Point(spec.name, 100 * step, 1.0, 0.5, 0.5) for step in range(1, 9)]
-    >>> record = Record(spec, Result(spec.name, "steps", 800, 0.5, 1.0, 2.0, 100), {}, "", None)
-    >>> undertrained(record, flat, 0.9, 800), undertrained(record, flat, 0.5, 80_000)
-    ((), ())
-    >>> undertrained(record, flat, 0.9, 80_000)
-    ('0.8k of 80k steps',)
     """
     result, steps = record.result, record.spec.steps if steps is None else steps
     if result.ending in ("goal", "diverged") or result.accuracy >= wanted:
@@ -82,11 +72,6 @@ def thousands(steps: int) -> str:
 def still_rising(curve: Sequence[Point], probe: int = 512) -> bool | None:
     """Whether the last quarter of a curve lies above the quarter before it, by more than the chance of probes of so
     many examples; None for a curve of fewer than four points.
-
-    >>> flat = [Point("a", step, 0.0, 0.0, 0.5) for step in range(8)]
-    >>> rising = [Point("a", step, 0.0, 0.0, step / 10) for step in range(8)]
-    >>> still_rising(flat), still_rising(rising), still_rising(rising[:1])
-    (False, True, None)
     """
     quarter = len(curve) // 4
     if not quarter:

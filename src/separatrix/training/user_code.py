@@ -44,8 +44,6 @@ def check_trainable(architecture: ModelSpec) -> None:
     """Raise a one-line error where a user's module has parameters that cannot be trained as they are.
 
     A constructor that fails is left to who builds the model, who says so.
-
-    >>> check_trainable(parse_spec("TF-(1,8)"))
     """
     for entry, module in _modules_of(architecture):
         for name, parameter in module.named_parameters():
@@ -63,11 +61,7 @@ def check_trainable(architecture: ModelSpec) -> None:
 
 
 def drawing_remarks(architecture: ModelSpec) -> list[str]:
-    """What a person should know about users' modules that draw random numbers, found by a small trial.
-
-    >>> drawing_remarks(parse_spec("LSTM-(1,8)"))
-    []
-    """
+    """What a person should know about users' modules that draw random numbers, found by a small trial."""
     found: list[str] = []
     for entry, module in _modules_of(architecture):
         if _draws(module.eval(), architecture.width):

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from separatrix.arithmetic.codes.binary_field import (
     BinaryField,
     cyclotomic_coset,
-    divisors,
     independent_rows,
     prime_factors,
     primitive_polynomial,
@@ -58,7 +57,7 @@ def test_the_trace_is_balanced_and_its_mask_agrees(degree):
 
 
 @given(st.integers(1, 100_000))
-def test_divisors_and_factors_match_trial_division(number):
+def test_factors_match_trial_division(number):
     factors = prime_factors(number)
     assert all(number % each == 0 for each in factors)
     rest = number
@@ -66,7 +65,6 @@ def test_divisors_and_factors_match_trial_division(number):
         while rest % each == 0:
             rest //= each
     assert rest == 1
-    assert number > 2000 or divisors(number) == tuple(each for each in range(1, number + 1) if number % each == 0)
 
 
 def test_cosets_partition_the_exponents():

@@ -40,16 +40,6 @@ def prime_factors(number: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-def divisors(number: int) -> tuple[int, ...]:
-    """All divisors of a positive integer, smallest first.
-
-    >>> divisors(12)
-    (1, 2, 3, 4, 6, 12)
-    """
-    small = [each for each in range(1, int(number**0.5) + 1) if number % each == 0]
-    return tuple(sorted({*small, *(number // each for each in small)}))
-
-
 def cyclotomic_coset(exponent: int, modulus: int) -> tuple[int, ...]:
     """The orbit of ``exponent`` under doubling modulo ``modulus``, smallest first.
 
@@ -113,12 +103,7 @@ def primitive_polynomial(degree: int) -> int:
 @final
 @dataclass(frozen=True)
 class BinaryField:
-    """GF(2^degree) with the smallest primitive polynomial.
-
-    >>> field = BinaryField(4)
-    >>> field.multiply(0b1000, 0b0010), field.power(2, 15), field.trace(0b1000)
-    (3, 1, 1)
-    """
+    """GF(2^degree) with the smallest primitive polynomial."""
 
     degree: int
 

@@ -28,10 +28,6 @@ def sign_code(
 
     With ``two_sided`` they are also at least −``max_inner``. ``family`` restricts the choice to one family, ``linear``
     to codes that a generator describes.
-
-    >>> code = sign_code(count=1024)
-    >>> code.width, code.max_inner, code.family, code.evidence
-    (31, Fraction(7, 31), 'trace', 'all 2^10 codeword weights')
     """
     check_request(count, max_inner)
     known = families()
@@ -54,10 +50,6 @@ def narrowest(
 
     With ``linear`` only codes with a generator count. What is wider than the one found is not even built: verifying
     all pairs of a random draw takes longer than everything else together.
-
-    >>> proposals = list(families()["trace"].proposals(64, QUARTER, False))
-    >>> narrowest(proposals, 64, QUARTER, two_sided=False).width
-    15
     """
     best: SignCode | None = None
     for proposal in sorted(proposals, key=lambda each: (each.width, each.family, str(each.parameters))):
@@ -74,10 +66,6 @@ def code_from_description(data: object) -> SignCode:
     """The code that :meth:`SignCode.description` described, built and verified anew.
 
     Raises :class:`SeparatrixError` when the data is malformed or claims other inner products than the code has.
-
-    >>> code = sign_code(count=64)
-    >>> code_from_description(code.description()) == code
-    True
     """
     if not isinstance(data, dict):
         raise SeparatrixError(f"a code description is an object with {', '.join(FIELDS)}, not {type(data).__name__}")

@@ -26,14 +26,7 @@ from numpy.typing import NDArray
 
 
 def dual_certificate(signs: NDArray[np.int64]) -> NDArray[Any]:
-    """w_S for rows of ±1 (q, k): k Fractions; all 0 where no vector meets every row with 1 and least norm.
-
-    >>> w = dual_certificate(np.array([[1, 1, 1], [1, -1, 1]]))
-    >>> [str(each) for each in w]
-    ['1/2', '0', '1/2']
-    >>> dual_certificate(np.array([[1, 1], [-1, -1]])).tolist()
-    [Fraction(0, 1), Fraction(0, 1)]
-    """
+    """w_S for rows of ±1 (q, k): k Fractions; all 0 where no vector meets every row with 1 and least norm."""
     numerators, denominator = dual_numerators(signs)
     return np.array([Fraction(int(each), denominator) for each in numerators], dtype=object)
 

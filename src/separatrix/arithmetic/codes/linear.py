@@ -42,12 +42,7 @@ class LinearRule:
 
 
 def dropped_places(rows: Sequence[int], width: int, shortened: int, punctured: int) -> LinearRule:
-    """Shorten at the first places, then puncture at the next ones.
-
-    >>> rule = dropped_places([0b11111111, 0b11110000, 0b11001100, 0b10101010], 8, shortened=0, punctured=1)
-    >>> rule.width, len(rule.rows)
-    (7, 4)
-    """
+    """Shorten at the first places, then puncture at the next ones."""
     kept = list(rows)
     for place in range(shortened):
         pivot = next((row for row in kept if row >> place & 1), None)

@@ -87,12 +87,7 @@ class SignCode:
         return sum(_bits(value) for value in (*self.parameters.values(), self.count, self.width))
 
     def signs(self, indices: Iterable[int] | Indices) -> Int8Array:
-        """The vectors of these indices as rows of ±1; divide by √width for unit length.
-
-        >>> from separatrix.arithmetic.codes import sign_code
-        >>> sign_code(count=4, family="reed-muller").signs(range(4)).tolist()
-        [[1, 1], [-1, -1], [1, -1], [-1, 1]]
-        """
+        """The vectors of these indices as rows of ±1; divide by √width for unit length."""
         chosen = np.asarray(indices if isinstance(indices, np.ndarray) else list(indices), dtype=np.int64)
         if chosen.ndim != 1 or (chosen.size and (chosen.min() < 0 or chosen.max() >= self.count)):
             raise SeparatrixError(f"indices must be a flat list of integers in 0..{self.count - 1}")

@@ -37,12 +37,7 @@ class CodeRow:
 
 
 def code_table(counts: Iterable[int], max_inner: Fraction = QUARTER, two_sided: bool = False) -> tuple[CodeRow, ...]:
-    """One row per N; every code in it is built and verified.
-
-    >>> row = code_table([64])[0]
-    >>> row.best.width, row.limit.width, row.widths["trace"], row.paper_width, row.optimal
-    (13, 13, 15, 622, True)
-    """
+    """One row per N; every code in it is built and verified."""
     return tuple(_row(count, max_inner, two_sided) for count in counts)
 
 

@@ -66,14 +66,7 @@ class Code:
 
 
 class BitWriter:
-    """Collects what goes into one message.
-
-    >>> writer = BitWriter()
-    >>> writer.write(5, Code.tight(0, 7))
-    >>> writer.write(-1, Code.tight(-1, 0))
-    >>> writer.bits
-    '1010'
-    """
+    """Collects what goes into one message."""
 
     def __init__(self) -> None:
         self._words: list[str] = []
@@ -97,13 +90,7 @@ class BitWriter:
 
 
 class BitReader:
-    """Takes a message apart in the order in which it was written.
-
-    >>> reader = BitReader("1010")
-    >>> reader.read(Code.tight(0, 7)), reader.read(Code.tight(-1, 0))
-    (5, -1)
-    >>> reader.finish()
-    """
+    """Takes a message apart in the order in which it was written."""
 
     def __init__(self, bits: str) -> None:
         self._bits = bits

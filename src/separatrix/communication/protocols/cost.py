@@ -38,12 +38,6 @@ def claim_holds_as_written(rows: int, stream: int, heads: int, precision: int, p
     """Whether 3m(p + log2 N)H covers the protocol word for word: (d/H + m + 4)p + 2L ≤ 3m·log2 N, exactly.
 
     ``rows`` is m, ``stream`` d. The powers of two of both sides are compared, so that no logarithm is rounded.
-
-    >>> from separatrix.arithmetic import FixedPoint
-    >>> claim_holds_as_written(64, 8, 4, FixedPoint(1024, 1).precision_bits, 1024)
-    True
-    >>> claim_holds_as_written(8, 8, 1, FixedPoint(16, 2).precision_bits, 16)
-    False
     """
     left = stream * precision + heads * ((rows + 4) * precision + 2 * bits_for(positions))
     return left <= (positions ** (3 * rows * heads)).bit_length() - 1
@@ -144,13 +138,6 @@ def condition(plan: Plan) -> Condition:
 
     Where the condition is met, ``compare(plan).holds(constant, rows=True)``. It is sufficient, not necessary: the
     comparison is what counts.
-
-    >>> from separatrix.communication.partition import odd_even
-    >>> from separatrix.communication.protocols import make_plan
-    >>> from separatrix.constructions import constructions
-    >>> built = constructions()["index-lookup"].build(16)
-    >>> condition(make_plan(built.network, built.arithmetic, odd_even(17))).constant
-    3
     """
     sizes = compare(plan)
     m, d, heads = sizes.projection_rows, sizes.stream_width, sizes.heads

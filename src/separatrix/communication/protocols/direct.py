@@ -24,36 +24,14 @@ class Direct:
 def recurrent_directly(
     run: RecurrentRun, network: RecurrentNetwork, tokens: Integers, arithmetic: Arithmetic
 ) -> Direct:
-    """Theorem 2's run next to the network on the same tokens (positions,).
-
-    >>> from separatrix.communication.partition import parse_partition
-    >>> from separatrix.communication.protocols.recurrent import run_recurrent
-    >>> from separatrix.constructions import constructions
-    >>> from separatrix.tasks import draws_from
-    >>> built = constructions()["dyck-dfa"].build(8)
-    >>> tokens = built.task.sample(draws_from(0), 1, 8).inputs[0]
-    >>> run = run_recurrent(built.network, tokens, built.arithmetic, parse_partition("halves", 8))
-    >>> recurrent_directly(run, built.network, tokens, built.arithmetic).equal
-    True
-    """
+    """Theorem 2's run next to the network on the same tokens (positions,)."""
     found = evaluate(network, tokens[None], arithmetic)
     read = found.raw[0]
     return Direct(found.answers[0, -1], _same(run.raw, read[len(read) - len(run.raw) :]))
 
 
 def one_layer_directly(run: OneLayerRun, cells: Integers) -> Direct:
-    """Theorem 4's run next to the network on the same input (positions,) or (positions, features).
-
-    >>> from separatrix.communication.partition import odd_even
-    >>> from separatrix.communication.protocols.one_layer import run_one_layer
-    >>> from separatrix.constructions import constructions
-    >>> from separatrix.tasks import draws_from
-    >>> built = constructions()["index-lookup"].build(4)
-    >>> tokens = built.task.sample(draws_from(0), 1, 4).inputs[0]
-    >>> run = run_one_layer(built.network, tokens, built.arithmetic, odd_even(len(tokens)))
-    >>> one_layer_directly(run, tokens).equal
-    True
-    """
+    """Theorem 4's run next to the network on the same input (positions,) or (positions, features)."""
     plan = run.plan
     found = evaluate(plan.network, cells[None], reading_of(plan.arithmetic, plan.products))
     row = plan.position if plan.network.readout.at == "every" else 0

@@ -28,13 +28,7 @@ from separatrix.arithmetic import (
 @final
 @dataclass(frozen=True)
 class ExactProducts(Arithmetic):
-    """A fixed point whose matrix products are rounded once per entry.
-
-    >>> numbers = FixedPoint(10, 1)
-    >>> row, column = numbers.encode([[0.5, 0.5]]), numbers.encode([[0.1], [0.1]])
-    >>> numbers.matmul(row, column).item(), ExactProducts(numbers).matmul(row, column).item()
-    (0, 1)
-    """
+    """A fixed point whose matrix products are rounded once per entry."""
 
     fixed: FixedPoint
 

@@ -86,20 +86,7 @@ def run_one_layer(
     position: int | None = None,
     wire: Wire = faithful,
 ) -> OneLayerRun:
-    """Run the protocol on one input: tokens (positions,), or cells (positions, features).
-
-    >>> from separatrix.arithmetic import FixedPoint
-    >>> from separatrix.networks import Attention, EmbeddingPart, Head, Network, Readout, Slots, TableRows, exact
-    >>> from separatrix.communication.partition import odd_even
-    >>> head = Head(exact([[0]]), exact([[0]]), exact([[1]]), exact([[1]]))  # the average of all tokens
-    >>> bits = EmbeddingPart("bit", TableRows(exact([[0], [1]])), "token", (0, 2), (0, 4))
-    >>> readout = Readout(exact([[1]]), exact([[0]]), "bits")
-    >>> layers = (Attention((head,), residual=False),)
-    >>> majority = Network(Slots((("bit", 1),)), 2, 4, (bits,), layers, readout)
-    >>> run = run_one_layer(majority, numpy.array([1, 0, 1, 1]), FixedPoint(4, 2), odd_even(4))
-    >>> int(run.answer), run.transcript.total_bits, [row["bits"] for row in run.transcript.table()]
-    (1, 67, [10, 20, 24, 12, 1])
-    """
+    """Run the protocol on one input: tokens (positions,), or cells (positions, features)."""
     plan = make_plan(network, arithmetic, partition, version, products, position)
     # The whole input is known here and nowhere below: each party is given its own cells.
     check_tokens(network, cells[None])

@@ -44,7 +44,7 @@ class Version:
 
 
 AS_WRITTEN = Version("as-written", "vector", True, "Appendix D word for word: U both ways at 2p bits an entry")
-REPAIRED = Version("repaired", "vector", False, "U one way to the holder of x_N, the answer back")
+REPAIRED = Version("repaired", "vector", False, "the sums go one way, to the holder of x_N, and the answer comes back")
 QUERIES = Version("queries", "queries", False, "repaired, and the queries are sent instead of x_N")
 TOKEN = Version("token", "token", False, "repaired, and the token is sent instead of x_N")
 VERSIONS = {version.name: version for version in (AS_WRITTEN, REPAIRED, QUERIES, TOKEN)}
@@ -188,15 +188,7 @@ def make_plan(
     products: Products = "rounded",
     position: int | None = None,
 ) -> Plan:
-    """Agree on a run, or say in one line why this network has no such protocol.
-
-    >>> from separatrix.communication.partition import odd_even
-    >>> from separatrix.constructions import constructions
-    >>> built = constructions()["index-lookup"].build(16)
-    >>> plan = make_plan(built.network, built.arithmetic, odd_even(17), version="token")
-    >>> plan.holder, plan.step_bits()["query"]
-    ('Alice', 7)
-    """
+    """Agree on a run, or say in one line why this network has no such protocol."""
     attention, before, after = _one_layer(network)
     assert isinstance(network, Network)
     if isinstance(arithmetic, ExactProducts):

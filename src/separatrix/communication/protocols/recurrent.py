@@ -213,14 +213,7 @@ class RecurrentRun:
 def run_recurrent_model(
     model: RecurrentModel, tokens: Sequence[Any], after: int, *, every: bool = False, wire: Wire = faithful
 ) -> RecurrentRun:
-    """Run the protocol on one input of any model, Alice holding the first ``after`` tokens (0 ≤ after < N).
-
-    >>> from separatrix.constructions import constructions
-    >>> built = constructions()["dyck-rnn"].build(4)
-    >>> run = run_recurrent_model(NetworkModel(built.network, built.arithmetic), [0, 1, 3, 2], after=2)
-    >>> run.transcript.total_bits == run.formula_bits
-    True
-    """
+    """Run the protocol on one input of any model, Alice holding the first ``after`` tokens (0 ≤ after < N)."""
     if not 0 <= after < len(tokens):
         raise SeparatrixError(
             f"cut:{after} leaves Bob nothing to read of {len(tokens)} tokens; Theorem 2 needs a cut from 0 to "
@@ -236,17 +229,7 @@ def run_recurrent_model(
 def run_recurrent(
     network: RecurrentNetwork, tokens: Integers, arithmetic: Arithmetic, partition: Partition, *, wire: Wire = faithful
 ) -> RecurrentRun:
-    """Run the protocol on one input (positions,) of a recurrent network.
-
-    >>> from separatrix.communication.partition import cut
-    >>> from separatrix.networks import Readout, RecurrentNetwork, ReluMap, exact
-    >>> cell = (ReluMap(exact([[1, 1]]), exact([[0]])),)
-    >>> readout = Readout(exact([[1]]), exact([[-1]]), "bits")
-    >>> counter = RecurrentNetwork(2, 4, exact([[-1], [1]]), exact([[0]]), cell, readout)
-    >>> run = run_recurrent(counter, numpy.array([1, 1, 0, 1]), FixedPoint(4, 2), cut(4, 2))
-    >>> run.answers.tolist(), run.transcript.total_bits, run.transcript.one_way
-    ([1], 10, True)
-    """
+    """Run the protocol on one input (positions,) of a recurrent network."""
     if not partition.is_cut:
         raise SeparatrixError(
             f"the partition {partition.name} is not a prefix and a suffix, which Theorem 2 needs; give cut:K"
@@ -263,13 +246,7 @@ def run_recurrent(
 
 
 def run_directly(model: RecurrentModel, tokens: Sequence[Any]) -> RawArray:
-    """The outputs (positions, outputs) of a model on a whole input, without a protocol: what a run must agree with.
-
-    >>> from separatrix.constructions import constructions
-    >>> built = constructions()["dyck-rnn"].build(4)
-    >>> run_directly(NetworkModel(built.network, built.arithmetic), [0, 1, 3, 2]).shape
-    (4, 1)
-    """
+    """The outputs (positions, outputs) of a model on a whole input, without a protocol: what a run must agree with."""
     state = model.initial_state()
     outputs: list[RawArray] = []
     for position, token in enumerate(tokens):

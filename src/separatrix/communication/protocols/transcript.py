@@ -65,12 +65,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Transcript:
-    """All messages of a conversation, in order.
-
-    >>> said = Transcript((Message(1, "Alice", "Bob", "state", "the state", "0110"),))
-    >>> said.total_bits, said.one_way
-    (4, True)
-    """
+    """All messages of a conversation, in order."""
 
     messages: tuple[Message, ...]
 
@@ -145,20 +140,7 @@ def faithful(message: Message) -> str:
 
 
 def converse(alice: Party[Result], bob: Party[Result], wire: Wire = faithful) -> Conversation[Result]:
-    """Let two parties talk until both are done; nothing but recorded bits passes between them.
-
-    >>> class Greeter:
-    ...     def __init__(self, *words):
-    ...         self.words = words
-    ...     def speech(self):
-    ...         heard = []
-    ...         for word in self.words:
-    ...             heard.append((yield Outgoing("greeting", "a word", word)))
-    ...         return heard
-    >>> talk = converse(Greeter("01"), Greeter("1"))
-    >>> talk.alice, talk.bob, talk.transcript.total_bits
-    (['1'], ['01'], 3)
-    """
+    """Let two parties talk until both are done; nothing but recorded bits passes between them."""
     messages: list[Message] = []
     sides = {ALICE: alice.speech(), BOB: bob.speech()}
     heard: dict[str, str | None] = {ALICE: None, BOB: None}

@@ -136,11 +136,6 @@ class Reduction:
         """Whether the answers agree on every pair of inputs of this size.
 
         Work and time grow with the number of pairs, 2^(2·bits) for DISJ and EQ; memory stays at one chunk.
-
-        >>> from separatrix.communication.reductions import reductions
-        >>> found = reductions()["index-to-index-lookup"].verify(4)
-        >>> found.holds, found.pairs
-        (True, 64)
         """
         self._check_size(size)
         problem = self.source_problem(size)

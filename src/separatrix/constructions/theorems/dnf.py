@@ -9,4 +9,5 @@ CONSTRUCTION = SparseThresholdConstruction(
     task_name="dnf",
     serves=(("sparse-threshold", "Theorem 13 builds every member; this one is certified"),),
     minimum_length=3,
+    also=(("rounding", "nearest"),),
 )

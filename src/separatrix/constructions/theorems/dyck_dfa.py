@@ -78,6 +78,7 @@ class DyckAutomaton(Construction):
         "the transition is two ReLU maps with whole-number weights instead of an arbitrary function",
     )
     variants: tuple[str, ...] = ("repaired", "one-hot")
+    also: tuple[tuple[str, str], ...] = (("variant", "one-hot"),)
 
     def network(self, task: Task, length: int, options: Options) -> RecurrentNetwork:
         types, depth = int(task.parameters()["types"]), int(task.parameters()["depth"])

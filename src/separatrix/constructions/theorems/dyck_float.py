@@ -38,8 +38,7 @@ moves by at most N, so walls on the other side are out of reach.
 **What it needs.** Sums over positions in the order of the positions, each addition rounded to nearest with ties to
 even: IEEE 754. Embeddings depend on the token and the position, and what follows the sum is a map of one position, as
 Theorem 4 allows. With exact sums the same values fail (:meth:`DyckFloat.wrong_with_exact_sums`), and a program that
-adds in another order, as libraries do, is another machine: backwards or in pairs it answers some strings wrongly
-(:meth:`DyckFloat.wrong_in_order`).
+adds in another order, as libraries do, is another machine.
 
 **The network** of the catalog has the arithmetic ``float32:in-order``. Its feed-forward adds up |N·x_j - start_j| over
 all coordinates, and the readout compares that with 0. The kernel's rule for running sums proves it for every input of a
@@ -48,7 +47,7 @@ length (``separatrix_kernel/running.py``); the proof above is that rule's, with 
 
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import ml_dtypes
 import numpy
@@ -92,13 +91,7 @@ class Step:
 
 @dataclass(frozen=True)
 class DyckFloat:
-    """The layer: ``types`` kinds of brackets, and the format of the running sum.
-
-    >>> import numpy
-    >>> layer = DyckFloat()
-    >>> layer.width, layer.answers(numpy.array([[0, 1, 3, 2], [0, 1, 2, 3]])).tolist()
-    (5, [1, 0])
-    """
+    """The layer: ``types`` kinds of brackets, and the format of the running sum."""
 
     types: int = 2
     format: str = "float32"
@@ -194,23 +187,6 @@ class DyckFloat:
             table = self.steps()[numpy.arange(length) % 2]
             sums = table[numpy.arange(length)[None, :], numpy.asarray(part.inputs)].sum(axis=1)
             wrong += int(((sums == 0).all(axis=1).astype(numpy.int64) != part.targets[:, -1]).sum())
-        return wrong
-
-    def wrong_in_order(self, length: int, order: Literal["backwards", "pairs"]) -> int:
-        """The same with another order of additions: from the last position to the first, or neighbours in pairs."""
-        wrong = 0
-        for part in self.task.enumerate(length, max(1, CHUNK // (length * self.width))):
-            tokens = numpy.asarray(part.inputs)
-            terms = [self.values(tokens[:, position], position) for position in range(length)]
-            while len(terms) > 1:
-                if order == "backwards":
-                    last, before = terms.pop(), terms.pop()
-                    terms.append(last + before)
-                else:
-                    pairs = zip(terms[::2], terms[1::2], strict=True)
-                    terms = [numpy.asarray(left + right) for left, right in pairs]
-            answers = (terms[0] == _rounded(self.start, self.format)).all(axis=1).astype(numpy.int64)
-            wrong += int((answers != part.targets[:, -1]).sum())
         return wrong
 
     def proof(self) -> tuple[Step, ...]:

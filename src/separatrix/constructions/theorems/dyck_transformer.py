@@ -70,6 +70,7 @@ class DyckTransformer(Construction):
         "hard attention for the lookup; whole numbers instead of angles for depths",
     )
     variants: tuple[str, ...] = ("repaired", "lookup", "paper")
+    also: tuple[tuple[str, str], ...] = (("variant", "lookup"),)
 
     def network(self, task: Task, length: int, options: Options) -> Network:
         brackets = brackets_of(task)

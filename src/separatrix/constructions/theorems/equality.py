@@ -73,6 +73,7 @@ class EqualityConstruction(Construction):
         "pair differs.",
     )
     variants: tuple[str, ...] = ("repaired", "paper", "paper-appendix-d")
+    also: tuple[tuple[str, str], ...] = (("family", "circle"),)
     deviations: tuple[str, ...] = (
         "E2, E3: a thresholding feed-forward instead of weights rounded to 1",
         "E1: linear sign codes instead of a random draw",

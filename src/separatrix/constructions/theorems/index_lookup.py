@@ -38,6 +38,7 @@ class IndexLookupConstruction(Construction):
     theorem: str = "BHBK24 Theorem 1"
     statement: str = "a 1-layer Transformer of width O(log N) and precision O(log N) looks up s_p for every input"
     task_name: str = "index-lookup"
+    also: tuple[tuple[str, str], ...] = (("family", "circles:2"), ("attention", "hard"))
     serves: tuple[tuple[str, str], ...] = (("index", "INDEX is index lookup over two symbols"),)
     addressing: Addressing | None = "position"
     frontier_power: int = 20

@@ -12,8 +12,8 @@ The environment variable ``SEPARATRIX_KERNELS`` chooses for a whole process:
 - ``plain``: no kernel at all, to hold one against the other.
 
 All but ``plain`` leave few members of an LSTM, GRU or RNN to torch's own layers where those are the fastest (see
-``vendor``). Nothing takes float64 but the plain operations. Off a GPU they are all there is, but for torch's LSTM and
-for Triton's interpreter.
+``torch_layers``). Nothing takes float64 but the plain operations. Off a GPU they are all there is, but for torch's LSTM
+and for Triton's interpreter.
 """
 
 import os
@@ -36,11 +36,7 @@ def has_triton() -> bool:
 
 
 def chosen_kernels() -> str:
-    """The choice of this process, one of ``CHOICES``.
-
-    >>> chosen_kernels() in CHOICES
-    True
-    """
+    """The choice of this process, one of ``CHOICES``."""
     choice = os.environ.get(VARIABLE, "auto")
     if choice not in CHOICES:
         raise UnknownNameError(f"choice of {VARIABLE}", choice, CHOICES)

@@ -1,6 +1,6 @@
 """An LSTM over all positions: one Triton kernel each way on a GPU, the scan of ``scans.gated`` elsewhere.
 
-Where the kernel does not fit and there are few members, torch's own layer (``vendor``) runs instead of both.
+Where the kernel does not fit and there are few members, torch's own layer (``torch_layers``) runs instead of both.
 """
 
 import torch
@@ -38,7 +38,7 @@ def lstm_states_and_cell(entering: Tensor, weight: Tensor) -> tuple[Tensor, Tens
 def lstm_fits(x: Tensor, width: int) -> bool:
     """Whether the kernel takes an LSTM of this width over x (members, batch, length, …).
 
-    Products in full float32 are faster step by step with the vendor's library.
+    Products in full float32 are faster step by step with cuDNN.
     """
     _, batch, length, _ = x.shape
     half = x.dtype in (torch.bfloat16, torch.float16) or torch.is_autocast_enabled(x.device.type)

@@ -3,8 +3,8 @@
 Layers are stacked bare, without norm or residual, as ``torch.nn.LSTM`` stacks them. Both biases are kept, as torch
 does, because Adam moves the sum of two biases twice as fast as one. All weights start uniform within 1/√width.
 
-Three ways to the same numbers: torch's own layer for few members (``kernels.vendor``), the ``scan`` of the mixer for
-all members at once, and the step form, which is the plain formula and the oracle of both.
+Three ways to the same numbers: torch's own layer for few members (``kernels.torch_layers``), the ``scan`` of the mixer
+for all members at once, and the step form, which is the plain formula and the oracle of both.
 """
 
 from abc import abstractmethod
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from separatrix.models.ensemble import unset
-from separatrix.models.kernels.vendor import Layer, Weights, vendor_states, vendor_takes
+from separatrix.models.kernels.torch_layers import Layer, Weights, torch_layer_fits, torch_layer_states
 from separatrix.models.mixer import Questions, RecurrentMixer, State, at_positions
 from separatrix.models.starts import Generators, torch_default
 
@@ -64,8 +64,8 @@ class TorchLayerMixer(RecurrentMixer):
             asked = questions.apart(self.step(questions.together(rows), questions.repeated(state))[0])
             asked = asked.to(hidden.dtype)
             return asked if read is not None else torch.cat([hidden, asked], dim=2)
-        vendor = vendor_takes(x, self.layer)
-        return at_positions(vendor_states(self.layer, x, self.weights) if vendor else self.scan(x), read)
+        fits = torch_layer_fits(x, self.layer)
+        return at_positions(torch_layer_states(self.layer, x, self.weights) if fits else self.scan(x), read)
 
     def states_before(self, text: Tensor, questions: Questions) -> tuple[Tensor, State]:
         """Hidden states of a text, right before the questions' position, and the state with which it begins."""

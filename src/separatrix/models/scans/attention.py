@@ -65,10 +65,6 @@ def decayed_attention(
     query, key (…, length, K), value (…, length, V), log_decay g ≤ 0 (…, length), in at least float32, None for no
     decay. Axes in front may be of size 1 where a tensor is shared (one key for all heads, one decay for the batch).
     Returns (…, length, V) in the type of ``value``.
-
-    >>> ones = torch.ones(1, 3, 1)
-    >>> decayed_attention(ones, ones, ones, torch.full((1, 3), 0.5).log()).flatten()
-    tensor([1.0000, 1.5000, 1.7500])
     """
     length = value.shape[-2]
     size = chunk or chunk_size(length)

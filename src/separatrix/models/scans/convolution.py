@@ -44,10 +44,6 @@ def long_convolution(x: Tensor, kernel: Tensor) -> Tensor:
     """y_t[d] = Σ_{s≤t} kernel[t-s, d] x_s[d]: x (members, batch, length, d), kernel (members, length, d).
 
     Computed in at least float32; returned in the type of x.
-
-    >>> x, kernel = torch.tensor([1.0, 0.0, 2.0]).view(1, 1, 3, 1), torch.tensor([[[1.0], [0.5], [0.25]]])
-    >>> long_convolution(x, kernel).flatten()
-    tensor([1.0000, 0.5000, 2.2500])
     """
     length = x.shape[2]
     exact = at_least_float32(x.dtype)

@@ -29,10 +29,6 @@ def gated_delta_rule(query: Tensor, key: Tensor, value: Tensor, beta: Tensor, lo
     latter in at least float32. Returns (…, length, V) in the type of ``value``.
 
     What a key holds is replaced, not added to:
-
-    >>> same, forgotten = torch.ones(1, 3, 1), torch.zeros(1, 3)
-    >>> gated_delta_rule(same, same, torch.tensor([[[5.0], [7.0], [9.0]]]), same[..., 0], forgotten).flatten()
-    tensor([5., 7., 9.])
     """
     corrected = corrected_values(key, value, beta, log_decay)
     return decayed_attention(query, key, corrected, log_decay)

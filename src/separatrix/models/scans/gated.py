@@ -7,7 +7,7 @@ product for all steps, done after. Inside, one batched product and the gates are
 Memory: the gates and states of all steps, members · batch · length · (4 + 3) · width numbers for the LSTM.
 
 On a GPU the gates of a step are one kernel, the one that torch's own LSTM cell uses. Where torch's whole layers are
-faster, member by member, they run instead (``kernels.vendor``); see ``benchmarks/models.py`` for the numbers.
+faster, member by member, they run instead (``kernels.torch_layers``); see ``benchmarks/models.py`` for the numbers.
 """
 
 from typing import Any, TypeAlias

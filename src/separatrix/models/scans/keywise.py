@@ -29,10 +29,6 @@ def keywise_attention(query: Tensor, key: Tensor, value: Tensor, log_decay: Tens
     """The outputs o of all positions: query, key, log_decay g ≤ 0 (…, length, K), value (…, length, V).
 
     ``log_decay`` is in at least float32. Returns (…, length, V) in the type of ``value``.
-
-    >>> ones = torch.ones(1, 3, 1)
-    >>> keywise_attention(ones, ones, ones, torch.full((1, 3, 1), 0.5).log()).flatten()
-    tensor([1.0000, 1.5000, 1.7500])
     """
     length = value.shape[-2]
     size = min(CHUNK, 1 << bits_for(length))

@@ -23,10 +23,6 @@ def linear_recurrence(decay: Tensor, drive: Tensor, dim: int) -> Tensor:
     """h_t = decay_t · h_{t-1} + drive_t along axis ``dim`` with h = 0 before the first; the states of all positions.
 
     ``decay`` has as many axes as ``drive`` and may have size 1 where it is the same along an axis (but not on ``dim``).
-
-    >>> decay, drive = torch.tensor([0.5, 0.5, 0.5]), torch.tensor([8.0, 0.0, 1.0])
-    >>> linear_recurrence(decay, drive, dim=0)
-    tensor([8., 4., 3.])
     """
     result = _LinearRecurrence.apply(decay, drive, dim)
     assert isinstance(result, Tensor)

@@ -32,10 +32,6 @@ def selective_scan(x: Tensor, delta: Tensor, rate: Tensor, write: Tensor, query:
 
     x, delta (members, batch, length, d); rate A (members, d, n), negative; write B, query C (members, batch, length,
     n). Returns (members, batch, length, d).
-
-    >>> ones = torch.ones(1, 1, 3, 1)
-    >>> selective_scan(ones, ones, torch.full((1, 1, 1), 0.5).log(), ones, ones).flatten()
-    tensor([1.0000, 1.5000, 1.7500])
     """
     result = _SelectiveScan.apply(x, delta, rate, write, query)
     assert isinstance(result, Tensor)

@@ -55,11 +55,7 @@ class Erratum:
 
 @cache
 def errata() -> Catalog[Erratum]:
-    """Return all errata by name.
-
-    >>> errata()["E1"].number
-    1
-    """
+    """Return all errata by name."""
     table = tomllib.loads(files(__package__ or "").joinpath(TABLE).read_text(encoding="utf-8"))
     return Catalog("erratum", errata_of(table, _functions()))
 

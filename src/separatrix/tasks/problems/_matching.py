@@ -8,8 +8,9 @@ alone. Answers are always computed from the numbers, so a near miss that matches
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from separatrix.tasks.arrays import Array, columns, full_like, integers, namespace_of, random_order, take_rows
 from separatrix.tasks.draws import Draws
@@ -29,6 +30,7 @@ class Matching(Task):
     """A matching task; ``modulus`` M, or None for max(N², 16)."""
 
     modulus: int | None = None
+    small: ClassVar[Mapping[str, Any]] = {"modulus": 7}
 
     def __post_init__(self) -> None:
         require(

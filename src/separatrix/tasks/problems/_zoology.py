@@ -10,9 +10,10 @@ of the same authors put random tokens in the place of the blanks: ``filler=rando
 Deviation: a random token that happens to be one of the keys is asked too; there it is passed over.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 from separatrix.errors import SeparatrixError
 from separatrix.tasks.arrays import Array, columns, full_like, namespace_of
@@ -41,6 +42,7 @@ class ZoologyRecall(Task):
     symbols: int = 8192
     power: str = "0.01"
     filler: Literal["blank", "random"] = "blank"
+    small: ClassVar[Mapping[str, Any]] = {"symbols": 6}
 
     def __post_init__(self) -> None:
         require(

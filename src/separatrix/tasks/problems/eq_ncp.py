@@ -5,8 +5,9 @@ that may follow. In the first half every symbol may, which is trivial and not as
 and it is the target. A string counts as right only if every prefix is.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from separatrix.tasks.arrays import Array, columns, first_true, full_like, namespace_of
 from separatrix.tasks.draws import Draws
@@ -28,6 +29,7 @@ class EqNcp(SeparatedEquality):
     scoring: Literal["every read position", "every position of a string"] = "every position of a string"
 
     answers_follow: ClassVar[bool] = True
+    small: ClassVar[Mapping[str, Any]] = {"vocabulary_size": 4}
 
     def asked(self) -> str:
         return "read at [SEP] and at every symbol after it but the last"

@@ -8,7 +8,9 @@ halves decide what is left (the paper remarks on the shortcut), with ⌈log2 |Σ
 for total equality say nothing about this task.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from separatrix.tasks.arrays import Array, columns, integers, namespace_of
 from separatrix.tasks.draws import Draws
@@ -25,6 +27,7 @@ class EqOne(SeparatedDecision):
     source: str = "BHBK24 Appendix H.2 (ii)"
     question: str = "Is the string after the separator the same as before it? (negatives differ in one symbol)"
     promise: str = "the halves are equal or differ in exactly one symbol"
+    small: ClassVar[Mapping[str, Any]] = {"vocabulary_size": 4}
 
     def admissible(self, inputs: Array, length: int) -> Array:
         xp = namespace_of(inputs)

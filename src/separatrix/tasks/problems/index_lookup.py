@@ -6,6 +6,7 @@ N symbols" after drawing k; since the position is at most k and evaluation is co
 symbols are meant and drawn. Below N = 10 all training inputs have length N.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -29,6 +30,7 @@ class IndexLookup(Task):
     alphabet: int = 64
 
     asks_last: ClassVar[bool] = True
+    small: ClassVar[Mapping[str, Any]] = {"alphabet": 3}
 
     def __post_init__(self) -> None:
         check_alphabet("alphabet", self.alphabet, 2)

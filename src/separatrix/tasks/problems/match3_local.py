@@ -7,8 +7,9 @@ divided into triples at random. For T = 1 no three places see each other; a stre
 only its middle one can match. About 0.33 of the positions match for T = 2 at N = 64.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from separatrix.tasks.arrays import Array, columns, full_like, integers, namespace_of
 from separatrix.tasks.draws import Draws
@@ -26,6 +27,7 @@ class Match3Local(GroupedMatching):
     source: str = "SHT23, Easier variants of Triple Matching, Variant 2"
     question: str = "For each number: are there two numbers within T places that add up with it to 0 modulo M?"
     window: int = 2
+    small: ClassVar[Mapping[str, Any]] = {"modulus": 7, "window": 1}
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -11,10 +11,11 @@ uniform, those of the second half too. Inputs whose margin is too small are draw
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from operator import mul
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 from separatrix.errors import SeparatrixError
 from separatrix.tasks.arrays import Array, full_like, namespace_of, take_rows
@@ -54,6 +55,7 @@ class NearestNeighbour(Task):
     dimension: int = 16
     margin: str = "1/10"
     labels: int = 2
+    small: ClassVar[Mapping[str, Any]] = {"points": "hypercube", "dimension": 2, "margin": "1/2"}
 
     def __post_init__(self) -> None:
         require(self.points in ("sphere", "hypercube"), f"points={self.points!r}; choose 'sphere' or 'hypercube'")

@@ -11,8 +11,10 @@ are independent and uniform, the values over the integer points of the ball of r
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any, ClassVar
 
 import numpy
 
@@ -36,6 +38,7 @@ class SparseAveraging(Task):
     sparsity: int = 3
     dimension: int = 1
     resolution: int = 8
+    small: ClassVar[Mapping[str, Any]] = {"sparsity": 2, "resolution": 1}
 
     def __post_init__(self) -> None:
         require(1 <= self.sparsity <= 64, f"sparsity={self.sparsity} is out of range; choose 1 to 64")

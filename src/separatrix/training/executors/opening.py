@@ -21,10 +21,6 @@ def open_executor(
 ) -> tuple[Executor, dict[str, Any]]:
     """The executor of this name and what records say about where it trains; ``threads`` 0 leaves them to torch,
     or gives each worker its share.
-
-    >>> executor, about = open_executor("turns", device="cpu", workers=3)
-    >>> type(executor).__name__, about["device"], about["at_once"]
-    ('TurnsExecutor', 'cpu', 3)
     """
     chosen = device_named(device)
     prepare_process(chosen, threads)
@@ -32,8 +28,8 @@ def open_executor(
     if name == "processes":
         from separatrix.training.executors.processes import ProcessExecutor
 
-        crew = ProcessExecutor(chosen, workers, save_every_seconds, stopped, threads)
-        return crew, {**about, "threads": crew.threads}
+        executor = ProcessExecutor(chosen, workers, save_every_seconds, stopped, threads)
+        return executor, {**about, "threads": executor.threads}
     if name == "turns":
         from separatrix.training.executors.turns import TurnsExecutor
 

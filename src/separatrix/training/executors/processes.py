@@ -65,16 +65,16 @@ class ProcessExecutor(Executor):
     def run(self, jobs: Jobs) -> Generator[tuple[Job, Outcome]]:
         """Keep every worker busy while there are jobs."""
         context = multiprocessing.get_context("spawn")
-        crew: list[_Worker] = []
+        workers: list[_Worker] = []
         halted = False
         try:
             while True:
-                for worker in [each for each in crew if each.job is None]:
+                for worker in [each for each in workers if each.job is None]:
                     if (job := jobs()) is not None:
                         _give(worker, job)
-                while len(crew) < self.workers and (job := jobs()) is not None:
-                    crew.append(self._started(context, job))
-                busy = [worker for worker in crew if worker.job is not None]
+                while len(workers) < self.workers and (job := jobs()) is not None:
+                    workers.append(self._started(context, job))
+                busy = [worker for worker in workers if worker.job is not None]
                 if not busy:
                     return
                 if self.stopped() and not halted:
@@ -83,9 +83,9 @@ class ProcessExecutor(Executor):
                         _send(worker, None)
                 ready = wait([worker.pipe for worker in busy], PATIENCE_SECONDS)
                 for worker in [each for each in busy if each.pipe in ready]:
-                    yield from self._heard(worker, crew)
+                    yield from self._heard(worker, workers)
         finally:
-            for worker in crew:
+            for worker in workers:
                 worker.pipe.close()
                 worker.process.terminate()
                 worker.process.join()
@@ -100,7 +100,7 @@ class ProcessExecutor(Executor):
         _give(worker, job)
         return worker
 
-    def _heard(self, worker: _Worker, crew: list[_Worker]) -> Iterator[tuple[Job, Outcome]]:
+    def _heard(self, worker: _Worker, workers: list[_Worker]) -> Iterator[tuple[Job, Outcome]]:
         job = worker.job
         assert job is not None
         try:
@@ -108,7 +108,7 @@ class ProcessExecutor(Executor):
         except (EOFError, OSError):  # the latter when it was killed in the middle of a message
             worker.process.join()
             worker.pipe.close()
-            crew.remove(worker)
+            workers.remove(worker)
             yield job, Failure(f"process {worker.process.pid} ended with {worker.process.exitcode}", False)
             return
         if isinstance(outcome, BaseException):

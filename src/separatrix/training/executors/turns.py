@@ -32,13 +32,7 @@ PATIENCE_SECONDS = 0.0002
 
 
 class SharedClock:
-    """Time that went by, divided by how many shared it.
-
-    >>> clock = SharedClock(now=iter([0.0, 2.0, 6.0, 7.0]).__next__)
-    >>> clock.shared_by(2)
-    >>> clock.shared_by(1), clock()
-    (None, 5.0)
-    """
+    """Time that went by, divided by how many shared it."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now

@@ -87,6 +87,7 @@ class FigureCell:
             return None
         recipe = "" if self.recipe == "paper" else f", {self.recipe}"
         recipe += " at full length" if self.record.spec.full_length else ""
+        recipe += ", lengths growing" if self.record.spec.growth else ""
         spread = f", {len(self.seeds)} seeds from {min(self.seeds):.1f}" if len(self.seeds) > 1 else ""
         return f"{thousands(self.record.spec.steps)} × {self.runs}{recipe}{spread}"
 
@@ -171,12 +172,7 @@ def paper_figures() -> Mapping[str, Any]:
 
 
 def paper_table(key: str) -> PaperTable:
-    """One heat map of the paper.
-
-    >>> table = paper_table("figure_2_index_lookup")
-    >>> table.accuracy["Mamba-(6,256)", "200"]
-    28.9
-    """
+    """One heat map of the paper."""
     found = paper_figures()[key]
     rows = tuple(str(parse_spec(name)) for name in found["accuracy"])
     columns = tuple(map(str, found["lengths"]))

@@ -1,39 +1,67 @@
 """Searched codes with prescribed symmetries: quasi-cyclic codes and their relatives.
 
-The columns of the generator are elements of GF(2^K), a union of orbits of a small group (see
-:mod:`separatrix.arithmetic.codes.search`, which found every row of the table below, each in under a minute). With the
-trivial multiplicative group and squaring these are the classical quasi-cyclic codes with circulants of size K, with
-a group of order m they are quasi-cyclic with circulants of size m. A code is described by the group and one exponent
-of K bits per orbit, so by at most K bits per coordinate: O(log² N) in the notation of BHBK24 Lemma 3.
+The columns of the generator are elements of GF(2^K), a union of orbits of a small group: multiplying a message by the
+group permutes the places of its word, so a local search over orbits found every row of the table below within a minute
+(the method of Braun, Kohnert and Wassermann for codes with prescribed automorphisms). With the trivial multiplicative
+group and squaring these are the classical quasi-cyclic codes with circulants of size K, with a group of order m they
+are quasi-cyclic with circulants of size m. A code is described by the group and one exponent of K bits per orbit, so by
+at most K bits per coordinate: O(log² N) in the notation of BHBK24 Lemma 3.
 
 The weights in the table are records of a run; every code built from it is weighed again in full.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import final
 
 from separatrix.arithmetic.codes.binary_field import MAXIMAL_DEGREE, BinaryField
 from separatrix.arithmetic.codes.family import LinearFamily, Member, integer, integers
 from separatrix.arithmetic.codes.linear import WeightRange
-from separatrix.arithmetic.codes.search import OrbitGroup
 from separatrix.arithmetic.codes.sign_code import Parameters
 from separatrix.errors import SeparatrixError
 
-# Field degree K, order m, squaring step e, leaders; length, lightest and heaviest weight. The comment gives the
-# arguments with which the search prints the row.
+# Field degree K, order m, squaring step e, leaders; length, lightest and heaviest weight.
 FOUND: tuple[tuple[int, int, int, tuple[int, ...], int, int, int], ...] = (
-    (4, 5, 1, (1,), 10, 4, 6),  # 4 10 13 20 2
-    (6, 3, 1, (9, 7), 15, 6, 10),  # 6 15 16 20 1
-    (8, 5, 8, (36, 47, 21, 22), 20, 8, 16),  # 8 16 24 40 1
-    (9, 1, 3, (383, 83, 61, 114, 86, 78, 43), 21, 8, 16),  # 9 18 27 20 1
-    (10, 1, 2, (137, 189, 159, 205, 1, 446, 341), 31, 12, 20),  # 10 24 34 6 1
-    (11, 1, 1, (309, 107, 127, 17, 509, 0), 56, 21, 35),  # 11 42 64 60 2
-    (12, 9, 4, (154, 152, 0), 63, 24, 38),  # 12 47 64 6 2
-    (12, 13, 1, (21,), 52, 20, 40),  # 12 40 60 10 1
-    (13, 1, 1, (355, 507, 613, 895, 0), 53, 20, 40),  # 13 46 62 170 1
+    (4, 5, 1, (1,), 10, 4, 6),
+    (6, 3, 1, (9, 7), 15, 6, 10),
+    (8, 5, 8, (36, 47, 21, 22), 20, 8, 16),
+    (9, 1, 3, (383, 83, 61, 114, 86, 78, 43), 21, 8, 16),
+    (10, 1, 2, (137, 189, 159, 205, 1, 446, 341), 31, 12, 20),
+    (11, 1, 1, (309, 107, 127, 17, 509, 0), 56, 21, 35),
+    (12, 9, 4, (154, 152, 0), 63, 24, 38),
+    (12, 13, 1, (21,), 52, 20, 40),
+    (13, 1, 1, (355, 507, 613, 895, 0), 53, 20, 40),
     # The irreducible cyclic code of length 241: one orbit, nothing to search.
     (24, 241, 1, (0,), 241, 94, 148),
 )
+
+
+@final
+@dataclass(frozen=True)
+class OrbitGroup:
+    """Multiplication by an element of order ``order`` and the ``step``-fold squaring, acting on GF(2^degree)."""
+
+    degree: int
+    order: int
+    step: int
+
+    @property
+    def classes(self) -> int:
+        """The number of cosets of the multiplicative part; a coset is named by the smallest exponent in it."""
+        return ((1 << self.degree) - 1) // self.order
+
+    def orbit(self, exponent: int) -> tuple[int, ...]:
+        """The cosets in one orbit, as exponents below :attr:`classes`.
+
+        >>> OrbitGroup(degree=4, order=3, step=1).orbit(1)
+        (1, 2, 4, 3)
+        """
+        members: list[int] = []
+        current = exponent % self.classes
+        while current not in members:
+            members.append(current)
+            current = current * pow(2, self.step, self.classes) % self.classes
+        return tuple(members)
 
 
 @final

@@ -2,7 +2,7 @@
 
 The vectors of a random linear code are pairwise independent, so the union bound of BHBK24 Lemma 2 applies to N words
 instead of N² pairs and the width halves; verification falls from N² pairs to N weights. The recorded seeds are the
-narrowest codes among a few thousand draws (:func:`smallest_linear_draw`), each weighed again when built.
+narrowest codes among a few thousand draws, each weighed again when built.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ from separatrix.bit_counts import bits_for
 
 LARGEST_WIDTH = 1 << 14
 
-# Dimension, width, seed at max_inner 1/4, one-sided, from smallest_linear_draw.
+# Dimension, width, seed at max_inner 1/4, one-sided.
 FOUND: tuple[tuple[int, int, int], ...] = (
     (2, 2, 0),
     (3, 4, 3),
@@ -46,22 +46,6 @@ def generator_rows(seed: int, dimension: int, width: int) -> tuple[int, ...]:
     rows: Sequence[int] = [sum(int(word) << (64 * place) for place, word in enumerate(row)) for row in words]
     random_part = max(0, width - dimension)
     return tuple((row & ((1 << random_part) - 1)) << dimension | 1 << place for place, row in enumerate(rows))
-
-
-def smallest_linear_draw(
-    dimension: int, seeds: range, widths: range, max_inner: Fraction = QUARTER
-) -> tuple[int, int] | None:
-    """The first width, and a seed for it, at which a random code of this dimension keeps the one-sided bound.
-
-    >>> smallest_linear_draw(4, range(50), range(4, 20))
-    (5, 3)
-    """
-    for width in widths:
-        for seed in seeds:
-            distances = linear_distances(generator_rows(seed, dimension, width), width)
-            if width - 2 * distances.smallest <= max_inner * width:
-                return width, seed
-    return None
 
 
 @final

@@ -30,7 +30,7 @@ MOST_MEMBERS = 8
 """With more members a GPU takes them faster together."""
 
 
-def vendor_takes(x: Tensor, layer: Layer) -> bool:
+def torch_layer_fits(x: Tensor, layer: Layer) -> bool:
     """Whether torch's own layer is the fastest for x (members, batch, length, width) and as exact as is asked."""
     if x.dtype == torch.float64 or interpreted() or chosen_kernels() == "plain" or min(x.shape) == 0:
         return False
@@ -41,14 +41,10 @@ def vendor_takes(x: Tensor, layer: Layer) -> bool:
     return x.device.type == "cpu" and exact and layer in ON_CPU and torch.backends.mkldnn.is_available()
 
 
-def vendor_states(layer: Layer, x: Tensor, weights: Weights) -> Tensor:
+def torch_layer_states(layer: Layer, x: Tensor, weights: Weights) -> Tensor:
     """Hidden states (members, batch, length, m) of a layer that starts at zero, in the type of x.
 
     x (members, batch, length, width), of at least one member.
-
-    >>> ones = torch.ones(1, 1, 1)
-    >>> vendor_states("rnn_tanh", torch.zeros(1, 1, 2, 1), (ones, ones, ones[0], 0 * ones[0])).flatten()
-    tensor([0.7616, 0.9427])
     """
     kind = at_least_float32(x.dtype)
     run = getattr(torch, layer)

@@ -7,8 +7,8 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from separatrix.models.ensemble import initialise
-from separatrix.models.kernels import available, vendor
-from separatrix.models.kernels.vendor import MOST_MEMBERS, vendor_states, vendor_takes
+from separatrix.models.kernels import available, torch_layers
+from separatrix.models.kernels.torch_layers import MOST_MEMBERS, torch_layer_fits, torch_layer_states
 from separatrix.models.mixers.gru import GRUMixer
 from separatrix.models.mixers.lstm import LSTMMixer
 from separatrix.models.mixers.rnn import RNNMixer
@@ -31,7 +31,7 @@ def made(kind, width=5, members=3):
 
 
 def chosen(x):
-    return [kind.layer for kind in MIXERS if vendor_takes(x, kind.layer)]
+    return [kind.layer for kind in MIXERS if torch_layer_fits(x, kind.layer)]
 
 
 def test_a_cpu_leaves_the_lstm_to_onednn(monkeypatch):
@@ -65,22 +65,22 @@ def test_a_gpu_leaves_few_members_to_cudnn_unless_our_kernel_is_faster(monkeypat
 def test_the_layers_are_the_scans_whatever_autocast_says(kind, dtype):
     mixer = made(kind)
     x = torch.randn(3, 2, 7, 5, generator=torch.Generator().manual_seed(0)).to(dtype)
-    found = vendor_states(kind.layer, x, mixer.weights)
+    found = torch_layer_states(kind.layer, x, mixer.weights)
     assert found.dtype == dtype
     exact = mixer.double().scan(x.double())
     torch.testing.assert_close(found.double(), exact, rtol=0, atol=1e-6 if dtype == torch.float32 else 5e-3)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        assert torch.equal(vendor_states(kind.layer, x, mixer.float().weights), found)
+        assert torch.equal(torch_layer_states(kind.layer, x, mixer.float().weights), found)
 
 
 @every_mixer
 def test_members_are_alone(kind):
     mixer = made(kind)
     x = torch.randn(3, 2, 7, 5, generator=torch.Generator().manual_seed(0))
-    together = vendor_states(kind.layer, x, mixer.weights)
+    together = torch_layer_states(kind.layer, x, mixer.weights)
     for member in range(3):
         own = tuple(each[member : member + 1] for each in mixer.weights)
-        assert torch.equal(vendor_states(kind.layer, x[member : member + 1], own)[0], together[member])
+        assert torch.equal(torch_layer_states(kind.layer, x[member : member + 1], own)[0], together[member])
 
 
 def test_only_what_cudnn_says_about_scattered_weights_is_kept_silent(monkeypatch):
@@ -97,11 +97,11 @@ def test_only_what_cudnn_says_about_scattered_weights_is_kept_silent(monkeypatch
     monkeypatch.setattr(torch, "rnn_tanh", talking)
     before = list(warnings.filters)
     with pytest.warns(UserWarning, match="contiguous chunk"):
-        vendor_states("rnn_tanh", x, mixer.weights)
-    monkeypatch.setattr(vendor, "on_gpu", lambda tensor: True)
-    vendor_states("rnn_tanh", x, mixer.weights)
+        torch_layer_states("rnn_tanh", x, mixer.weights)
+    monkeypatch.setattr(torch_layers, "on_gpu", lambda tensor: True)
+    torch_layer_states("rnn_tanh", x, mixer.weights)
     assert len(seen) == 2
     assert list(warnings.filters) == before
     told = "something else"
     with pytest.warns(UserWarning, match="something else"):
-        vendor_states("rnn_tanh", x, mixer.weights)
+        torch_layer_states("rnn_tanh", x, mixer.weights)
