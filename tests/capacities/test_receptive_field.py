@@ -27,7 +27,7 @@ SMALL = {
     "match3-local": ({"modulus": 4}, (3, 5)),
     "mqar": ({"keys": 2}, (2, 4)),
     "sparse-averaging": ({"sparsity": 2, "resolution": 1}, (2, 3)),
-    "undirected-5-cycle": ({}, (5, 6)),
+    "undirected-5-cycle": ({}, (5,)),
 }
 """Parameters that keep a task small, and the lengths at which all its inputs are compared."""
 

@@ -57,8 +57,8 @@ def test_small_searches_find_the_largest_fooling_set(case):
         assert not found.size or verify_fooling_set(matrix, found)
 
 
-@given(st.integers(0, 1000), st.sampled_from([20, 60, 90]))
-@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 1000), st.sampled_from([20, 60]))
+@settings(max_examples=10, deadline=None)
 def test_every_set_that_a_search_returns_is_a_fooling_set(seed, size):
     matrix = pack(numpy.random.default_rng(seed).integers(0, 2, (size, size + 3)))
     found = search(matrix, 1, seed)

@@ -124,23 +124,20 @@ def test_a_step_of_a_box_holds_the_steps_of_its_states(architecture):
     model = trained(architecture)
     cell, double = Cell(recurrent_file(model)), copy.deepcopy(model).double()
     generator = numpy.random.default_rng(3)
-    for width in (0.0, 0.01, 0.5):
-        for token in range(2):
-            middle = generator.uniform(-1, 1, cell.numbers)
-            low, high = ((middle + side * width).astype(numpy.float32) for side in (-1, 1))
-            ends = [(round(float(a) * ONE), round(float(b) * ONE)) for a, b in zip(low, high, strict=True)]
-            found = cell.after(token, ends)
-            states = generator.uniform(low, high, (64, cell.numbers)).clip(low, high).astype(numpy.float32)
-            for each, kind in ((model, torch.float32), (double, torch.float64)):
-                state = tuple(torch.from_numpy(states).to(kind).chunk(cell.numbers // cell.width, dim=1))
-                with torch.no_grad():
-                    _, (after,) = each.step(torch.full((1, 64), token), (tuple(part[None] for part in state),))
-                numbers = torch.cat([part[0] for part in after], dim=1).double() * ONE
-                assert all(
-                    a <= column.min() and column.max() <= b for (a, b), column in zip(found, numbers.T, strict=True)
-                )
-            if not width:
-                assert max(b - a for a, b in found) < ONE >> 14
+    for width, token in ((0.0, 0), (0.01, 1), (0.5, 0)):
+        middle = generator.uniform(-1, 1, cell.numbers)
+        low, high = ((middle + side * width).astype(numpy.float32) for side in (-1, 1))
+        ends = [(round(float(a) * ONE), round(float(b) * ONE)) for a, b in zip(low, high, strict=True)]
+        found = cell.after(token, ends)
+        states = generator.uniform(low, high, (64, cell.numbers)).clip(low, high).astype(numpy.float32)
+        for each, kind in ((model, torch.float32), (double, torch.float64)):
+            state = tuple(torch.from_numpy(states).to(kind).chunk(cell.numbers // cell.width, dim=1))
+            with torch.no_grad():
+                _, (after,) = each.step(torch.full((1, 64), token), (tuple(part[None] for part in state),))
+            numbers = torch.cat([part[0] for part in after], dim=1).double() * ONE
+            assert all(a <= column.min() and column.max() <= b for (a, b), column in zip(found, numbers.T, strict=True))
+        if not width:
+            assert max(b - a for a, b in found) < ONE >> 14
 
 
 # -- verdicts ---------------------------------------------------------------------------------------------------------

@@ -28,10 +28,8 @@ class Space:
     @property
     def count(self) -> int:
         """How many inputs there are, exactly."""
-        # Cells share their tables, so a million cells are one power and not a million products.
-        names = list(map(id, self.blocks))
-        tables, repeats = dict(zip(names, self.blocks, strict=True)), Counter(names)
-        return math.prod(len(table) ** repeats[name] for name, table in tables.items())
+        # Most cells have as many choices, so a million cells are one power and not a million products.
+        return math.prod(choices**cells for choices, cells in Counter(map(len, self.blocks)).items())
 
     @property
     def written(self) -> str:

@@ -108,7 +108,7 @@ def cosines(modulus: int, turns: Fraction) -> ExactMatrix:
     return ExactMatrix(numpy.where(behind, -numerators, numerators)[:, None], 1 << TABLE_BITS)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=32)
 def _quarter(parts: int) -> Integers:
     """2^60 · cos(π k/parts) to the nearest integer for k from 0 to parts/2, from balls of growing precision."""
     found: dict[int, int] = {}

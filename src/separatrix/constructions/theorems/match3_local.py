@@ -107,9 +107,9 @@ class LocalTripleMatching(Construction):
             )
         vocabulary, positions = task.vocabulary(length).size, length + 1
         residues = numpy.arange(1, size + 1)[:, None] % size
-        held = numpy.concatenate(
-            [numpy.ones((size, 1), dtype=numpy.int64), residues >> numpy.arange(sizes.bits) & 1], 1
-        )
+        held = numpy.ones((size, block), dtype=numpy.int64)
+        numpy.right_shift(residues, numpy.arange(sizes.bits), out=held[:, 1:])
+        held &= 1
         remainders = numpy.arange(positions, dtype=numpy.int64) % q
         numbers = (1, positions)
         embedding = (
