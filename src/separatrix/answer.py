@@ -26,6 +26,17 @@ STYLE = (
     ".sx td.number,.sx th.number{text-align:right;font-variant-numeric:tabular-nums}</style>"
 )
 
+PAGE_STYLE = (
+    ":root{color-scheme:light dark}body{margin:2em auto;max-width:60em;padding:0 1em;line-height:1.5;color:#1c2027;"
+    "background:#fcfbf8}.sx>p>strong{font-size:1.15em}.sx>p:first-of-type>strong{font:600 1.9em/1.25 Georgia,serif;"
+    "overflow-wrap:anywhere}.sx table{width:100%;margin:.2em 0 1.8em}.sx td{white-space:nowrap;"
+    "padding:.4em .9em .4em 0}"
+    ".sx th{padding:.4em .9em .4em 0}.sx .wide+p{margin-top:1.8em}.sx p.doubt{border-left:4px solid;padding:.1em .8em}"
+    ".sx svg{background:#fff;border:1px solid #8884;border-radius:.6em;margin:.4em 0;display:block;max-width:46em;"
+    "width:100%}@media(prefers-color-scheme:dark){body{color:#e8e9eb;background:#13161a}}"
+)
+"""Of a sheet that is a page of its own; a notebook has its own style."""
+
 
 @dataclass(frozen=True)
 class Fact:
@@ -181,7 +192,7 @@ def to_html(sheet: Sheet) -> str:
 def to_page(sheet: Sheet) -> str:
     """Write a sheet as a whole page in one file, for which nothing is fetched."""
     head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-    style = "<style>:root{color-scheme:light dark}body{margin:1.5em auto;max-width:64em;padding:0 1em}</style>"
+    style = f"<style>{PAGE_STYLE}</style>"
     title = f"<title>{html.escape(sheet.title)}</title>"
     return (
         f'<!doctype html>\n<html lang="en"><head>{head}{title}{style}</head><body>\n{to_html(sheet)}\n</body></html>\n'

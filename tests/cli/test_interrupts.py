@@ -1,6 +1,7 @@
 """Progress on a terminal, silence elsewhere, and Ctrl-C in a real process: nothing half-written is left."""
 
 import json
+import math
 import os
 import pty
 import select
@@ -26,7 +27,9 @@ def slowly(method):
     def slowed(bar, *arguments, **settings):
         method(bar, *arguments, **settings)
         if os.environ["SLOW"] in bar.tasks[0].description:
-            time.sleep(float(os.environ["SECONDS"]))
+            until = time.monotonic() + float(os.environ["SECONDS"])
+            while time.monotonic() < until:
+                time.sleep(0.01)
     return slowed
 
 if "SLOW" in os.environ:
@@ -34,13 +37,14 @@ if "SLOW" in os.environ:
     Progress.update, Progress.reset = slowly(Progress.update), slowly(Progress.reset)
 main()
 """
-"""The command; where SLOW names a loop, each of its rounds takes SECONDS, so that no interrupt comes too late."""
+"""The command; where SLOW names a loop, each of its rounds takes SECONDS, so that no interrupt comes too late. It takes
+them in small steps: a signal that comes just before a pause is only seen after it."""
 HANGING = 600
 """Seconds after which something is taken to hang; nothing takes as long, however busy the machine."""
 
 
 def start(
-    *arguments: str, terminal: int | None = None, slow: str | None = None, seconds: float = 60
+    *arguments: str, terminal: int | None = None, slow: str | None = None, seconds: float = math.inf
 ) -> subprocess.Popen[bytes]:
     more = {} if slow is None else {"SLOW": slow, "SECONDS": str(seconds)}
     return subprocess.Popen(

@@ -1,53 +1,57 @@
 """Faults put into the kernel's own code, one at a time: do its tests notice?
 
-``python -m tests.kernel.code_mutants FILE … [--count 40] [--seed 0]`` names files of the kernel, such as ``content``. A
-mutant changes an operator, a comparison, a bound, a rounding or a choice, or leaves out an obligation (``require``).
-The tests about the file run against it, in a process that loads the changed kernel, until one fails. What survives is
-printed as a line of the source and what became of it: a test should kill it, or a reader explain why it does no harm.
+``python -m tests.kernel.code_mutants [FILE …] [--count 40] [--seed 0]`` names files of the kernel, such as ``content``;
+without names, all. A mutant changes an operator, a comparison, a bound, a constant, a rounding or a choice, or leaves
+out an obligation or another statement. The tests run once, to see which lines each of them runs. Then a process is
+forked for each mutant: it puts the changed code into the loaded kernel and runs the tests that come to the changed
+lines, short ones first, until one fails. What survives is printed as a line of the source and what became of it: a test
+should kill it, or a reader explain why it does no harm.
 """
 
 import argparse
 import ast
 import copy
+import functools
+import gc
+import importlib
+import json
 import os
 import random
 import resource
-import shutil
 import sys
-import tempfile
+import time
+import types
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
+
+import pytest
+from coverage import Coverage
 
 ROOT = Path(__file__).parent.parent.parent
 KERNEL = ROOT / "src" / "separatrix_kernel"
-SECONDS, BYTES = 120, 8 << 30
-TESTS = {
-    "balls": "trained", "lookup": "trained", "trained": "trained", "content": "content powers",
-    "matching": "content powers", "powers": "powers", "reading": "reading forgeries schema",
-    "network": "reading evaluation forgeries powers", "numbers": "numbers evaluation",
-    "evaluation": "evaluation forgeries powers", "specification": "specification forgeries", "floats": "running",
-    "running": "running", "prefixes": "prefixes", "thresholds": "thresholds", "words": "words",
-    "checker": "reading package forgeries", "__main__": "package trained",
-}  # fmt: skip
-"""Which tests are about a file; of the others those about rules."""
-RULES = "rules forgeries content"
+BYTES = 8 << 30
 OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.And: ast.Or, ast.Or: ast.And,
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.FloorDiv: ast.Mult, ast.Mod: ast.FloorDiv,
-    ast.LShift: ast.RShift, ast.RShift: ast.LShift, ast.Pow: ast.Mult, ast.BitXor: ast.BitOr, ast.BitAnd: ast.BitOr,
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Mod: ast.FloorDiv, ast.LShift: ast.RShift,
+    ast.Pow: ast.Mult, ast.BitXor: ast.BitOr, ast.BitAnd: ast.BitOr,
 }  # fmt: skip
 NAMES = {"min": "max", "max": "min", "any": "all", "all": "any"}
 
 
 class Mutant(NamedTuple):
-    """One fault."""
+    """One fault: where it is, in words, and the file with it."""
 
     file: str
-    line: int
+    lines: range
     words: str
     source: str
+    node: str
+
+    def __str__(self) -> str:
+        return f"{self.file}.py:{self.lines.start}: {self.words}"
 
 
 def changed(node: ast.AST) -> Iterator[ast.AST]:
@@ -58,21 +62,24 @@ def changed(node: ast.AST) -> Iterator[ast.AST]:
             swapped = copy.deepcopy(other)
             swapped.ops[place] = cast("ast.cmpop", OPERATORS[type(each)]())
             yield swapped
+    elif isinstance(other, ast.BinOp) and isinstance(other.op, ast.FloorDiv | ast.RShift):
+        # Rounded up in place of down.
+        other.left = ast.UnaryOp(ast.USub(), other.left)
+        yield ast.UnaryOp(ast.USub(), other)
     elif isinstance(other, ast.BinOp | ast.BoolOp | ast.AugAssign) and type(other.op) in OPERATORS:
         other.op = OPERATORS[type(other.op)]()  # pyright: ignore[reportAttributeAccessIssue]
         yield other
     elif isinstance(other, ast.UnaryOp) and isinstance(other.op, ast.USub | ast.Not):
         yield other.operand
+    elif isinstance(other, ast.Constant) and isinstance(other.value, bool):
+        yield ast.Constant(not other.value)
     elif isinstance(other, ast.Constant) and isinstance(other.value, int):
-        other.value = not other.value if isinstance(other.value, bool) else other.value + 1
+        yield from (ast.Constant(each) for each in (other.value - 1, other.value + 1) if each >= 0)
+    elif isinstance(other, ast.Call) and isinstance(other.func, ast.Name) and other.func.id in NAMES:
+        other.func.id = NAMES[other.func.id]
         yield other
-    elif isinstance(other, ast.Call) and isinstance(other.func, ast.Name):
-        if other.func.id in NAMES:
-            other.func.id = NAMES[other.func.id]
-            yield other
-        elif other.func.id == "require":
-            other.args[0] = ast.Constant(True)
-            yield other
+    elif isinstance(other, ast.Raise) or (isinstance(other, ast.Expr) and isinstance(other.value, ast.Call)):
+        yield ast.Pass()
 
 
 class _Replacing(ast.NodeTransformer):
@@ -94,7 +101,7 @@ def _numbered(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def mutants(name: str) -> list[Mutant]:
-    """All faults of a file; annotations and limits of work (in capital letters) are left alone."""
+    """All faults of a file; annotations, messages and limits of work are left alone."""
     tree = ast.parse((KERNEL / f"{name}.py").read_text(encoding="utf-8"))
     kept = {
         id(inside)
@@ -104,75 +111,201 @@ def mutants(name: str) -> list[Mutant]:
         for inside in ast.walk(each)
     }
     for node in tree.body:
-        if isinstance(node, ast.Assign):
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]).startswith("MOST_"):
             kept |= {id(inside) for inside in ast.walk(node)}
     found: list[Mutant] = []
     for number, node in enumerate(_numbered(tree)):
         # Lengths that are compared once more, and a step more or less of a budget, are not faults.
         if isinstance(node, ast.keyword) and node.arg == "strict":
             kept.add(id(node.value))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("spend", "room"):
+        called = node.func if isinstance(node, ast.Call) else None
+        named = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+        if isinstance(node, ast.JoinedStr) or named in ("spend", "room", "Budget"):
             kept |= {id(inside) for inside in ast.walk(node)}
         for new in () if id(node) in kept else changed(node):
             words = f"{ast.unparse(node)[:90]}  ->  {ast.unparse(new)[:90]}"
             source = ast.unparse(ast.fix_missing_locations(_Replacing(number, new).visit(copy.deepcopy(tree))))
-            found.append(Mutant(name, getattr(node, "lineno", 0), words, source))
+            first = getattr(node, "lineno", 0)
+            lines = range(first, (getattr(node, "end_lineno", 0) or first) + 1)
+            rounding = isinstance(node, ast.BinOp) and isinstance(new, ast.UnaryOp)
+            found.append(Mutant(name, lines, words, source, "Rounding" if rounding else type(node).__name__))
     return found
 
 
-def survives(mutant: Mutant) -> bool:
-    """Whether all tests about a file pass with this source in its place; run in a process of its own."""
-    child = os.fork()
-    if child == 0:
-        with tempfile.TemporaryDirectory() as folder:
-            code = _tested(mutant, Path(folder))
-        os._exit(code)
-    return os.waitpid(child, 0)[1] == 0
+def _functions(space: dict[str, Any], module: str) -> Iterator[tuple[str, types.FunctionType]]:
+    """All functions and methods of a module, whatever wraps them."""
+    for value in list(space.values()):
+        if isinstance(value, type) and value.__module__ == module:
+            yield from _functions(dict(vars(value)), module)
+        inside = value
+        for name in ("fget", "func", "__func__", "__wrapped__"):
+            inside = getattr(inside, name, inside)
+        if isinstance(inside, types.FunctionType) and inside.__module__ == module:
+            yield inside.__qualname__, inside
 
 
-def _tested(mutant: Mutant, folder: Path) -> int:
-    import pytest
+def put_in(mutant: Mutant) -> None:
+    """Give the functions and constants of the loaded kernel what the changed source says."""
+    module = importlib.import_module(f"separatrix_kernel.{mutant.file}")
+    new = types.ModuleType(module.__name__)
+    exec(compile(mutant.source, module.__file__ or "", "exec"), vars(new))
+    others = dict(_functions(vars(new), module.__name__))
+    for name, function in _functions(vars(module), module.__name__):
+        other = others[name]
+        function.__code__, function.__defaults__ = other.__code__, other.__defaults__
+        function.__kwdefaults__ = other.__kwdefaults__
+    for name, value in list(vars(module).items()):
+        if isinstance(value, int | tuple | dict | str) and not name.startswith("__") and vars(new)[name] != value:
+            for holder in [each for key, each in sys.modules.items() if key.startswith("separatrix_kernel")]:
+                if vars(holder).get(name) is value:
+                    setattr(holder, name, vars(new)[name])
 
-    shutil.copytree(KERNEL, folder / "separatrix_kernel", ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "separatrix_kernel" / f"{mutant.file}.py").write_text(mutant.source, encoding="utf-8")
-    sys.path.insert(0, str(folder))
-    sys.dont_write_bytecode = True
-    for limit, most in ((resource.RLIMIT_CPU, SECONDS), (resource.RLIMIT_AS, BYTES)):
-        resource.setrlimit(limit, (most, most))
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
-    files = [f"tests/kernel/test_{each}.py" for each in TESTS.get(mutant.file, RULES).split()]
-    # Campaigns take most of the time, and most faults are noticed without them.
-    for chosen in ("not every_input", "every_input"):
-        code = int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-n", "0", "-k", chosen, *files]))
-        if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
-            return code
-    return 0
+
+def _say(words: str) -> None:
+    sys.stdout.write(f"{words}\n")
+    sys.stdout.flush()
+
+
+class Attack:
+    """A plugin of pytest that runs all tests, and then some of them for each mutant."""
+
+    def __init__(self, chosen: list[Mutant], known: Path | None, seconds: float) -> None:
+        self.chosen, self.known, self.seconds = chosen, known, seconds
+        self.lines: dict[str, dict[str, list[int]]] = {}
+        self.times: dict[str, float] = {}
+        self.failed = self.done = False
+        self.survivors: list[Mutant] = []
+
+    @pytest.hookimpl
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """A test that fails kills the mutant."""
+        self.failed = self.failed or report.failed
+
+    @pytest.hookimpl
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """In place of a run of all tests."""
+        from hypothesis import Phase, settings
+
+        tests = {item.nodeid: item for item in session.items}
+        for item in session.items:
+            if found := getattr(getattr(item, "obj", None), "_hypothesis_internal_use_settings", None):
+                quick = settings(found, phases=(Phase.explicit, Phase.generate), report_multiple_bugs=False)
+                item.obj._hypothesis_internal_use_settings = quick  # pyright: ignore[reportAttributeAccessIssue]
+        if self.known and self.known.exists():
+            self.lines, self.times = json.loads(self.known.read_text(encoding="utf-8"))
+        # All run, also those whose lines are known: models are trained once for all mutants.
+        self._look(session.items, {name for name in tests if name not in self.times})
+        if self.known:
+            self.known.write_text(json.dumps([self.lines, self.times]), encoding="utf-8")
+        by_line: dict[tuple[str, int], set[str]] = defaultdict(set)
+        for name, files in self.lines.items():
+            for file, lines in files.items():
+                for line in lines if name in tests else ():
+                    by_line[file, line].add(name)
+        for each in gc.get_objects():
+            # What trained models are like does not depend on the kernel; all else that is kept may.
+            if isinstance(each, functools._lru_cache_wrapper) and each.__name__ != "trained":
+                each.cache_clear()
+        gc.collect()
+        gc.freeze()
+        killers: dict[str, list[str]] = defaultdict(list)
+        started = time.perf_counter()
+        for number, mutant in enumerate(self.chosen, 1):
+            about = set[str]().union(*(by_line[mutant.file, line] for line in mutant.lines))
+            before = killers[mutant.file]
+            order = sorted(about, key=lambda name: (name not in before[-8:], self.times[name]))
+            killer = self._one(mutant, [tests[name] for name in order])
+            if killer is None:
+                self.survivors.append(mutant)
+                _say(f"survives {len(about)} tests: {mutant}")
+            elif killer in tests:
+                before.append(killer)
+            if number % 50 == 0 or number == len(self.chosen):
+                spent = time.perf_counter() - started
+                _say(f"{number} of {len(self.chosen)}, {len(self.survivors)} survive, {spent:.0f} s")
+        self.done = True
+        return True
+
+    def _look(self, items: list[pytest.Item], new: set[str]) -> None:
+        """Which lines each new test runs, and how long it takes."""
+        measure = Coverage(data_file=None, source=[str(KERNEL)])
+        for number, item in enumerate(items):
+            if item.nodeid in new:
+                measure.start()
+                measure.switch_context(item.nodeid)
+            started = time.perf_counter()
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=(*items, None)[number + 1])
+            if item.nodeid in new:
+                measure.stop()
+                self.times[item.nodeid] = time.perf_counter() - started
+        if self.failed:
+            raise SystemExit("the tests fail without a mutant")
+        data = measure.get_data() if new else None
+        for name in new if data else ():
+            data.set_query_context(name)
+            self.lines[name] = {Path(file).stem: data.lines(file) or [] for file in data.measured_files()}
+
+    def _one(self, mutant: Mutant, items: list[pytest.Item]) -> str | None:
+        """The test that kills a mutant, or what else did; None if all pass, or all for which there is time."""
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(reading)
+            code = 1
+            try:
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, 1)
+                os.dup2(nowhere, 2)
+                limit = 30 + 5 * int(min(self.seconds, sum(self.times[item.nodeid] for item in items)))
+                for kind, most in ((resource.RLIMIT_CPU, limit), (resource.RLIMIT_AS, BYTES)):
+                    resource.setrlimit(kind, (most, most))
+                put_in(mutant)
+                left = self.seconds
+                for item in items:
+                    left -= self.times[item.nodeid]
+                    if left < 0:
+                        continue
+                    item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+                    if self.failed:
+                        os.write(writing, b"\n" + item.nodeid.encode())
+                        os._exit(1)
+                code = 0
+            finally:
+                os._exit(code)
+        os.close(writing)
+        with os.fdopen(reading) as pipe:
+            said = pipe.read().split("\n")
+        _, status, _ = os.wait4(child, 0)
+        if len(said) == 1 and status:
+            _say(f"ends without a test: {mutant}")
+        return None if status == 0 else said[-1]
 
 
 def main() -> int:
     """Run some mutants, or all."""
     parser = argparse.ArgumentParser(prog="python -m tests.kernel.code_mutants", description=__doc__)
-    parser.add_argument("files", nargs="+", metavar="FILE")
+    parser.add_argument("files", nargs="*", metavar="FILE")
     parser.add_argument("--count", type=int, help="so many, drawn at random; all if left out")
+    parser.add_argument("--only", nargs="+", default=[], help="kinds of nodes, such as Compare, Expr and Raise")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=60, help="of tests for one mutant")
+    parser.add_argument("--known", type=Path, help="keep which test runs which lines in this file, and use it")
+    parser.add_argument("--again", type=Path, help="only those that this file, an earlier output, lists as survivors")
     given = parser.parse_args()
-    found = [each for name in given.files for each in mutants(name)]
+    names = given.files or sorted(each.stem for each in KERNEL.glob("*.py"))
+    found = [each for name in names for each in mutants(name) if each.node in (given.only or each.node)]
+    if given.again:
+        left = set(given.again.read_text(encoding="utf-8").splitlines())
+        found = [each for each in found if f"survives: {each}" in left]
     chosen = random.Random(given.seed).sample(found, min(len(found), given.count or len(found)))
-    # What all mutants need is loaded once, but nothing that has loaded the kernel.
-    import torch  # noqa: F401  # pyright: ignore[reportUnusedImport]
-
-    import separatrix.constructions  # noqa: F401  # pyright: ignore[reportUnusedImport]
-
-    assert not any(module.startswith("separatrix_kernel") for module in sys.modules)
-    left = 0
-    for number, each in enumerate(chosen, 1):
-        if survives(each):
-            left += 1
-            sys.stdout.write(f"survives: {each.file}.py:{each.line}: {each.words}\n")
-        sys.stdout.write(f"{number} of {len(chosen)} ({len(found)} in all), {left} survive\n")
-        sys.stdout.flush()
+    attack = Attack(chosen, given.known, given.seconds)
+    pytest.main(["-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "tests/kernel"], plugins=[attack])
+    if not attack.done:
+        return 1
+    left = len(attack.survivors)
+    _say(f"{len(found)} mutants, {len(chosen)} run, {len(chosen) - left} killed, {left} survive")
+    for each in sorted(attack.survivors, key=lambda each: (each.file, each.lines.start)):
+        _say(f"survives: {each}")
     return 0
 
 

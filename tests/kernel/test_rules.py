@@ -205,6 +205,7 @@ def test_automata_are_walked_to_the_exact_length(monkeypatch):
 
 def test_the_last_net_catches_what_a_wrong_rule_would_let_through(monkeypatch):
     content, data = proved("equality", 4)
+    monkeypatch.setattr("separatrix_kernel.checker.LAST_NET", 8)
     monkeypatch.setattr("separatrix_kernel.rules.Claim.prove", lambda self, proof: "layers")
     specification = copy.deepcopy(content["specification"])
     specification["answer"]["answers"] = [[0, 0], [1, 1]]

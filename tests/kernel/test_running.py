@@ -311,3 +311,14 @@ def test_numbers_that_are_not_whole_are_not_read(word: str) -> None:
     shown = json.dumps(content).replace(str(WALL - 2), word)
     with pytest.raises(RefusedError):
         parse(shown, "the proof")
+
+
+def test_the_last_net_runs_float32_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    content, data = proved("dyck-float", 4)
+    monkeypatch.setattr("separatrix_kernel.checker.LAST_NET", 8)
+    assert check(content, data).rule == "running-sums"
+    monkeypatch.setattr(RunningClaim, "prove", lambda self, proof: "running-sums")
+    flipped = copy.deepcopy(content)
+    flipped["specification"]["answer"]["answers"] = [1 - each for each in content["specification"]["answer"]["answers"]]
+    with pytest.raises(RefusedError):
+        check(flipped, data)

@@ -172,7 +172,7 @@ def test_the_same_drawing_gives_the_same_bytes():
     assert one.png.startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize(("for_papers_alone", "formats"), [(False, 3), (True, 2)])
+@pytest.mark.parametrize(("for_papers_alone", "formats"), [(False, 4), (True, 2)])
 def test_each_format_is_drawn_once(monkeypatch, for_papers_alone, formats):
     from matplotlib.figure import Figure as Canvas
 
@@ -181,7 +181,8 @@ def test_each_format_is_drawn_once(monkeypatch, for_papers_alone, formats):
     figure = draw("name", "caption", lambda axes: axes.plot([1, 2]), for_papers_alone=for_papers_alone)
     # Drawing is most of what the atlas takes, and a layout engine that is left in place draws everything twice.
     assert len(drawn) == formats
-    assert (figure.inline == "") is for_papers_alone
+    assert (figure.inline == "") is (figure.narrow == "") is for_papers_alone
+    assert "scale(0.015625)" in figure.svg, "letters keep their size"
     assert figure.svg.startswith("<svg") and figure.png.startswith(b"\x89PNG")
 
 

@@ -531,7 +531,7 @@ SQUEEZED = """all => all.filter(each => each.offsetParent && each.clientWidth < 
 def test_the_navigation_shows_where_one_is_and_closes_its_menus(browser: Browser, site: Path) -> None:
     with opened(browser, (site / "bounds.html").as_uri(), viewport={"width": 390, "height": 740}) as page:
         entries = page.locator("nav[aria-label=Site] > ul > li")
-        assert entries.count() <= 7
+        assert entries.count() <= 5
         current = page.locator("nav[aria-label=Site] summary.current")
         expect(current).to_be_in_viewport()
         current.click()
@@ -597,20 +597,7 @@ def test_pages_of_the_site_pass_all_of_axe(browser: Browser, site: Path) -> None
 
 def test_the_front_pages_sliders_change_numbers(browser: Browser, site: Path) -> None:
     with opened(browser, (site / "index.html").as_uri()) as page:
-
-        def numbers(kind: str) -> list[str]:
-            return page.locator(f"#separation [data-{kind}]").all_inner_texts()
-
-        for slider, kind in (("length", "upper"), ("precision", "lower")):
-            control = page.locator(f"#{slider}")
-            before, told = numbers(kind), page.locator(f"#{slider}-shown").inner_text()
-            control.focus()
-            page.keyboard.press("End")
-            first = numbers(kind)
-            page.keyboard.press("Home")
-            assert len({tuple(before), tuple(first), tuple(numbers(kind))}) > 1
-            assert page.locator(f"#{slider}-shown").inner_text() != told or before != first
-        # The pictures above follow: at the largest length the line is at the right end, and the sentence says it.
+        # At the largest length the line is at the right end, and the sentence says it.
         page.locator("#length").focus()
         page.keyboard.press("End")
         card = page.locator("[data-story=index-lookup]")
@@ -626,7 +613,7 @@ def test_the_front_pages_sliders_change_numbers(browser: Browser, site: Path) ->
         # A cell opens its evidence by keyboard, and Escape closes it.
         page.locator("#separation a.cell").first.focus()
         page.keyboard.press("Enter")
-        expect(page.locator("dialog")).to_be_visible()
+        expect(page.locator("dialog")).to_contain_text("N = 16 ")
         accessible(page)
         page.keyboard.press("Escape")
         expect(page.locator("dialog")).to_be_hidden()
@@ -640,16 +627,17 @@ def test_the_front_pages_sliders_change_numbers(browser: Browser, site: Path) ->
 def test_a_figure_says_its_points_and_zooms(browser: Browser, site: Path) -> None:
     with opened(browser, (site / "tasks" / "index-lookup.html").as_uri()) as page:
         figure = page.locator("#figure-widths-index-lookup")
-        figure.locator(".canvas").focus()
+        drawing = figure.locator(".canvas:visible svg")
+        figure.locator(".canvas:visible").focus()
         page.keyboard.press("ArrowRight")
-        expect(figure.locator(".tip")).to_contain_text("length N 16")
+        expect(figure.locator(".canvas:visible .tip")).to_contain_text("length N 16")
         page.keyboard.press("Tab")
-        expect(figure.locator(".tip")).to_be_hidden()
-        whole = figure.locator("svg").get_attribute("viewBox")
+        expect(figure.locator(".canvas:visible .tip")).to_be_hidden()
+        whole = drawing.get_attribute("viewBox")
         figure.get_by_role("button", name="Zoom in").click()
-        assert figure.locator("svg").get_attribute("viewBox") != whole
+        assert drawing.get_attribute("viewBox") != whole
         figure.get_by_role("button", name="Show the whole figure").click()
-        assert figure.locator("svg").get_attribute("viewBox") == whole
+        assert drawing.get_attribute("viewBox") == whole
 
 
 def test_the_search_finds_a_theorem_by_keyboard(browser: Browser, site: Path) -> None:
@@ -714,7 +702,7 @@ def test_tables_can_be_read_on_a_phone(browser: Browser, site: Path) -> None:
 def test_the_site_is_readable_without_javascript(browser: Browser, site: Path) -> None:
     with opened(browser, (site / "index.html").as_uri(), java_script_enabled=False) as page:
         assert page.locator("#separation td").count() > 20
-        assert "≤" in page.locator("#separation").inner_text()
+        assert "logarithmic" in page.locator("#separation").inner_text()
         page.locator("#separation a.cell").first.click()
         expect(page.locator(".class-evidence:target")).to_have_count(1)
         page.locator(".class-evidence:target summary").click()

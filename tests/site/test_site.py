@@ -239,7 +239,7 @@ def test_upper_numbers_are_certified_where_they_say_so(sections, embedded_grid):
         task, model = key.split("/")
         names = [each["name"] for each in sections["numbers"]["cells"][task][model]["constructions"]]
         for n, length in enumerate(embedded_grid["lengths"]):
-            text, kind, _, _, _, other = cell["upper"][n]
+            text, kind, _, _, other = cell["upper"][n]
             keys = [(name, length) for name in names]
             small, large = [theorem[each][0] for each in keys if each in theorem], []
             for each in keys:
@@ -360,17 +360,16 @@ def test_precisions_are_told_apart_on_the_pages_of_tasks(site):
     assert '<span class="own">p = 42</span>' in strip
 
 
-def test_signs_are_told_above_the_table_and_on_the_pages_of_tasks(site):
-    front = (site / "index.html").read_text(encoding="utf-8")
-    assert front.index("How to read it</a>") < front.index('<table id="separation"')
+def test_pages_of_tasks_lead_to_the_meaning_of_their_signs(site):
+    assert 'id="reading"' in (site / "index.html").read_text(encoding="utf-8")
     for name in tasks():
         page = (site / task_address(name)).read_text(encoding="utf-8")
-        assert page.index("How to read it</a>") < page.index('id="about"'), name
+        assert page.index("../index.html#reading") < page.index('id="about"'), name
 
 
 def test_both_numbers_of_a_cell_have_one_unit(site):
-    front = (site / "index.html").read_text(encoding="utf-8")
-    cell = front.split('data-task="index-lookup" data-model="rnn">')[1].split("</td>")[0]
+    page = (site / "tasks" / "index-lookup.html").read_text(encoding="utf-8")
+    cell = page.split('class="verdicts"')[1].split("</li>")[0]
     assert "bits of state" in cell and "≤ 6,154<" in cell and "≥ 6,144<" in cell
 
 

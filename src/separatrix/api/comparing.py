@@ -130,7 +130,7 @@ class Compared(Answer):
 
     def _grid(self, task: str) -> Grid:
         mine = [each for each in self.entries if each.task == task]
-        columns = ("model", "%", "learned", "rate", "parameters", "state bits", "no weights beyond")
+        columns = ("model", "%", "above baseline", "rate", "parameters", "state bits", "no weights beyond")
         tones: dict[tuple[int, int], Tone] = {}
         rows: list[tuple[str, ...]] = []
         for number, each in enumerate(mine):

@@ -44,6 +44,7 @@ class RunFields(TypedDict, total=False):
     full_length: float
     shortest: int
     longest: int
+    growth: float
     beta1: float
     beta2: float
     epsilon: float

@@ -76,6 +76,10 @@ def command(
         int | None, typer.Option("--shortest", help="Shortest training text, where a task draws several lengths.")
     ] = None,
     longest: Annotated[int | None, typer.Option("--longest", help="Longest training text, as --shortest.")] = None,
+    growth: Annotated[
+        float | None,
+        typer.Option("--growth", help="Share of the steps over which the training texts grow up to this length."),
+    ] = None,
     beta1: Annotated[float | None, typer.Option("--beta1", help="Adam's first decay, 0.9 if not given.")] = None,
     beta2: Annotated[float | None, typer.Option("--beta2", help="Adam's second decay, 0.999 if not given.")] = None,
     epsilon: Annotated[float | None, typer.Option("--epsilon", help="Adam's epsilon, 1e-8 if not given.")] = None,
@@ -117,6 +121,7 @@ def command(
         "full_length": full_length,
         "shortest": shortest,
         "longest": longest,
+        "growth": growth,
         "beta1": beta1,
         "beta2": beta2,
         "epsilon": epsilon,

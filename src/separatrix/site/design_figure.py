@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from separatrix.site.figure import PALETTE, draw, look
+from separatrix.site.figure import PALETTE, draw, look, panels
 from separatrix.site.section import Figure
 from separatrix.table import Design, Outcome, curves
 
@@ -14,9 +14,7 @@ def design_picture(found: Design) -> Figure:
     lines = curves(found)
 
     def paint(axes: Any) -> None:
-        figure = axes.figure
-        axes.remove()
-        left, right = figure.subplots(1, 2)
+        left, right = panels(axes, 2)
         for place, drawn in ((left, lines.memory), (right, lines.widths)):
             for number, (name, points) in enumerate(drawn):
                 if points:

@@ -8,6 +8,7 @@ same bytes. For pages there is a second SVG whose text stays text and whose colo
 
 import importlib
 import io
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
@@ -25,6 +26,9 @@ THEME = {
     "#000000": "--ink", "#555555": "--soft", "#808080": "--soft", "#b0b0b0": "--grid", "#cccccc": "--grid",
 }  # fmt: skip
 """The variables that represent colours on a page."""
+NARROW, WIDEST, PANEL = 4.7, 5.7, 3.2
+"""Inches: the width of a figure for a phone, and the widest figure that needs none;
+the height of a panel on a phone."""
 
 
 def look(number: int) -> dict[str, Any]:
@@ -50,8 +54,22 @@ def plot_named(axes: Any, series: Iterable[tuple[str, Sequence[tuple[float, floa
             named.setdefault(tuple(points), []).append(name)
     for number, (points, names) in enumerate(named.items()):
         axes.plot(*zip(*points, strict=True), **look(number), markersize=4, label=", ".join(names))
-    handles = axes.get_legend_handles_labels()
-    axes.figure.legend(*handles, loc="outside lower center", frameon=False, fontsize=fontsize, ncols=3)
+    legend_below(axes.figure, *axes.get_legend_handles_labels(), fontsize=fontsize)
+
+
+def legend_below(figure: Any, handles: Sequence[Any], labels: Sequence[str], columns: int = 3, **more: Any) -> None:
+    """Put a legend below a figure, in fewer columns where they would not fit."""
+    fit = int(figure.get_figwidth() / (0.07 * max(map(len, labels), default=0) + 0.5))
+    figure.legend(handles, labels, loc="outside lower center", frameon=False, ncols=max(1, min(columns, fit)),
+                  **{"fontsize": 8, **more})  # fmt: skip
+
+
+def panels(axes: Any, count: int, **shared: Any) -> list[Any]:
+    """Replace axes by several, next to each other, or one below the other where a figure is narrow."""
+    figure = axes.figure
+    axes.remove()
+    shape = (count, 1) if figure.get_figwidth() <= NARROW else (1, count)
+    return list(figure.subplots(*shape, squeeze=False, **shared).flatten())
 
 
 def draw(
@@ -70,31 +88,45 @@ def draw(
     require("a figure", "matplotlib")
     # Loaded by name: matplotlib's types are partial and it is only an extra.
     matplotlib: Any = importlib.import_module("matplotlib")
-    canvases: Any = importlib.import_module("matplotlib.backends.backend_agg")
-    figures: Any = importlib.import_module("matplotlib.figure")
     with matplotlib.rc_context(
         {"svg.hashsalt": name, "font.size": 10, "axes.spines.top": False, "axes.spines.right": False}
     ):
-        canvas = figures.Figure(figsize=(width, height), layout="constrained")
-        canvases.FigureCanvasAgg(canvas)
-        paint(canvas.add_subplot())
-        # The layout is found once and kept for all formats: finding it takes longer than drawing. Without an engine
-        # ("none" leaves one that does nothing) each format is drawn once and not twice.
-        canvas.get_layout_engine().execute(canvas)
-        canvas.set_layout_engine(None)
-        svg, text, png = io.StringIO(), io.StringIO(), io.BytesIO()
+        canvas = _painted(paint, width, height)
+        svg, png = io.StringIO(), io.BytesIO()
         canvas.savefig(svg, format="svg", metadata={"Date": None, "Title": caption})
         canvas.savefig(png, format="png", dpi=150, metadata={"Software": None})
+        inline = narrow = ""
         if not for_papers_alone:
             with matplotlib.rc_context({"svg.fonttype": "none"}):
-                canvas.savefig(text, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
-    inline = ""
-    if not for_papers_alone:
-        inline = themed(_for_pages(text.getvalue(), name))
-        # For the script, which shows the values of a point and zooms.
-        points = escape(plot_points(canvas), quote=False).replace("'", "&#39;")
-        inline = inline.replace("<svg ", f"<svg data-points='{points}' ", 1)
-    return Figure(name, caption, _for_pages(svg.getvalue(), name), png.getvalue(), inline)
+                inline = _inline(canvas, name)
+                if width > WIDEST:
+                    narrow = _inline(_painted(paint, NARROW, height), f"{name}-narrow")
+    return Figure(name, caption, _for_pages(svg.getvalue(), name), png.getvalue(), inline, narrow)
+
+
+def _painted(paint: Callable[[Any], None], width: float, height: float) -> Any:
+    """Return a matplotlib figure with its layout; a narrow one is taller by its lower panels and its legend."""
+    canvases: Any = importlib.import_module("matplotlib.backends.backend_agg")
+    figures: Any = importlib.import_module("matplotlib.figure")
+    canvas = figures.Figure(figsize=(width, height), layout="constrained")
+    canvases.FigureCanvasAgg(canvas)
+    paint(canvas.add_subplot())
+    if width <= NARROW:
+        lines = sum(math.ceil(len(each.get_texts()) / each._ncols) for each in canvas.legends)
+        canvas.set_size_inches(width, (height if len(canvas.axes) == 1 else PANEL * len(canvas.axes)) + 0.17 * lines)
+    # The layout is found once and kept for all formats: finding it takes longer than drawing. Without an engine
+    # ("none" leaves one that does nothing) each format is drawn once and not twice.
+    canvas.get_layout_engine().execute(canvas)
+    canvas.set_layout_engine(None)
+    return canvas
+
+
+def _inline(canvas: Any, name: str) -> str:
+    """Return a figure for a page, with the values of its points for the script, which shows them and zooms."""
+    text = io.StringIO()
+    canvas.savefig(text, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    points = escape(plot_points(canvas), quote=False).replace("'", "&#39;")
+    return themed(_for_pages(text.getvalue(), name)).replace("<svg ", f"<svg data-points='{points}' ", 1)
 
 
 def _for_pages(markup: str, name: str) -> str:
@@ -123,4 +155,6 @@ def themed(markup: str) -> str:
 
 
 def _shortened(attribute: str) -> str:
-    return re.sub(r"-?\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), attribute)
+    # The scale of letters is a small number that must stay exact.
+    places = r"(?<!scale\()(?<![\d.])-?\d+\.\d{3,}"
+    return re.sub(places, lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), attribute)

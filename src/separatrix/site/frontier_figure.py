@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from separatrix.site.figure import PALETTE, draw, look
+from separatrix.site.figure import PALETTE, draw, look, panels
 from separatrix.site.section import Figure
 from separatrix.table import EXPONENTS, Survey, best, spread
 
@@ -11,9 +11,7 @@ def frontier_picture(found: Survey) -> Figure:
     """Left the smallest certified width against N, right the border of what is certified."""
 
     def paint(axes: Any) -> None:
-        figure = axes.figure
-        axes.remove()
-        left, right = figure.subplots(1, 2)
+        left, right = panels(axes, 2)
         for number, exponent in enumerate(EXPONENTS):
             shown = [(w.length, w.point.width) for w in found.widths if w.exponent == exponent and w.point is not None]
             if shown:

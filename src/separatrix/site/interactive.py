@@ -18,8 +18,8 @@ CONFIG = {"responsive": True, "displaylogo": False, "showSendToCloud": False, "s
 DASHES = ("solid", "dash", "dot", "dashdot")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star")
 """Lines and marks that differ without colours, as Plotly names them."""
-STYLE = ".plot { max-width: 60rem; min-width: 34rem; margin: 1rem 0; }"
-"""A narrow screen scrolls a plot: pressed together, the numbers in its cells would run into each other."""
+STYLE = ".plot { max-width: 60rem; margin: 1rem 0; } .plot.cells { min-width: 34rem; }"
+"""A narrow screen scrolls a heat map: pressed together, the numbers in its cells would run into each other."""
 COLOURS = (
     "const coloured = () => { const page = getComputedStyle(document.documentElement);"
     'const of = (name) => page.getPropertyValue(name).trim(), ink = of("--ink"), line = of("--line");'
@@ -50,9 +50,9 @@ def drawn(plots: Sequence[Plot], source: str = "") -> str:
     if not plots:
         return ""
     places = "".join(
-        f'<div class="scroll" tabindex="0"><div class="plot" id="plot{number}" role="group" '
+        f'<div class="scroll" tabindex="0"><div class="plot{_cells(plot)}" id="plot{number}" role="group" '
         f'aria-label="{escape(label, quote=True)}"></div></div>'
-        for number, (label, _) in enumerate(plots)
+        for number, (label, plot) in enumerate(plots)
     )
     body = ";".join(
         f'Plotly.newPlot("plot{number}",{_inline(plot["data"])},{_inline(plot["layout"])},{_inline(CONFIG)})'
@@ -65,6 +65,10 @@ def drawn(plots: Sequence[Plot], source: str = "") -> str:
         'for (const each of document.querySelectorAll("details.still")) each.open = false })'
     )
     return f"<style>{STYLE}</style>{places}{script}<script>{body};{COLOURS};{fold}</script>"
+
+
+def _cells(plot: Mapping[str, Any]) -> str:
+    return " cells" if any(each["type"] == "heatmap" for each in plot["data"]) else ""
 
 
 def _inline(value: Any) -> str:

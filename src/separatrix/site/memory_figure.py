@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from separatrix.capacities import ModelDescription, bytes_at
-from separatrix.site.figure import draw, look
+from separatrix.site.figure import draw, legend_below, look
 from separatrix.site.html import page, table
 from separatrix.site.interactive import Plot, drawn, line
 from separatrix.site.section import Figure
@@ -45,8 +45,7 @@ def memory_figure(name: str, series: Series) -> Figure:
         axes.set_xlabel("length of the text in tokens")
         axes.set_ylabel("bytes kept of the text")
         axes.grid(alpha=0.3)
-        handles = axes.get_legend_handles_labels()
-        axes.figure.legend(*handles, loc="outside lower center", frameon=False, fontsize=8, ncols=3)
+        legend_below(axes.figure, *axes.get_legend_handles_labels())
 
     names = ", ".join(list(series)[:3]) + (", …" if len(series) > 3 else "")
     return draw(name, f"What a text takes in memory against its length: {names}.", paint)
@@ -64,7 +63,8 @@ def memory_plot(series: Series) -> Plot:
         for number, (model, sizes) in enumerate(series.items())
     ]  # fmt: skip
     layout = {
-        "title": {"text": "What a text takes in memory"}, "height": 520, "hovermode": "closest",
+        "title": {"text": "What a text takes in memory"}, "height": 560, "hovermode": "closest",
+        "legend": {"orientation": "h", "y": -0.2}, "margin": {"l": 70, "r": 10, "t": 40},
         "xaxis": {"title": {"text": "length of the text in tokens"}, "type": "log",
                   "tickvals": [each for each, _ in shown], "ticktext": [words for _, words in shown]},
         "yaxis": {"title": {"text": "bytes kept of the text", "standoff": 12}, "type": "log", "tickvals": list(ticks),

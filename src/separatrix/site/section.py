@@ -31,7 +31,8 @@ class Figure:
     """One picture in the two formats that papers and pages want.
 
     ``svg`` has its text as paths, for papers. ``inline`` is the same for a page: text stays text and colours are
-    variables of the page's style, so that it follows light and dark; empty where there is none. ``origin`` says where
+    variables of the page's style, so that it follows light and dark; ``narrow`` is drawn for a phone. Both are
+    empty where there is none. ``origin`` says where
     it comes from (see ``origin.py``), None where the text next to the figure does.
     """
 
@@ -40,6 +41,7 @@ class Figure:
     svg: str
     png: bytes
     inline: str = ""
+    narrow: str = ""
     origin: Results | None = None
 
     def with_origin(self, origin: Results) -> "Figure":

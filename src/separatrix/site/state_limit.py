@@ -12,7 +12,7 @@ from html import escape
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from separatrix.site.figure import PALETTE, draw
+from separatrix.site.figure import PALETTE, draw, legend_below, panels
 from separatrix.site.html import asset, page, table
 from separatrix.site.section import Figure, Results
 
@@ -93,14 +93,13 @@ def state_limit_figure(results: Results, recipe: str = "strong") -> Figure:
 
     def paint(axes: Any) -> None:
         figure = axes.figure
-        axes.remove()
-        places = figure.subplots(1, len(views), sharey=True, squeeze=False)[0]
+        places = panels(axes, len(views), sharey=True)
         for place, view in zip(places, views, strict=True):
             _paint(place, view, families, ceiling)
         places[0].set_ylabel("input length N")
         handles, labels = places[-1].get_legend_handles_labels()
         named = dict(zip(labels, handles, strict=True))
-        figure.legend(named.values(), named.keys(), loc="outside lower center", frameon=False, fontsize=8, ncols=4)
+        legend_below(figure, list(named.values()), list(named), columns=4)
 
     caption = (
         f"{TITLE}: the longest text of index lookup that recurrent models learned ({WORDS[recipe]}), next to "

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from separatrix.profiles import Profile
-from separatrix.site.figure import PALETTE, draw
+from separatrix.site.figure import PALETTE, draw, panels
 from separatrix.site.section import Figure
 
 
@@ -12,9 +12,7 @@ def profile_figure(found: Profile) -> Figure:
     """Two panels: bits of state after t symbols at length N; what N asks of a state and of a protocol."""
 
     def paint(axes: Any) -> None:
-        figure = axes.figure
-        axes.remove()
-        left, right = figure.subplots(1, 2)
+        left, right = panels(axes, 2)
         _paint_cuts(left, found)
         _paint_lengths(right, found)
 

@@ -108,6 +108,8 @@ class DataSource:
     full_length: float = 0.0
     limits: tuple[int, int] = (0, 0)
     """The shortest and the longest text of training that is not of full length; 0: no limit."""
+    growing: int = 0
+    """Steps over which the length that texts are drawn for grows up to ``length``; 0: it is that at once."""
 
     @cached_property
     def example_bytes(self) -> tuple[int, int]:
@@ -133,6 +135,13 @@ class DataSource:
     def training_chunk(self, seeds: Sequence[int], chunk: int) -> Batch:
         """The data of 32 steps: every tensor has leading axes (CHUNK_STEPS, seeds)."""
         return _stacked([self._chunk_of(seed, chunk) for seed in seeds], dim=1)
+
+    def length_at(self, step: int) -> int:
+        """The length that the texts of a step are drawn for: from the task's shortest, evenly, up to ``length``."""
+        if step >= self.growing:
+            return self.length
+        missing = (self.length - self.task.minimum_length) * (self.growing - step) // self.growing
+        return self.length - missing // self.task.length_step * self.task.length_step
 
     def _chunk_of(self, seed: int, chunk: int) -> Batch:
         found: list[Batch] = []
@@ -170,9 +179,21 @@ class DataSource:
     def _drawn(self, count: int, seed: int, purpose: str, number: int, part: int, split: Split) -> Examples:
         """The first part has the seed that everything has where there is one part."""
         own = derived_seed(seed, purpose if part == 0 else f"{purpose}, part {part}", number)
+        if purpose.startswith("train") and (length := self.length_at(number * CHUNK_STEPS)) < self.length:
+            return self._padded(draw(self.task, length, count, own, self.device, split), length)
         if split == "eval" or not any(self.limits):
             return draw(self.task, self.length, count, own, self.device, split)
         return self._within(count, own)
+
+    def _padded(self, examples: Examples, length: int) -> Examples:
+        """Examples that were drawn for a shorter length, as they are at this one: padded behind, asked as before."""
+        padding, more = self.task.padding(self.length), self.task.positions(self.length) - self.task.positions(length)
+        inputs = examples.inputs.masked_fill(examples.inputs == self.task.padding(length), padding)
+
+        def behind(tensor: Tensor, value: int) -> Tensor:
+            return torch.cat([tensor, tensor.new_full((len(tensor), more, *tensor.shape[2:]), value)], dim=1)
+
+        return Examples(behind(inputs, padding), behind(examples.targets, 0), behind(examples.read, 0))
 
     @cached_property
     def ends(self) -> tuple[int, int]:
@@ -193,6 +214,8 @@ class DataSource:
 
     def check_limits(self) -> None:
         """Refuse limits that leave nothing, or so little that nearly everything would be drawn in vain."""
+        if self.growing and self.task.padding(self.length) is None:
+            raise SeparatrixError(f"all texts of {self.task.name} have one length; leave growth out")
         if not any(self.limits):
             return
         shortest, longest = self.limits[0] or 1, self.limits[1] or self.length
@@ -251,13 +274,15 @@ def data_source(
     questions: int = 1,
     full_length: float = 0.0,
     limits: tuple[int, int] = (0, 0),
+    growing: int = 0,
 ) -> DataSource:
     """The source for a task; how many positions are asked is read off a sample of both splits.
 
     Where they are few, only what is asked is computed. :func:`positions_asked` is tested over the catalog, and on the
     CPU every example is held against it.
     """
-    found = DataSource(task, length, batch, device, positions_asked(task, length), questions, full_length, limits)
+    reads = positions_asked(task, length)
+    found = DataSource(task, length, batch, device, reads, questions, full_length, limits, growing)
     found.check_memory()
     found.check_limits()
     return found

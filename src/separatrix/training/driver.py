@@ -277,9 +277,11 @@ def _check_models(planned: Sequence[Group]) -> None:
     for architecture, task, length in seen:
         if task.answers_follow or not code_named_in(architecture):
             check_fit(parse_spec(architecture), task, length)
-    for spec in (spec for group in planned for spec in group.specs if spec.shortest or spec.longest):
-        limits = spec.shortest, spec.longest
-        DataSource(spec.the_task(), spec.length, spec.batch, torch.device("cpu"), 0, limits=limits).check_limits()
+    for spec in (spec for group in planned for spec in group.specs):
+        if spec.shortest or spec.longest or spec.growth:
+            limits, growing = (spec.shortest, spec.longest), round(spec.growth * spec.steps)
+            data = DataSource(spec.the_task(), spec.length, spec.batch, torch.device("cpu"), 0)
+            replace(data, limits=limits, growing=growing).check_limits()
     for architecture in dict.fromkeys(architecture for architecture, _, _ in seen if code_named_in(architecture)):
         check_trainable(parse_spec(architecture))
 

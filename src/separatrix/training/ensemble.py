@@ -65,7 +65,14 @@ class Ensemble:
         self.seeds = tuple(dict.fromkeys(spec.seed for spec in specs))
         limits = first.shortest, first.longest
         self.data = data_source(
-            self.task, self.length, first.batch, self.device, first.questions, first.full_length, limits
+            self.task,
+            self.length,
+            first.batch,
+            self.device,
+            first.questions,
+            first.full_length,
+            limits,
+            round(first.growth * first.steps),
         )
         self.model: SequenceModel = model_for_task(
             self.architecture,

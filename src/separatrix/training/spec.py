@@ -48,9 +48,10 @@ class RunSpec:
     behind them it falls along a cosine to ``final_rate`` of itself (1: it stays). ``questions`` are asked of each text
     in training, in evaluation one. ``full_length`` is the share of the training examples that have exactly the length
     of the evaluation; the others have the lengths that the task draws for training, from ``shortest`` to ``longest``
-    where these are given (0: no limit). ``beta1``, ``beta2`` and ``epsilon`` are those of Adam. ``leak_margin`` asks a
-    lookup's attention for a gap, so that it can be certified (see ``leaks``; 0: none), ``state_radius`` a recurrent
-    network for tubes around its states (see ``tubes``).
+    where these are given (0: no limit). Over the first ``growth`` of the steps the texts are drawn as for a shorter
+    evaluation, whose length grows evenly up to the run's own (0: it has it from the first step). ``beta1``, ``beta2``
+    and ``epsilon`` are those of Adam. ``leak_margin`` asks a lookup's attention for a gap, so that it can be certified
+    (see ``leaks``; 0: none), ``state_radius`` a recurrent network for tubes around its states (see ``tubes``).
     ``start`` is the version of the initial weights: 2 are those of the published code,
     1 those of records made before, which can be read and not trained.
     ``goal`` is the accuracy at which a run stops; 0 trains all steps. ``snapshots`` are the steps after which the
@@ -82,6 +83,7 @@ class RunSpec:
     full_length: float = 0.0
     shortest: int = 0
     longest: int = 0
+    growth: float = 0.0
     beta1: float = 0.9
     beta2: float = 0.999
     epsilon: float = 1e-8
@@ -102,6 +104,7 @@ class RunSpec:
             "leak_margin",
             "state_radius",
             "full_length",
+            "growth",
             "beta1",
             "beta2",
             "epsilon",
@@ -140,6 +143,11 @@ class RunSpec:
         share = self.full_length
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
             found.append(f"full_length={share!r} must be a share of the training examples, from 0 to 1")
+        share = self.growth
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < 1:
+            found.append(f"growth={share!r} must be a share of the steps, from 0 to below 1")
+        elif share and (self.shortest or self.longest):
+            found.append("growth sets the lengths of training itself; leave shortest and longest out")
         found += self._adam_problems() + self._length_problems()
         if self.start not in (1, START) or isinstance(self.start, bool):
             found.append(f"start={self.start!r} is unknown; leave it out")
@@ -227,10 +235,10 @@ class RunSpec:
     def recipe(self) -> Recipe:
         """How it is trained: as the paper says, with all that makes training stable, or otherwise."""
         steady = self.warmup == 0, self.clip == 0, self.final_rate == 1, self.questions == 1
-        if any(getattr(self, name) != _DEFAULTS[name] for name in LATER_FIELDS if name != "full_length"):
+        if any(getattr(self, name) != _DEFAULTS[name] for name in LATER_FIELDS if name not in OF_STRONG):
             return "own"
         if all(steady):
-            return "own" if self.full_length else "paper"
+            return "own" if self.full_length or self.growth else "paper"
         return "strong" if not any(steady[:3]) else "own"
 
     @property
@@ -241,9 +249,11 @@ class RunSpec:
 
 FIELDS = tuple(field.name for field in fields(RunSpec))
 LATER_FIELDS = (
-    "leak_margin", "state_radius", "full_length", "shortest", "longest", "beta1", "beta2", "epsilon",
+    "leak_margin", "state_radius", "full_length", "shortest", "longest", "growth", "beta1", "beta2", "epsilon",
 )  # fmt: skip
 """Fields that earlier descriptions do not have; left out of a description where they have their defaults."""
+OF_STRONG = ("full_length", "growth")
+"""Those of the later fields that the recipe ``strong`` may set."""
 _DEFAULTS = {field.name: field.default for field in fields(RunSpec)}
 REQUIRED_FIELDS = tuple(field.name for field in fields(RunSpec) if field.default is MISSING)
 """Without these there is no run."""

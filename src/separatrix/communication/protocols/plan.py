@@ -44,7 +44,7 @@ class Version:
 
 
 AS_WRITTEN = Version("as-written", "vector", True, "Appendix D word for word: U both ways at 2p bits an entry")
-REPAIRED = Version("repaired", "vector", False, "U one way to the holder of x_N, the answer back")
+REPAIRED = Version("repaired", "vector", False, "the sums go one way, to the holder of x_N, and the answer comes back")
 QUERIES = Version("queries", "queries", False, "repaired, and the queries are sent instead of x_N")
 TOKEN = Version("token", "token", False, "repaired, and the token is sent instead of x_N")
 VERSIONS = {version.name: version for version in (AS_WRITTEN, REPAIRED, QUERIES, TOKEN)}

@@ -1,4 +1,4 @@
-"""What the page offers: constructions, codes, limits, words and errata, as plain data."""
+"""What the page offers, as plain data: constructions, codes, limits, words, errata; formulas are HTML."""
 
 from typing import Any
 
@@ -9,6 +9,7 @@ from separatrix.constructions import constructions
 from separatrix.networks import SCORINGS
 from separatrix.site.explorer.limits import Limits
 from separatrix.site.explorer.words import words
+from separatrix.site.pages.formulas import prose
 from separatrix.table import errata
 from separatrix.tasks import Task, tasks
 
@@ -23,10 +24,10 @@ def catalog(limits: Limits) -> dict[str, Any]:
             "name": each.name,
             "title": each.title,
             "theorem": each.theorem,
-            "statement": each.statement,
+            "statement": prose(each.statement),
             "task": each.task_name,
             "variants": list(each.variants),
-            "deviations": list(each.deviations),
+            "deviations": [prose(text) for text in each.deviations],
             "minimum_length": max(each.minimum_length, tasks()[each.task_name].minimum_length),
             "maximum_length": min(limits.max_length, tasks()[each.task_name].maximum_length),
             "task_maximum_length": tasks()[each.task_name].maximum_length,
@@ -44,7 +45,10 @@ def catalog(limits: Limits) -> dict[str, Any]:
         "limits": limits.as_json(),
         "words": words(),
         "errata": [
-            {"name": each.name, "source": each.source, "title": each.title, "claim": each.claim, "repair": each.repair}
+            {
+                "name": each.name, "source": each.source, "title": each.title, "claim": prose(each.claim),
+                "repair": prose(each.repair),
+            }  # fmt: skip
             for each in sorted(errata().values(), key=lambda one: one.number)
         ],
     }

@@ -18,6 +18,7 @@ from separatrix.site.explorer.building import answer_text, built, cells_of, keep
 from separatrix.site.explorer.limits import ExplorerError
 from separatrix.site.explorer.replies import MessageReply, ProtocolReply, ShownInput
 from separatrix.site.explorer.requests import Converse
+from separatrix.site.pages.formulas import equation, prose
 
 LARGEST_BITS = 4096
 """Bits of a message that the page gets; the rest is counted."""
@@ -59,7 +60,7 @@ def converse(request: Converse) -> ProtocolReply:
         input=ShownInput(
             text=made.task.write(cells.tolist(), made.length), symbols=symbols_of(cells, made.task, made.length)
         ),
-        precision_bits=made.arithmetic.precision_bits, formula=formula, claimed_bits=claimed, caveats=warnings,
+        precision_bits=made.arithmetic.precision_bits, formula=equation(formula), claimed_bits=claimed, caveats=[prose(each) for each in warnings],
         answer=answer_text(made, answer.tolist()), direct_answer=answer_text(made, direct.answer.tolist()),
         equal=direct.equal, total_bits=transcript.total_bits, messages=_messages(transcript),
     )  # fmt: skip

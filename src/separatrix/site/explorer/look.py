@@ -26,6 +26,7 @@ from separatrix.site.explorer.limits import ExplorerError
 from separatrix.site.explorer.maps import attention_of, rounded
 from separatrix.site.explorer.replies import AnswerAt, At, LookReply, MarginAt, MarginsReply, ShownInput, StageReply
 from separatrix.site.explorer.requests import Look, Setting
+from separatrix.site.pages.formulas import prose
 from separatrix.table import Reals, Trace, rows_to_run, slots_of, trace
 
 PERCENTS = (10, 20, 30, 40, 50, 55, 60, 65, 70, 80, 90, 100, 110, 125, 150)
@@ -49,7 +50,7 @@ def look(request: Look) -> LookReply:
     run = traced(setting, made, cells, promised, position)
     own = own_gain(setting)
     return LookReply(
-        layout=made.task.layout(made.length), chosen=chosen_here(setting),
+        layout=prose(made.task.layout(made.length)), chosen=chosen_here(setting),
         size=size_of(made.network, Claim(made.task, made.length, made.arithmetic)),
         exponent=made.arithmetic.exponent if isinstance(made.arithmetic, FixedPoint) else None,
         own_gain=None if own is None else str(own),

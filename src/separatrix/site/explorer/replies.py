@@ -1,6 +1,7 @@
 """What the server answers: one record for each computation, made by the function that computes it.
 
-The page reads their JSON, and the OpenAPI description has them as schemas.
+The page reads their JSON, and the OpenAPI description has them as schemas. Layouts, formulas and caveats are HTML with
+MathML; everything else is text.
 """
 
 from typing import Literal, TypeAlias

@@ -59,6 +59,27 @@ class Upper:
 
 
 @dataclass(frozen=True)
+class Trained:
+    """What the recorded runs of one cell show: a kind for the style, a sign, and the same in words."""
+
+    kind: str = "none"
+    sign: str = "○"
+    text: str = "no run recorded"
+
+    @classmethod
+    def of(cls, mark: Results | None) -> "Trained":
+        """Return the sign of the marks that ``sections.training`` made; without any, that there are none."""
+        if mark is None:
+            return cls()
+        tried, learned, runs = mark["tried"], mark["learned"], f"({mark['runs']} runs)"
+        if mark["undertrained"]:
+            return cls("little", f"◌ {tried}", f"undertrained up to N = {tried} {runs}")
+        if learned is None:
+            return cls("no", f"◇ {tried}", f"trained, not learned at N = {tried} {runs}")
+        return cls("yes", f"◆ {learned}", f"learned up to N = {learned} {runs}")
+
+
+@dataclass(frozen=True)
 class CellNumbers:
     """One cell over the grid; ``lower[p][n]`` is the largest width that a bound asks for, "" where there is none."""
 
@@ -68,7 +89,7 @@ class CellNumbers:
     upper: tuple[Upper, ...]
     lower: tuple[tuple[str, ...], ...]
     bits: tuple[int, ...]
-    training: Results | None
+    training: Trained
     unit: str = WIDTH
 
     @property
@@ -95,6 +116,8 @@ class Grid:
         self.precisions: list[int] = self._numbers["precisions"]
         shown = self._numbers["shown"]
         self.length, self.precision = self.lengths.index(shown["length"]), self.precisions.index(shown["precision"])
+        self.start = len(self.lengths) - 1
+        """Where the front page's slider begins: at the largest length every separation is plain."""
         self._certified = _certified(sections)
         self._cells = {
             (row["task"], model): self._made(row["task"], model, cell["verdict"])
@@ -112,7 +135,7 @@ class Grid:
 
     def _made(self, task: str, model: str, verdict: str) -> CellNumbers:
         found = self._numbers["cells"][task].get(model)
-        mark = self._marks.get(task, {}).get(model)
+        mark = Trained.of(self._marks.get(task, {}).get(model))
         if found is None:
             nothing = Upper("", NOTHING, "")
             return CellNumbers(task, model, verdict, (nothing,) * len(self.lengths), (), (), mark)

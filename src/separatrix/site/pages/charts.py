@@ -7,7 +7,7 @@ all (Delsarte's limit).
 
 from typing import Any
 
-from separatrix.site.figure import PALETTE, draw
+from separatrix.site.figure import PALETTE, draw, legend_below
 from separatrix.site.pages.cells import TITLES, Grid
 from separatrix.site.pages.text import short
 from separatrix.site.section import Figure, Results
@@ -65,8 +65,7 @@ def width_figure(task: str, title: str, sections: Results, grid: Grid) -> Figure
         if excluded:
             handles.append(Patch(color="#555555", alpha=0.25, linewidth=0))
             labels.append("shaded: impossible for that class")
-        axes.figure.legend(handles, labels, loc="outside lower center", frameon=False, fontsize=8, ncols=2,
-                           handlelength=2.6, columnspacing=1.2)  # fmt: skip
+        legend_below(axes.figure, handles, labels, columns=2, handlelength=2.6, columnspacing=1.2)
 
     shade = f" Shaded is impossible for {excluded} at p = {precision}, and for no other class." if excluded else ""
     outside = [f"{name} is a {entry['kind']}" for name, entry in built.items() if not entry["model"]]

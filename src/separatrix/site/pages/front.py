@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from separatrix.site.html import render
-from separatrix.site.pages.cells import MARK_OF, TITLES, UNKNOWN, WORD_OF, Grid, Upper
+from separatrix.site.pages.cells import TITLES, UNKNOWN, WORD_OF, Grid, Upper
 from separatrix.site.pages.shell import Page
 from separatrix.site.pages.stories import stories, story_data
 from separatrix.site.section import Results
@@ -69,11 +69,12 @@ def _data(sections: Results, grid: Grid) -> str:
                 ],
                 "claims": [bound["claim"] for bound in bounds[row["task"]][model]["bounds"]],
                 "remarks": cell["remarks"],
+                "training": numbers.training.text,
             }
     data = {
         "lengths": grid.lengths, "precisions": grid.precisions, "classes": dict(TITLES),
         "titles": {row["task"]: row["title"] for row in sections["separation"]["rows"]},
-        "marks": MARK_OF, "words": WORD_OF, "unknown": UNKNOWN, "cells": cells, **story_data(sections, grid),
+        "words": WORD_OF, "unknown": UNKNOWN, "cells": cells, **story_data(sections, grid),
     }  # fmt: skip
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
@@ -81,4 +82,4 @@ def _data(sections: Results, grid: Grid) -> str:
 def _plain(upper: Upper) -> list[Any]:
     other = upper.narrower
     narrower = None if other is None else [other.text, other.note, other.command]
-    return [upper.text, upper.kind, upper.note, upper.command, upper.own_precision, narrower]
+    return [upper.text, upper.kind, upper.note, upper.command, narrower]

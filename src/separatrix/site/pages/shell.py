@@ -74,4 +74,4 @@ def _drawn(figure: Figure, root: str) -> str:
 
     drawn = figure.inline or figure.svg
     size = re.search(r'viewBox="0 0 ([\d.]+)', drawn)
-    return piece("drawn_figure", figure, Markup(drawn), size and round(float(size[1])), root)
+    return piece("drawn_figure", figure, Markup(drawn), Markup(figure.narrow), size and round(float(size[1])), root)

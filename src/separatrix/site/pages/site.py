@@ -87,9 +87,9 @@ def own_links(sections: Sequence[Section]) -> list[Link]:
 def links(sections: Sequence[Section]) -> list[Link]:
     """The navigation of the whole site."""
     return [
-        Link("Table", "index.html"),
-        Link("Tasks", "tasks.html"),
-        Link("Architectures", "architectures.html"),
+        Link("Table", "index.html", "Atlas"),
+        Link("Tasks", "tasks.html", "Atlas"),
+        Link("Architectures", "architectures.html", "Atlas"),
         *own_links(sections),
         Link(glossary.TITLE, glossary.PATH, "About"),
         Link("About this atlas", "about.html", "About"),

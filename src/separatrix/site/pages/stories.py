@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from separatrix.site.pages.cells import ARGUMENT, BITS, CERTIFIED, FORMULA, NOTHING, Grid
-from separatrix.site.pages.text import short
+from separatrix.site.pages.cells import ARGUMENT, BITS, CERTIFIED, FORMULA, NOTHING, CellNumbers, Grid
+from separatrix.site.pages.text import number, short
 from separatrix.site.section import Results
 
 
@@ -44,27 +44,22 @@ NAMED = 0.75
 """Where on the upper line its name is."""
 SURE = {
     CERTIFIED: "✓ certified on every input of this length",
-    FORMULA: "ƒ the theorem’s size, not certified here at this length",
+    FORMULA: "ƒ the theorem’s size; certified here up to N\u00a0=\u00a0{most}",
     ARGUMENT: "∴ by a simple argument",
     NOTHING: "",
 }
 
 
-def stories(sections: Results, grid: Grid) -> Iterator[dict[str, Any]]:
+def stories(sections: Results, grid: Grid) -> Iterator["Card"]:
     """Yield the card of each separation."""
     known = {row["task"] for row in sections["separation"]["rows"]}
     for story in STORIES:
         if story.task in known:
             able, unable = (grid.cell(story.task, model) for model in (story.able, story.unable))
-            certified = [upper.command for upper in able.upper if upper.kind == CERTIFIED]
-            yield {
-                "task": story.task, "able": story.able, "unable": story.unable,
-                "able_verdict": able.verdict.replace(" ", "-"), "unable_verdict": unable.verdict.replace(" ", "-"),
-                "picture": _picture(story, sections, grid), "sentence": _sentence(story, grid),
-                "sure": SURE[able.upper[grid.length].kind],
-                # How to certify the largest network shown that is certified.
-                "command": certified[-1] if certified else "",
-            }  # fmt: skip
+            # The largest network that is certified.
+            command = next((upper.command for upper in reversed(able.upper) if upper.kind == CERTIFIED), "")
+            sure = SURE[able.upper[grid.start].kind].format(most=_most(story, grid))
+            yield Card(able, unable, _picture(story, sections, grid), _sentence(story, grid), sure, command)
 
 
 def story_data(sections: Results, grid: Grid) -> dict[str, Any]:
@@ -77,11 +72,18 @@ def story_data(sections: Results, grid: Grid) -> dict[str, Any]:
             story.task: {
                 "able": f"{story.task}/{story.able}", "unable": f"{story.task}/{story.unable}",
                 "sentence": story.sentence, "enough": _enough(story, grid), "needed": _needed(story, sections),
-                "highest": _highest(story, sections, grid),
+                "highest": _highest(story, sections, grid), "most": _most(story, grid),
             }
             for story in STORIES
         },
     }  # fmt: skip
+
+
+def _most(story: Story, grid: Grid) -> str:
+    """The largest length at which the network of a story is certified here."""
+    uppers = grid.cell(story.task, story.able).upper
+    sure = [length for length, upper in zip(grid.lengths, uppers, strict=True) if upper.kind == CERTIFIED]
+    return number(max(sure, default=None))
 
 
 def _enough(story: Story, grid: Grid) -> list[int | None]:
@@ -101,12 +103,12 @@ def _highest(story: Story, sections: Results, grid: Grid) -> float:
 
 
 def _sentence(story: Story, grid: Grid) -> str:
-    upper = grid.cell(story.task, story.able).upper[grid.length]
+    upper = grid.cell(story.task, story.able).upper[grid.start]
     other = grid.cell(story.task, story.unable)
-    _, lower, _ = other.at(grid.length, grid.precision)
+    _, lower, _ = other.at(grid.start, grid.precision)
     fixed = f"width {lower} (in fixed point of {grid.precisions[grid.precision]} bits)"
     needed = f"{lower} {BITS}" if other.unit == BITS else fixed
-    return story.sentence.format(width=upper.text, length=f"{grid.lengths[grid.length]:,}", needed=needed)
+    return story.sentence.format(width=upper.text, length=f"{grid.lengths[grid.start]:,}", needed=needed)
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,18 @@ class Picture:
     high: float = HIGH
 
 
+@dataclass(frozen=True)
+class Card:
+    """One separation at the slider's first place; ``command`` certifies its largest certified network."""
+
+    able: CellNumbers
+    unable: CellNumbers
+    picture: Picture
+    sentence: str
+    sure: str
+    command: str
+
+
 def _picture(story: Story, sections: Results, grid: Grid) -> Picture:
     highest = _highest(story, sections, grid)
     enough, needed = _enough(story, grid), _needed(story, sections)[grid.precision]
@@ -146,9 +160,9 @@ def _picture(story: Story, sections: Results, grid: Grid) -> Picture:
 
     named = round(NAMED * last)
     # The name of the lower line goes below it, or above where the frame ends.
-    span = [y(size) for size in enough[last // 2 :] if size is not None]
+    span = [y(size) for size in enough[last // 3 :] if size is not None]
     return Picture(
-        line(needed), line(enough), x(grid.length), y(needed[grid.length]), y(enough[grid.length] or 1),
+        line(needed), line(enough), x(grid.start), y(needed[grid.start]), y(enough[grid.start] or 1),
         (x(named), y(needed[named]) - 8), max(span) + 14 if max(span) + 16 < floor else min(span) - 7,
         [(y(1 << power), short(1 << power)) for power in range(0, int(highest) + 1, 4 * max(1, round(highest / 16)))],
         [(x(place), f"{'' if place else 'N = '}{short(grid.lengths[place])}") for place in range(0, last + 1, 4)],

@@ -66,7 +66,7 @@ class CapacitySection(Section):
                 axes.plot(lengths, places, **{**look(number), "linestyle": "none"}, label=kind)
             axes.set_yticks(range(len(bounded)), [row["model"] for row in bounded], fontsize=7)
             axes.set_xscale("log")
-            axes.set_xlabel(f"first length N at which index lookup over {ALPHABET} symbols is impossible")
+            axes.set_xlabel("first impossible N")
             axes.grid(alpha=0.3)
             axes.legend(frameon=False, fontsize=8)
 

@@ -41,7 +41,7 @@ LEGEND = {
     "logarithmic": "at most a power of log N: width O(log N) at precision O(log N) in the papers",
     "linear": "at least N and at most N, up to powers of log N and the precision",
     "quadratic": "the same with N²: graphs have N² bits",
-    "open": "neither the papers nor this package settle it: what is known from both sides is in the cell",
+    "open": "neither the papers nor this package settle it; the evidence says what is known",
     "not applicable": "the class does not take the task's inputs",
 }
 

@@ -66,7 +66,7 @@ class SignCodesSection(Section):
             axes.set_xlabel("vectors N")
             axes.set_ylabel("width k")
             axes.grid(alpha=0.3)
-            axes.legend(frameon=False)
+            axes.legend(frameon=False, fontsize=8)
 
         caption = (
             f"Width of N sign vectors with inner products at most {results['max_inner']}, every code verified exactly."

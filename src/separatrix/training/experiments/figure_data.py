@@ -87,6 +87,7 @@ class FigureCell:
             return None
         recipe = "" if self.recipe == "paper" else f", {self.recipe}"
         recipe += " at full length" if self.record.spec.full_length else ""
+        recipe += ", lengths growing" if self.record.spec.growth else ""
         spread = f", {len(self.seeds)} seeds from {min(self.seeds):.1f}" if len(self.seeds) > 1 else ""
         return f"{thousands(self.record.spec.steps)} × {self.runs}{recipe}{spread}"
 

@@ -88,6 +88,7 @@ function showWeights(found) {
 }
 
 const STEP = 28;
+const WIDE = 16 * STEP;
 const HIGH = 92;
 const FAINT = 0.05;
 
@@ -97,8 +98,10 @@ function arcs(found) {
   const { layers, layer, head } = found.attention;
   get("arcs-figure").hidden = symbols.length > MOST_LABELS;
   get("arcs-caption").textContent = `Where position ${found.position + 1} (${symbols[found.position]}) looks in layer ${layer + 1} of ${layers.length}, head ${head + 1}`;
-  const place = (position) => STEP * (position + 0.5);
-  const drawing = svg("svg", { viewBox: `0 0 ${STEP * symbols.length} ${HIGH + 22}`, role: "img", "aria-label": `Arcs from position ${found.position + 1} to the positions that it attends to` });
+  // Of a long input, positions that are not looked at are dots, so that the others can be read.
+  const step = Math.min(STEP, WIDE / symbols.length);
+  const place = (position) => step * (position + 0.5);
+  const drawing = svg("svg", { viewBox: `0 0 ${step * symbols.length} ${HIGH + 22}`, role: "img", "aria-label": `Arcs from position ${found.position + 1} to the positions that it attends to` });
   for (const { keys, weight } of found.attention.top.filter((each) => each.weight > FAINT)) {
     for (const key of keys) {
       const [from, to] = [place(found.position), place(key)];
@@ -109,7 +112,10 @@ function arcs(found) {
   }
   const looked = new Set(found.attention.top.filter((each) => each.weight > FAINT).flatMap((each) => each.keys));
   symbols.forEach((symbol, position) => {
-    const token = svg("text", { x: place(position), y: HIGH + 16, "text-anchor": "middle", class: position === found.position ? "query" : looked.has(position) ? "key" : "token" }, symbol);
+    const kind = position === found.position ? "query" : looked.has(position) ? "key" : "token";
+    const token = kind === "token" && step < STEP / 2
+      ? svg("circle", { cx: place(position), cy: HIGH + 11, r: 2.5, class: kind })
+      : svg("text", { x: place(position), y: HIGH + 16, "text-anchor": "middle", class: kind }, symbol);
     token.addEventListener("click", () => change({ position: String(position) }));
     drawing.append(token);
   });

@@ -1,6 +1,6 @@
 // The form on the left: what network, what input.
 
-import { code, debounced, fill, fraction, get, h, number } from "./dom.js";
+import { code, debounced, fill, fraction, get, h, markup, number } from "./dom.js";
 import { change, onChange, parameters, state, withoutParameters } from "./state.js";
 import { gainAt } from "./phases.js";
 import { meaning, withErrata } from "./words.js";
@@ -116,7 +116,7 @@ function show() {
   const s = state();
   const entry = chosen();
   get("construction").value = s.construction;
-  get("statement").replaceChildren(`${entry.theorem}: ${entry.statement}.`, ...entry.deviations.length ? [h("br"), ...withErrata(`Deviates: ${entry.deviations.join("; ")}.`)] : []);
+  get("statement").replaceChildren(`${entry.theorem}: `, markup(`${entry.statement}.`), ...entry.deviations.length ? [h("br"), ...withErrata(markup(`Deviates: ${entry.deviations.join("; ")}.`))] : []);
   get("statement").title = /third.order/.test(`${entry.title} ${entry.statement}`) ? `Third-order attention: ${meaning("third-order")}.` : "";
   const offered = lengths();
   const place = offered.findIndex((each) => each >= Number(s.length));
@@ -170,7 +170,7 @@ export function heard(look) {
   own = { gain: look.own_gain, exponent: look.exponent };
   showOwn(look.size.precision_bits);
   if (!typing) get("text").value = look.input.text;
-  get("layout").textContent = look.layout;
+  get("layout").replaceChildren(markup(look.layout));
   const smaller = Object.entries(look.chosen).map(([name, value]) => `${name} ${value}`).join(", ");
   get("chosen").textContent = smaller && `Chosen here: ${smaller}. The default N² takes numbers or tables so large that nothing is decided at this length; set it below.`;
   get("chosen").hidden = smaller === "";

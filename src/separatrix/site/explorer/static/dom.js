@@ -1,4 +1,4 @@
-// Small helpers around the page's elements; text is always set as text, never as HTML.
+// Small helpers around the page's elements; text is set as text, but for sentences that the server sends as HTML.
 
 export const get = (id) => document.getElementById(id);
 
@@ -13,6 +13,13 @@ export function h(name, attributes = {}, ...children) {
   }
   element.append(...children.filter((each) => each !== null && each !== undefined));
   return element;
+}
+
+/** A sentence of the server with its formulas. */
+export function markup(html) {
+  const made = document.createElement("template");
+  made.innerHTML = html;
+  return made.content;
 }
 
 /** Text as code whose words, such as options, break at no hyphen. */

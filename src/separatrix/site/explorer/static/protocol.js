@@ -1,7 +1,7 @@
 // Alice and Bob compute the network by exchanging bits: choose who holds what, then go through the messages.
 
 import { Asker } from "./api.js";
-import { bits, fill, get, h } from "./dom.js";
+import { bits, fill, get, h, markup } from "./dom.js";
 import { change, input, onChange, setting, state } from "./state.js";
 import { withErrata } from "./words.js";
 
@@ -127,8 +127,8 @@ function showEnd() {
   }
   const within = run.total_bits <= run.claimed_bits;
   box.replaceChildren(h("p", { class: "notice" },
-    `In all ${bits(run.total_bits)}; the theorem’s ${run.formula} is ${bits(run.claimed_bits)}: ${within ? "within" : "beyond"} it. `,
-    ...run.caveats.flatMap((each) => withErrata(`${each[0].toUpperCase()}${each.slice(1)}. `)),
+    markup(`In all ${bits(run.total_bits)}; the theorem’s ${run.formula} is ${bits(run.claimed_bits)}: ${within ? "within" : "beyond"} it. `),
+    ...run.caveats.flatMap((each) => withErrata(markup(`${each[0].toUpperCase()}${each.slice(1)}. `))),
     ...(run.caveats.length > 0 ? withErrata("Which m the constant holds for is erratum E13. ") : []),
     `Both know the answer ${run.answer}, and the network run directly says ${run.direct_answer}: `,
     h("b", { class: run.equal ? "right" : "wrong" }, run.equal ? "equal bit for bit" : "not equal"), "."));

@@ -204,7 +204,7 @@
       show((chosen + step + points.length) % points.length, true);
     });
     canvas.addEventListener("blur", hide);
-    const tools = element("span", undefined, "zoom");
+    const tools = element("span", undefined, canvas.className.replace("canvas", "zoom"));
     for (const [sign, name, act] of [["+", "Zoom in", () => zoom(1.6)], ["−", "Zoom out", () => zoom(1 / 1.6)], ["⤢", "Show the whole figure", () => look([0, 0, 1])]]) {
       const button = element("button", sign);
       button.type = "button";
@@ -234,12 +234,6 @@
   const grid = JSON.parse(stored.textContent);
   const length = document.getElementById("length");
   const precision = document.getElementById("precision");
-  const cells = [...document.querySelectorAll("#separation td[data-task]")].map((cell) => ({
-    data: grid.cells[`${cell.dataset.task}/${cell.dataset.model}`],
-    upper: cell.querySelector("[data-upper]"),
-    narrower: cell.querySelector("[data-narrower]"),
-    lower: cell.querySelector("[data-lower]"),
-  }));
   const commas = (value) => value.toLocaleString("en-US");
   const raised = (value) => String(value).replace(/\d/g, (digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]);
   const lengthText = (value) => `2${raised(Math.log2(value))} = ${commas(value)}`;
@@ -252,20 +246,6 @@
     document.getElementById("precision-shown").textContent = `${grid.precisions[p]} bits`;
     length.setAttribute("aria-valuetext", `N = ${commas(grid.lengths[n])}`);
     precision.setAttribute("aria-valuetext", `${grid.precisions[p]} bits`);
-    for (const { data, upper, narrower, lower } of cells) {
-      const [text, kind, note, , own, other] = data.upper[n];
-      const counted = data.lower.length || data.upper.some((each) => each[0]);
-      upper.replaceChildren(
-        text ? `≤ ${text}` : counted ? grid.unknown : "",
-        element("span", text ? grid.marks[kind] : "", "kind"),
-        element("span", own, "own"),
-      );
-      narrower.textContent = other ? `or ${other[0]} with a large lookup table` : "";
-      narrower.title = other ? other[1] : "";
-      upper.dataset.kind = kind;
-      upper.title = note;
-      lower.textContent = data.lower.length ? `≥ ${data.lower[p][n]}` : "";
-    }
     for (const draw of drawn) draw();
   };
   // The pictures of the stories: log axes over the frame that the grid carries; sizes and words are the grid's.
@@ -295,7 +275,7 @@
         ? `width ${other.lower[p][n]} (in fixed point of ${grid.precisions[p]} bits)` : `${other.lower[p][n]} ${other.unit}`;
       const words = { width: text || grid.unknown, length: commas(grid.lengths[n]), needed: bound };
       part("sentence").textContent = story.sentence.replace(/\{(\w+)\}/g, (_, name) => words[name]);
-      part("sure").textContent = grid.sure[kind];
+      part("sure").textContent = grid.sure[kind].replace("{most}", story.most);
     };
   });
 
@@ -327,7 +307,7 @@
     const data = grid.cells[`${task}/${model}`];
     const n = Number(length.value);
     const p = Number(precision.value);
-    const [text, kind, note, command, , other] = data.upper[n];
+    const [text, kind, note, command, other] = data.upper[n];
     document.getElementById("evidence-title").textContent = `${grid.titles[task]} for ${grid.classes[model]}`;
     const numbers = element("dl");
     const add = (term, said) => numbers.append(element("dt", term), element("dd", said));
@@ -342,7 +322,10 @@
       shown.append(code(asked));
       numbers.append(element("dt", term), shown);
     };
+    add("trained", data.training);
+    const certified = data.upper.findLastIndex((each) => each[3]);
     if (command) run("this network", command);
+    else if (certified >= 0) run(`certified at N = ${commas(grid.lengths[certified])}`, data.upper[certified][3]);
     if (other) {
       add("narrower, with a large lookup table", `${data.unit} ${other[0]}, certified ${at} (${other[1]})`);
       run("that network", other[2]);
