@@ -17,7 +17,6 @@ from tools import (
     gpu_figure_page,
     gpu_tables,
     real_caches,
-    room_coverage,
     size_tables,
     trusted_code,
 )
@@ -364,7 +363,6 @@ def _attacks() -> str:
 PARTS: tuple[Part, ...] = (
     Section("docs/reliability.md", mutants.MARK, lambda: mutants.page(recorded(mutants.MARK))),
     Section("docs/reliability.md", bound_campaign.MARK, lambda: bound_campaign.page(recorded(bound_campaign.MARK))),
-    Section("docs/reliability.md", room_coverage.MARK, lambda: room_coverage.page(recorded(room_coverage.MARK))),
     Whole("docs/benchmarks.md", lambda: text_from_record(*QUICK)),
     Whole("docs/construction-sizes.md", lambda: text_from_record("constructions")),
     Whole("docs/frontier.md", lambda: text_from_record("frontier")),

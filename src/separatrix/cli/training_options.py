@@ -144,7 +144,45 @@ class Recording:
     ] = None
 
 
-ANYWHERE, USUAL = Place(), Recording()
+@dataclass(frozen=True)
+class Method:
+    """How runs are optimised and evaluated: fields of a run, named as there; None leaves the recipe's."""
+
+    batch: Annotated[int, typer.Option("--batch", help="Examples in a step.")] = 64
+    weight_decay: Annotated[float, typer.Option("--weight-decay", help="Decoupled weight decay.")] = 0.0
+    warmup: Annotated[int | None, typer.Option("--warmup", help="Steps over which the learning rate rises.")] = None
+    clip: Annotated[float | None, typer.Option("--clip", help="Largest norm of a gradient; 0 for none.")] = None
+    final_rate: Annotated[
+        float | None, typer.Option("--final-rate", help="Share of the rate at the end, along a cosine; 1 keeps it.")
+    ] = None
+    questions: Annotated[
+        int | None, typer.Option("--questions", help="Questions asked of each text, where a task ends in one.")
+    ] = None
+    full_length: Annotated[
+        float | None,
+        typer.Option("--full-length", help="Share of the training examples that have exactly this length."),
+    ] = None
+    shortest: Annotated[
+        int | None, typer.Option("--shortest", help="Shortest training text, where a task draws several lengths.")
+    ] = None
+    longest: Annotated[int | None, typer.Option("--longest", help="Longest training text, as --shortest.")] = None
+    growth: Annotated[
+        float | None,
+        typer.Option("--growth", help="Share of the steps over which the training texts grow up to this length."),
+    ] = None
+    beta1: Annotated[float | None, typer.Option("--beta1", help="Adam's first decay, 0.9 if not given.")] = None
+    beta2: Annotated[float | None, typer.Option("--beta2", help="Adam's second decay, 0.999 if not given.")] = None
+    epsilon: Annotated[float | None, typer.Option("--epsilon", help="Adam's epsilon, 1e-8 if not given.")] = None
+    evaluate_every: Annotated[int, typer.Option("--evaluate-every", help="Steps between points of the curve.")] = 250
+    goal: Annotated[float, typer.Option("--goal", help="Stop at this accuracy.")] = 0.999
+    precision: Annotated[str, typer.Option("--precision", help="float32, float64 or bfloat16.")] = "float32"
+
+    def given(self) -> dict[str, Any]:
+        """Return the fields that have a value."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+ANYWHERE, USUAL, DEFAULT = Place(), Recording(), Method()
 
 
 def parse_rates(text: str) -> tuple[float, ...]:

@@ -2,7 +2,7 @@
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,7 +12,9 @@ from separatrix.cli.output import JsonOption, command_line, console, print_json
 from separatrix.cli.pictures import check_picture, write_picture
 from separatrix.cli.training_options import (
     ANYWHERE,
+    DEFAULT,
     USUAL,
+    Method,
     Place,
     Recording,
     parse_list,
@@ -52,37 +54,12 @@ def command(
     rates: Annotated[str, typer.Option("--lr", help="Learning rates, comma-separated.")] = "1e-3,5e-4,2e-4",
     seeds: Annotated[str, typer.Option("--seed", help="Seeds, comma-separated.")] = "0",
     steps: Annotated[int, typer.Option("--steps", help="Training steps.")] = 5000,
-    batch: Annotated[int, typer.Option("--batch", help="Examples in a step.")] = 64,
-    weight_decay: Annotated[float, typer.Option("--weight-decay", help="Decoupled weight decay.")] = 0.0,
     recipe: Annotated[
         str,
         typer.Option(
             "--recipe", help="paper, or strong: warm-up, clipping, decay, many questions to a text, full length."
         ),
     ] = "paper",
-    warmup: Annotated[int | None, typer.Option("--warmup", help="Steps over which the learning rate rises.")] = None,
-    clip: Annotated[float | None, typer.Option("--clip", help="Largest norm of a gradient; 0 for none.")] = None,
-    final_rate: Annotated[
-        float | None, typer.Option("--final-rate", help="Share of the rate at the end, along a cosine; 1 keeps it.")
-    ] = None,
-    questions: Annotated[
-        int | None, typer.Option("--questions", help="Questions asked of each text, where a task ends in one.")
-    ] = None,
-    full_length: Annotated[
-        float | None,
-        typer.Option("--full-length", help="Share of the training examples that have exactly this length."),
-    ] = None,
-    shortest: Annotated[
-        int | None, typer.Option("--shortest", help="Shortest training text, where a task draws several lengths.")
-    ] = None,
-    longest: Annotated[int | None, typer.Option("--longest", help="Longest training text, as --shortest.")] = None,
-    growth: Annotated[
-        float | None,
-        typer.Option("--growth", help="Share of the steps over which the training texts grow up to this length."),
-    ] = None,
-    beta1: Annotated[float | None, typer.Option("--beta1", help="Adam's first decay, 0.9 if not given.")] = None,
-    beta2: Annotated[float | None, typer.Option("--beta2", help="Adam's second decay, 0.999 if not given.")] = None,
-    epsilon: Annotated[float | None, typer.Option("--epsilon", help="Adam's epsilon, 1e-8 if not given.")] = None,
     certifiable: Annotated[
         bool,
         typer.Option(
@@ -90,12 +67,10 @@ def command(
             help="index-lookup with TF, dyck with RNN, GRU, LSTM: train all steps for what separatrix certify needs.",
         ),
     ] = False,
-    every: Annotated[int, typer.Option("--evaluate-every", help="Steps between two points of the curve.")] = 250,
     examples: Annotated[int, typer.Option("--examples", help="Fresh examples of the last evaluation.")] = 5000,
-    goal: Annotated[float, typer.Option("--goal", help="Stop at this accuracy.")] = 0.999,
-    precision: Annotated[str, typer.Option("--precision", help="float32, float64 or bfloat16.")] = "float32",
     parameters: Annotated[list[str] | None, typer.Option("--set", help="A parameter of the task, NAME=VALUE.")] = None,
     plot: Annotated[Path | None, typer.Option("--plot", help="Draw the curves to this .png or .svg file.")] = None,
+    method: Method = DEFAULT,
     place: Place = ANYWHERE,
     recording: Recording = USUAL,
     as_json: JsonOption = False,
@@ -113,29 +88,15 @@ def command(
     started = time.perf_counter()
     check_picture("--plot", plot)
     chosen = task_argument(task, parameters or [])
-    own_ways = {
-        "warmup": warmup,
-        "clip": clip,
-        "final_rate": final_rate,
-        "questions": questions,
-        "full_length": full_length,
-        "shortest": shortest,
-        "longest": longest,
-        "growth": growth,
-        "beta1": beta1,
-        "beta2": beta2,
-        "epsilon": epsilon,
-    }
-    fields: dict[str, Any] = {name: value for name, value in own_ways.items() if value is not None}
+    fields = method.given()
     if certifiable:
         refuse_given(context, ("goal",), "is not asked with --certifiable, which trains all steps; leave it out")
         words = automaton_of(chosen) is not None
         fields |= {"state_radius": STATE_RADIUS} if words else {"leak_margin": LEAK_MARGIN}
-        goal = 0.0
+        fields["goal"] = 0.0
     specs = run_specs(
         chosen, _model(architecture, arch), length, rates=parse_rates(rates), seeds=parse_list(seeds, int, "--seed"),
-        steps=steps, recipe=recipe, examples=examples, batch=batch, weight_decay=weight_decay, evaluate_every=every,
-        goal=goal, precision=precision, **fields,
+        steps=steps, recipe=recipe, examples=examples, **fields,
     )  # fmt: skip
     if certifiable:
         check_leaks(specs[0])
@@ -149,7 +110,7 @@ def command(
         drawn = [(_label(spec), records[spec.name], curves[spec.name]) for spec in specs]
         write_picture(plot, run_curves_figure(f"{found.model} on {found.task} at length {length}", drawn))
     if as_json:
-        record = provenance(command_line(context), arithmetic=precision, seed=specs[0].seed, started=started)
+        record = provenance(command_line(context), arithmetic=method.precision, seed=specs[0].seed, started=started)
         print_json({**found.as_dict(), "provenance": record})
         return
     show(found.sheet(), console())
