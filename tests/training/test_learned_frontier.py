@@ -117,6 +117,14 @@ def test_the_verb_trains_draws_and_remembers(call, tmp_path, monkeypatch):  # no
     assert (ended.code, len(ended.err.splitlines())) == (2, 1)
 
 
+def test_a_function_with_a_length_is_sent_to_design(call, tmp_path, monkeypatch):  # noqa: F811
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text("def even(x):\n    return sum(x) % 2 == 0\n")
+    ended = call("frontier", "mine.py:even", "--length", "8")
+    assert (ended.code, len(ended.err.splitlines())) == (2, 1)
+    assert "separatrix design mine.py:even" in ended.err
+
+
 @pytest.mark.parametrize(
     ("changes", "word"),
     [

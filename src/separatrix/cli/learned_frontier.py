@@ -22,7 +22,9 @@ LearnedOption = Annotated[
     typer.Option("--learned", help="Train instead: a model with W for the width (LSTM-(1,W)); the name is a task."),
 ]
 WidthsOption = Annotated[str, typer.Option("--widths", help="With --learned: widths, comma-separated.")]
-LengthsOption = Annotated[str, typer.Option("--lengths", help="With --learned: lengths to climb, comma-separated.")]
+LengthsOption = Annotated[
+    str, typer.Option("--lengths", "--length", "-n", help="With --learned: lengths to climb, comma-separated.")
+]
 RatesOption = Annotated[str, typer.Option("--lr", help="With --learned: learning rates, comma-separated.")]
 StepsOption = Annotated[int, typer.Option("--steps", help="With --learned: training steps for each length.")]
 GoalOption = Annotated[float, typer.Option("--goal", help="With --learned: the accuracy that counts as learned.")]

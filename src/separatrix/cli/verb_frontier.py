@@ -53,6 +53,14 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Find the narrowest and the coarsest networks that certify, from points on a circle to sign codes."""
+    from separatrix.profiles import is_function_name
+
+    # First, since no other option of certified networks helps with a function.
+    if not learned and is_function_name(construction):
+        raise SeparatrixError(
+            f"{construction} has no construction whose size could be searched; give --learned MODEL to train on it, or "
+            f"ask what it needs with  separatrix design {construction} --length 12"
+        )
     refuse_other_options(context, bool(learned))
     if learned:
         learned_frontier(
@@ -63,17 +71,11 @@ def command(
     check_picture("--figure", figure)
     from separatrix.cli.progress import progress_bar
     from separatrix.constructions import constructions
-    from separatrix.profiles import is_function_name
     from separatrix.provenance import provenance
     from separatrix.site import frontier_picture
     from separatrix.table import FrontierStore, check_supported, survey, units
 
     started = time.perf_counter()
-    if is_function_name(construction):
-        raise SeparatrixError(
-            f"{construction} has no construction whose size could be searched; give --learned MODEL to train on it, or "
-            f"ask what it needs with  separatrix design {construction} --length 12"
-        )
     chosen = constructions()[construction]
     check_supported(construction)
     limit = memory_limit(max_memory)
