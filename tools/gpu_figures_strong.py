@@ -158,8 +158,8 @@ def _goals_of(aim: Aim) -> Iterator[Goal]:
     for length in aim.lengths:
         base = RunSpec(
             task=experiment.task, architecture=str(parse_spec(aim.model)), length=length, learning_rate=aim.rates[0],
-            steps=aim.steps, evaluate_every=500, precision="float32" if aim.figure == "qsa-attention" else "bfloat16",
-            **aim.more,
+            steps=aim.steps, evaluate_every=500,
+            **{"precision": "float32" if aim.figure == "qsa-attention" else "bfloat16", **aim.more},
         )  # fmt: skip
         strong = base.with_changes(**{**recipe_fields("strong", base.the_task(), aim.steps), **aim.more})
         specs = [strong.with_changes(seed=seed) for seed in SEEDS]

@@ -10,7 +10,7 @@ import torch
 from separatrix.errors import SeparatrixError
 from separatrix.tasks import draws_from, tasks
 from separatrix.tasks.draws import Draws
-from separatrix.training.batches import CHUNK_STEPS, data_source
+from separatrix.training.batches import CHUNK_STEPS, DataSource, data_source
 from separatrix.training.ensemble import Ensemble
 from separatrix.training.objective import losses
 from separatrix.training.recipes import RECIPES, recipe_fields
@@ -18,9 +18,11 @@ from separatrix.training.records import Records
 from separatrix.training.spec import RunSpec
 from separatrix.training.sweep import Sweep
 from tests.cli.conftest import call  # noqa: F401 - the fixture
+from tests.tasks.cases import every_task
 from tests.training.cases import CPU, TASK_LENGTHS, tiny
 
 ROOT = Path(__file__).parents[2]
+PADDED = sorted(name for name, task in every_task().items() if task.padding(task.minimum_length) is not None)
 ASKING = sorted(name for name, task in tasks().items() if task.asks_last)
 
 
@@ -108,6 +110,43 @@ def test_a_share_of_the_texts_has_the_length_of_the_evaluation():
     for wrong in (-0.1, 1.5, True, "1"):
         with pytest.raises(SeparatrixError, match="full_length"):
             tiny(full_length=wrong)
+
+
+@pytest.mark.parametrize("name", PADDED)
+def test_texts_that_grow_are_examples_of_the_task_at_its_full_length(name):
+    task = every_task()[name].with_parameters(**every_task()[name].small)
+    length = task.minimum_length + 6 * task.length_step
+    source = DataSource(task, length, 8, CPU, 0, growing=4 * CHUNK_STEPS)
+    seen = set()
+    for chunk in range(5):
+        seen.add(drawn_for := source.length_at(chunk * CHUNK_STEPS))
+        task.check_length(drawn_for)
+        found = source._drawn(32, 3, "train", chunk, 0, "train", drawn_for)
+        targets, read = task.label(found.inputs, length)
+        assert torch.equal(found.read, read) and torch.equal(found.targets[read], targets[read])
+        beyond = found.inputs[:, task.positions(drawn_for) :]
+        assert beyond.eq(task.padding(length)).all() and read.any(1).all()
+    assert min(seen) == task.minimum_length and max(seen) == length and len(seen) > 2
+
+
+def test_lengths_grow_evenly_and_only_in_training():
+    task = tasks()["index-lookup"]
+    source = DataSource(task, 50, 8, CPU, 1, full_length=0.5, growing=10 * CHUNK_STEPS)
+    longest = [int(source.training_chunk([0], chunk).lengths.max()) for chunk in range(12)]
+    assert longest == sorted(longest) and longest[0] <= 2 and longest[5] < 30 and longest[-1] == 51
+    assert source.evaluation([0], 8, "evaluation", 0).lengths.eq(51).all(), "evaluation never grows"
+    plain = DataSource(task, 50, 8, CPU, 1, full_length=0.5)
+    assert torch.equal(source.training_chunk([0], 10).inputs, plain.training_chunk([0], 10).inputs)
+
+
+def test_growth_in_a_run():
+    own = tiny(growth=0.5)
+    assert own.name != tiny().name and "growth" not in tiny().as_dict(), "names from before the field stay"
+    strong = tiny().with_changes(**recipe_fields("strong", tiny().the_task(), tiny().steps), growth=0.5)
+    assert (own.recipe, strong.recipe) == ("own", "strong")
+    for wrong in ({"growth": 1.0}, {"growth": -0.1}, {"growth": True}, {"growth": 0.5, "longest": 6}):
+        with pytest.raises(SeparatrixError, match="growth"):
+            tiny(**wrong)
 
 
 # -- names -----------------------------------------------------------------------------------------------

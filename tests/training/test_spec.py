@@ -17,7 +17,7 @@ CHANGES = {
     "evaluate_every": 21, "probe_examples": 65, "evaluation_examples": 101, "goal": 0.5, "seed": 1,
     "precision": "float64", "snapshots": [0, 5], "questions": 4, "final_rate": 0.1, "start": 1,
     "leak_margin": 6.0, "state_radius": 0.05, "full_length": 0.5, "shortest": 5, "longest": 5,
-    "beta1": 0.8, "beta2": 0.95, "epsilon": 1e-6,
+    "growth": 0.5, "beta1": 0.8, "beta2": 0.95, "epsilon": 1e-6,
 }  # fmt: skip
 
 

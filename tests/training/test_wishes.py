@@ -40,6 +40,7 @@ def test_training_texts_have_the_lengths_asked_for():
     [
         ({"shortest": 3, "longest": 5}, "widen the limits"),
         ({"task": "majority", "shortest": 3}, "one length"),
+        ({"task": "majority", "growth": 0.5}, "one length"),
         ({"shortest": 20, "longest": 12}, "above longest"),
         ({"longest": 1000}, "longest=1000"),
         ({"beta2": 1.0}, "beta2=1.0"),

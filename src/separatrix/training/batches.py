@@ -159,13 +159,13 @@ class DataSource:
 
     def _examples_of(self, steps: int, seed: int, chunk: int, part: int) -> Batch:
         """Batches of so many steps: as the task draws them for training and, as a share of each, of full length."""
-        full = round(self.full_length * self.batch)
+        full, grown = round(self.full_length * self.batch), self.length_at(chunk * CHUNK_STEPS)
         shares: tuple[tuple[int, str, Split], ...] = (
             (self.batch - full, "train", "train"),
             (full, "train at full length", "eval"),
         )
         drawn = [
-            self._arranged(self._drawn(steps * count, seed, purpose, chunk, part, split), steps)
+            self._arranged(self._drawn(steps * count, seed, purpose, chunk, part, split, grown), steps)
             for count, purpose, split in shares
             if count
         ]
@@ -173,13 +173,18 @@ class DataSource:
 
     def evaluation(self, seeds: Sequence[int], count: int, purpose: str, number: int, part: int = 0) -> Batch:
         """Fresh examples of exactly the task's length; leading axis of seeds. ``part``: which of :meth:`parts`."""
-        drawn = [self._arranged(self._drawn(count, seed, purpose, number, part, "eval"), 1).part(0) for seed in seeds]
+        drawn = [
+            self._arranged(self._drawn(count, seed, purpose, number, part, "eval", self.length), 1).part(0)
+            for seed in seeds
+        ]
         return _stacked(drawn, dim=0)
 
-    def _drawn(self, count: int, seed: int, purpose: str, number: int, part: int, split: Split) -> Examples:
-        """The first part has the seed that everything has where there is one part."""
+    def _drawn(
+        self, count: int, seed: int, purpose: str, number: int, part: int, split: Split, length: int
+    ) -> Examples:
+        """Examples drawn for a length; the first part has the seed that everything has where there is one part."""
         own = derived_seed(seed, purpose if part == 0 else f"{purpose}, part {part}", number)
-        if purpose.startswith("train") and (length := self.length_at(number * CHUNK_STEPS)) < self.length:
+        if length < self.length:
             return self._padded(draw(self.task, length, count, own, self.device, split), length)
         if split == "eval" or not any(self.limits):
             return draw(self.task, self.length, count, own, self.device, split)

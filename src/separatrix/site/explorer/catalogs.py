@@ -46,9 +46,12 @@ def catalog(limits: Limits) -> dict[str, Any]:
         "words": words(),
         "errata": [
             {
-                "name": each.name, "source": each.source, "title": each.title, "claim": prose(each.claim),
+                "name": each.name,
+                "source": each.source,
+                "title": each.title,
+                "claim": prose(each.claim),
                 "repair": prose(each.repair),
-            }  # fmt: skip
+            }
             for each in sorted(errata().values(), key=lambda one: one.number)
         ],
     }

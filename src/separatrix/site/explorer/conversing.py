@@ -60,7 +60,8 @@ def converse(request: Converse) -> ProtocolReply:
         input=ShownInput(
             text=made.task.write(cells.tolist(), made.length), symbols=symbols_of(cells, made.task, made.length)
         ),
-        precision_bits=made.arithmetic.precision_bits, formula=equation(formula), claimed_bits=claimed, caveats=[prose(each) for each in warnings],
+        precision_bits=made.arithmetic.precision_bits, formula=equation(formula), claimed_bits=claimed,
+        caveats=[prose(each) for each in warnings],
         answer=answer_text(made, answer.tolist()), direct_answer=answer_text(made, direct.answer.tolist()),
         equal=direct.equal, total_bits=transcript.total_bits, messages=_messages(transcript),
     )  # fmt: skip
