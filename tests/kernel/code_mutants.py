@@ -204,7 +204,7 @@ class Attack:
                     by_line[file, line].add(name)
         for each in gc.get_objects():
             # What trained models are like does not depend on the kernel; all else that is kept may.
-            if isinstance(each, functools._lru_cache_wrapper) and each.__name__ != "trained":
+            if isinstance(each, functools._lru_cache_wrapper) and getattr(each, "__name__", "") != "trained":
                 each.cache_clear()
         gc.collect()
         gc.freeze()
@@ -291,6 +291,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60, help="of tests for one mutant")
     parser.add_argument("--known", type=Path, help="keep which test runs which lines in this file, and use it")
     parser.add_argument("--again", type=Path, help="only those that this file, an earlier output, lists as survivors")
+    parser.add_argument("--tests", nargs="+", default=["tests/kernel"], help="files of tests; all of the kernel's")
     given = parser.parse_args()
     names = given.files or sorted(each.stem for each in KERNEL.glob("*.py"))
     found = [each for name in names for each in mutants(name) if each.node in (given.only or each.node)]
@@ -299,7 +300,7 @@ def main() -> int:
         found = [each for each in found if f"survives: {each}" in left]
     chosen = random.Random(given.seed).sample(found, min(len(found), given.count or len(found)))
     attack = Attack(chosen, given.known, given.seconds)
-    pytest.main(["-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "tests/kernel"], plugins=[attack])
+    pytest.main(["-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", *given.tests], plugins=[attack])
     if not attack.done:
         return 1
     left = len(attack.survivors)
