@@ -240,8 +240,10 @@ class Attack:
                 self.times[item.nodeid] = time.perf_counter() - started
         if self.failed:
             raise SystemExit("the tests fail without a mutant")
-        data = measure.get_data() if new else None
-        for name in new if data else ():
+        if not new:
+            return
+        data = measure.get_data()
+        for name in new:
             data.set_query_context(name)
             self.lines[name] = {Path(file).stem: data.lines(file) or [] for file in data.measured_files()}
 

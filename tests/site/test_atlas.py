@@ -197,7 +197,7 @@ def test_series_differ_without_colours_and_those_that_coincide_are_one():
         plot_named(axes, lines, fontsize=8)
         found.extend(line.get_label() for line in axes.get_lines())
 
-    drawn = draw("named", "Named", paint)
+    drawn = draw("named", "Named", paint, width=5.0)
     assert found == ["first, second", "other"]
     assert "first, second" in drawn.inline and "empty" not in drawn.inline
 

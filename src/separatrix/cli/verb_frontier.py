@@ -53,9 +53,11 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Find the narrowest and the coarsest networks that certify, from points on a circle to sign codes."""
+    if not learned:
+        check_picture("--figure", figure)
     from separatrix.profiles import is_function_name
 
-    # First, since no other option of certified networks helps with a function.
+    # Before the other options: none of certified networks helps with a function.
     if not learned and is_function_name(construction):
         raise SeparatrixError(
             f"{construction} has no construction whose size could be searched; give --learned MODEL to train on it, or "
@@ -68,7 +70,6 @@ def command(
             place=place, store=store, figure=figure, as_json=as_json,
         )  # fmt: skip
         return
-    check_picture("--figure", figure)
     from separatrix.cli.progress import progress_bar
     from separatrix.constructions import constructions
     from separatrix.provenance import provenance

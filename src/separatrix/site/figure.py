@@ -94,7 +94,7 @@ def draw(
         canvas = _painted(paint, width, height)
         svg, png = io.StringIO(), io.BytesIO()
         canvas.savefig(svg, format="svg", metadata={"Date": None, "Title": caption})
-        canvas.savefig(png, format="png", dpi=150, metadata={"Software": None})
+        canvas.savefig(png, format="png", dpi=130, metadata={"Software": None})
         inline = narrow = ""
         if not for_papers_alone:
             with matplotlib.rc_context({"svg.fonttype": "none"}):
