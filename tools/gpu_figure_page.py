@@ -149,7 +149,8 @@ def made() -> str:
         f"the lowest and the highest seed. {trained}. An accuracy is the share of {examples:,} fresh examples or more "
         f"(a standard error of up to {100 * (0.25 / examples) ** 0.5:.1f} points). The best run of a cell is chosen by "
         "that same number, so the best of many is a little too good. *At full length* says that all training "
-        "examples, or half of them, had the length of the evaluation; the paper draws them from all lengths up to it."
+        "examples, or half of them, had the length of the evaluation; the paper draws them from all lengths up to it. "
+        "*Lengths growing* says that the training texts were short at first and grew up to that length."
     )
 
 

@@ -457,7 +457,7 @@ def test_the_page_without_scripts_shows_the_grid_at_its_start(site, sections, em
         task, model = key.split("/")
         inside = text.split(f'data-task="{task}" data-model="{model}">')[1].split("</td>")[0]
         assert f"{cell['verdict']}</span>" in inside
-        assert f'href="tasks/{task}.html#{model}"' in inside
+        assert f'href="{task_address(task)}#{model}"' in inside
     assert f"{length_text(embedded_grid['lengths'][grid.start])}</output>" in text
 
 

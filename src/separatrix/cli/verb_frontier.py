@@ -55,14 +55,14 @@ def command(
     """Find the narrowest and the coarsest networks that certify, from points on a circle to sign codes."""
     if not learned:
         check_picture("--figure", figure)
-    from separatrix.profiles import is_function_name
+        from separatrix.profiles import is_function_name
 
-    # Before the other options: none of certified networks helps with a function.
-    if not learned and is_function_name(construction):
-        raise SeparatrixError(
-            f"{construction} has no construction whose size could be searched; give --learned MODEL to train on it, or "
-            f"ask what it needs with  separatrix design {construction} --length 12"
-        )
+        # Before the other options: none of certified networks helps with a function.
+        if is_function_name(construction):
+            raise SeparatrixError(
+                f"{construction} has no construction whose size could be searched; give --learned MODEL to train on "
+                f"it, or ask what it needs with  separatrix design {construction} --length 12"
+            )
     refuse_other_options(context, bool(learned))
     if learned:
         learned_frontier(

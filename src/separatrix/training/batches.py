@@ -192,7 +192,8 @@ class DataSource:
 
     def _padded(self, examples: Examples, length: int) -> Examples:
         """Examples that were drawn for a shorter length, as they are at this one: padded behind, asked as before."""
-        padding, more = self.task.padding(self.length), self.task.positions(self.length) - self.task.positions(length)
+        padding = self.task.padding(self.length) or 0  # never None: ``check_limits`` refuses tasks without one
+        more = self.task.positions(self.length) - self.task.positions(length)
         inputs = examples.inputs.masked_fill(examples.inputs == self.task.padding(length), padding)
 
         def behind(tensor: Tensor, value: int) -> Tensor:
