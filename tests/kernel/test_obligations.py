@@ -1,0 +1,441 @@
+"""Small false claims, each of which fails one obligation of a rule, and true ones at the edge of it.
+
+Networks are written as the kernel's own data. A false claim is wrong on some input, and every proof of it is refused;
+where an obligation of the kernel's code is left out or turned around, the claim is accepted, or a true one refused.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import product
+from typing import Any, cast
+
+import pytest
+
+from separatrix_kernel.content import Case, Choices, ContentEdges, Grouped, together, weight_sums, weighted_sum
+from separatrix_kernel.counting import Polynomial
+from separatrix_kernel.matching import hull
+from separatrix_kernel.network import Attention, FeedForward, GraphHead, Head, Layer, Matrix, Part, Readout, Transformer
+from separatrix_kernel.numbers import Numbers
+from separatrix_kernel.powers import PowerSums
+from separatrix_kernel.reading import RefusedError
+from separatrix_kernel.rules import Claim
+from separatrix_kernel.specification import read_specification
+
+Rows = Sequence[Sequence[float]]
+ONE = 8
+
+
+def numbers(rounding: str = "down") -> Numbers:
+    """Multiples of 1/8 up to 8."""
+    return Numbers(f"fixed:N=2,Kc=3,{rounding}")
+
+
+def raw(value: float) -> int:
+    """A number of the arithmetic."""
+    found = Fraction(value) * ONE
+    assert found.denominator == 1
+    return int(found)
+
+
+def matrix(rows: Rows, columns: int | None = None) -> Matrix:
+    """A matrix by its rows."""
+    kept = tuple(tuple((column, raw(each)) for column, each in enumerate(row) if each) for row in rows)
+    return Matrix(kept, len(rows[0]) if columns is None else columns)
+
+
+def part(rows: Rows, tokens: tuple[int, int], positions: tuple[int, int], start: int = 0, by: str = "token") -> Part:
+    """What tokens (or positions) in a range add from a column on."""
+    held = [[raw(each) for each in row] for row in rows]
+    return Part(start, len(held[0]), by == "token", tokens, positions, None, lambda number: held[number])
+
+
+def head(
+    value: Rows, output: Rows, query: Rows | None = None, key: Rows | None = None, scoring: str = "hard",
+    mask: str = "none",
+) -> Head:  # fmt: skip
+    """A head; without queries it weighs all keys alike."""
+    width = len(value[0])
+    both = (matrix(each or [], width) for each in (query, key))
+    return Head(*both, matrix(value), matrix(output), scoring, mask)
+
+
+def attention(*heads: Head, residual: bool = True) -> Attention:
+    """A layer."""
+    return Attention(heads, residual)
+
+
+def readout(rows: Rows, bias: Sequence[float], decoding: str = "bits", at: str = "last", sums: Any = (0, 0)) -> Readout:
+    """A readout."""
+    return Readout(matrix(rows), [raw(each) for each in bias], decoding, at, sums)
+
+
+def claim(
+    parts: Sequence[Part], layers: Sequence[Layer], read: Readout, tokens: Sequence[tuple[int, int]], answer: Any,
+    rounding: str = "down",
+) -> Claim:  # fmt: skip
+    """The claim that a network answers all inputs with such tokens as a specification says."""
+    inputs, answers = read_specification({"inputs": [{"count": 1, "tokens": list(t)} for t in tokens], "answer": answer})
+    vocabulary = max(stop for _, stop in tokens)
+    network = Transformer(vocabulary, len(tokens), read.matrix.columns, tuple(parts), tuple(layers), read)
+    return Claim(network, inputs, answers, numbers(rounding))
+
+
+def wrong(stated: Claim) -> bool:
+    """Whether some input is answered wrongly."""
+    inputs = filter(stated.answers.admits, stated.inputs.all())
+    return any(stated.wrong(tokens) for tokens in inputs)
+
+
+def layered(*statements: Any) -> dict[str, Any]:
+    """A proof."""
+    return {"rule": "layers", "statements": list(statements)}
+
+
+def always(answer: int) -> dict[str, Any]:
+    """The specification that everything is answered alike."""
+    return {"kind": "count", "conditions": [], "answers": [[0, answer]]}
+
+
+# -- counting: the token at position j is x_j; column 0 holds it, column 1 is written, column 2 is 1 -------------------
+
+BITS = (0, 2)
+X = part([[0, 0, 1], [1, 0, 1]], BITS, (0, 3))
+AGAIN = part([[0], [1]], BITS, (1, 2))
+"""x_1 once more."""
+COUNT = layered({"kind": "attend", "by": "position", "places": [[], []]}, {"kind": "count"})
+COUNT_3 = layered({"kind": "attend", "by": "position", "places": [[], [], []]}, {"kind": "count"})
+NOTHING = attention()
+TO_1 = [[0], [1], [0]]
+
+
+def pair(answers: Any) -> dict[str, Any]:
+    """A function of x_0 + x_1."""
+    return {"kind": "count", "conditions": [{"places": [[0], [1]], "table": [0, 1]}], "answers": answers}
+
+
+def above(least: float, column: int = 1, times: float = 1) -> Readout:
+    """1 if a column is above a number."""
+    row = [0.0, 0, 0]
+    row[column] = times
+    return readout([row], [0.5 - least])
+
+
+ADDS_UP = attention(head([[2, 0, 0]], TO_1))
+"""x_0 + x_1 in column 1."""
+SHOWS_OWN = attention(head([[0, 0, 0]], [[0]] * 3))
+
+
+def at(column: int, position: int, value: float = 1) -> Part:
+    """A number at one position."""
+    return part([[value]], BITS, (position, position + 1), column, "position")
+
+
+COUNTING = {
+    "the sum is another function than the count": claim(
+        [X, AGAIN], [NOTHING, ADDS_UP], above(1.5), [BITS, BITS], pair([[0, 0], [2, 1]])
+    ),
+    "a vector is not known": claim(
+        [X], [attention(head([[1, 0, 0]], TO_1)), attention(head([[0, 2, 0]], TO_1))], above(0.5), [BITS, BITS],
+        always(0),
+    ),
+    **{
+        f"a key depends on its token, {answer}": claim(
+            # Position 0 has the key x_0, position 1 the key 1/2, and the value of position 0 is 1.
+            [part([[0, 0, 1], [1, 0, 1]], BITS, (0, 1)), part([[0.5, 0, 1]] * 2, BITS, (1, 2)), at(1, 0)],
+            [NOTHING, attention(head([[0, 1, 0]], TO_1, [[0, 0, 1]], [[1, 0, 0]]), residual=False)],
+            above(0.5), [BITS, BITS], always(answer),
+        )
+        for answer in (0, 1)
+    },
+    "the last query depends on its token": claim(
+        [X, at(1, 0)], [NOTHING, attention(head([[0, 1, 0]], TO_1, [[1, 0, 0]], [[0, 1, 0]]), residual=False)],
+        above(0.5), [BITS, BITS], always(0),
+    ),
+    **{
+        f"the last position's own token decides, {answer}": claim(
+            [X], [NOTHING, SHOWS_OWN], above(0.5, 0), [BITS, (0, 1), BITS], always(answer)
+        )
+        for answer in (0, 1)
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COUNTING)
+def test_a_false_claim_by_counting_is_refused(name):
+    false = COUNTING[name]
+    assert wrong(false)
+    with pytest.raises(RefusedError):
+        false.prove(COUNT if len(false.inputs.tokens) == 2 else COUNT_3)
+
+
+def test_true_claims_by_counting_are_accepted():
+    true = claim([X], [NOTHING, ADDS_UP], above(1.5), [BITS, BITS], pair([[0, 0], [2, 1]]))
+    assert not wrong(true)
+    assert true.prove(COUNT) == "layers"
+    # The query of position 1 depends on its token, that of the last position does not.
+    asks = attention(head([[0, 1, 0]], TO_1, [[1, 0, 0]], [[0, 0, 1]]), residual=False)
+    parts = [part([[0, 0, 1], [1, 0, 1]], BITS, (0, 2)), part([[0, 0, 1]], (0, 1), (2, 3))]
+    true = claim(parts, [NOTHING, asks], above(0.5), [BITS, BITS, (0, 1)], always(0))
+    assert not wrong(true)
+    assert true.prove(COUNT_3) == "layers"
+
+
+def test_lines_of_a_count_are_all_of_its_coefficients():
+    inputs, _ = read_specification({"inputs": [{"count": 2, "tokens": [0, 2]}], "answer": always(0)})
+
+    def summed(*tables: tuple[tuple[int, ...], tuple[int, ...]]) -> Polynomial:
+        found = Polynomial(inputs)
+        for places, table in tables:
+            found.add(places, table)
+        return found
+
+    both = summed(((0,), (0, 1)), ((1,), (0, 1)))
+    for first, second in product(range(-2, 3), repeat=2):
+        line = summed(((0,), (7, 7 + first)), ((1,), (0, second))).line_of(both)
+        assert line == ((first, 7) if first == second else None)
+    # A coefficient that cancels, and a constant before all others.
+    count = summed(((0,), (1, 0)), ((0,), (0, 1)), ((1,), (1, 3)))
+    assert summed(((1,), (0, 4))).line_of(count) == (2, -4)
+    assert summed(((0,), (0, 1))).line_of(count) is None
+
+
+# -- power sums: one number x modulo 3; column 0 holds it, the others are written ---------------------------------------
+
+THREE = (0, 3)
+EACH = {"kind": "sums", "window": [0, 1], "modulus": 3, "terms": 3, "asked": "each"}
+
+
+def sketch(
+    parts: Sequence[Part], layer: Attention, row: Sequence[float], bias: float = 0, rounding: str = "down"
+) -> Claim:
+    """One token, whose number is read from column 0 and whose power sum is read by a row."""
+    own = [1.0, *[0] * (len(row) - 1)]
+    read = readout([own, row], [0, bias], "power-sums", "every", (3, 3))
+    return claim(parts, [layer], read, [THREE], EACH, rounding)
+
+
+def tokens(*rows: Sequence[float]) -> Part:
+    """What the three tokens hold."""
+    return part(rows, THREE, (0, 1))
+
+
+def moved(base: Sequence[float], adds: Sequence[float], bias: float) -> Claim:
+    """Column 1 holds ``base`` of the token, the head adds column 2 to it, and half of it is read, with a bias."""
+    held = tokens(*[(x, base[x], adds[x]) for x in range(3)])
+    return sketch([held], attention(head([[0, 0, 1]], TO_1)), [0, 0.5, 0], bias)
+
+
+POWERS = {
+    "outputs are rounded": sketch(
+        [tokens([0, 0, 0, 0], [1, 0, 0, 0], [2, 0, 0, 0])],
+        attention(
+            head(
+                [[0.625, 0, 0, 0], [0.625, 0, 0, 0], [0.75, 0, 0, 0]],
+                [[0, 0, 0], [0.125, 0, 0], [0, 0.125, 0], [0, 0, 0.125]],
+            )
+        ),
+        [0, 4, 4, 4],
+    ),
+    "the stream is saturated above": moved((6, 6, 6), (0, 2, 4), -3),
+    "the stream is saturated below": moved((-6, -6, -6), (0, -4, -2), 3),
+    "the stream is saturated where the token's own part is low": moved((0, -6, 0), (0, -4, 4), 0),
+    "a tie is rounded up": sketch([tokens([0, 0], [1, 0], [2, 0])], attention(head([[1, 0]], [[0], [1]])), [0, 1], 0.5),
+}
+
+
+@pytest.mark.parametrize("name", POWERS)
+def test_a_false_claim_by_power_sums_is_refused(name):
+    assert wrong(POWERS[name])
+    with pytest.raises(RefusedError):
+        POWERS[name].prove(layered({"kind": "power-sums"}))
+
+
+@pytest.mark.parametrize("true", [moved((6, 6, 6), (0, 2, -2), -3), moved((-6, -6, -6), (0, 2, -2), 3)])
+def test_sums_that_reach_the_end_of_the_range_are_not_saturated(true):
+    assert not wrong(true)
+    assert true.prove(layered({"kind": "power-sums"})) == "layers"
+
+
+def test_averages_of_power_sums_are_not_saturated():
+    for count, value, fits in ((8, 8, True), (8, -8, True), (9, 8, False), (9, -8, False), (9, 7, True)):
+        rule = cast("Any", PowerSums.__new__(PowerSums))
+        rule.numbers, rule.roles = numbers(), [range(count)]
+        # Two coordinates, of which the first one may be saturated; nothing of it is written.
+        one = head([[1, 0], [0, 1]], [[0, 1], [0, 0]])
+        tables = [{0: [value, 0], 1: [0, 1]}]
+        if fits:
+            rule._add([(0, 0), (0, 0)], one, tables)
+        else:
+            with pytest.raises(RefusedError):
+                rule._add([(0, 0), (0, 0)], one, tables)
+
+
+# -- recall: a key, its label, a query; columns: 0 the answer, 1 a label, 2 is 1, 3 the place, 4 is written -------------
+
+RECALL = {"kind": "recall", "pairs": 1}
+LABELS = part([[0, 0, 0, 0, 0], [0, 1, 0, 0, 0]], BITS, (1, 2))
+ONES = part([[0, 0, 1, 0, 0]] * 3, BITS, (0, 3), 0, "position")
+PLACE = part([[0, 0, 0, 0, 0], [0, 0, 0, 1, 0], [0, 0, 0, 0, 0]], BITS, (0, 3), 0, "position")
+ANSWER = readout([[1, 0, 0, 0, 0]], [0], "bits", "every")
+FETCH = head([[0, 1, 0, 0, 0]], [[1], [0], [0], [0], [0]], [[0, 0, 1, 0, 0]], [[0, 0, 0, 1, 0]])
+"""Attends to place 1 and writes its label to the answer."""
+IDLE = FeedForward(matrix([], 5), [], matrix([[]] * 5, 0), [0] * 5, True)
+MATCH, FORWARD, FETCHES = {"kind": "match"}, {"kind": "feed-forward"}, {"kind": "fetch"}
+
+
+def writes(column: int, value: Sequence[float]) -> Attention:
+    """Weighs all three keys alike and writes 8/3 times the average of what a row reads."""
+    return attention(head([[*value]], [[8 * (place == column)] for place in range(5)]))
+
+
+def recalled(parts: Sequence[Part], *layers: Layer) -> Claim:
+    """The claim that a network recalls one label."""
+    return claim([LABELS, ONES, PLACE, *parts], layers, ANSWER, [BITS, BITS, BITS], RECALL)
+
+
+LOOKS_AWAY = head(
+    [[0, 1, 0, 0, 0]], [[1], [0], [0], [0], [0]], [[0, 0, 1, 0, 0], [0, 0, 0, 0, 1]],
+    [[0, 0, 0, 1, 0], [0, 0, 1, -1, 0]],
+)  # fmt: skip
+"""Attends to place 1 as long as column 4 is 0."""
+RECALLS = {
+    "labels are overwritten": recalled([], writes(1, [0, 0, 1, 0, 0]), attention(FETCH)),
+    "labels are overwritten before a layer that does nothing": recalled(
+        [], writes(1, [0, 0, 1, 0, 0]), IDLE, attention(FETCH)
+    ),
+    "the query is not known": recalled([], writes(4, [0, 1, 0, 0, 0]), attention(LOOKS_AWAY)),
+    "the query's own answer is added": recalled(
+        [part([[1], [1]], BITS, (2, 3))], writes(4, [0, 0, 1, 0, 0]), attention(FETCH)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RECALLS)
+def test_a_false_claim_of_recall_is_refused(name):
+    false = RECALLS[name]
+    assert wrong(false)
+    with pytest.raises(RefusedError):
+        false.prove(layered(MATCH, *[FORWARD] * (len(false.network.layers) - 2), FETCHES))  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_a_true_claim_of_recall_is_accepted():
+    for layers in ((attention(),), (writes(4, [0, 0, 1, 0, 0]), IDLE)):
+        true = recalled([], *layers, attention(FETCH))
+        assert not wrong(true)
+        assert true.prove(layered(MATCH, *[FORWARD] * (len(layers) - 1), FETCHES)) == "layers"
+        for first, last in ((FETCHES, FETCHES), (MATCH, MATCH)):
+            with pytest.raises(RefusedError):
+                true.prove(layered(first, *[FORWARD] * (len(layers) - 1), last))
+
+
+# -- groups of keys -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scoring", ["softmax", "hard", "leftmost"])
+@pytest.mark.parametrize("rounding", ["down", "nearest"])
+def test_weights_of_groups_hold_for_every_choice_of_scores(scoring, rounding):
+    fixed, some = numbers(rounding), (-9, -1, 0, 1, 8)
+    for groups in (
+        [(1, 0, 1, 0), (1, None, 0, 1)], [(1, 1, 8, 0), (2, None, 0, 1)], [(2, -1, 0, 0), (1, -9, -1, 1)],
+        [(1, 8, 8, 0), (1, 8, 8, 1)], [(3, 0, 0, 0)],
+    ):  # fmt: skip
+        found = weight_sums(groups, scoring, fixed)
+        keys = [number for number, (count, *_) in enumerate(groups) for _ in range(count)]
+        for scores in product(some, repeat=len(keys)):
+            held = [[s for s, k in zip(scores, keys, strict=True) if k == g] for g in range(len(groups))]
+            fits = all(max(s) <= h and (b is None or max(s) >= b) for s, (_, b, h, _) in zip(held, groups, strict=True))
+            if not fits:
+                continue
+            counts = {s: scores.count(s) for s in scores}
+            if scoring == "leftmost":
+                best = max(scores)
+                weights = [{fixed.scale} if s == best else {0} for s in scores]
+                options = [o for o in product((0, fixed.scale), repeat=len(keys)) if sum(o) == fixed.scale]
+                options = [o for o in options if all(a in w for a, w in zip(o, weights, strict=True) if a)]
+            else:
+                table = fixed.weights(scoring, counts)
+                options = [tuple(table[s] for s in scores)]
+            for option in options:
+                for number, (low, high, most) in enumerate(found):
+                    mine = [w for w, k in zip(option, keys, strict=True) if k == number]
+                    assert low <= sum(mine) <= high
+                    assert sum(map(bool, mine)) <= most
+
+
+def test_groups_that_are_put_together_know_what_all_of_them_know():
+    groups = [(1, None, 5, 0), (2, 3, 4, 1), (1, 9, 9, 2)]
+    values = [((0, 1, True),), ((-2, 0, False),), ((8, 8, True),)]
+    some, theirs = together(groups, values, ["a", "a", "b"])
+    assert [each[:3] for each in some] == [(3, 3, 5), (1, 9, 9)]
+    assert theirs == [((-2, 1, False),), ((8, 8, True),)]
+    assert hull([((0, 5), (1, 1)), ((-3, 2), (4, 4))]) == ((-3, 5), (1, 4))
+
+
+@pytest.mark.parametrize("rounding", ["down", "nearest"])
+def test_scores_of_choices_are_those_of_evaluation(rounding):
+    from separatrix_kernel.evaluation import score
+
+    fixed = numbers(rounding)
+    for keys in (
+        [[8, 8], [8, -8], [-8, 8]], [[8, 8], [4, -4], [4, 4]], [[8, 0], [0, 8], [-3, 0]], [[64, 1], [-64, 1], [0, 1]],
+        [[3, 1], [1, 3], [0, 0]], [[4, 4], [8, 8], [0, 0]],
+    ):  # fmt: skip
+        choices = Choices(keys, 1, fixed)
+        for query in ([8, 8], [-8, 8], [3, -5], [64, -64], [63, 9], [1, 64], [0, 0]):
+            scores = [score(query, key, fixed) for key in keys]
+            assert [choices.score(query, token) for token in (1, 2, 3)] == scores
+            for without in (range(0), range(1, 2), range(2, 3), range(2, 4)):
+                left = [each for token, each in enumerate(scores, 1) if token not in without]
+                assert choices.bounds(query, without) == (min(left), max(left))
+            with pytest.raises(RefusedError):
+                choices.bounds(query, range(1, 4))
+
+
+def test_values_of_groups_are_ranges_and_whole_where_all_are():
+    network = Transformer(2, 1, 1, (), (), readout([[1]], [0]))
+    grouped = Grouped(network, matrix([], 1), "softmax", False, numbers())
+    assert grouped.ranges([[8, 8, 3], [16, 12, -8]]) == ((8, 16, True), (8, 12, False), (-8, 3, False))
+    # Three tokens with the scores 0, 1 and 2: a key that holds one of the last two scores at least 1.
+    grouped.add(2, [[0], [8], [16]], 0, [[0]])
+    for some, least in ((frozenset[int](), 0), (frozenset([1, 2]), 8), (frozenset([2]), 16), (frozenset([0]), 0)):
+        assert grouped.rest([8], Case(some=some), [2]) == [(2, least, 16, 0)]
+    masked = Grouped(network, matrix([], 1), "softmax", True, numbers())
+    masked.add(2, [[0], [8], [16]], 0, [[0]])
+    assert masked.rest([8], Case(), [2]) == [(2, None, 16, 0)]
+    with pytest.raises(RefusedError):
+        masked.rest([8], Case(some=frozenset([2])), [2])
+
+
+@pytest.mark.parametrize("scoring", ["linear", "relu"])
+def test_every_number_of_pairs_is_covered_where_their_values_agree(scoring):
+    fixed, vertices = numbers(), 2
+    unit = [[1.0, 0]]
+    network = Transformer(
+        1, vertices, 2, (part(unit, (0, 1), (0, 2)), part([[0], [1]], (0, 1), (0, 2), 1, "position")), (),
+        readout([[1, 0]], [0], "bits", "every"),
+    )  # fmt: skip
+    alike = matrix([[1, 0]])
+    edges = ContentEdges(GraphHead([0] * 7 + [4], 3, (alike, alike), alike, scoring), network, fixed)
+    found = {
+        number: fixed.saturate(number * fixed.product(table.get(4, 0), 8))
+        for number in range(1, vertices**2 + 1)
+        for table in [fixed.weights(scoring, {4: number, 3: 1} | ({0: vertices**2 - number} if number < 4 else {}))]
+    }
+    assert edges.average(((4, 1, 4, 0),), ()) == ((min(found.values()), max(found.values())),)
+    assert min(found.values()) < max(found.values())
+    assert edges.average(((4, 0, 0, 0),), ()) == ((0, 0),)
+    # One coordinate of the values is the same at all vertices, and one is not.
+    both = matrix([[1, 0], [0, 1]])
+    for scores, values in (([0] * 7 + [4], both), ([1, *[0] * 6, 4], alike)):
+        with pytest.raises(RefusedError):
+            ContentEdges(GraphHead(scores, 3, (values, values), values, scoring), network, fixed).average(
+                ((4, 1, 4, 0),), ()
+            )
+
+
+def test_averages_of_values_that_are_not_whole_allow_for_rounding():
+    fixed = numbers()
+    for whole, ends in ((True, (3, 3)), (False, (2, 3))):
+        # Two keys with weights that add up to 3, and the value 1: at least 3 - 1 where products are rounded.
+        assert weighted_sum([((8, 8, whole),)], [(3, 3, 2)], fixed) == (ends,)
+
