@@ -12,11 +12,12 @@ import pytest
 
 from separatrix_kernel import balls
 from separatrix_kernel.balls import BITS, ONE, Balls, exponentials, fixed, power_range, slack
-from separatrix_kernel.boxes import BoxLayer, affine_range
+from separatrix_kernel.boxes import BoxLayer, BoxReadout, affine_range
 from separatrix_kernel.content import rounded_sum, weighted_sum
+from separatrix_kernel.evaluation import decode, feed_forward, read
 from separatrix_kernel.heads import Heads, least_product, turned, turned_sizes
 from separatrix_kernel.lookup import Lookup
-from separatrix_kernel.network import FeedForward, Matrix
+from separatrix_kernel.network import FeedForward, Matrix, Readout
 from separatrix_kernel.numbers import Numbers, exponential
 from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.thresholds import Part, Thresholds
@@ -83,19 +84,56 @@ def test_an_exponential_next_to_a_whole_number_is_enclosed(bits):
 
 
 @pytest.mark.parametrize("rounding", ROUNDINGS)
-def test_sums_over_boxes_are_reached(rounding):
+@pytest.mark.parametrize(
+    ("row", "starts"),
+    [(((0, 8), (1, -8), (2, 3), (3, -5)), (-3, 0, 2)), (((0, 64), (1, -64)), (-64, -9, -8, 6, 7, 20)), ((), (0,))],
+)
+def test_sums_over_boxes_are_reached(rounding, row, starts):
     numbers = small(rounding)
-    row = ((0, 8), (1, -8), (2, 3), (3, -5))
-    for low in product((-3, 0, 2), repeat=4):
+    for low in product(starts, repeat=len(row)):
         box = tuple((each, each + 2) for each in low)
+        points = list(product(*[range(a, b + 1) for a, b in box]))
         for bias in (-64, -7, 0, 60):
-            values = [
-                sum(numbers.product(weight, vector[place]) for place, weight in row) + bias
-                for vector in product(*[range(a, b + 1) for a, b in box])
-            ]
+            products = [[numbers.quotient(weight * vector[place], 8) for place, weight in row] for vector in points]
+            values = [numbers.saturate(sum(map(numbers.saturate, each))) + bias for each in products]
+            plain = [number for each in products for number in (*each, sum(each), sum(each) + bias)]
             least, greatest, free = affine_range(row, bias, box, numbers)
             assert (least, greatest) == (numbers.saturate(min(values)), numbers.saturate(max(values)))
-            assert free == (-64 <= min(values) and max(values) <= 64)
+            assert free == all(-64 <= each <= 64 for each in plain)
+
+
+@pytest.mark.parametrize("rounding", ROUNDINGS)
+@pytest.mark.parametrize("residual", [True, False])
+def test_layers_hold_what_is_computed_also_where_it_is_saturated(rounding, residual):
+    numbers, random, same = small(rounding), Random(1), 0
+    for _ in range(500):
+        entries = [random.choice((-64, -8, -3, 0, 5, 8, 64)) for _ in range(4)]
+        inner = Matrix((((0, entries[0]),), ((0, entries[1]),)), 1)
+        outer = Matrix((((0, entries[2]), (1, entries[3])),), 2)
+        bias = [random.choice((-64, -60, -9, 0, 3, 60, 64)) for _ in range(3)]
+        layer, low = FeedForward(inner, bias[:2], outer, bias[2:], residual), random.randint(-64, 60)
+        high = low + random.choice((0, 1, 4))
+        ((least, greatest),) = BoxLayer(layer, [0], [0], numbers)(((low, high),))
+        values = [feed_forward(layer, [x], numbers)[0] for x in range(low, high + 1)]
+        assert least <= min(values) and max(values) <= greatest
+        same += (least, greatest) == (min(values), max(values))
+    assert same > 400
+
+
+def test_readouts_of_boxes_are_those_of_all_their_points():
+    numbers, decided, kinds = small("down"), 0, ("bits", "argmax", "exact")
+    for kind, rows in product(kinds, ([[8]], [[8], [-8]], [[8], [8], [4]], [[0], [8]])):
+        matrix = Matrix(tuple(tuple((0, each) for each in row if each) for row in rows), 1)
+        for bias in product((-4, 0, 8), repeat=len(rows)):
+            found, point = Readout(matrix, list(bias), kind, "last"), None
+            for low, size in product(range(-9, 10), (0, 1, 3)):
+                answer = BoxReadout(found, [0], numbers)(((low, low + size),))
+                every = {decode(found, read(found, [x], numbers), numbers) for x in range(low, low + size + 1)}
+                point = every == {answer}
+                assert point or answer is None
+                assert point or size
+                decided += point and size > 0
+    assert decided > 400
 
 
 @pytest.mark.parametrize("rounding", ROUNDINGS)

@@ -14,7 +14,20 @@ import pytest
 from separatrix_kernel.content import Case, Choices, ContentEdges, Grouped, together, weight_sums, weighted_sum
 from separatrix_kernel.counting import Polynomial
 from separatrix_kernel.matching import hull
-from separatrix_kernel.network import Attention, FeedForward, GraphHead, Head, Layer, Matrix, Part, Readout, Transformer
+from separatrix_kernel.network import (
+    Attention,
+    FeedForward,
+    GraphHead,
+    Head,
+    Layer,
+    Matrix,
+    PairAttention,
+    PairHead,
+    Part,
+    Readout,
+    Recurrent,
+    Transformer,
+)
 from separatrix_kernel.numbers import Numbers
 from separatrix_kernel.powers import PowerSums
 from separatrix_kernel.reading import RefusedError
@@ -135,8 +148,9 @@ COUNTING = {
         [X, AGAIN], [NOTHING, ADDS_UP], above(1.5), [BITS, BITS], pair([[0, 0], [2, 1]])
     ),
     "a vector is not known": claim(
-        [X], [attention(head([[1, 0, 0]], TO_1)), attention(head([[0, 2, 0]], TO_1))], above(0.5), [BITS, BITS],
-        always(0),
+        # Position 1 sees x_0 alone, which no place names.
+        [X], [attention(head([[1, 0, 0]], TO_1, mask="strict")), attention(head([[0, 2, 0]], TO_1))], above(0.5),
+        [BITS, BITS], always(0),
     ),
     **{
         f"a key depends on its token, {answer}": claim(
@@ -197,6 +211,106 @@ def test_lines_of_a_count_are_all_of_its_coefficients():
     count = summed(((0,), (1, 0)), ((0,), (0, 1)), ((1,), (1, 3)))
     assert summed(((1,), (0, 4))).line_of(count) == (2, -4)
     assert summed(((0,), (0, 1))).line_of(count) is None
+
+
+# -- attend: the same columns; statements of a layer -------------------------------------------------------------------
+
+OWN = {"kind": "count", "conditions": [{"places": [[1]], "table": [0, 1]}], "answers": [[0, 0], [1, 1]]}
+"""The answer is x_1."""
+FREE = {"kind": "attend", "by": "token", "places": [[], []]}
+ADDS_1 = FeedForward(matrix([], 3), [], matrix([[]] * 3, 0), [0, ONE, 0], True)
+PAIR = matrix([[0, 0, 1]])
+PAIRS = PairAttention((PairHead(matrix([], 3), (matrix([], 3),) * 2, (PAIR, PAIR), matrix(TO_1), "softmax"),), True)
+"""Writes 1 to column 1, the product of two ones."""
+ATTENDS = {
+    "a key that is not seen": (
+        claim([X], [attention(head([[1, 0, 0]], TO_1, mask="strict"))], above(0.5), [(0, 1), BITS], OWN), [FREE],
+    ),
+    "a layer that acts is called idle": (
+        claim([X], [NOTHING, ADDS_1], above(0.5), [BITS, BITS], always(0)), [FREE, {"kind": "idle"}],
+    ),
+    "attention that acts is called idle": (
+        claim([X], [NOTHING, attention(head([[0, 0, 1]], TO_1))], above(0.5), [BITS, BITS], always(0)),
+        [FREE, {"kind": "idle"}],
+    ),
+    "what is summed up decides": (claim([X], [ADDS_UP], above(0.5), [BITS, BITS], OWN), [FREE]),
+    "one of three places decides": (
+        claim([X], [attention(head([[2.625, 0, 0]], TO_1))], above(1.5), [BITS] * 3, pair([[0, 0], [1, 1]])),
+        [{"kind": "attend", "by": "token", "places": [[0, 1]] * 2}],
+    ),
+    "a pair of positions decides": (claim([X], [PAIRS], above(0.5), [BITS, BITS], always(0)), [{"kind": "match"}]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ATTENDS)
+def test_a_false_claim_by_attention_is_refused(name):
+    false, statements = ATTENDS[name]
+    assert wrong(false)
+    with pytest.raises(RefusedError):
+        false.prove(layered(*statements))
+
+
+def test_statements_are_those_of_the_layers():
+    true = claim([X], [attention(head([[0, 0, 1]], TO_1))], above(0.5), [BITS, BITS], always(1))
+    assert true.prove(layered(FREE)) == "layers"
+    counted = claim([X], [NOTHING, ADDS_UP], above(1.5), [BITS, BITS], pair([[0, 0], [2, 1]]))
+    by_position, count = COUNT["statements"]
+    for stated, statements in (
+        (true, [{**FREE, "by": "position"}]), (true, [{**FREE, "places": [[]]}]), (true, [{**FREE, "places": [[]] * 3}]),
+        (true, [{**FREE, "kind": "match"}]), (true, [{**FREE, "places": [[0, 0], []]}]), (true, []),
+        (counted, [by_position, {"kind": "idle"}]), (counted, [by_position, {"kind": "fetch"}]),
+        (counted, [{**by_position, "by": "token"}, count]), (counted, [{**by_position, "places": [[], [], []]}, count]),
+    ):  # fmt: skip
+        with pytest.raises(RefusedError):
+            stated.prove(layered(*statements))
+
+
+@pytest.mark.parametrize("terms", [2, 3])
+def test_matching_by_what_attention_writes(terms):
+    """Modulo 1 everything matches, which is right because the layer writes 1."""
+    spec = {"kind": "sums", "window": [0, 2], "modulus": 1, "terms": terms, "asked": "each"}
+    layer = PAIRS if terms == 3 else attention(head([[0, 0, 1]], TO_1))
+    for times, right in ((1, True), (-1, False)):
+        # The head's 1 is read as it is, or taken away from 1.
+        read = readout([[0, times, 0]], [(1 - times) / 2], "bits", "every")
+        stated = claim([part([[0, 0, 1], [1, 0, 1]], BITS, (0, 2))], [layer], read, [BITS, BITS], spec)
+        assert wrong(stated) != right
+        if right:
+            assert stated.prove(layered({"kind": "match"})) == "layers"
+        with pytest.raises(RefusedError):
+            stated.prove(layered(FREE if right else {"kind": "match"}))
+
+
+def test_rules_refuse_networks_and_questions_that_they_are_not_about():
+    automaton = {"kind": "automaton", "start": 0, "steps": [[0, 1], [1, 1]], "answers": [0, 1]}
+    inputs, answers = read_specification({"inputs": [{"count": 2, "tokens": [0, 2]}], "answer": automaton})
+    cell = ((matrix([[1, 1]]), [0]),)
+    recurrent = Recurrent(2, 2, [[0], [ONE]], [0], cell, readout([[1]], [0]))
+    seen = Claim(recurrent, inputs, answers, numbers())
+    assert not wrong(seen)
+    assert seen.prove({"rule": "automaton"}) == "automaton"
+    for answer in ({**automaton, "answers": [0, 0]}, {**automaton, "start": 1}):
+        _, other = read_specification({"inputs": [{"count": 2, "tokens": [0, 2]}], "answer": answer})
+        false = Claim(recurrent, inputs, other, numbers())
+        assert wrong(false)
+        for rule in ("automaton", "enumeration"):
+            with pytest.raises(RefusedError):
+                false.prove({"rule": rule})
+    plain = claim([X], [NOTHING], above(0.5), [BITS, BITS], always(0))
+    reads = claim([X], [NOTHING], above(0.5, 0), [BITS, BITS], {**automaton, "steps": [[0, 1], [0, 1]]})
+    assert not wrong(reads)
+    for stated, proof in (
+        (seen, layered()), (seen, {"rule": "prefixes", "age": []}), (plain, {"rule": "prefixes", "age": []}),
+        (plain, {"rule": "automaton"}), (reads, {"rule": "automaton"}), (reads, layered()),
+    ):  # fmt: skip
+        with pytest.raises(RefusedError):
+            stated.prove(proof)
+    # Two answers are asked for, and the network is read at the last position.
+    recall = {"kind": "recall", "pairs": 2}
+    with pytest.raises(RefusedError):
+        claim([X], [NOTHING], above(0.5), [BITS] * 6, recall)
+    with pytest.raises(RefusedError):
+        claim([X], [NOTHING], readout([[0, 1, 0]], [0], "bits", "every"), [BITS, BITS], always(0))
 
 
 # -- power sums: one number x modulo 3; column 0 holds it, the others are written ---------------------------------------
