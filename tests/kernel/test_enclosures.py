@@ -86,7 +86,12 @@ def test_an_exponential_next_to_a_whole_number_is_enclosed(bits):
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 @pytest.mark.parametrize(
     ("row", "starts"),
-    [(((0, 8), (1, -8), (2, 3), (3, -5)), (-3, 0, 2)), (((0, 64), (1, -64)), (-64, -9, -8, 6, 7, 20)), ((), (0,))],
+    [
+        (((0, 8), (1, -8), (2, 3), (3, -5)), (-3, 0, 2)),
+        (((0, 64), (1, -64)), (-64, -9, -8, 6, 7, 20)),
+        (((0, 8), (1, 8)), (-64, -32, 30, 60)),
+        ((), (0,)),
+    ],
 )
 def test_sums_over_boxes_are_reached(rounding, row, starts):
     numbers = small(rounding)

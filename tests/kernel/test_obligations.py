@@ -4,19 +4,24 @@ Networks are written as the kernel's own data. A false claim is wrong on some in
 where an obligation of the kernel's code is left out or turned around, the claim is accepted, or a true one refused.
 """
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any, cast
 
 import pytest
 
+from separatrix_kernel.attention import FixedWeights, packed
 from separatrix_kernel.content import Case, Choices, ContentEdges, Grouped, together, weight_sums, weighted_sum
 from separatrix_kernel.counting import Polynomial
+from separatrix_kernel.evaluation import embed, score
 from separatrix_kernel.matching import hull
 from separatrix_kernel.network import (
     Attention,
     FeedForward,
+    GraphAttention,
     GraphHead,
     Head,
     Layer,
@@ -87,7 +92,9 @@ def claim(
     rounding: str = "down",
 ) -> Claim:  # fmt: skip
     """The claim that a network answers all inputs with such tokens as a specification says."""
-    inputs, answers = read_specification({"inputs": [{"count": 1, "tokens": list(t)} for t in tokens], "answer": answer})
+    inputs, answers = read_specification(
+        {"inputs": [{"count": 1, "tokens": list(t)} for t in tokens], "answer": answer}
+    )
     vocabulary = max(stop for _, stop in tokens)
     network = Transformer(vocabulary, len(tokens), read.matrix.columns, tuple(parts), tuple(layers), read)
     return Claim(network, inputs, answers, numbers(rounding))
@@ -222,6 +229,21 @@ ADDS_1 = FeedForward(matrix([], 3), [], matrix([[]] * 3, 0), [0, ONE, 0], True)
 PAIR = matrix([[0, 0, 1]])
 PAIRS = PairAttention((PairHead(matrix([], 3), (matrix([], 3),) * 2, (PAIR, PAIR), matrix(TO_1), "softmax"),), True)
 """Writes 1 to column 1, the product of two ones."""
+LOOKUP = {"kind": "attend", "by": "token", "places": [[0, 1]] * 2}
+
+
+def lookup(asked: Sequence[int]) -> Claim:
+    """The last token q names a position, and column 5 gets what is at position ``asked[q]``."""
+    key, query = [[0, 1, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0]], [[0, 0, 0, 1, 0, 0], [0, 0, 0, 0, 1, 0]]
+    parts = [
+        part([[0], [1]], BITS, (0, 2)), part([[1, 0], [0, 1]], BITS, (0, 2), 1, "position"),
+        part([[each == 0, each == 1] for each in asked[:2]], BITS, (2, 3), 3),
+    ]  # fmt: skip
+    layer = attention(head([[1, 0, 0, 0, 0, 0]], [[0]] * 5 + [[1]], query, key))
+    read = readout([[0, 0, 0, 0, 0, 1]], [0])
+    return claim(parts, [layer], read, [BITS] * 3, {"kind": "select", "by": 2, "first": asked[2]})
+
+
 ATTENDS = {
     "a key that is not seen": (
         claim([X], [attention(head([[1, 0, 0]], TO_1, mask="strict"))], above(0.5), [(0, 1), BITS], OWN), [FREE],
@@ -238,6 +260,28 @@ ATTENDS = {
         claim([X], [attention(head([[2.625, 0, 0]], TO_1))], above(1.5), [BITS] * 3, pair([[0, 0], [1, 1]])),
         [{"kind": "attend", "by": "token", "places": [[0, 1]] * 2}],
     ),
+    **{
+        f"a key depends on its token, {answer}": (
+            claim(
+                [part([[0, 0, 1], [1, 0, 1]], BITS, (0, 1)), part([[0.5, 0, 1]] * 2, BITS, (1, 2)), at(1, 0)],
+                [attention(head([[0, 1, 0]], TO_1, [[0, 0, 1]], [[1, 0, 0]]), residual=False)],
+                above(0.5), [BITS, BITS], always(answer),
+            ),
+            [FREE],
+        )
+        for answer in (0, 1)
+    },
+    "a head writes one of two coordinates": (
+        claim([X], [attention(head([[0, 0, 1]], TO_1))], readout([[0, 1, 1]], [-1]), [BITS, BITS], always(0)), [FREE],
+    ),
+    "a layer that changes one of two coordinates is called idle": (
+        claim([X], [NOTHING, ADDS_1], readout([[0, 1, 1]], [-1]), [BITS, BITS], always(0)), [FREE, {"kind": "idle"}],
+    ),
+    "no answer where the places determine none": (
+        claim([X], [NOTHING], readout([[0, 0, 0.5]], [0], "exact"), [BITS, BITS], pair([[0, 0], [2, 1]])), [FREE],
+    ),
+    "the wrong token is looked up": (lookup([1, 0, 0]), [LOOKUP]),
+    "another token is looked up": (lookup([1, 1, 0]), [LOOKUP]),
     "a pair of positions decides": (claim([X], [PAIRS], above(0.5), [BITS, BITS], always(0)), [{"kind": "match"}]),
 }  # fmt: skip
 
@@ -248,6 +292,16 @@ def test_a_false_claim_by_attention_is_refused(name):
     assert wrong(false)
     with pytest.raises(RefusedError):
         false.prove(layered(*statements))
+
+
+def test_a_true_lookup_is_accepted():
+    true = lookup([0, 1, 0])
+    assert not wrong(true)
+    assert true.prove(layered(LOOKUP)) == "layers"
+    for places in ([[0], [1]], [[1, 0]] * 2):
+        assert true.prove(layered({**LOOKUP, "places": places})) == "layers"
+    with pytest.raises(RefusedError):
+        true.prove(layered({**LOOKUP, "places": [[0], [0]]}))
 
 
 def test_statements_are_those_of_the_layers():
@@ -305,12 +359,84 @@ def test_rules_refuse_networks_and_questions_that_they_are_not_about():
     ):  # fmt: skip
         with pytest.raises(RefusedError):
             stated.prove(proof)
+    for stated, proof in (
+        (seen, {"rule": "automaton", "more": 1}), (seen, ["automaton"]), (seen, {"rule": "other"}), (seen, {}),
+        (plain, {"rule": "enumeration", "statements": []}), (plain, {"rule": "layers"}), (reads, {"rule": "prefixes"}),
+    ):  # fmt: skip
+        with pytest.raises(RefusedError):
+            stated.prove(proof)
+    assert plain.prove({"rule": "enumeration"}) == reads.prove({"rule": "enumeration"}) == "enumeration"
+    count, table = pair([[0, 0], [2, 1]]), {"kind": "table", "answers": [0, 0, 0, 1]}
+    forward = {"kind": "feed-forward"}
+    for layers, answer, statements in (
+        ([NOTHING, ADDS_UP, ADDS_UP], count, [*COUNT["statements"], {"kind": "count"}]),
+        ([ADDS_1, ADDS_UP], count, [forward, {"kind": "count"}]), ([ADDS_1], always(1), [forward]),
+        ([PAIRS], always(1), [FREE]), ([NOTHING, PAIRS], always(1), COUNT["statements"]),
+        ([NOTHING, ADDS_UP], table, COUNT["statements"]), ([NOTHING, ADDS_1], always(1), [FREE, {"kind": "match"}]),
+    ):  # fmt: skip
+        with pytest.raises(RefusedError):
+            claim([X], layers, above(0.5), [BITS, BITS], answer).prove(layered(*statements))
+    # Networks of other positions and tokens, and on graphs.
+    given = (plain.inputs, plain.answers, numbers())
+    assert isinstance(plain.network, Transformer)
+    graph = GraphAttention((), True)
+    for changed in ({"positions": 3}, {"positions": 1}, {"vocabulary": 1}, {"layers": (graph,)}):
+        with pytest.raises(RefusedError):
+            Claim(replace(plain.network, **cast("Any", changed)), *given)
+    inputs, answers = read_specification(
+        {"inputs": [{"count": 1, "tokens": [0, 2]}, {"count": 1, "tokens": [0, 1]}], "answer": always(0)}
+    )
+    with pytest.raises(RefusedError):
+        Claim(replace(plain.network, vocabulary=1), inputs, answers, numbers())
     # Two answers are asked for, and the network is read at the last position.
     recall = {"kind": "recall", "pairs": 2}
     with pytest.raises(RefusedError):
         claim([X], [NOTHING], above(0.5), [BITS] * 6, recall)
     with pytest.raises(RefusedError):
         claim([X], [NOTHING], readout([[0, 1, 0]], [0], "bits", "every"), [BITS, BITS], always(0))
+
+
+@pytest.mark.parametrize("length", range(1, 10))
+def test_automata_are_walked_to_the_length_also_where_sets_of_states_come_again(length):
+    """The state of the network and of the automaton change at each token."""
+    for answers in product((0, 1), repeat=2):
+        automaton = {"kind": "automaton", "start": 0, "steps": [[1, 1], [0, 0]], "answers": [*answers]}
+        inputs, right = read_specification({"inputs": [{"count": length, "tokens": [0, 2]}], "answer": automaton})
+        cell = ((matrix([[-1, 0]]), [ONE]),)
+        network = Recurrent(2, length, [[0], [ONE]], [0], cell, readout([[1]], [0]))
+        stated = Claim(network, inputs, right, numbers())
+        assert wrong(stated) == (answers[length % 2] != length % 2)
+        if wrong(stated):
+            with pytest.raises(RefusedError):
+                stated.prove({"rule": "automaton"})
+        else:
+            assert stated.prove({"rule": "automaton"}) == "automaton"
+
+
+@pytest.mark.parametrize("mask", ["none", "causal", "strict"])
+@pytest.mark.parametrize("signs", [True, False])
+def test_queries_see_keys_of_all_kinds(mask, signs):
+    """Keys of signs, of which some belong to values of another kind, and keys that are not signs."""
+    fixed = numbers()
+    keys = [[1, 1], [1, -1], [-1, 1], [1, 1]] if signs else [[1, 1], [1, 0], [0, -1], [0, 0]]
+    parts = [
+        part(keys, BITS, (0, 4), 0, "position"), part([[0], [1]], BITS, (0, 4), 2), part([[1], [-1]], BITS, (1, 2), 2),
+        part([[-2]], BITS, (2, 3), 2, "position"),
+    ]  # fmt: skip
+    network = Transformer(2, 4, 3, tuple(parts), (), readout([[0, 0, 1]], [0]))
+    inputs, _ = read_specification({"inputs": [{"count": 4, "tokens": [0, 2]}], "answer": always(0)})
+    one = head([[0, 0, 1]], [[0], [0], [1]], [[0, 0, 0]] * 2, [[1, 0, 0], [0, 1, 0]], "softmax", mask)
+    rule = FixedWeights(one, network, inputs, fixed, "a head")
+    for position, query in product(range(4), ([8, 8], [-8, 8], [8, 0], [3, -5], [0, 0])):
+        seen = rule.seen(position, query, packed(query))
+        visible = one.visible(position, 4)
+        sums = []
+        for held in product(range(2), repeat=4):
+            stream = [embed(network, token, place, fixed) for place, token in enumerate(held)][:visible]
+            scores = [score(query, each[:2], fixed) for each in stream]
+            weights = fixed.weights("softmax", Counter(scores))
+            sums.append(sum(fixed.product(weights[s], each[2]) for s, each in zip(scores, stream, strict=True)))
+        assert (seen.low, seen.high) == ([min(sums)], [max(sums)])
 
 
 # -- power sums: one number x modulo 3; column 0 holds it, the others are written ---------------------------------------
@@ -418,6 +544,11 @@ RECALLS = {
         [], writes(1, [0, 0, 1, 0, 0]), IDLE, attention(FETCH)
     ),
     "the query is not known": recalled([], writes(4, [0, 1, 0, 0, 0]), attention(LOOKS_AWAY)),
+    "the query itself is taken for the label": recalled(
+        [part([[0], [1]], BITS, (2, 3), 4)],
+        attention(),
+        attention(head([[0, 0, 0, 0, 1]], [[8], [0], [0], [0], [0]])),
+    ),
     "the query's own answer is added": recalled(
         [part([[1], [1]], BITS, (2, 3))], writes(4, [0, 0, 1, 0, 0]), attention(FETCH)
     ),
@@ -487,8 +618,6 @@ def test_groups_that_are_put_together_know_what_all_of_them_know():
 
 @pytest.mark.parametrize("rounding", ["down", "nearest"])
 def test_scores_of_choices_are_those_of_evaluation(rounding):
-    from separatrix_kernel.evaluation import score
-
     fixed = numbers(rounding)
     for keys in (
         [[8, 8], [8, -8], [-8, 8]], [[8, 8], [4, -4], [4, 4]], [[8, 0], [0, 8], [-3, 0]], [[64, 1], [-64, 1], [0, 1]],
@@ -552,4 +681,3 @@ def test_averages_of_values_that_are_not_whole_allow_for_rounding():
     for whole, ends in ((True, (3, 3)), (False, (2, 3))):
         # Two keys with weights that add up to 3, and the value 1: at least 3 - 1 where products are rounded.
         assert weighted_sum([((8, 8, whole),)], [(3, 3, 2)], fixed) == (ends,)
-
