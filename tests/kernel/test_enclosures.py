@@ -21,7 +21,7 @@ from separatrix_kernel.network import FeedForward, Matrix, Readout
 from separatrix_kernel.numbers import Numbers, exponential
 from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.thresholds import Part, Thresholds
-from separatrix_kernel.words import ABSOLUTE, gated, products, squashed
+from separatrix_kernel.words import ABSOLUTE, balls_of, gated, products, rounded, squashed
 
 CLOSE = Context(prec=120)
 ROUNDINGS = ("down", "nearest")
@@ -238,6 +238,12 @@ def test_products_of_ranges_hold_at_their_ends():
         assert max(corners) <= high <= max(corners) + 1
 
 
+def test_balls_hold_both_ends_of_a_range():
+    ranges = [(low, low + size) for low in range(-3, 4) for size in range(5)]
+    for (low, high), centre, radius in zip(ranges, *balls_of(ranges), strict=True):
+        assert centre - radius <= low <= high <= centre + radius <= high + 1
+
+
 def test_gated_numbers_hold_what_their_ends_give():
     """n + z(h - n) with the ends of z, n and h, before float32 adds its errors."""
     random = Random(3)
@@ -323,6 +329,19 @@ def test_a_stated_bound_holds_exactly_up_to_the_least_average():
                 with pytest.raises(RefusedError):
                     Lookup.verify(model, 0, 0, sets, [], stated)
     assert tight > 10
+
+
+def test_parts_of_a_sum_are_rounded_down():
+    for term, least in ((-3, -2), (3, 1), (-4, -2), (-1, -1)):
+        assert Part([([0], [1], 2)], 1, 1, 2, 2).least([[0, term]]) == least
+
+
+@pytest.mark.parametrize("bits", [1, 2, 3, 16])
+def test_states_are_rounded_to_the_level_above_their_floor(bits):
+    most, step = (1 << bits) - 1, ONE >> (bits - 1)
+    for whole, more in product((-most - 1, -2, -1, 0, 1, most), (-1, 0, 1)):
+        value = whole * step + more
+        assert rounded(value, bits) == min(max(2 * Fraction(value, step).__floor__() + 1, -most), most)
 
 
 def test_averages_over_counts_are_bounded_from_below():
