@@ -380,7 +380,7 @@ def test_rules_refuse_networks_and_questions_that_they_are_not_about():
     given = (plain.inputs, plain.answers, numbers())
     assert isinstance(plain.network, Transformer)
     graph = GraphAttention((), True)
-    for changed in ({"positions": 3}, {"positions": 1}, {"vocabulary": 1}, {"layers": (graph,)}):
+    for changed in ({"positions": 3}, {"positions": 1}, {"vocabulary": 1}, {"layers": (graph, ADDS_1)}):
         with pytest.raises(RefusedError):
             Claim(replace(plain.network, **cast("Any", changed)), *given)
     inputs, answers = read_specification(
@@ -429,7 +429,7 @@ def test_queries_see_keys_of_all_kinds(mask, signs):
     rule = FixedWeights(one, network, inputs, fixed, "a head")
     for position, query in product(range(4), ([8, 8], [-8, 8], [8, 0], [3, -5], [0, 0])):
         seen = rule.seen(position, query, packed(query))
-        visible = one.visible(position, 4)
+        visible = {"none": 4, "causal": position + 1, "strict": position}[mask]
         sums = []
         for held in product(range(2), repeat=4):
             stream = [embed(network, token, place, fixed) for place, token in enumerate(held)][:visible]
