@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from separatrix_kernel import balls
-from separatrix_kernel.balls import BITS, ONE, Balls, exponentials, fixed, power_range, slack
+from separatrix_kernel.balls import BITS, ONE, Balls, Packed, exponentials, fixed, power_range, slack
 from separatrix_kernel.boxes import BoxLayer, BoxReadout, affine_range
 from separatrix_kernel.content import rounded_sum, weighted_sum
 from separatrix_kernel.evaluation import decode, feed_forward, read
@@ -186,6 +186,14 @@ def test_float32s_slack_is_at_least_its_bound():
         assert slack(terms, size) >= terms * unit / (1 - terms * unit) * size
     with pytest.raises(RefusedError):
         slack(balls.MOST_TERMS + 1, 0)
+
+
+def test_packed_products_are_rounded_down_on_both_ways():
+    for size in (1, ONE, 1 << 62, 1 << 102, 1 << 103, 1 << 110):
+        columns = [[size + 1, 3], [-size - 1, -3], [0, 1]]
+        for vector in ([1, 1], [-1, 2], [0, -1], [ONE + 1, 5]):
+            right = [(a * vector[0] + b * vector[1]) // ONE for a, b in columns]
+            assert Packed(columns).floors(vector) == right
 
 
 def test_weights_are_read_within_half_a_unit():

@@ -16,7 +16,7 @@ import pytest
 from separatrix_kernel.attention import FixedWeights, packed
 from separatrix_kernel.content import Case, Choices, ContentEdges, Grouped, together, weight_sums, weighted_sum
 from separatrix_kernel.counting import Polynomial
-from separatrix_kernel.evaluation import embed, score
+from separatrix_kernel.evaluation import decode, embed, score
 from separatrix_kernel.matching import hull
 from separatrix_kernel.network import (
     Attention,
@@ -156,8 +156,8 @@ COUNTING = {
     ),
     "a vector is not known": claim(
         # Position 1 sees x_0 alone, which no place names.
-        [X], [attention(head([[1, 0, 0]], TO_1, mask="strict")), attention(head([[0, 2, 0]], TO_1))], above(0.5),
-        [BITS, BITS], always(0),
+        [X], [attention(head([[1, 0, 0]], TO_1, mask="strict")), attention(head([[0, 2, 0]], TO_1), residual=False)],
+        above(0.5), [BITS, BITS], always(0),
     ),
     **{
         f"a key depends on its token, {answer}": claim(
@@ -508,6 +508,13 @@ def test_averages_of_power_sums_are_not_saturated():
         else:
             with pytest.raises(RefusedError):
                 rule._add([(0, 0), (0, 0)], one, tables)
+
+
+def test_answers_by_power_sums_ask_for_two_numbers_of_the_window():
+    read = readout([[1], [1], [1]], [0, 0, 0], "power-sums", "every", (3, 3))
+    # The window holds 0 and 1, so that s_1 = s_2 = 1, or 0 twice.
+    for sums, right in ((ONE, [1, 1, 1]), (0, [1, 0, 0])):
+        assert [decode(read, [ONE * own, sums, sums], numbers()) for own in range(3)] == right
 
 
 # -- recall: a key, its label, a query; columns: 0 the answer, 1 a label, 2 is 1, 3 the place, 4 is written -------------
