@@ -72,7 +72,7 @@ def products(left: Range, right: Range) -> Range:
 
 
 def balls_of(ranges: Sequence[Range]) -> Balls:
-    """Balls that hold numbers between these ends; a centre is rounded down, so that the upper end is the farther one."""
+    """Balls that hold numbers between these ends; a centre is rounded down, so that the upper end is farther away."""
     centres = [(low + high) // 2 for low, high in ranges]
     return Balls(centres, [high - centre for (_, high), centre in zip(ranges, centres, strict=True)])
 

@@ -6,8 +6,8 @@ out an obligation or another statement. The tests run once, to see which lines e
 forked for each mutant: it puts the changed code into the loaded kernel and runs the tests that come to the changed
 lines, short ones first, until one fails.
 
-A survivor is killed by a new test, or its code is left out, or ``survivors.toml`` says why it does no harm. Mutants that
-are listed there are not run (with ``--all`` they are). What else survives is printed, and the exit code is 1.
+A survivor is killed by a new test, or its code is left out, or ``survivors.toml`` says why it does no harm. What is
+listed there is not run (with ``--all`` it is). What else survives is printed, and the exit code is 1.
 """
 
 import argparse
@@ -43,6 +43,10 @@ OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Mod: ast.FloorDiv, ast.LShift: ast.RShift,
     ast.Pow: ast.Mult, ast.BitXor: ast.BitOr, ast.BitAnd: ast.BitOr,
 }  # fmt: skip
+CHANGED = (
+    ast.Compare, ast.BinOp, ast.BoolOp, ast.AugAssign, ast.UnaryOp, ast.Constant, ast.Call, ast.Raise, ast.Expr,
+)  # fmt: skip
+CLASSES = ("refuses more", "work", "same", "wider", "implied", "words", "search")
 NAMES = {"min": "max", "max": "min", "any": "all", "all": "any"}
 
 
@@ -73,8 +77,14 @@ class Mutant(NamedTuple):
         return ast.unparse(ast.fix_missing_locations(tree))
 
 
+@functools.cache
+def _text(name: str) -> str:
+    """The file as it was when it was first asked for, whatever is edited meanwhile."""
+    return (KERNEL / f"{name}.py").read_text(encoding="utf-8")
+
+
 def _tree(name: str) -> ast.Module:
-    return ast.parse((KERNEL / f"{name}.py").read_text(encoding="utf-8"))
+    return ast.parse(_text(name))
 
 
 def explained() -> list[tuple[str, str, re.Pattern[str]]]:
@@ -89,6 +99,8 @@ def explained() -> list[tuple[str, str, re.Pattern[str]]]:
 
 def changed(node: ast.AST) -> Iterator[ast.AST]:
     """What may take the place of a node."""
+    if not isinstance(node, CHANGED):
+        return
     other = copy.deepcopy(node)
     if isinstance(other, ast.Compare):
         for place, each in enumerate(other.ops):
@@ -137,7 +149,7 @@ def _numbered(tree: ast.AST, function: str = "") -> Iterator[tuple[ast.AST, str]
 
 def mutants(name: str) -> list[Mutant]:
     """All faults of a file; annotations, messages and limits of work are left alone."""
-    tree, text = _tree(name), (KERNEL / f"{name}.py").read_text(encoding="utf-8").splitlines()
+    tree, text = _tree(name), _text(name).splitlines()
     kept = {
         id(inside)
         for node in ast.walk(tree)

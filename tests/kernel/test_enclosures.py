@@ -52,7 +52,7 @@ def real_power(value: Fraction, bits: int) -> Fraction:
     return Fraction(CLOSE.exp(ratio)) * (1 << bits)
 
 
-# -- fixed point ------------------------------------------------------------------------------------------------------
+# -- fixed point ---
 
 
 @pytest.mark.parametrize("rounding", ROUNDINGS)
@@ -177,7 +177,7 @@ def test_sums_of_weights_times_values_are_bounded_by_their_lemma(rounding):
             assert ends == (numbers.saturate(min(every)), numbers.saturate(max(every)))
 
 
-# -- balls ------------------------------------------------------------------------------------------------------------
+# -- balls ---
 
 
 def test_float32s_slack_is_at_least_its_bound():

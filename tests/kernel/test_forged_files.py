@@ -36,7 +36,7 @@ NUMBERS = Numbers("fixed:N=2,Kc=3,down")
 Change = Callable[[Any], Any]
 
 
-# -- plain readers ----------------------------------------------------------------------------------------------------
+# -- plain readers ---
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_files_of_tensors_are_complete_and_nothing_else():
             Tensors(data)
 
 
-# -- networks -----------------------------------------------------------------------------------------------------------
+# -- networks ---
 
 
 class Hand(Writer):
@@ -284,7 +284,7 @@ def test_edges_and_sums_of_a_specification():
     assert ["one of them adds" in each for each in says] == [True, False]
 
 
-# -- counts of places, by a model that answers 0 to everything -----------------------------------------------------------
+# -- counts of places, by a model that answers 0 to everything ---
 
 MODEL = weights(2)
 
@@ -360,7 +360,7 @@ def test_conditions_of_two_places_and_models_of_other_sizes_are_refused():
             check_counts(claim, MODEL)
 
 
-# -- lookups, by a model that answers 0 to everything ----------------------------------------------------------------------
+# -- lookups, by a model that answers 0 to everything ---
 
 TEXTS = weights(2, tokens=4)
 
@@ -408,7 +408,7 @@ def test_a_false_or_malformed_claim_about_lookups_is_refused(claim):
         check_trained(claim, TEXTS)
 
 
-# -- words: h' = tanh(4h + 12x - 2), and the answer is whether h is above 1/2 ------------------------------------------------
+# -- words: h' = tanh(4h + 12x - 2), and the answer is whether h is above 1/2 ---
 
 
 def cell(kind: str = "rnn", **changes: Any) -> bytes:
@@ -416,7 +416,8 @@ def cell(kind: str = "rnn", **changes: Any) -> bytes:
     held: dict[str, tuple[list[int], list[float]]] = {
         "embedding.weight": ([2, 1], [0, 1]), "blocks.0.mixer.input_weight": ([1, 1], [12]),
         "blocks.0.mixer.state_weight": ([1, 1], [4]), "blocks.0.mixer.input_bias": ([1], [-1]),
-        "blocks.0.mixer.state_bias": ([1], [-1]), "readout.weight": ([1, 2], [-1, 1]), "readout.bias": ([2], [0.5, -0.5]),
+        "blocks.0.mixer.state_bias": ([1], [-1]), "readout.weight": ([1, 2], [-1, 1]),
+        "readout.bias": ([2], [0.5, -0.5]),
         **changes,
     }  # fmt: skip
     about = {"kind": "recurrent", "cell": kind, "width": 1, "vocabulary": 2, "classes": 2}
@@ -485,7 +486,8 @@ def changed(boxes: Any, box: int, field: int, value: Any) -> Any:
         word([[0, [0, 1], [-TENTH] * 2, [0] * 2], [1, [1, 1], [TENTH] * 2, [TENTH] * 2]]),
         word(REAL, format="other"), word(REAL, task="x" * 201), word(REAL, task="\n"), word(REAL, sha256="0" * 64),
         word(REAL, more=1), word(REAL, unit=25), word(ROUNDED, bits=2, unit=3), word(ROUNDED, bits=3, unit=2),
-        word(ROUNDED, bits=17), word(changed(ROUNDED, 0, 1, [0, 2]), bits=2), word(changed(ROUNDED, 1, 2, [-1]), bits=2),
+        word(ROUNDED, bits=17), word(changed(ROUNDED, 0, 1, [0, 2]), bits=2),
+        word(changed(ROUNDED, 1, 2, [-1]), bits=2),
         word(changed(ROUNDED, 2, 2, [1]), bits=2), word(changed(ROUNDED, 0, 2, [-1]), bits=2),
         word(changed(ROUNDED, 0, 2, [1]), bits=2), word(changed(ROUNDED, 2, 1, [1, 2]), bits=2),
         word(changed(ROUNDED, 1, 1, [0, 2]), bits=2),
@@ -501,7 +503,8 @@ def test_a_false_or_malformed_claim_about_words_is_refused(claim):
     [
         {"more": ([1], [0])}, {"embedding.weight": ([1, 2], [0, 1])}, {"readout.weight": ([2, 1], [-1, 1])},
         {"readout.bias": ([1], [0.5])}, {"embedding.weight": ([2, 1], [0, 257])}, {"about": {"width": 2}},
-        {"about": {"kind": "other"}}, {"about": {"cell": "gru"}}, {"about": {"classes": 1}}, {"about": {"vocabulary": 3}},
+        {"about": {"kind": "other"}}, {"about": {"cell": "gru"}}, {"about": {"classes": 1}},
+        {"about": {"vocabulary": 3}},
         # Another network: it forgets, it is never sure, and its answers tie at 0.
         {"blocks.0.mixer.state_weight": ([1, 1], [0])}, {"blocks.0.mixer.input_weight": ([1, 1], [0])},
         {"readout.bias": ([2], [0, 0])}, {"readout.weight": ([1, 2], [0, 0])},

@@ -73,8 +73,7 @@ def head(
 ) -> Head:  # fmt: skip
     """A head; without queries it weighs all keys alike."""
     width = len(value[0])
-    both = (matrix(each or [], width) for each in (query, key))
-    return Head(*both, matrix(value), matrix(output), scoring, mask)
+    return Head(matrix(query or [], width), matrix(key or [], width), matrix(value), matrix(output), scoring, mask)
 
 
 def attention(*heads: Head, residual: bool = True) -> Attention:
@@ -116,7 +115,7 @@ def always(answer: int) -> dict[str, Any]:
     return {"kind": "count", "conditions": [], "answers": [[0, answer]]}
 
 
-# -- counting: the token at position j is x_j; column 0 holds it, column 1 is written, column 2 is 1 -------------------
+# -- counting: the token at position j is x_j; column 0 holds it, column 1 is written, column 2 is 1 ---
 
 BITS = (0, 2)
 X = part([[0, 0, 1], [1, 0, 1]], BITS, (0, 3))
@@ -220,14 +219,16 @@ def test_lines_of_a_count_are_all_of_its_coefficients():
     assert summed(((0,), (0, 1))).line_of(count) is None
 
 
-# -- attend: the same columns; statements of a layer -------------------------------------------------------------------
+# -- attend: the same columns; statements of a layer ---
 
 OWN = {"kind": "count", "conditions": [{"places": [[1]], "table": [0, 1]}], "answers": [[0, 0], [1, 1]]}
 """The answer is x_1."""
 FREE = {"kind": "attend", "by": "token", "places": [[], []]}
 ADDS_1 = FeedForward(matrix([], 3), [], matrix([[]] * 3, 0), [0, ONE, 0], True)
 PAIR = matrix([[0, 0, 1]])
-PAIRS = PairAttention((PairHead(matrix([], 3), (matrix([], 3),) * 2, (PAIR, PAIR), matrix(TO_1), "softmax"),), True)
+PAIRS = PairAttention(
+    (PairHead(matrix([], 3), (matrix([], 3), matrix([], 3)), (PAIR, PAIR), matrix(TO_1), "softmax"),), True
+)
 """Writes 1 to column 1, the product of two ones."""
 LOOKUP = {"kind": "attend", "by": "token", "places": [[0, 1]] * 2}
 
@@ -310,7 +311,8 @@ def test_statements_are_those_of_the_layers():
     counted = claim([X], [NOTHING, ADDS_UP], above(1.5), [BITS, BITS], pair([[0, 0], [2, 1]]))
     by_position, count = COUNT["statements"]
     for stated, statements in (
-        (true, [{**FREE, "by": "position"}]), (true, [{**FREE, "places": [[]]}]), (true, [{**FREE, "places": [[]] * 3}]),
+        (true, [{**FREE, "by": "position"}]), (true, [{**FREE, "places": [[]]}]),
+        (true, [{**FREE, "places": [[]] * 3}]),
         (true, [{**FREE, "kind": "match"}]), (true, [{**FREE, "places": [[0, 0], []]}]), (true, []),
         (counted, [by_position, {"kind": "idle"}]), (counted, [by_position, {"kind": "fetch"}]),
         (counted, [{**by_position, "by": "token"}, count]), (counted, [{**by_position, "places": [[], [], []]}, count]),
@@ -439,7 +441,7 @@ def test_queries_see_keys_of_all_kinds(mask, signs):
         assert (seen.low, seen.high) == ([min(sums)], [max(sums)])
 
 
-# -- power sums: one number x modulo 3; column 0 holds it, the others are written ---------------------------------------
+# -- power sums: one number x modulo 3; column 0 holds it, the others are written ---
 
 THREE = (0, 3)
 EACH = {"kind": "sums", "window": [0, 1], "modulus": 3, "terms": 3, "asked": "each"}
@@ -517,7 +519,7 @@ def test_answers_by_power_sums_ask_for_two_numbers_of_the_window():
         assert [decode(read, [ONE * own, sums, sums], numbers()) for own in range(3)] == right
 
 
-# -- recall: a key, its label, a query; columns: 0 the answer, 1 a label, 2 is 1, 3 the place, 4 is written -------------
+# -- recall: a key, its label, a query; columns: 0 the answer, 1 a label, 2 is 1, 3 the place, 4 is written ---
 
 RECALL = {"kind": "recall", "pairs": 1}
 LABELS = part([[0, 0, 0, 0, 0], [0, 1, 0, 0, 0]], BITS, (1, 2))
@@ -580,7 +582,7 @@ def test_a_true_claim_of_recall_is_accepted():
                 true.prove(layered(first, *[FORWARD] * (len(layers) - 1), last))
 
 
-# -- groups of keys -----------------------------------------------------------------------------------------------------
+# -- groups of keys ---
 
 
 @pytest.mark.parametrize("scoring", ["softmax", "hard", "leftmost"])
