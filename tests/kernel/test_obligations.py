@@ -447,13 +447,11 @@ THREE = (0, 3)
 EACH = {"kind": "sums", "window": [0, 1], "modulus": 3, "terms": 3, "asked": "each"}
 
 
-def sketch(
-    parts: Sequence[Part], layer: Attention, row: Sequence[float], bias: float = 0, rounding: str = "down"
-) -> Claim:
+def sketch(parts: Sequence[Part], layer: Attention, row: Sequence[float], bias: float = 0, asked: Any = EACH) -> Claim:
     """One token, whose number is read from column 0 and whose power sum is read by a row."""
     own = [1.0, *[0] * (len(row) - 1)]
     read = readout([own, row], [0, bias], "power-sums", "every", (3, 3))
-    return claim(parts, [layer], read, [THREE], EACH, rounding)
+    return claim(parts, [layer], read, [(0, 2) if asked["modulus"] == 2 else THREE], asked)
 
 
 def tokens(*rows: Sequence[float]) -> Part:
@@ -481,6 +479,25 @@ POWERS = {
     "the stream is saturated above": moved((6, 6, 6), (0, 2, 4), -3),
     "the stream is saturated below": moved((-6, -6, -6), (0, -4, -2), 3),
     "the stream is saturated where the token's own part is low": moved((0, -6, 0), (0, -4, 4), 0),
+    "the readout is saturated": sketch(
+        [tokens([0, 0, 0], [1, 2.5, 0], [2, 0.5, 0])], attention(head([[0, 1, 0]], [[0], [0], [1]])), [0, 0, 4]
+    ),
+    "a head sees nothing": sketch(
+        [tokens([0, 0], [1, 0], [2, 0])], attention(head([[1, 0]], [[0], [1]], mask="strict")), [0, 1]
+    ),
+    "keys are weighed by their scores": claim(
+        [tokens([0, 0, 0]), part([[0, 0, 1], [1, 0, 1], [2, 0, 1]], THREE, (1, 2))],
+        [attention(head([[2, 0, 0]], TO_1, [[0, 0, 1]], [[0, 0, 1]]))],
+        readout([[1, 0, 0], [0, 1, 0]], [0, 0], "power-sums", "every", (3, 3)),
+        [(0, 1), THREE],
+        {**EACH, "window": [1, 2]},
+    ),
+    "another modulus is asked for": sketch(
+        [tokens([0, 0], [1, 0])], attention(head([[1, 0]], [[0], [1]])), [0, 1], asked={**EACH, "modulus": 2}
+    ),
+    "sums of two numbers are asked for": sketch(
+        [tokens([0, 0], [1, 0], [2, 0])], attention(head([[1, 0]], [[0], [1]])), [0, 1], asked={**EACH, "terms": 2}
+    ),
     "a tie is rounded up": sketch([tokens([0, 0], [1, 0], [2, 0])], attention(head([[1, 0]], [[0], [1]])), [0, 1], 0.5),
 }
 
@@ -496,6 +513,8 @@ def test_a_false_claim_by_power_sums_is_refused(name):
 def test_sums_that_reach_the_end_of_the_range_are_not_saturated(true):
     assert not wrong(true)
     assert true.prove(layered({"kind": "power-sums"})) == "layers"
+    with pytest.raises(RefusedError):
+        true.prove(layered({"kind": "match"}))
 
 
 def test_averages_of_power_sums_are_not_saturated():
@@ -577,6 +596,13 @@ def test_a_true_claim_of_recall_is_accepted():
         true = recalled([], *layers, attention(FETCH))
         assert not wrong(true)
         assert true.prove(layered(MATCH, *[FORWARD] * (len(layers) - 1), FETCHES)) == "layers"
+        alone = recalled([], *layers)
+        with pytest.raises(RefusedError):
+            alone.prove(layered(MATCH, *[FORWARD] * (len(layers) - 1)))
+        # Without a residual it does not matter what the answer was before.
+        true = recalled([part([[1], [1]], BITS, (2, 3))], *layers, attention(FETCH, residual=False))
+        assert not wrong(true)
+        assert true.prove(layered(MATCH, *[FORWARD] * (len(layers) - 1), FETCHES)) == "layers"
         for first, last in ((FETCHES, FETCHES), (MATCH, MATCH)):
             with pytest.raises(RefusedError):
                 true.prove(layered(first, *[FORWARD] * (len(layers) - 1), last))
@@ -592,6 +618,7 @@ def test_weights_of_groups_hold_for_every_choice_of_scores(scoring, rounding):
     for groups in (
         [(1, 0, 1, 0), (1, None, 0, 1)], [(1, 1, 8, 0), (2, None, 0, 1)], [(2, -1, 0, 0), (1, -9, -1, 1)],
         [(1, 8, 8, 0), (1, 8, 8, 1)], [(3, 0, 0, 0)],
+        [(1, 1, 8, 0), (1, None, 0, 1), (1, None, 8, 2)],
     ):  # fmt: skip
         found = weight_sums(groups, scoring, fixed)
         keys = [number for number, (count, *_) in enumerate(groups) for _ in range(count)]
@@ -614,6 +641,13 @@ def test_weights_of_groups_hold_for_every_choice_of_scores(scoring, rounding):
                     mine = [w for w, k in zip(option, keys, strict=True) if k == number]
                     assert low <= sum(mine) <= high
                     assert sum(map(bool, mine)) <= most
+
+
+def test_nothing_is_said_of_other_attention_and_of_unknown_scores():
+    for groups, scoring in (([(1, None, 0, 0)], "hard"), ([(1, 0, 0, 0)], "linear"), ([(9, 0, 0, 0)], "hard")):
+        with pytest.raises(RefusedError):
+            weight_sums(cast("Any", groups), scoring, numbers())
+    assert weight_sums([(8, 0, 0, 0)], "hard", numbers()) == [(1, 8, 8)]
 
 
 def test_groups_that_are_put_together_know_what_all_of_them_know():
