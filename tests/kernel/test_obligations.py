@@ -337,6 +337,29 @@ def test_matching_by_what_attention_writes(terms):
             stated.prove(layered(FREE if right else {"kind": "match"}))
 
 
+@pytest.mark.parametrize(("least", "column", "right"), [(0.5, 0, True), (1.5, 0, False), (0.5, 2, False)])
+def test_whether_one_of_some_tokens_matches_is_a_count(least, column, right):
+    """Modulo 3 a token 0 matches and a token 1 does not; position 0 is not asked about."""
+    spec = {"kind": "sums", "window": [1, 3], "modulus": 3, "terms": 2, "asked": "any"}
+    parts = [part([[1, 0, 0], [0, 0, 1]], BITS, (1, 3)), part([[3, 0, 3]], (0, 1), (0, 1))]
+    adds = attention(head([[2.625 * (each == column) for each in range(3)]], TO_1), residual=False)
+    match, count = {"kind": "match"}, {"kind": "count"}
+    # Position 0 adds 3.
+    stated = claim(parts, [NOTHING, adds], above(least + 3), [(0, 1), BITS, BITS], spec, "nearest")
+    assert wrong(stated) != right
+    if right:
+        assert stated.prove(layered(match, count)) == "layers"
+    for statements in ([match, {"kind": "fetch"}], [count, count], [match, count] * (not right)):
+        with pytest.raises(RefusedError):
+            stated.prove(layered(*statements))
+    # Each token is asked although a layer mixes them, and one answer is asked although none does.
+    for asked, at_place, layers in (("each", "every", [NOTHING, adds]), ("any", "last", [NOTHING])):
+        read = replace(above(least + 3), at=at_place)
+        other = claim(parts, layers, read, [(0, 1), BITS, BITS], {**spec, "asked": asked}, "nearest")
+        with pytest.raises(RefusedError):
+            other.prove(layered(*[match, count][: len(layers)]))
+
+
 def test_rules_refuse_networks_and_questions_that_they_are_not_about():
     automaton = {"kind": "automaton", "start": 0, "steps": [[0, 1], [1, 1]], "answers": [0, 1]}
     inputs, answers = read_specification({"inputs": [{"count": 2, "tokens": [0, 2]}], "answer": automaton})
@@ -482,6 +505,16 @@ POWERS = {
     "the readout is saturated": sketch(
         [tokens([0, 0, 0], [1, 2.5, 0], [2, 0.5, 0])], attention(head([[0, 1, 0]], [[0], [0], [1]])), [0, 0, 4]
     ),
+    "the stream is saturated where the token's own part is high": sketch(
+        [tokens([0, 0, 0], [1, 3, 7], [2, 0, 2])], attention(head([[0, 0, 1]], TO_1)), [0, 1, 0]
+    ),
+    "two numbers are summed up and one sum is read": claim(
+        [part([[0, 0], [1, 0], [2, 0]], THREE, (0, 2))],
+        [attention(head([[2, 0]], [[0], [1]]))],
+        readout([[1, 0], [0, 1]], [0, 0], "power-sums", "every", (3, 3)),
+        [THREE, THREE],
+        {**EACH, "window": [0, 2]},
+    ),
     "a head sees nothing": sketch(
         [tokens([0, 0], [1, 0], [2, 0])], attention(head([[1, 0]], [[0], [1]], mask="strict")), [0, 1]
     ),
@@ -507,6 +540,18 @@ def test_a_false_claim_by_power_sums_is_refused(name):
     assert wrong(POWERS[name])
     with pytest.raises(RefusedError):
         POWERS[name].prove(layered({"kind": "power-sums"}))
+
+
+def test_power_sums_are_read_from_one_layer():
+    layers = [
+        attention(head([[1, 0]], [[0], [1]])),
+        FeedForward(matrix([], 2), [], matrix([[]] * 2, 0), [0, ONE], False),
+    ]
+    read = readout([[1, 0], [0, 1]], [0, 0], "power-sums", "every", (3, 3))
+    false = claim([tokens([0, 0], [1, 0], [2, 0])], layers, read, [THREE], EACH)
+    assert wrong(false)
+    with pytest.raises(RefusedError):
+        false.prove(layered({"kind": "power-sums"}, {"kind": "feed-forward"}))
 
 
 @pytest.mark.parametrize("true", [moved((6, 6, 6), (0, 2, -2), -3), moved((-6, -6, -6), (0, 2, -2), 3)])
@@ -614,11 +659,11 @@ def test_a_true_claim_of_recall_is_accepted():
 @pytest.mark.parametrize("scoring", ["softmax", "hard", "leftmost"])
 @pytest.mark.parametrize("rounding", ["down", "nearest"])
 def test_weights_of_groups_hold_for_every_choice_of_scores(scoring, rounding):
-    fixed, some = numbers(rounding), (-9, -1, 0, 1, 8)
+    fixed, some = numbers(rounding), (-9, -8, -4, -1, 0, 1, 8)
     for groups in (
         [(1, 0, 1, 0), (1, None, 0, 1)], [(1, 1, 8, 0), (2, None, 0, 1)], [(2, -1, 0, 0), (1, -9, -1, 1)],
         [(1, 8, 8, 0), (1, 8, 8, 1)], [(3, 0, 0, 0)],
-        [(1, 1, 8, 0), (1, None, 0, 1), (1, None, 8, 2)],
+        [(1, 1, 8, 0), (1, None, 0, 1), (1, None, 8, 2)], [(1, -4, 8, 0), (1, -8, -4, 1)],
     ):  # fmt: skip
         found = weight_sums(groups, scoring, fixed)
         keys = [number for number, (count, *_) in enumerate(groups) for _ in range(count)]
