@@ -34,7 +34,7 @@ from separatrix_kernel.network import (
     Transformer,
 )
 from separatrix_kernel.numbers import Numbers
-from separatrix_kernel.powers import PowerSums
+from separatrix_kernel.powers import PowerSums, distance
 from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.rules import Claim
 from separatrix_kernel.specification import read_specification
@@ -560,6 +560,11 @@ def test_sums_that_reach_the_end_of_the_range_are_not_saturated(true):
     assert true.prove(layered({"kind": "power-sums"})) == "layers"
     with pytest.raises(RefusedError):
         true.prove(layered({"kind": "match"}))
+
+
+def test_distances_are_those_of_the_farthest_number():
+    for values, modulus, right in (([7, -1], 3, 1), ([3, 6], 3, 0), ([2, 4], 5, 2), ([4, 1], 5, 1), ([-7], 16, 7)):
+        assert distance(values, modulus) == right
 
 
 def test_averages_of_power_sums_are_not_saturated():
