@@ -16,12 +16,12 @@ from separatrix_kernel.boxes import BoxLayer, BoxReadout, affine_range
 from separatrix_kernel.content import rounded_sum, weighted_sum
 from separatrix_kernel.evaluation import decode, feed_forward, read
 from separatrix_kernel.heads import Heads, least_product, turned, turned_sizes
-from separatrix_kernel.lookup import Lookup
+from separatrix_kernel.lookup import Lookup, _distance, _ends, everything
 from separatrix_kernel.network import FeedForward, Matrix, Readout
 from separatrix_kernel.numbers import Numbers, exponential
 from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.thresholds import Part, Thresholds
-from separatrix_kernel.words import ABSOLUTE, balls_of, gated, products, rounded, squashed
+from separatrix_kernel.words import ABSOLUTE, _size, balls_of, gated, products, rounded, squashed
 
 CLOSE = Context(prec=120)
 ROUNDINGS = ("down", "nearest")
@@ -355,6 +355,8 @@ def test_a_stated_bound_holds_exactly_up_to_the_least_average():
 def test_parts_of_a_sum_are_rounded_down():
     for term, least in ((-3, -2), (3, 1), (-4, -2), (-1, -1)):
         assert Part([([0], [1], 2)], 1, 1, 2, 2).least([[0, term]]) == least
+    assert Part([([0, 1], [2, 3], 1)], 1, 1, 1, 1).least([[0, 1, 5, -3]]) == -3
+    assert Part([([0, 1], [2, 3], 1)], 0, 0, 1, 1).least([[4, 1, 5, -3]]) == 1
 
 
 @pytest.mark.parametrize("bits", [1, 2, 3, 16])
@@ -409,9 +411,13 @@ def test_keys_without_weight_are_refused():
         Thresholds.sums(head([[(0, 1), (1, 1)]], (0, 1), [], 0), 0, 0, part)
 
 
-def test_distances_are_at_least_the_real_ones():
-    from separatrix_kernel.lookup import _distance
+def test_contexts_and_ends():
+    assert _ends([[1, 5], [3, 2], [2, 2]]) == ([1, 2], [3, 5])
+    assert everything(2, 3, 1, 0) == [[0, 1], [0], [0, 1]]
+    assert [_size(each) for each in ((-5, 3), (3, 5), (-2, -1))] == [5, 5, 2]
 
+
+def test_distances_are_at_least_the_real_ones():
     for a, b in product(range(-5, 6), range(-5, 6)):
         assert _distance([a, 0], [0, b]) ** 2 >= a * a + b * b
         assert _distance([a, 0], [0, b]) <= isqrt(a * a + b * b) + 1

@@ -253,6 +253,11 @@ def test_shapes_and_indices_that_do_not_fit_are_refused():
             found.tensors[place] = ("I64", shape, [1] * (shape[0] * shape[1]))
             with pytest.raises(RefusedError):
                 Reader(found.to_bytes(), NUMBERS).network()
+    found = file("power-sums")
+    for name, columns in (("matrix", 2), ("bias", 1)):
+        place = found.structure["readout"][name]["numerators"]
+        found.tensors[place] = ("I64", [3, columns], [1] * (3 * columns))
+    assert len(Reader(found.to_bytes(), NUMBERS).network().readout.bias) == 3
     # Nothing is read, and four rows with as many biases where the field has three elements.
     for kind, rows in (("plain", 0), ("power-sums", 4)):
         found = file(kind)
@@ -374,6 +379,10 @@ def test_parts_are_those_inputs_that_have_the_counts():
     assert model.part(1, [[1], [0, 1]], 0, 2) == ([([1], [], 0), first], 0, 0, 1, 1)
     assert model.part(1, both, 0, 0) is model.part(0, both, 3, 3) is None
     assert [model.numbers[p] for p in (0, 1)] == [[1, 2, 1, 0], [0, 1, 2, 1]]
+    # The last place does not count.
+    model = Thresholds(Weights(MODEL), *read_counting(counts(MODEL, [[0], [1]], [[0, 0]], [])["specification"]))
+    assert model.numbers == [[1, 2, 1], [1, 2, 1]]
+    assert model.part(1, both, 1, 1) == ([first, first], 1, 1, 2, 1)
     # Three symbols that count 0, 1 and 2.
     data = weights(2, tokens=3)
     specification = {
@@ -424,6 +433,18 @@ def test_weights_of_other_shapes_are_refused(change):
     Weights(with_header(lambda header, about: None))
     with pytest.raises(RefusedError):
         Weights(with_header(change))
+
+
+def test_vectors_of_other_lengths_are_refused():
+    def longer(header: Any, about: Any) -> None:
+        del about
+        first, second = header["blocks.0.norm.weight"], header["blocks.0.norm.bias"]
+        start, stop = first["data_offsets"][0], second["data_offsets"][1]
+        first.update(shape=[2], data_offsets=[start, stop])
+        second.update(shape=[0], data_offsets=[stop, stop])
+
+    with pytest.raises(RefusedError, match="shape"):
+        Weights(with_header(longer))
 
 
 def test_a_tensor_that_no_model_has_is_refused():

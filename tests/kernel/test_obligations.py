@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from math import prod
 from typing import Any, cast
 
 import pytest
 
 from separatrix_kernel.attention import FixedWeights, packed
 from separatrix_kernel.content import Case, Choices, ContentEdges, Grouped, together, weight_sums, weighted_sum
-from separatrix_kernel.counting import Polynomial
+from separatrix_kernel.counting import Polynomial, coefficients
 from separatrix_kernel.evaluation import decode, embed, score
 from separatrix_kernel.matching import hull
 from separatrix_kernel.network import (
@@ -198,6 +199,14 @@ def test_true_claims_by_counting_are_accepted():
     true = claim(parts, [NOTHING, asks], above(0.5), [BITS, BITS, (0, 1)], always(0))
     assert not wrong(true)
     assert true.prove(COUNT_3) == "layers"
+
+
+def test_coefficients_give_their_table_back():
+    for sizes in ((6,), (2, 3), (3, 2), (2, 3, 2)):
+        table = tuple(7 * number**2 % 11 for number in range(prod(sizes)))
+        found = coefficients(table, sizes)
+        for entry, held in zip(table, product(*map(range, sizes)), strict=True):
+            assert sum(value for name, value in found if all(held[axis] == i for axis, i in name)) == entry
 
 
 def test_lines_of_a_count_are_all_of_its_coefficients():
@@ -671,6 +680,7 @@ def test_weights_of_groups_hold_for_every_choice_of_scores(scoring, rounding):
         [(1, 1, 8, 0), (1, None, 0, 1), (1, None, 8, 2)], [(1, -4, 8, 0), (1, -8, -4, 1)],
     ):  # fmt: skip
         found = weight_sums(groups, scoring, fixed)
+        assert len(found) == len(groups)
         keys = [number for number, (count, *_) in enumerate(groups) for _ in range(count)]
         for scores in product(some, repeat=len(keys)):
             held = [[s for s, k in zip(scores, keys, strict=True) if k == g] for g in range(len(groups))]
