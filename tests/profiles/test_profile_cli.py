@@ -87,8 +87,8 @@ def test_the_certified_network_is_checked_against_the_function_that_was_found():
     pairs = numpy.array([[0, 3], [1, 4], [2, 5]])
     unequal = SparseFunction(pairs, numpy.tile(numpy.array([0, 1, 1, 0]), (3, 1)), 0)
     found = certify_sparse_form(unequal, 6)
-    assert found["certified"]
-    assert (found["heads"], found["inputs_covered"]) == (2, "2^6")
+    assert found.certified
+    assert (found.heads, found.inputs_covered) == (2, "2^6")
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_tables_and_plots(call, tmp_path):
     for name in ("figure.png", "figure.svg"):
         code, out, _ = call("own.py:majority", "--length", "8", "--plot", name, "--partition", "halves")
         assert code == 0
-        for words in ("Cuts", "Partitions", "Every length up to N", "What it means", "certified", "cut:4"):
+        for words in ("Cuts", "Partitions", "Every length up to N", "any recurrent model", "certified", "cut:4"):
             assert words in out
         assert (tmp_path / name).stat().st_size > 10_000
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")

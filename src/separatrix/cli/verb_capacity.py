@@ -69,8 +69,10 @@ def command(
 ) -> int:
     """What a real model keeps in memory, and what it cannot do at any weights: its bits against the lower bounds."""
     check_picture("--plot", plot, interactive=True)
+    from separatrix.answer import plain
     from separatrix.api import capacity
-    from separatrix.capacities import Budget, plain
+    from separatrix.capacities import Budget
+    from separatrix.capacities import record as record_of
     from separatrix.profiles import refuse_function
     from separatrix.provenance import provenance
 
@@ -97,7 +99,9 @@ def command(
     if as_json:
         record = provenance(command_line(context), arithmetic="integers", seed=None, started=started)
         more = {"fits": fits, "against": crossing}
-        print_json({**plain(found), **{name: each for name, each in more.items() if each}, "provenance": record})
+        print_json(
+            {**plain(record_of(found)), **{name: each for name, each in more.items() if each}, "provenance": record}
+        )
     else:
         _print(found, tuple(dict.fromkeys(task or ())), fits, crossing)
     # Who asks about a task asks for the bound; without a task it is one of many.
