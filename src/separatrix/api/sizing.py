@@ -56,9 +56,9 @@ class Profiled(Answer):
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
-        from separatrix.profiles import record
+        from separatrix.profiles import profile_record
 
-        return {**plain(record(self.found)), "network": plain(self.network), "model": plain(self.model)}
+        return {**plain(profile_record(self.found)), "network": plain(self.network), "model": plain(self.model)}
 
     def sheet(self) -> Sheet:
         """Show the needs, then the counts behind them."""
@@ -163,10 +163,10 @@ class Kept(Answer):
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
-        from separatrix.capacities import record
+        from separatrix.capacities import capacity_record
 
         seen = None if self.measured is None else {"bytes_at": dict(self.bytes_at), "agrees": self.agrees}
-        return {**plain(record(self.card)), **({} if seen is None else {"measured": seen})}
+        return {**plain(capacity_record(self.card)), **({} if seen is None else {"measured": seen})}
 
     def sheet(self) -> Sheet:
         """Memory first, then what is impossible."""

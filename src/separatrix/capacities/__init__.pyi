@@ -33,7 +33,7 @@ from separatrix.capacities.receptive_field import DISTANCES as DISTANCES
 from separatrix.capacities.record import CapacityRecord as CapacityRecord
 from separatrix.capacities.record import LayerRecord as LayerRecord
 from separatrix.capacities.record import LimitRecord as LimitRecord
-from separatrix.capacities.record import record as record
+from separatrix.capacities.record import capacity_record as capacity_record
 from separatrix.capacities.report import Capacity as Capacity
 from separatrix.capacities.report import Limit as Limit
 from separatrix.capacities.report import capacity as capacity

@@ -164,11 +164,11 @@ class CapacityRecord:
     caveats: tuple[str, ...]
 
 
-def record(found: Capacity) -> CapacityRecord:
+def capacity_record(found: Capacity) -> CapacityRecord:
     """Describe a model's capacity.
 
     >>> from separatrix.capacities import capacity, describe
-    >>> record(capacity(describe("lstm-3-256"), precision=32)).state_bits
+    >>> capacity_record(capacity(describe("lstm-3-256"), precision=32)).state_bits
     49152
     """
     model, held = found.model, found.memory

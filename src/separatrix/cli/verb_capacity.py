@@ -71,8 +71,7 @@ def command(
     check_picture("--plot", plot, interactive=True)
     from separatrix.answer import plain
     from separatrix.api import capacity
-    from separatrix.capacities import Budget
-    from separatrix.capacities import record as record_of
+    from separatrix.capacities import Budget, capacity_record
     from separatrix.profiles import refuse_function
     from separatrix.provenance import provenance
 
@@ -98,10 +97,8 @@ def command(
         _draw(context, plot, [found.model], found.given)
     if as_json:
         record = provenance(command_line(context), arithmetic="integers", seed=None, started=started)
-        more = {"fits": fits, "against": crossing}
-        print_json(
-            {**plain(record_of(found)), **{name: each for name, each in more.items() if each}, "provenance": record}
-        )
+        more = {name: each for name, each in (("fits", fits), ("against", crossing)) if each}
+        print_json({**plain(capacity_record(found)), **more, "provenance": record})
     else:
         _print(found, tuple(dict.fromkeys(task or ())), fits, crossing)
     # Who asks about a task asks for the bound; without a task it is one of many.

@@ -91,10 +91,10 @@ def command(
             limits=Limits(limit, max_time), seed=seed, announce=_announce,
         )  # fmt: skip
     if picture is not None:
-        from separatrix.profiles import record as record_of
+        from separatrix.profiles import profile_record
         from separatrix.site import profile_figure
 
-        write_picture(picture, profile_figure(record_of(found.found)))
+        write_picture(picture, profile_figure(profile_record(found.found)))
     if as_json:
         record = provenance(command_line(context), arithmetic="integers", seed=seed, started=started)
         print_json({**found.as_dict(), "provenance": record})

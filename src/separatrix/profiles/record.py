@@ -125,7 +125,7 @@ class ProfileRecord:
     sparse_threshold: SparseRecord | None
 
 
-def record(found: Profile) -> ProfileRecord:
+def profile_record(found: Profile) -> ProfileRecord:
     """Describe a profile."""
     residuals = found.residuals
     return ProfileRecord(

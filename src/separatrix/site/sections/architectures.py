@@ -17,7 +17,7 @@ from separatrix.capacities import (
     StatePart,
     attention,
     capacity,
-    record,
+    capacity_record,
 )
 from separatrix.site.origin import Origin
 from separatrix.site.section import Advance, Section
@@ -184,7 +184,7 @@ def _limits(entry: "Architecture", numbers: int) -> tuple[tuple[LimitRecord, ...
         layer = attention(WIDTH, shape.heads, shape.dimension)
     if layer is not None:
         model = ModelDescription(name=entry.short, family=entry.name, layers=(layer,))
-        found = record(capacity(model, PRECISION, alphabet=ALPHABET))
+        found = capacity_record(capacity(model, PRECISION, alphabet=ALPHABET))
         return found.limits, found.reason
     column = column_of(entry)
     bounds = protocol_bounds(model=column)

@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.table import Table
 
-from separatrix.capacities import CapacityRecord, LayerRecord, Preset, capacity, presets, record
+from separatrix.capacities import CapacityRecord, LayerRecord, Preset, capacity, capacity_record, presets
 from separatrix.site.figure import draw, look
 from separatrix.site.html import render
 from separatrix.site.interactive import SCRIPT, drawn
@@ -149,7 +149,7 @@ def _row(preset: Preset) -> PresetRow:
         if limit.scope == "model" and limit.first_impossible is not None:
             first[limit.task] = min(limit.first_impossible, first.get(limit.task, limit.first_impossible))
     return PresetRow(
-        **vars(record(found)),
+        **vars(capacity_record(found)),
         first_impossible=first,
         layers_text=", ".join(f"{layer.count} × {layer.name}" for layer in found.model.layers),
         command=f"separatrix capacity {preset.name} --alphabet {ALPHABET}",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rich.table import Table
 
-from separatrix.profiles import ProfileOptions, ProfileRecord, load_function, parse_alphabet, profile, record
+from separatrix.profiles import ProfileOptions, ProfileRecord, load_function, parse_alphabet, profile, profile_record
 from separatrix.site.html import render
 from separatrix.site.origin import Origin
 from separatrix.site.pages.text import counted, number
@@ -73,7 +73,7 @@ class ProfilesSection(Section[ProfilesResults]):
             found = profile(name, function, length, parse_alphabet(alphabet), ProfileOptions(seed=SEED))
             quoted = f" --alphabet '{alphabet}'" if alphabet != "2" else ""
             command = f"separatrix profile {MODULE}:{name} --length {length}{quoted}"
-            described = record(found)
+            described = profile_record(found)
             origin = Origin("verified", f"all {described.inputs} inputs", command, seed=SEED)
             network = None if found.sparse is None else certify_sparse_form(found.sparse.function, found.length)
             rows.append(SampleRow(**vars(described), title=title, network=network, origin=origin))
