@@ -202,7 +202,11 @@ def put_in(mutant: Mutant) -> None:
         function.__code__, function.__defaults__ = other.__code__, other.__defaults__
         function.__kwdefaults__ = other.__kwdefaults__
     for name, value in list(vars(module).items()):
-        if isinstance(value, int | tuple | dict | str) and not name.startswith("__") and vars(new)[name] != value:
+        if (
+            isinstance(value, int | tuple | dict | str | list)
+            and not name.startswith("__")
+            and vars(new)[name] != value
+        ):
             for holder in [each for key, each in sys.modules.items() if key.startswith("separatrix_kernel")]:
                 if vars(holder).get(name) is value:
                     setattr(holder, name, vars(new)[name])

@@ -3,7 +3,7 @@
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 from itertools import product
-from math import exp, isqrt, tanh
+from math import exp, isqrt, pi, sqrt, tanh
 from random import Random
 from types import SimpleNamespace
 from typing import Any, cast
@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from separatrix_kernel import balls
-from separatrix_kernel.balls import BITS, ONE, Balls, Packed, exponentials, fixed, norm, power_range, slack
+from separatrix_kernel.balls import BITS, ONE, Balls, Packed, exponentials, fixed, gelu, norm, power_range, slack
 from separatrix_kernel.boxes import BoxLayer, BoxReadout, affine_range
 from separatrix_kernel.content import rounded_sum, weighted_sum
 from separatrix_kernel.evaluation import decode, feed_forward, read
@@ -403,6 +403,26 @@ def test_averages_over_counts_are_bounded_from_below():
         close += bound >= min(averages) - 1
         assert bound >= min(itself, *map(min, values))
     assert close > 60
+
+
+def test_a_deviation_that_is_known_helps_and_one_below_0_says_nothing():
+    x, epsilon = Balls([-ONE, 0, 2 * ONE], [ONE // 4] * 3), Fraction(1, 1000)
+    plain = norm(x, epsilon)
+    assert norm(x, epsilon, None, -9 * ONE) == plain
+    assert plain.least < norm(x, epsilon, None, ONE).least == ONE
+    for reach in (ONE // 16, 9 * ONE):
+        assert norm(x, epsilon, reach).least >= plain.least
+
+
+def test_gelu_is_near_its_tangent():
+    for centre, radius in ((0, ONE), (-ONE, ONE // 2), (2 * ONE, ONE), (17 * ONE, ONE), (-17 * ONE, ONE)):
+        bend = gelu(centre, radius)
+        assert bend.low < 0 < bend.high
+        for x in (centre - radius, centre, centre + radius):
+            z = x / ONE
+            value = z / 2 * (1 + tanh(sqrt(2 / pi) * (z + 0.044715 * z**3)))
+            line = bend.value + bend.slope * (x - centre) // ONE
+            assert line + bend.low <= value * ONE <= line + bend.high
 
 
 def test_keys_without_weight_are_refused():
