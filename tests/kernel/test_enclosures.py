@@ -1,5 +1,6 @@
 """Where a direction of rounding matters: bounds against exact fractions at ties, next to whole numbers, and below 0."""
 
+import struct
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 from itertools import product
@@ -14,7 +15,8 @@ from separatrix_kernel import balls
 from separatrix_kernel.balls import BITS, ONE, Balls, Packed, exponentials, fixed, gelu, norm, power_range, slack
 from separatrix_kernel.boxes import BoxLayer, BoxReadout, affine_range
 from separatrix_kernel.content import rounded_sum, weighted_sum
-from separatrix_kernel.evaluation import decode, feed_forward, read
+from separatrix_kernel.evaluation import decode, feed_forward, read, sketched
+from separatrix_kernel.floats import Floats
 from separatrix_kernel.heads import Heads, least_product, turned, turned_sizes
 from separatrix_kernel.lookup import Lookup, _distance, _ends, everything
 from separatrix_kernel.network import FeedForward, Matrix, Readout
@@ -175,6 +177,39 @@ def test_sums_of_weights_times_values_are_bounded_by_their_lemma(rounding):
             (ends,) = weighted_sum([((8 * least, 8 * greatest, True),)], [(light, heavy, 1)], numbers)
             every = [weight * value for weight in range(light, heavy + 1) for value in range(least, greatest + 1)]
             assert ends == (numbers.saturate(min(every)), numbers.saturate(max(every)))
+
+
+def test_floats_are_the_nearest_ones_with_ties_to_even():
+    floats, random = Floats(), Random(2)
+    numbers = [float(random.getrandbits(random.randint(1, 52))) * 2.0 ** random.randint(-149, 70) for _ in range(300)]
+    numbers += [2.0**24 + 1, 2.0**24 + 3, 2.0**25 + 2, 2.0**25 + 6, 2.0**-149, 2.0**-150, 3 * 2.0**-150, 1 - 2.0**-25]
+    for number in (*numbers, *[-each for each in numbers], 0.0):
+        (single,) = struct.unpack("f", struct.pack("f", number))
+        found = floats.nearest(int(Fraction(number) * 2**1000), 2**851)
+        assert Fraction(found, 1 << 149) == Fraction(single)
+        if single == number:
+            assert floats.encode(*number.as_integer_ratio()) == found
+        else:
+            with pytest.raises(RefusedError):
+                floats.encode(*number.as_integer_ratio())
+    largest = ((1 << 24) - 1) << 253
+    assert floats.nearest(largest) == largest
+    for number in (1 << 277, largest + (1 << 252), -(1 << 277)):
+        with pytest.raises(RefusedError):
+            floats.nearest(number)
+
+
+def test_exact_answers_are_zeros_and_ones():
+    numbers, matrix = small("down"), Matrix(((), ()), 1)
+    read_out = Readout(matrix, [0, 0], "exact", "last")
+    for raw, answer in (([8, 0], 2), ([8, 8], 3), ([8, 4], None), ([4, 8], None), ([4, 4], None), ([0, 16], None)):
+        assert decode(read_out, raw, numbers) == answer
+
+
+def test_sketches_are_the_numbers_that_were_summed_up():
+    for held in product(range(4), repeat=3):
+        sums = tuple(sum(each**power for each in held) % 5 for power in (1, 2, 3))
+        assert sketched(sums, 4, 5) == set(held)
 
 
 # -- balls ---
