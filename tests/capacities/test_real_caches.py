@@ -15,7 +15,6 @@ from tools.real_caches import (
     SMALL,
     accepted,
     built_types,
-    compare,
     config_of,
     fields_of,
     kept,
@@ -45,15 +44,44 @@ def without_warnings():
 
 @pytest.mark.parametrize("kind", built_types())
 def test_bytes_of_the_card_are_those_of_the_cache(kind):
-    _, found = compare(kind, LENGTHS)
-    held = [each for each, _ in found.values()]
-    ours = [each for _, each in found.values()]
+    """And a type that the card calls causal answers for a prefix alike whatever follows it."""
+    config = config_of(kind)
+    card, model = describe(fields_of(config)), made_model(kind, config)
+    held = [size(kept(model, length)) for length in LENGTHS]
+    ours = [bytes_at(card, length) for length in LENGTHS]
     assert held[0] > 0
     if kind in EXCEPTIONS:
         assert held != ours, "it is no exception any more"
-        assert all(real <= card for real, card in found.values())
+        assert all(real <= given for real, given in zip(held, ours, strict=True))
     else:
         assert held == ours
+    assert not card.causal or not reads_ahead(model)
+
+
+def reads_ahead(model) -> bool:
+    """Whether the first answers change with the last tokens."""
+    import torch
+
+    text = (torch.arange(17) % 29 + 3).reshape(1, 17)
+    other = text.clone()
+    other[0, -3:] += 30
+    model = model.float()
+    with torch.no_grad():
+        first, second = (model(input_ids=each, use_cache=False).logits[0, :14] for each in (text, other))
+    return not torch.allclose(first, second, atol=1e-4 * float(first.abs().max()))
+
+
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [("cpmant", {}), ("big_bird", {"attention_type": "block_sparse", "block_size": 2, "num_random_blocks": 1})],
+)
+def test_a_type_that_reads_ahead_gets_no_verdict_on_its_cache(kind, more):
+    made = type(config_of(kind))
+    config = made(**{**config_of(kind).to_dict(), **more})
+    card = describe(fields_of(config))
+    assert reads_ahead(made_model(kind, config))
+    assert not card.causal
+    assert kept_under(card, Budget(window=5)) is None
 
 
 AS_WRITTEN = (
@@ -64,6 +92,8 @@ AS_WRITTEN = (
     ("glm_moe_dsa", {"index_topk_freq": 3}),
     ("minimax_m3_vl_text", {"sparse_attention_config": {"sparse_attention_freq": [0, 1, 1], "sparse_index_dim": 16}}),
     ("modernbert-decoder", {"local_attention": 8}),
+    ("llama4_text", {"no_rope_layers": []}),
+    ("hrm_text", {"num_layers_per_stack": None, "num_key_value_heads": 1}),
     ("olmo3", {"sliding_window_pattern": 2}),
     ("cohere2_moe", {"first_k_dense_replace": 2}),
     ("falcon", {"new_decoder_architecture": True, "num_kv_heads": 2}),

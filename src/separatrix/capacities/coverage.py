@@ -63,8 +63,10 @@ def cited(model: ModelDescription) -> tuple[Cited, ...]:
         return ()
     if kinds == {"attention"} and all(is_softmax(layer) for layer in model.layers):
         return (DECODERS,)
+    # A convolution is no linear attention: nothing in it adds up over the text.
     if kinds == {"attention", "recurrent"} and all(
-        is_softmax(each) for each in model.layers if each.kind == "attention"
+        is_softmax(each) if each.kind == "attention" else any(part.running for part in each.state)
+        for each in model.layers
     ):
         return (HYBRIDS,)
     return (STATE_SPACES,) if kinds == {"recurrent"} and model.state_space else ()
