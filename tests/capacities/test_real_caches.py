@@ -86,6 +86,14 @@ def test_a_type_that_reads_ahead_gets_no_verdict_on_its_cache(kind, more):
 
 AS_WRITTEN = (
     ("qwen4_exp_text", {"layer_types": ["linear_attention", "indexed_attention", "indexed_attention"]}),
+    ("qwen4_exp_text", {"layer_types": ["linear_attention", "full_attention", "full_attention"]}),
+    (
+        "qwen4_exp_text",
+        {
+            "ple_layer_ids": [1, 2], "ngram_vocab_size_base": 50, "heads_per_ngram": 2, "ple_conv_kernel_size": 3,
+            "layer_types": ["linear_attention"] * 2 + ["full_attention"],
+        },
+    ),
     ("deepseek_v4", {"compress_ratios": [0, 4, 128], "compress_rates": None}),
     ("mimo_v2_flash", {"sliding_window_size": 4, "sliding_window": 4, "num_key_value_heads": 1}),
     ("glm_moe_dsa", {"index_topk_pattern": "FSS"}),
@@ -112,7 +120,7 @@ AS_WRITTEN = (
     ("gemma3_text", {"_sliding_window_pattern": 1}),
     ("gemma4_text", {"layer_types": ["sliding_attention"] * 3, "global_head_dim": 16, "num_kv_shared_layers": 0}),
     ("gemma4_text", {"num_global_key_value_heads": 1, "global_head_dim": 16, "num_kv_shared_layers": 0}),
-)
+)  # fmt: skip
 """Fields as published files write them, where a config class turns them into others or fills in what they leave out."""
 
 
