@@ -281,6 +281,29 @@ def test_what_a_hybrid_keeps_is_a_message_that_suffices(kind):
     assert counted.at(12) >= 8 * (len(message) - unread)
 
 
+@pytest.mark.parametrize("kind", ["mamba", "mamba2", "qwen3_next", "kimi_linear", "lfm2", "inkling_text"])
+def test_the_oldest_input_of_a_convolution_is_held_and_never_read(kind):
+    """What the card calls unread is replaced by noise, and the answers stay; the next input is read."""
+    import torch
+
+    config = config_of(kind)
+    assert any(part.unread for layer in describe(fields_of(config)).layers for part in layer.state)
+    model = made_model(kind, config).float()
+    text = (torch.arange(20) * 7 % 29 + 3).reshape(1, -1)
+    name = "cache_params" if kind.startswith("mamba") else "past_key_values"
+
+    def answers(spoilt: int | None):
+        with torch.no_grad():
+            held = model(input_ids=text[:, :12], use_cache=True)[name]
+            for path, each in arrays(held):
+                if spoilt is not None and "conv_states" in path:
+                    each[..., spoilt] = 1 + torch.arange(each.shape[1])
+            return model(input_ids=text[:, 12:13], use_cache=True, **{name: held}).logits
+
+    assert torch.equal(answers(0), answers(None))
+    assert not torch.equal(answers(1), answers(None))
+
+
 READ_WHOLE = ("moshi", "llama", "diffllama", "minimax_m3_vl_text")
 """Types that keep a window where their file lists one, and read all that they are given at once."""
 

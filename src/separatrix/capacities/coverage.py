@@ -87,10 +87,15 @@ def which_bounds(model: ModelDescription) -> tuple[tuple[Model, ...], str]:
         return (), f"No bound applies: the input is read {model.passes} times; Theorem 2's protocol needs one pass."
     silent = [layer.name for layer in model.layers if layer.kind == "unstated"]
     if silent:
+        remedy = (
+            "Describe it layer by layer; see docs/capacity.md."
+            if model.evidence == "guess"
+            else "Give the class a static method state_numbers(width, length) that returns how many numbers that is; "
+            "see docs/how-to/own-architecture.md."
+        )
         return (), (
             f"Nothing is known about this model: {' and '.join(silent)} does not say what it carries from one position "
-            "to the next. Give the class a static method state_numbers(width, length) that returns how many numbers "
-            "that is; see docs/how-to/own-architecture.md."
+            f"to the next. {remedy}"
         )
     if attending == 0 and model.ahead and not single:
         return (), (
