@@ -11,12 +11,15 @@ from separatrix.site.section import Results
 def architecture_page(row: Results, sections: Results) -> Page:
     """Return the page of one architecture from the results."""
     common, column = sections["architectures"], row["class"]
+    bounds = [limit for limit in row["limits"] if limit["scope"] == "model"]
+    kinds = {limit.get("arithmetic", "") for limit in bounds}
+    # What is the same in every row is said once above the table.
+    shared = kinds.pop() if len(kinds) == 1 else ""
     limits = [
         (f"../{task_address(limit['task'])}#{column}",
          (limit["task"], number(limit["first_impossible"]) if limit["first_impossible"] else "never", limit["needs"],
-          limit["claim"], limit.get("arithmetic", "")))
-        for limit in row["limits"]
-        if limit["scope"] == "model"
+          limit["claim"], *([] if shared else [limit.get("arithmetic", "")])))
+        for limit in bounds
     ]  # fmt: skip
     easy = [
         (each["task"], each["title"], cell)
@@ -24,7 +27,8 @@ def architecture_page(row: Results, sections: Results) -> Page:
         if (cell := each["cells"].get(column)) and cell["verdict"] in ("constant", "logarithmic")
     ]
     main = render(
-        "architecture.html", row=row, precision=common["precision"], limits=limits, easy=easy,
+        "architecture.html", row=row, precision=common["precision"], limits=limits, shared=shared,
+        easy=easy,
         lengths=[f"N = {number(length)}" for length in common["lengths"]],
         options=[
             (each["name"], each["default"], each["about"], ", ".join(map(str, each["choices"])))
