@@ -167,8 +167,8 @@ def test_a_budget_that_teaches_nothing_is_refused_after_the_first_timing(place, 
 def entry(model, yours, learned, rate=0.01, diverged=False):
     return Entry(
         model=model, task="mqar", length=32, yours=yours, rate=rate, accuracy=0.5, majority=0.5, guess=None,
-        learned=learned, diverged=diverged, steps=10, seconds=1.0, parameters=9, state_bits=64, grows=False, longest=None, claim="",
-        run="r", curve=((10, 0.5),),
+        learned=learned, diverged=diverged, steps=10, seconds=1.0, parameters=9, state_bits=64, grows=False,
+        longest=None, claim="", run="r", curve=((10, 0.5),),
     )  # fmt: skip
 
 

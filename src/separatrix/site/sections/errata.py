@@ -40,9 +40,8 @@ class ErrataSection(Section):
         return {"rows": rows}
 
     def body(self, results: Results) -> str:
-        """An index, then one article for each."""
-        index = [(row["name"], f"{row['name']} {row['title']}", row["source"]) for row in results["rows"]]
-        return render("errata.html", summary=_summary(results), index=index, rows=results["rows"])
+        """An article for each, folded."""
+        return render("errata.html", summary=_summary(results), rows=results["rows"])
 
     def table(self, results: Results) -> Table:
         """Number, source and title."""
