@@ -16,7 +16,7 @@ from separatrix.site.pages.stories import stories, story_data
 from separatrix.site.section import Results
 from separatrix.site.sections.separation import LEGEND
 from separatrix.site.state_limit import LEAD as LIMIT_LEAD
-from separatrix.site.state_limit import LIMIT_COMMAND, state_limit_picture
+from separatrix.site.state_limit import state_limit_picture
 
 TITLE = "Who can, who cannot, and why"
 LEAD = (
@@ -43,7 +43,6 @@ def front_page(sections: Results, grid: Grid) -> Page:
         stories=list(stories(sections, grid)), groups={name: held for name, held in groups.items() if held},
         problems=PROBLEMS, legend=LEGEND, data=_data(sections, grid),
         limit=limit and state_limit_picture(limit, ""), limit_origin=limit and limit["origin"], limit_lead=LIMIT_LEAD,
-        limit_command=LIMIT_COMMAND,
     )  # fmt: skip
     return Page("index.html", TITLE, LEAD, main)
 

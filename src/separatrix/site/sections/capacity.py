@@ -85,11 +85,9 @@ class CapacitySection(Section):
     def body(self, results: Results) -> str:
         """A table of all presets, those that a bound binds first, then a fold for each."""
         shown, models = results["tasks_shown"], sorted(results["rows"], key=lambda row: row["state_bits"] is None)
-        rows = [
-            (row["model"], _bits(row), *(_first(row, task) for task in shown), row["layers_text"]) for row in models
-        ]
+        rows = [(row["model"], _bits(row), *(_first(row, task) for task in shown)) for row in models]
         return render(
-            "real-models.html", headings=("model", "state bits", *shown, "layers"), alphabet=results["alphabet"],
+            "real-models.html", headings=("model", "state bits", *shown), alphabet=results["alphabet"],
             rows=rows, links=[f"#capacity-{row['model']}" for row in models],
             folds=[(row, _facts(row), _limits(row)) for row in models],
             plot=drawn([memory_plot(results["memory_against_length"])], source=f"assets/{SCRIPT}"),
