@@ -17,7 +17,7 @@ from separatrix_kernel.two_layers import TWO_LAYERS_FORMAT, check_two_layers
 from separatrix_kernel.words import WORDS_FORMAT, check_words
 from tests.kernel.files import proved
 from tests.kernel.test_thresholds import MIXED, certified
-from tests.kernel.test_two_layers import MIXED as TWO_LAYERS
+from tests.kernel.test_two_layers import GOOD as TWO_LAYERS
 from tests.kernel.test_two_layers import certified as certified_cases
 
 jsonschema = pytest.importorskip("jsonschema")

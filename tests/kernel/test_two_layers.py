@@ -31,14 +31,14 @@ from separatrix_kernel.transformer import Weights
 from separatrix_kernel.two_layers import TwoLayers, check_two_layers, groups_of, read_lookup
 
 RECALL, LOOKUP = "associative-recall:keys=3", "index-lookup:alphabet=3"
-GOOD = (RECALL, 2, 200, "TF-(2,16)", 0)
-MIXED = (LOOKUP, 3, 150, "TF-(2,8,heads=2)", 0)
+GOOD = (LOOKUP, 3, 170, "TF-(2,8,heads=2)", 0)
+"""All of this model's cases are right; some proofs have splits and λ."""
+MIXED = (RECALL, 2, 200, "TF-(2,16)", 1)
 """Of this model some cases are right and some are not."""
 CASES = [
     GOOD,
     MIXED,
     (RECALL, 2, 50, "TF-(2,16)", 2),
-    (LOOKUP, 3, 200, "TF-(2,8,heads=2)", 0),
     ("associative-recall:keys=3,labels=3", 2, 150, "TF-(2,16,positions=sinusoidal)", 0),
 ]
 
@@ -119,12 +119,11 @@ def test_every_verdict_agrees_with_every_input(case):
     assert count == len(every_input(task, length)) and count % groups.cases == 0
 
 
-def test_both_tasks_are_certified_and_some_cases_fail():
-    shares = {case: certified(case)[0].share for case in CASES}
-    assert shares[GOOD] == 1 and {case[0].partition(":")[0] for case in CASES if shares[case] == 1} >= {
-        "associative-recall", "index-lookup",
-    }  # fmt: skip
-    assert any(found.failing() for found in (certified(case)[0] for case in CASES))
+def test_cases_of_both_tasks_are_certified_and_some_fail():
+    good, mixed = certified(GOOD)[0], certified(MIXED)[0]
+    assert good.share == 1 and 0 < mixed.share < 1 and mixed.failing()
+    proofs = [each.proof for each in good.cases.values()]
+    assert any(proof[0] == "split" for proof in proofs)
 
 
 @torch.no_grad()
@@ -158,7 +157,7 @@ def reordered(model, generator):
     return other, order.argsort()
 
 
-@pytest.mark.parametrize("case", [GOOD, MIXED, CASES[4]], ids=str)
+@pytest.mark.parametrize("case", [GOOD, MIXED, CASES[3]], ids=str)
 def test_boxes_and_forms_hold_on_every_input(case, monkeypatch):
     """What torch computes between layers and behind them, in float64 and float32 in several orders, is in the boxes."""
     model, task, length = trained(*case), labelled_task(case[0]), case[1]
@@ -255,38 +254,43 @@ def test_a_claim_that_was_changed_is_refused():
     assert 0 < accepted.share < 1 and accepted.counterexamples
     rows, fails = claim["certified"], claim["counterexamples"]
     some, row = rows[0], fails[0]
-    p, c = row[-1] - 3, row[row[-1] - 3]
+    p = row[0:4:2].index(row[-1])
+    bad = [p, row[2 * p : 2 * p + 2]]
+    other = [(some[1][0] + 1) % 3, 3]
+    pairs = [some[1], other] if some[0] == 0 else [other, some[1]]
     spec = claim["specification"]
-    recall = {
-        "inputs": [{"count": 1, "tokens": [0, 3]}, {"count": 1, "tokens": [3, 5]}, {"count": 1, "tokens": [0, 3]}],
-        "answer": {"kind": "recall", "pairs": 1},
-    }
+    key, label = {"count": 1, "tokens": [0, 3]}, {"count": 1, "tokens": [3, 5]}
+    long = [{"count": 300, "tokens": [0, 3]}, {"count": 1, "tokens": [3, 303]}]
     changes = [
         {"sha256": "0" * 64},
         {"format": "separatrix-trained-1"},
         {"task": "a\nb"},
         {"length": 0},
         {"certified": [*rows, some]},
-        {"certified": [*rows, [p, [c], ["leaf", []]]], "counterexamples": [], "open": []},
-        {"certified": [[3, [0], ["leaf", []]]]},
-        {"certified": [[0, [3], ["leaf", []]]]},
-        {"certified": [[0, [0, 0], ["leaf", []]]]},
+        {"certified": [*rows, [*bad, ["leaf", []]]], "counterexamples": [], "open": []},
+        {"certified": [*rows, [*bad, some[2]]], "counterexamples": [], "open": []},
+        {"certified": [[2, [0, 3], ["leaf", []]]]},
+        {"certified": [[0, [3, 3], ["leaf", []]]]},
+        {"certified": [[0, [0, 5], ["leaf", []]]]},
+        {"certified": [[0, [0], ["leaf", []]]]},
         {"certified": [[0, 0, ["leaf", []]]]},
         {"certified": [[*some[:2], ["leaf"]]]},
         {"certified": [[*some[:2], ["leaf", [[0]]]]]},
         {"certified": [[*some[:2], ["split", 0, [0], ["leaf", []]]]]},
-        {"certified": [[*some[:2], ["split", 3, [0], ["leaf", []], ["leaf", []]]]]},
+        {"certified": [[*some[:2], ["split", 4, [0], ["leaf", []], ["leaf", []]]]]},
         {"certified": [some[:2]]},
         {"open": [some[:2]]},
-        {"open": [[0, [3]]]},
+        {"open": [[0, [0]]]},
         {"counterexamples": [row[:-1]]},
-        {"counterexamples": [[*row[:-1], 6]]},
-        {"counterexamples": [[*[some[1][0]] * 3, 3 + some[0]]]},
-        {"specification": {**spec, "answer": {**spec["answer"], "first": 2}}},
-        {"specification": {**spec, "answer": {"kind": "select", "by": 0, "first": 0}}},
-        {"specification": {**spec, "inputs": [{"count": 3, "tokens": [0, 4]}, {"count": 1, "tokens": [3, 6]}]}},
-        {"specification": {**spec, "inputs": [{"count": 300, "tokens": [0, 3]}, {"count": 1, "tokens": [3, 303]}]}},
-        {"specification": recall},
+        {"counterexamples": [[*row[:-1], 3]]},
+        {"counterexamples": [[0, 3, 0, 4, 0]]},
+        {"counterexamples": [[0, 3, 1, 3, 2]]},
+        {"counterexamples": [[*pairs[0], *pairs[1], some[1][0]]]},
+        {"specification": {**spec, "answer": {"kind": "select", "by": 4, "first": 0}}},
+        {"specification": {**spec, "answer": {"kind": "recall", "pairs": 1}}},
+        {"specification": {"inputs": [key, label, key], "answer": {"kind": "recall", "pairs": 1}}},
+        {"specification": {"inputs": long, "answer": {"kind": "select", "by": 300, "first": 3}}},
+        {"specification": labelled_task("index-lookup:alphabet=5").specification(3)},
         {"specification": labelled_task("majority").specification(3)},
         {"specification": labelled_task("mqar").specification(4)},
         {"more": 1},
@@ -299,15 +303,21 @@ def test_a_claim_that_was_changed_is_refused():
             check_two_layers({key: value for key, value in claim.items() if key != name}, data)
     with pytest.raises(RefusedError):
         check_two_layers(claim, data[:-1] + bytes([data[-1] ^ 1]))
+    # Without the case that it is of, it is an input, which is all that the kernel says of one.
+    least = {**claim, "certified": [], "counterexamples": [[*pairs[0], *pairs[1], some[1][0]]]}
+    assert check_two_layers(least, data).share == 0
 
 
-def test_a_counterexample_of_a_recall_keeps_the_promise():
+@pytest.mark.parametrize(
+    "answer", [{"kind": "select", "by": 2, "first": 3}, {"kind": "select", "by": 3, "first": 2}], ids=str
+)
+def test_a_selection_that_names_other_places_is_refused(answer):
     _, claim, data = certified(GOOD)
-    for row in ([0, 3, 0, 4, 0], [0, 3, 1, 3, 2]):
-        with pytest.raises(RefusedError):
-            check_two_layers({**claim, "certified": [], "counterexamples": [row]}, data)
-    accepted = check_two_layers({**claim, "certified": [], "counterexamples": [[0, 3, 1, 4, 1]]}, data)
-    assert accepted.share == 0 and accepted.counterexamples == ((0, 3, 1, 4, 1),)
+    check_two_layers({**claim, "certified": []}, data)
+    with pytest.raises(RefusedError):
+        check_two_layers(
+            {**claim, "certified": [], "specification": {**claim["specification"], "answer": answer}}, data
+        )
 
 
 def test_a_bound_that_is_stated_too_tightly_is_refused():
@@ -327,23 +337,21 @@ def test_a_bound_that_is_stated_too_tightly_is_refused():
 
 
 def test_weights_of_another_number_of_layers_are_refused():
-    _, claim, data = certified(GOOD)
+    data = certified(GOOD)[2]
     with pytest.raises(RefusedError):
-        Lookup(Weights(data), 3, 2)
+        Lookup(Weights(data), 3, 3)
     single = weights_file(model_for_task(parse_spec("TF-(1,8)"), labelled_task(RECALL), 2, seeds=[0]))
     with pytest.raises(RefusedError):
         Weights(single, layers=2)
-    again = model_from(data)
-    inputs = every_input(labelled_task(RECALL), 2)
-    assert torch.equal(logits_of(again, inputs), logits_of(trained(*GOOD), inputs))
+    inputs = every_input(labelled_task(GOOD[0]), GOOD[1])
+    assert torch.equal(logits_of(model_from(data), inputs), logits_of(trained(*GOOD), inputs))
     for architecture in ("TF-(3,8)", "TF-(2,8,positions=rotary)"):
         with pytest.raises(SeparatrixError):
             weights_file(model_for_task(parse_spec(architecture), labelled_task(RECALL), 2, seeds=[0]))
-    assert claim["format"] == "separatrix-two-layers-1"
 
 
 @pytest.mark.parametrize(
-    ("limit", "most"), [("MOST_CASES", 5), ("MOST_NUMBERS", 100), ("MOST_STEPS", 1000), ("KEYS_IN_A_BLOCK", 4)]
+    ("limit", "most"), [("MOST_CASES", 5), ("MOST_NUMBERS", 100), ("MOST_STEPS", 1000), ("KEYS_IN_A_BLOCK", 3)]
 )
 def test_what_a_claim_asks_for_has_an_end(limit, most, monkeypatch):
     _, claim, data = certified(GOOD)
@@ -358,7 +366,7 @@ def test_the_command_states_what_was_shown(tmp_path, capsys):
     (tmp_path / TRAINED_FILE).write_text(json.dumps(claim))
     assert main([str(tmp_path)]) == 0
     said = capsys.readouterr().out
-    assert "12 of 12 cases" in said and "all inputs" in said and claim["sha256"] in said
+    assert "9 of 9 cases" in said and "all inputs" in said and claim["sha256"] in said
     heard = []
     check_two_layers(claim, data, lambda number, whole: heard.append((number, whole)))
-    assert heard == [(number, 12) for number in range(12)]
+    assert heard == [(number, 9) for number in range(9)]

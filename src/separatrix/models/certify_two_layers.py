@@ -87,6 +87,8 @@ def certify_two_layers(model: SequenceModel, task: Task, length: int, folder: Pa
         groups = groups_of((inputs, answer))
         kernel = TwoLayers(Weights(data, layers=2), groups)
         prover = ChosenProver[Second](kernel.second, nodes)
+        # Where boxes between the layers are too large for a norm, nothing can be shown.
+        _ = kernel.second.rows
     except RefusedError as refusal:
         raise SeparatrixError(f"these weights cannot be certified: {refusal}") from refusal
     search = CaseAttack(model, task, length, groups)

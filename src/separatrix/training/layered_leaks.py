@@ -17,10 +17,12 @@ from separatrix_kernel.two_layers import Groups
 
 FAR = -1e4
 """A score that gets no weight; its logarithm of a sum has a gradient, unlike that of minus infinity."""
+FURTHER = 4.0
+"""How much larger the first layer's gaps should be: the second one's scores amplify what it leaks."""
 DEVIATION = 1.0
 """How much vectors between the layers should deviate from their mean: a norm divides float32's errors by that."""
-GROWING, QUIET, WIDENING = 0.5, 0.3, 0.3
-"""Shares of training: in which the margin grows, before deviations are asked for, and in which these grow.
+QUIET, GROWING = 0.2, 0.4
+"""Shares of training: before more than a gap of 0 is asked, and in which that grows.
 
 All of it at once keeps a model from learning the task.
 """
@@ -30,12 +32,13 @@ def layered_losses(model: SequenceModel, groups: Groups, margin: float, done: Te
     """What gaps lack of the margin and deviations of theirs, each on average, after a share of training: (members,)."""
     first, second = model.blocks
     assert isinstance(first, Block) and isinstance(second, Block)
-    wanted = margin * (done / GROWING).clamp(0, 1)
-    lacks = [(wanted - each).clamp(min=0).mean(dim=(1, 2)) for each in local_gaps(model, first, groups)]
+    share = ((done - QUIET) / GROWING).clamp(0, 1)
+    further, found = (margin + FURTHER) * share, local_gaps(model, first, groups)
+    lacks = [(further - each).clamp(min=0).mean(dim=(1, 2)) for each in found]
     keys, asked = behind(model, first, groups)
-    chosen = (wanted - asked_gaps(second, keys, asked, groups)).clamp(min=0).mean(dim=(1, 2))
+    chosen = (margin * share - asked_gaps(second, keys, asked, groups)).clamp(min=0).mean(dim=(1, 2))
     rows = torch.cat([keys.flatten(1, -2), asked.flatten(1, -2)], dim=1)
-    flat = (DEVIATION * ((done - QUIET) / WIDENING).clamp(0, 1) - rows.std(dim=2)).clamp(min=0).mean(dim=1)
+    flat = (DEVIATION * share - rows.std(dim=2)).clamp(min=0).mean(dim=1)
     return torch.stack(lacks).mean(dim=0) + chosen + flat
 
 
