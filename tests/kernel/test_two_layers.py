@@ -13,7 +13,7 @@ import torch
 from torch.nn import functional
 
 from separatrix.errors import SeparatrixError
-from separatrix.models.certify_two_layers import certify_two_layers
+from separatrix.models.certify_two_layers import certify_cases
 from separatrix.models.naming import parse_spec
 from separatrix.models.task_model import model_for_task
 from separatrix.models.trained_files import model_from, weights_file
@@ -86,7 +86,7 @@ def certified(case):
     """The verdicts of a case's model, its certificate and its weights."""
     with TemporaryDirectory() as folder:
         place = Path(folder)
-        found = certify_two_layers(trained(*case), labelled_task(case[0]), case[1], place, nodes=8)
+        found = certify_cases(trained(*case), labelled_task(case[0]), case[1], place, nodes=8)
         return found, json.loads((place / TRAINED_FILE).read_text()), (place / WEIGHTS_FILE).read_bytes()
 
 
@@ -236,7 +236,7 @@ def test_a_planted_error_is_never_certified():
         bad = {groups.asked(row) for row in wrong}
         with TemporaryDirectory() as folder:
             try:
-                found = certify_two_layers(model, task, length, Path(folder), nodes=4)
+                found = certify_cases(model, task, length, Path(folder), nodes=4)
             except SeparatrixError:
                 # So large a weight leaves no bounds at all.
                 continue

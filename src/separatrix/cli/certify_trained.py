@@ -57,7 +57,7 @@ def certify_trained(
     """Certify a trained model and say what is certified, refuted and open; 0 where every input is certified."""
     require("certifying a trained run", "torch")
     from separatrix.cli.progress import progress_bar
-    from separatrix.models import certify_counts, certify_lookup, certify_two_layers, certify_words
+    from separatrix.models import certify_cases, certify_counts, certify_lookup, certify_words
     from separatrix.progress import listening
     from separatrix.provenance import provenance
     from separatrix_kernel.trained import TRAINED_FILE
@@ -84,7 +84,7 @@ def certify_trained(
         elif given.kind == "counts":
             summary = _counts_summary(certify_counts(given.model, given.task, chosen, folder, nodes), given.task)
         elif given.kind == "cases":
-            summary = _cases_summary(certify_two_layers(given.model, given.task, chosen, folder, nodes), given.task)
+            summary = _cases_summary(certify_cases(given.model, given.task, chosen, folder, nodes), given.task)
         else:
             summary = _summary(certify_lookup(given.model, chosen, folder, nodes))
     result = {

@@ -76,7 +76,7 @@ def lookup_groups(task: Task, length: int) -> Groups | None:
         return None
 
 
-def certify_two_layers(model: SequenceModel, task: Task, length: int, folder: Path, nodes: int = 64) -> CertifiedCases:
+def certify_cases(model: SequenceModel, task: Task, length: int, folder: Path, nodes: int = 64) -> CertifiedCases:
     """Decide all cases of a model that was trained on a lookup, and write weights and certificate into a folder."""
     task.check_length(length)
     if task.positions(length) > model.length:
