@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tools.fla_caches import RECORD
 
+from separatrix.answer import plain
 from separatrix.bounds import FIXED, ModelSize, numbers_named, protocol_bounds
 from separatrix.capacities import (
     LayerDescription,
@@ -16,11 +17,12 @@ from separatrix.capacities import (
     attention,
     bytes_at,
     capacity,
+    capacity_record,
+    cited,
     config_families,
     describe,
     local_attention,
     model_types,
-    plain,
     presets,
     recurrent,
     which_bounds,
@@ -186,6 +188,18 @@ def test_which_bounds_apply(layers, passes, classes, word):
     # A single window has a verdict from the class that leaves the shorter length open, or from its reach.
     assert {limit.model for limit in limits if limit.scope == "model"} == set(classes[:1])
     assert any(limit.scope == "one layer alone" for limit in limits) == (word == "13.1")
+
+
+@pytest.mark.parametrize(
+    ("name", "papers"),
+    [
+        ("llama-3-8b", ["2412.02975"]), ("jamba-v0.1", ["2602.01763"]), ("falcon-h1-7b", ["2602.01763"]),
+        ("mamba2-130m", ["2604.14501"]), ("rwkv-7-1.5b", []), ("deepseek-v3.2", []), ("gemma-4-31b", []),
+        ("lfm2-350m", []),  # attention between convolutions, which are no linear attention
+    ],
+)  # fmt: skip
+def test_published_bounds_are_cited_where_their_conditions_hold(name, papers):
+    assert [each.paper.split()[-1] for each in cited(describe(name))] == papers
 
 
 def test_graph_transformers_of_any_depth_are_bounded():
@@ -390,7 +404,7 @@ def test_a_running_state_has_more_bits_than_the_weights():
     assert found.state_bits == 2_178_940_928
     assert limits_of(found)["index-lookup"].longest == 2_178_940_928 // 6
     assert capacity(found.model, precision=16).state_bits == 1_105_199_104
-    assert sum(layer["state_bits"] * layer["count"] for layer in plain(found)["layers"]) == found.state_bits
+    assert sum(layer.state_bits * layer.count for layer in capacity_record(found).layers) == found.state_bits
 
 
 def asked(name):
@@ -424,7 +438,7 @@ def test_length_is_rounded_to_the_task():
 
 
 def test_plain_data_is_json():
-    data = json.loads(json.dumps(plain(capacity(describe("recurrentgemma-2b"), 16, length=10**9))))
+    data = json.loads(json.dumps(plain(capacity_record(capacity(describe("recurrentgemma-2b"), 16, length=10**9)))))
     assert data["state_bits"] == BY_HAND["recurrentgemma-2b"] * 16
     assert data["bounds_apply"] == ["rnn"]
     assert {limit["task"] for limit in data["limits"] if not limit["impossible_at_length"]} == {
