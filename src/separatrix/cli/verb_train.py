@@ -64,7 +64,7 @@ def command(
         bool,
         typer.Option(
             "--certifiable",
-            help="index-lookup with TF, dyck with RNN, GRU, LSTM: train all steps for what separatrix certify needs.",
+            help="Lookups with TF, dyck with RNN, GRU, LSTM: train all steps for what separatrix certify needs.",
         ),
     ] = False,
     examples: Annotated[int, typer.Option("--examples", help="Fresh examples of the last evaluation.")] = 5000,

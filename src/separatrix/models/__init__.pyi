@@ -21,6 +21,9 @@ from separatrix.models.certify_counts import counts_places as counts_places
 from separatrix.models.certify_lookup import Certified as Certified
 from separatrix.models.certify_lookup import certify_lookup as certify_lookup
 from separatrix.models.certify_lookup import fails as fails
+from separatrix.models.certify_two_layers import CertifiedCases as CertifiedCases
+from separatrix.models.certify_two_layers import certify_cases as certify_cases
+from separatrix.models.certify_two_layers import lookup_groups as lookup_groups
 from separatrix.models.certify_words import WordsVerdict as WordsVerdict
 from separatrix.models.certify_words import certify_words as certify_words
 from separatrix.models.described import description as description
