@@ -75,7 +75,7 @@ def command(
     recording: Recording = USUAL,
     as_json: JsonOption = False,
 ) -> None:
-    """Train a grid of learning rates and seeds as one ensemble; interrupted runs go on where they stopped."""
+    """Train a grid of learning rates and seeds as one ensemble; interrupted runs resume."""
     require("training", "torch")
     from separatrix.answer import show
     from separatrix.api import run_specs, trained

@@ -13,6 +13,7 @@ from separatrix.models.bounded import ahead_in as ahead_in
 from separatrix.models.bounded import bounded_as as bounded_as
 from separatrix.models.bounded import constant_state as constant_state
 from separatrix.models.bounded import own_statements as own_statements
+from separatrix.models.bounded import states_its_size as states_its_size
 from separatrix.models.certify_counts import CertifiedCounts as CertifiedCounts
 from separatrix.models.certify_counts import answers_wrongly as answers_wrongly
 from separatrix.models.certify_counts import certify_counts as certify_counts
