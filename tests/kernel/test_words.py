@@ -26,21 +26,10 @@ from separatrix.training.spec import RunSpec
 from separatrix.training.train_runs import train_runs
 from separatrix.training.trained import trained_model
 from separatrix_kernel.balls import BITS, ONE, Balls, Linear, fixed
+from separatrix_kernel.cells import GATES, MOST_CLASSES, Cell, gated, sigmoids, squashed, tanhs
 from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.trained import TRAINED_FILE, check_trained_folder
-from separatrix_kernel.words import (
-    GATES,
-    MOST_CLASSES,
-    WORDS_FORMAT,
-    Cell,
-    check_words,
-    gated,
-    read_automaton,
-    rounded,
-    sigmoids,
-    squashed,
-    tanhs,
-)
+from separatrix_kernel.words import WORDS_FORMAT, check_words, read_automaton, rounded
 
 TASK = tasks()["dyck"].with_parameters(types=1, depth=1)
 PLAIN = automaton_of(TASK)
