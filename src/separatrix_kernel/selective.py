@@ -280,17 +280,16 @@ class Step:
 
     def answers(self, after: Sequence[Range], answer: int) -> bool:
         """Whether this answer's logit is the only largest one wherever h is between these ends after the token."""
+        return all(self.lead(after, answer, other) > 0 for other in range(self.model.classes) if other != answer)
+
+    def lead(self, after: Sequence[Range], answer: int, other: int) -> int:
+        """At most what one logit has more than another one there, in units."""
         middles = [(low + high) // 2 for low, high in after]
         reach = [high - middle for (_, high), middle in zip(after, middles, strict=True)]
         most = [max(abs(low), abs(high)) for low, high in after]
-        deviations = self._deviations(middles, reach, most)
-        for other in range(self.model.classes):
-            if other != answer:
-                if (answer, other) not in self._forms:
-                    self._forms[answer, other] = Form(self, answer, other)
-                if not self._forms[answer, other].positive(middles, reach, most, deviations):
-                    return False
-        return True
+        if (answer, other) not in self._forms:
+            self._forms[answer, other] = Form(self, answer, other)
+        return self._forms[answer, other].lead(middles, reach, most, self._deviations(middles, reach, most))
 
     def _deviations(self, middles: list[int], reach: list[int], most: list[int]) -> Range:
         """Where the last norm's deviation is."""
@@ -353,8 +352,8 @@ class Form:
         a, b = model.readout_bias[answer], model.readout_bias[other]
         self.apart = a - b - 1 - slack(self.terms, abs(a) + abs(b) + 2)
 
-    def positive(self, middles: list[int], reach: list[int], most: list[int], deviations: Range) -> bool:
-        """Whether the difference is positive on a box."""
+    def lead(self, middles: list[int], reach: list[int], most: list[int], deviations: Range) -> int:
+        """At most the difference on a box, in units."""
         around = dot(self.sizes, reach) + dot(self.errors, most)
         least = self.constant + (dot(self.centres, middles) - around >> BITS)
-        return least * ONE // deviations[1 if least >= 0 else 0] + self.apart > 0
+        return least * ONE // deviations[1 if least >= 0 else 0] + self.apart

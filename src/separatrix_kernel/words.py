@@ -81,8 +81,9 @@ class WordsAccepted:
         """What the claim's network is."""
         if not self.bits:
             return "as it is"
-        kept = ", but for its last three tokens" if self.cell == SELECTIVE else ""
-        return f"with each number of its state{kept} rounded to {self.bits} bits after every token"
+        if self.cell == SELECTIVE:
+            return f"with each number of h rounded to {self.bits} bits after every token, and its last three tokens"
+        return f"with each number of its state rounded to {self.bits} bits after every token"
 
     def share_in_words(self) -> str:
         """On what it is right, for people."""
@@ -136,9 +137,9 @@ def check_words(content: Any, data: bytes, listen: Listener | None = None) -> Wo
     listed = items(found["boxes"], "the boxes")
     require(len(listed) > 0, "there are no boxes")
     require(("last" in found) == (network.memory > 0), "the last tokens are listed where they are in the state alone")
-    lasts = _read_last(found.get("last", [[]] * len(listed)), network.memory, tokens, len(listed))
     budget = Budget(MOST_WORK, "products")
     budget.spend(len(listed) * (tokens * network.work + network.answer_work))
+    lasts = _read_last(found.get("last", [[]] * len(listed)), network.memory, tokens, len(listed))
     budget.spend(len(set(lasts)) * tokens * network.window_work)
     boxes = [
         _read_box(each, last, network.numbers, unit, len(automaton.steps), tokens, len(listed))

@@ -143,7 +143,7 @@ def test_the_schema_of_counts_and_the_reader_agree():
             check_counts(other, data)
 
 
-@pytest.mark.parametrize("name", ["dyck-rnn", "dyck-gru-3-bits"])
+@pytest.mark.parametrize("name", ["dyck-rnn", "dyck-gru-3-bits", "dyck-mamba-2-bits"])
 def test_the_schema_of_words_and_the_reader_agree(name):
     place = SHIPPED / "trained" / name
     content, data = json.loads((place / TRAINED_FILE).read_text()), (place / WEIGHTS_FILE).read_bytes()
