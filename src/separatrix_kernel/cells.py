@@ -65,7 +65,6 @@ class Cell:
     """How many of the last tokens are a part of the state."""
     answers_before = True
     """Whether there is an answer in a state, also in the first one; else it is given with a step."""
-    window_work = 0
 
     def __init__(self, data: bytes) -> None:
         tensors = Tensors(data)
@@ -119,6 +118,11 @@ class Cell:
     def answer_work(self) -> int:
         """What the answer of one box takes, in products of a step."""
         return self.classes * (8 * self.width + 128)
+
+    def window_work(self, answers: int) -> int:
+        """What is done once for the last tokens: nothing."""
+        del answers
+        return 0
 
     def step(self, last: tuple[int, ...], token: int) -> "Entered":
         """This token after those that are a part of the state: none."""

@@ -41,6 +41,8 @@ TAPS = 4
 MOST_STATE = 256
 MOST_EXPANSION = 8
 EPSILON = Fraction(1, 100_000)
+MOST_KEPT = 1 << 21
+"""Numbers that are kept for the leads after four tokens: some 100 bytes each."""
 LARGEST = ONE << 20
 LARGEST_RATE = 16 * ONE
 LOGARITHM_TERMS = 21
@@ -208,12 +210,13 @@ class Selective:
         """What the answer in a box takes: there is none but after a token."""
         return 0
 
-    @property
-    def window_work(self) -> int:
-        """What is done once for four tokens."""
+    def window_work(self, answers: int) -> int:
+        """What is done once for four tokens, where the automaton has so many answers."""
         inner, width, outputs = self.inner, self.width, self.rank + 2 * self.state
+        pairs = answers * self.classes
+        Budget(MOST_KEPT, "numbers in leads").spend(self.numbers * pairs)
         maps = inner * (8 * width + outputs + self.rank + 2048)
-        return maps + self.numbers * (256 + 64 * self.classes) + self.classes * width * (inner + 64)
+        return maps + self.numbers * (256 + 64 * pairs) + pairs * width * (inner + 64)
 
     def entered(self, token: int | None) -> tuple[Sequence[Ball], Sequence[Ball]]:
         """u before the convolution and z; before the first token 0."""

@@ -140,7 +140,7 @@ def check_words(content: Any, data: bytes, listen: Listener | None = None) -> Wo
     budget = Budget(MOST_WORK, "products")
     budget.spend(len(listed) * (tokens * network.work + network.answer_work))
     lasts = _read_last(found.get("last", [[]] * len(listed)), network.memory, tokens, len(listed))
-    budget.spend(len(set(lasts)) * tokens * network.window_work)
+    budget.spend(len(set(lasts)) * tokens * network.window_work(len(set(automaton.answers))))
     boxes = [
         _read_box(each, last, network.numbers, unit, len(automaton.steps), tokens, len(listed))
         for each, last in zip(listed, lasts, strict=True)

@@ -18,6 +18,7 @@ from torch.nn import functional
 from separatrix.models.certify_words import certify_words, first_failing
 from separatrix.models.naming import parse_spec
 from separatrix.models.recurrent_files import answers_to_words, recurrent_file, recurrent_from
+from separatrix.models.sequence_model import SequenceModel
 from separatrix.models.task_model import model_for_task
 from separatrix.provers.trained_selective import SelectiveProver
 from separatrix.provers.trained_transformer import Outcome
@@ -422,9 +423,20 @@ def test_numbers_that_float32_may_not_hold_are_refused():
     assert SelectiveProver(Selective(recurrent_file(model)), AUTOMATON).search(2).boxes is None
 
 
-def test_claims_that_would_take_hours_are_refused_at_once():
+def test_claims_that_would_take_hours_or_gigabytes_are_refused_at_once():
     content, data = certificate(MAMBA, 2)
     many = 1 << 20
-    boxes = [content["boxes"][0]] * many
     with pytest.raises(RefusedError, match="too many"):
-        check_words({**content, "boxes": boxes, "last": [[]] * many}, data)
+        check_words({**content, "boxes": [content["boxes"][0]] * many, "last": [[]] * many}, data)
+    # Each answer of the automaton has a form for each other class.
+    for classes, reason in ((1 << 10, "too many"), (2, "a box of another state")):
+        spec = parse_spec("Mamba-(1,16,state=64)")
+        wide = SequenceModel(spec, vocabulary=2, classes=classes, length=4, members=1)
+        with torch.no_grad():
+            for parameter in wide.parameters():
+                parameter.fill_(0.01)
+        big = recurrent_file(wide)
+        automaton = {"start": 0, "steps": [[1, 1], [0, 0]], "answers": [0, 1]}
+        claim = {**content, "automaton": automaton, "sha256": hashlib.sha256(big).hexdigest(), "last": [[]]}
+        with pytest.raises(RefusedError, match=reason):
+            check_words({**claim, "boxes": [[0, [0, 0], [0] * Selective(big).numbers]]}, big)
