@@ -150,7 +150,8 @@ def test_the_schema_of_words_and_the_reader_agree(name):
     validator = schema(WORDS_FORMAT)
     assert validator.is_valid(content)
     for other in malformed(content, ("task",)):
-        if "." not in json.dumps({**other, "task": ""}):
+        # Whether last tokens are due depends on the weights, which a schema does not see.
+        if "." not in json.dumps({**other, "task": ""}) and ("last" in other) == ("last" in content):
             assert not validator.is_valid(other), other
         with pytest.raises(RefusedError):
             check_words(copy.deepcopy(other), data)
