@@ -119,14 +119,9 @@ def by_vmap(ensemble: Ensemble) -> Steps:
     return steps
 
 
-def by_jax(ensemble: Ensemble) -> Steps | None:
-    """All members by JAX: ``vmap`` over members, ``scan`` over the steps of a chunk, compiled; None without jax."""
-    if find_spec("jax") is None:
-        return None
-    jax: Any = importlib.import_module("jax")
-    jnp = jax.numpy
-    weights = {name: jnp.asarray(value.detach().numpy()) for name, value in weights_of(ensemble.model).items()}
-    width, data = WIDTH, Chunks(ensemble)
+def jax_loss(jax: Any) -> Any:
+    """Return :func:`loss` in JAX, for one model."""
+    jnp, width = jax.numpy, WIDTH
 
     def norm(x: Any, own: Any, name: str) -> Any:
         centred = x - x.mean(-1, keepdims=True)
@@ -150,7 +145,18 @@ def by_jax(ensemble: Ensemble) -> Steps | None:
         found = norm(x, own, "norm") @ own["readout.weight"] + own["readout.bias"]
         return -jax.nn.log_softmax(found)[rows, targets].mean()
 
-    gradient = jax.vmap(jax.grad(one), in_axes=(0, None, None, None))
+    return one
+
+
+def by_jax(ensemble: Ensemble) -> Steps | None:
+    """All members by JAX: ``vmap`` over members, ``scan`` over the steps of a chunk, compiled; None without jax."""
+    if find_spec("jax") is None:
+        return None
+    jax: Any = importlib.import_module("jax")
+    jnp = jax.numpy
+    weights = {name: jnp.asarray(value.detach().numpy()) for name, value in weights_of(ensemble.model).items()}
+    data = Chunks(ensemble)
+    gradient = jax.vmap(jax.grad(jax_loss(jax)), in_axes=(0, None, None, None))
 
     def step(state: Any, batch: Any) -> Any:
         own, first, second, count = state

@@ -34,6 +34,8 @@ FOR_TESTS = ("SEPARATRIX_SITE", "SEPARATRIX_SCREENSHOTS")
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 """One each, also for the processes that tests start: small products gain nothing from a second thread, sums are added
 up in one order, and threads that wait for a core that another test has take ten times the processor time."""
+BALL_BITS = 53
+"""The precision with which flint starts, one for the whole process."""
 COLOURS = ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
 
 for name in (*COLOURS, *(each for each in os.environ if each.startswith("SEPARATRIX_") and each not in FOR_TESTS)):
@@ -69,6 +71,14 @@ def pytest_runtest_setup() -> None:
     if torch := sys.modules.get("torch"):
         torch.manual_seed(0)
         torch.set_num_threads(1)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """After its fixtures: who leaves another precision of balls behind fails, not the test that happens to be next."""
+    if flint := sys.modules.get("flint"):
+        left, flint.ctx.prec = flint.ctx.prec, BALL_BITS
+        assert left == BALL_BITS, f"the test left flint.ctx.prec at {left}; use  with flint.ctx.workprec(...)"
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 import time
 from pathlib import Path
 
+import numpy
 import pytest
 import torch
 from tools.pages import fill_section
@@ -58,6 +59,18 @@ def test_careful_peers_compute_what_the_trainer_computes():
     for make in (peers.plain_torch, peers.by_vmap, peers.by_jax):
         steps = make(ensemble)
         assert steps is None or steps(2) is None
+
+
+def test_the_peer_in_jax_computes_the_loss_of_the_one_in_torch():
+    """JAX is in no extra, because no feature needs it; where it is installed, its row is held to the others."""
+    jax = pytest.importorskip("jax")
+    ensemble = Ensemble([specification(peers.MODEL, RATES[0], batch=4)], torch.device("cpu"))
+    weights = {name: value[0] for name, value in peers.weights_of(ensemble.model).items()}
+    batch = peers.Chunks(ensemble).next()
+    theirs = peers.jax_loss(jax)(
+        {name: value.detach().numpy() for name, value in weights.items()}, *map(numpy.asarray, batch)
+    )
+    assert float(theirs) == pytest.approx(peers.loss(weights, *batch).item(), rel=1e-5)
 
 
 def test_slow_passes_are_timed_once_and_quick_ones_are_warmed_up(monkeypatch):

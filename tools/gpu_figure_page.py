@@ -12,14 +12,13 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from tools.gpu_figures import PIECES
 from tools.pages import ROOT, markdown_table
 
 from separatrix import shipped
 from separatrix.files import write_atomically
-from separatrix.site.state_limit import LEAD, TITLE, next_tried, state_limit_figure, state_limit_results
+from separatrix.site.state_limit import LEAD, TITLE, StateLimitResults, state_limit_figure, state_limit_results
 from separatrix.training.experiments.catalog import experiments
 from separatrix.training.experiments.figure_data import FigureCell, FigureData, gather, paper_figures
 from separatrix.training.exported_records import ExportedRecords
@@ -75,8 +74,8 @@ def section(data: FigureData) -> Iterable[str]:
 
 
 @cache
-def limit() -> dict[str, Any]:
-    """What training reached of what the state allows, in plain data."""
+def limit() -> StateLimitResults:
+    """What training reached of what the state allows."""
     found = state_limit_results(source())
     assert found is not None
     return found
@@ -95,16 +94,16 @@ def limit_section() -> Iterable[str]:
         "further, because nothing longer was tried or the next length is undertrained (\\*). Recipe `strong`, learned "
         "to 99 %:\n"
     )
-    view = limit()["views"][0]
+    view = limit().views[0]
     yield markdown_table(
         ("model", "state bits", "learned N", "next length tried", "limit on average", "times", "limit on every input"),
         [
             (
-                each["model"], f"{each['state_bits']:,}", each["learned"] or "–",
-                next_tried(each).replace("*", "\\*"), f"{each['limit']:,}",
-                "–" if each["gap"] is None else f"{each['gap']:,.0f}", f"{each['bound']:,}",
+                each.model, f"{each.state_bits:,}", each.learned or "–",
+                each.next_tried.replace("*", "\\*"), f"{each.limit:,}",
+                "–" if each.gap is None else f"{each.gap:,.0f}", f"{each.bound:,}",
             )
-            for each in view["models"]
+            for each in view.models
         ],
     )  # fmt: skip
     yield ""

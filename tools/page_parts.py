@@ -350,16 +350,16 @@ def _attacks() -> str:
     measured = attacks()
     rows = [
         [
-            f"{row['task']}, {row['model']}, N = {row['length']}, seed {row['seed']}", f"{100 * row['accuracy']:g} %",
-            str(row["failing"]), "every input" if row["certified"] else "", f"`{row['one']}`" if row["one"] else "",
+            row.name, f"{100 * row.accuracy:g} %",
+            str(row.failing), "every input" if row.certified else "", f"`{row.one}`" if row.one else "",
         ]
-        for row in measured["rows"]
+        for row in measured.rows
     ]  # fmt: skip
     return "\n".join(
         [
-            f"Sampled accuracy is over {measured['sampled']:,} fresh inputs; each run was attacked for at most "
-            f"{measured['seconds']} seconds, or until {measured['most']} failing inputs were found. All stopped",
-            f"training at step {measured['stopped_at']}, at the first evaluation without an error.",
+            f"Sampled accuracy is over {measured.sampled:,} fresh inputs; each run was attacked for at most "
+            f"{measured.seconds} seconds, or until {measured.most} failing inputs were found. All stopped",
+            f"training at step {measured.stopped_at}, at the first evaluation without an error.",
             attacked_in_words(),
             "",
             markdown_table(["run", "sampled", "failing inputs found", "certified for", "one of them"], rows),

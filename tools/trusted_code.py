@@ -33,6 +33,7 @@ KERNEL_FILES = {
     "boxes.py": "feed-forwards and readouts on boxes",
     "content.py": "rule: groups of keys, where keys depend on tokens or edges",
     "matching.py": "rules: pairs, cycles and recall",
+    "windows.py": "rule: sums of tokens near each other",
     "powers.py": "rule: answers decoded from power sums",
     "counting.py": "rule: a second layer that counts",
     "prefixes.py": "rule: causal networks that flag errors",

@@ -80,7 +80,7 @@ class Answer(ABC):
 
     def as_dict(self) -> dict[str, Any]:
         """Return the record as plain data, ready for JSON."""
-        return {each.name: plain(getattr(self, each.name)) for each in fields(self)}  # type: ignore[arg-type]
+        return {each.name.rstrip("_"): plain(getattr(self, each.name)) for each in fields(self)}  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
         """The sheet as a terminal shows it."""
@@ -98,6 +98,8 @@ class Answer(ABC):
 def plain(value: Any) -> Any:
     """Return a value as JSON has it: records as tables, exact numbers and anything else as text.
 
+    A field such as ``class_`` is written without the underscore that keeps it apart from a word of Python.
+
     >>> from fractions import Fraction
     >>> plain((Fraction(1, 3), {"n": Fact("a", "b")}))
     ['1/3', {'n': {'label': 'a', 'text': 'b', 'tone': ''}}]
@@ -109,7 +111,7 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if is_dataclass(value) and not isinstance(value, type):
-        return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
+        return {each.name.rstrip("_"): plain(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, Mapping):
         return {str(name): plain(each) for name, each in cast("Mapping[Any, Any]", value).items()}
     if isinstance(value, Iterable):

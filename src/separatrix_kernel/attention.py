@@ -20,7 +20,7 @@ queries of one coset, such as all code words of a linear code, have the same cou
 
 from collections import Counter
 from dataclasses import dataclass
-from itertools import groupby, product, repeat
+from itertools import compress, groupby, product, repeat
 from math import prod
 from operator import xor
 from typing import TypeAlias, cast
@@ -44,6 +44,7 @@ FEW = 32
 MOST_KEYS = 1 << 30
 MOST_BOUNDS = 1 << 24
 MOST_VECTORS = 1 << 24
+MOST_NUMBERS = 1 << 26
 
 
 def packed(vector: list[int]) -> Packed | None:
@@ -142,6 +143,7 @@ class FixedWeights:
         self.head, self.inputs, self.numbers = head, inputs, numbers
         self._work = Budget(MOST_KEYS, "pairs of a query and a key")
         self._vectors = Budget(MOST_VECTORS, "different keys and values")
+        self._room = Budget(MOST_NUMBERS, "numbers in all values of a head")
         self.queries = Projection(network, head.query, numbers)
         self.values = Projection(network, head.value, numbers)
         self.key_of = self._read_keys(Projection(network, head.key, numbers), what)
@@ -164,6 +166,7 @@ class FixedWeights:
                 self.others.update(run)
             at += len(run)
         self._seen: dict[object, Seen] = {}
+        self._minus: dict[int, list[bool]] = {}
         # The scores of the last query, which others behind a mask may share.
         self._scored: tuple[list[int], dict[int, int]] = [], {}
 
@@ -197,11 +200,13 @@ class FixedWeights:
             name = view.position(position), tokens
             if name not in numbers:
                 self._vectors.spend(len(view.signs(tokens)))
+                self._room.spend(len(view.signs(tokens)) * len(view.matrix.rows))
                 numbers[name] = len(self.value)
                 self.value.append({token: view.project(name[0], token) for token in view.signs(tokens)})
             self.kind_of.append(numbers[name])
-        columns = [list(zip(*table.values(), strict=True)) for table in self.value]
-        self.ranges = [[(min(column), max(column)) for column in each] for each in columns]
+        columns = (zip(*table.values(), strict=True) for table in self.value)
+        # An entry that is always 0 adds 0.
+        self.ranges = [{n: (min(c), max(c)) for n, c in enumerate(each) if any(c)} for each in columns]
 
     def score(self, query: list[int], signs: Packed | None, key: int) -> int:
         """The score of a key for a query, which is given as signs as well if it is of that form."""
@@ -210,8 +215,14 @@ class FixedWeights:
             if signs is not None:
                 apart = (signs[1] ^ found[1]).bit_count()
                 return sign_score(signs[0], found[0], apart, len(query), self.numbers)
-            digits = format(found[1], f"0{len(query)}b")
-            found = [-found[0] if digit == "1" else found[0] for digit in digits]
+            size, word = found
+            if key not in self._minus:
+                self._minus[key] = [digit == "1" for digit in format(word, f"0{len(query)}b")]
+            if size == self.numbers.scale:
+                # Products with 1 and -1 are exact.
+                self.numbers.work.spend(1 + len(query))
+                return self.numbers.saturate(sum(query) - 2 * sum(compress(query, self._minus[key])))
+            found = [-size if minus else size for minus in self._minus[key]]
         # A key without entries has the score 0; the dummy's is often such a key, and every query sees it.
         return score(query, found, self.numbers) if any(found) else 0
 
@@ -259,7 +270,7 @@ class FixedWeights:
         self.numbers.work.spend(len(counts) * (1 + len(self.head.value.rows)))
         low, high = [0] * len(self.head.value.rows), [0] * len(self.head.value.rows)
         for (each, kind), number in counts.items():
-            for place, (least, greatest) in enumerate(self.ranges[kind]):
+            for place, (least, greatest) in self.ranges[kind].items():
                 a, b = self.numbers.product_range(weights[each], least, greatest)
                 low[place], high[place] = low[place] + number * a, high[place] + number * b
         return Seen(weights, low, high)
@@ -288,7 +299,7 @@ class FixedWeights:
         low, high = list(seen.low), list(seen.high)
         for number, weight, kind, own in fixed:
             value = self.value[kind][self.values.token(held[number]) if own is None else own]
-            for place, (least, greatest) in enumerate(self.ranges[kind]):
+            for place, (least, greatest) in self.ranges[kind].items():
                 a, b = self.numbers.product_range(weight, least, greatest)
                 exact = self.numbers.product(weight, value[place])
                 low[place], high[place] = low[place] - a + exact, high[place] - b + exact

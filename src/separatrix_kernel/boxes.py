@@ -4,11 +4,12 @@ A box gives each coordinate a least and a greatest raw number. Only *live* coord
 layer or the readout reads. What a layer writes to live coordinates depends on its input through live ones alone.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from separatrix_kernel.evaluation import decode
-from separatrix_kernel.network import FeedForward, Layer, Readout, Row, Transformer
+from separatrix_kernel.network import FeedForward, Layer, Matrix, Readout, Row, Transformer
 from separatrix_kernel.numbers import Numbers
 
 Box: TypeAlias = tuple[tuple[int, int], ...]
@@ -29,8 +30,13 @@ def live_coordinates(network: Transformer) -> list[list[int]]:
 
     Going backwards: before a layer matter those that the layer needs to compute what matters after it.
     """
-    live = [sorted(network.readout.matrix.reads)]
-    for layer in reversed(network.layers):
+    return live_before(network.layers, network.readout.matrix.reads)
+
+
+def live_before(layers: Sequence[Layer], last: Iterable[int]) -> list[list[int]]:
+    """The same for some layers, where after them the coordinates ``last`` matter."""
+    live = [sorted(last)]
+    for layer in reversed(layers):
         after = live[0]
         before = set(after) if layer.residual else set[int]()
         if isinstance(layer, FeedForward):
@@ -42,6 +48,17 @@ def live_coordinates(network: Transformer) -> list[list[int]]:
                 before |= head.needs(entries) if entries else set()
         live.insert(0, sorted(before))
     return live
+
+
+def restricted(layer: FeedForward, before: list[int], after: list[int]) -> FeedForward:
+    """What a layer adds to some coordinates, as a function of some that hold all that it needs for that."""
+    place = {coordinate: number for number, coordinate in enumerate(before)}
+    units = sorted({unit for each in after for unit, _ in layer.outer.rows[each]})
+    unit_place = {unit: number for number, unit in enumerate(units)}
+    inner = tuple(tuple((place[c], w) for c, w in layer.inner.rows[unit]) for unit in units)
+    outer = tuple(tuple((unit_place[u], w) for u, w in layer.outer.rows[each]) for each in after)
+    bias, shift = [layer.inner_bias[unit] for unit in units], [layer.outer_bias[each] for each in after]
+    return FeedForward(Matrix(inner, len(before)), bias, Matrix(outer, len(units)), shift, False)
 
 
 def row_range(row: Row, box: Box, numbers: Numbers) -> tuple[int, int, bool]:
@@ -84,13 +101,10 @@ class BoxLayer:
 
     def __init__(self, layer: FeedForward, before: list[int], after: list[int], numbers: Numbers) -> None:
         self.numbers, self.residual = numbers, layer.residual
+        part = restricted(layer, before, after)
+        self.inner, self.inner_bias = part.inner.rows, part.inner_bias
+        self.outer, self.outer_bias = part.outer.rows, part.outer_bias
         place = {coordinate: number for number, coordinate in enumerate(before)}
-        units = sorted({unit for each in after for unit, _ in layer.outer.rows[each]})
-        unit_place = {unit: number for number, unit in enumerate(units)}
-        self.inner: list[Row] = [tuple((place[c], w) for c, w in layer.inner.rows[unit]) for unit in units]
-        self.inner_bias = [layer.inner_bias[unit] for unit in units]
-        self.outer: list[Row] = [tuple((unit_place[u], w) for u, w in layer.outer.rows[each]) for each in after]
-        self.outer_bias = [layer.outer_bias[each] for each in after]
         self.own = [place[each] if layer.residual else -1 for each in after]
         # S · round(y / S) - y for one product that is not exact lies between these.
         half = numbers.scale // 2

@@ -47,6 +47,12 @@ def products(left: Range, right: Range) -> Range:
     return min(ends) >> BITS, (max(ends) >> BITS) + 1
 
 
+def balls_of(ranges: Sequence[Range]) -> Balls:
+    """Balls that hold numbers between these ends; a centre is rounded down, so that the upper end is farther away."""
+    centres = [(low + high) // 2 for low, high in ranges]
+    return Balls(centres, [high - centre for (_, high), centre in zip(ranges, centres, strict=True)])
+
+
 def size(ends: Range) -> int:
     """The largest size of a number between two ends."""
     return max(abs(ends[0]), abs(ends[1]))
@@ -132,8 +138,7 @@ class Cell:
     def after(self, token: int, state: Sequence[Range]) -> list[Range]:
         """Where the state is after one more token, if it was between these ends, in units of 2^-40."""
         hidden = state[: self.width]
-        centres = [(low + high) // 2 for low, high in hidden]
-        radii = [high - centre for (_, high), centre in zip(hidden, centres, strict=True)]
+        centres, radii = balls_of(hidden)
         x = self.embedding[token]
         both = Balls([*x, *centres, ONE, ONE], [*([1] * self.width), *radii, 0, 0])
         sums = ranges(self.gates, both)
@@ -153,16 +158,14 @@ class Cell:
 
     def answers(self, state: Sequence[Range], answer: int) -> bool:
         """Whether this answer's logit is the only largest one on all these states."""
-        hidden = state[: self.width]
-        centres = [(low + high) // 2 for low, high in hidden]
-        radii = [high - centre for (_, high), centre in zip(hidden, centres, strict=True)]
-        balls, noise = self.readout.apply(Balls(centres, radii))
+        hidden = balls_of(state[: self.width])
+        balls, noise = self.readout.apply(hidden)
         for other in range(self.classes):
             if other == answer:
                 continue
             # Two weights are each known within half a unit.
             apart = [abs(row[answer] - row[other]) + 1 for row in self.readout_rows]
-            spread = (dot(apart, radii) >> BITS) + 1
+            spread = (dot(apart, hidden.radii) >> BITS) + 1
             if balls.centres[answer] - balls.centres[other] - spread - noise[answer] - noise[other] - 2 <= 0:
                 return False
         return True

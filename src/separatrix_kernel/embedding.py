@@ -3,12 +3,17 @@
 A part of the embedding writes a row that its token or its position names. Through given coordinates only the parts that
 write there matter. So the vector at (token, position) is a function of what these parts know of the token (its *sign*)
 and of the position. Tokens and positions with the same signs are interchangeable.
+
+Feed-forwards before the first attention (``Transformer.prefix``) work on the vector of each position by itself. So the
+vector after them is such a function too, through the coordinates that they need.
 """
 
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from separatrix_kernel.network import Matrix, Part, Transformer
+from separatrix_kernel.boxes import is_idle, live_before, restricted
+from separatrix_kernel.evaluation import added, feed_forward
+from separatrix_kernel.network import FeedForward, Matrix, Part, Transformer
 from separatrix_kernel.numbers import Numbers
 
 Sign: TypeAlias = tuple[int | None, ...]
@@ -18,15 +23,24 @@ class View:
     """The embedding through ``columns``."""
 
     def __init__(self, network: Transformer, columns: Iterable[int], numbers: Numbers) -> None:
-        self.columns, self.numbers = sorted(columns), numbers
+        live = live_before(network.prefix, columns)
+        self.columns, self.numbers = live[-1], numbers
         self.place = {column: number for number, column in enumerate(self.columns)}
+        self.layers: list[tuple[FeedForward, list[int]]] = []
+        for layer, before, after in zip(network.prefix, live, live[1:], strict=False):
+            if not is_idle(layer, after):
+                place = {column: number for number, column in enumerate(before)}
+                own = [place[each] for each in after] if layer.residual else []
+                self.layers.append((restricted(layer, before, after), own))
+        self.embedded = len(live[0])
+        first = {column: number for number, column in enumerate(live[0])}
         self.parts: list[tuple[Part, list[tuple[int, int]]]] = []
         for part in network.parts:
-            written = [(n, self.place[part.start + n]) for n in range(part.width) if part.start + n in self.place]
+            written = [(n, first[part.start + n]) for n in range(part.width) if part.start + n in first]
             if written:
                 self.parts.append((part, written))
         # What a vector takes: the coordinates, and the rows that are made on the way.
-        self.steps = 1 + len(self.columns) + sum(part.width for part, _ in self.parts)
+        self.steps = 1 + self.embedded + sum(part.width for part, _ in self.parts)
         self._signs: dict[range, list[Sign]] = {}
 
     def token(self, token: int) -> Sign:
@@ -46,14 +60,17 @@ class View:
         return self._signs[tokens]
 
     def vector(self, position: Sign, token: Sign) -> list[int]:
-        """The coordinates: the sum of all parts that apply, added and saturated in their order."""
+        """The coordinates: the sum of all parts that apply, added and saturated in their order, and the prefix."""
         self.numbers.work.spend(self.steps)
-        found = [0] * len(self.columns)
+        found = [0] * self.embedded
         for (part, written), at_position, at_token in zip(self.parts, position, token, strict=True):
             if at_position is not None and at_token is not None:
                 row = part.row(at_token if part.by_token else at_position)
                 for source, place in written:
                     found[place] = self.numbers.saturate(found[place] + row[source])
+        for layer, own in self.layers:
+            after = feed_forward(layer, found, self.numbers)
+            found = added([found[place] for place in own], after, self.numbers) if own else after
         return found
 
 

@@ -210,7 +210,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Transformer:
-    """A network of attention layers and feed-forwards on a residual stream of ``width`` numbers."""
+    """A network of attention layers and feed-forwards on a residual stream of ``width`` numbers.
+
+    Rules may count feed-forwards before the first attention among the embedding: the ``prefix``.
+    """
 
     vocabulary: int
     positions: int
@@ -218,6 +221,7 @@ class Transformer:
     parts: tuple[Part, ...]
     layers: tuple[Layer, ...]
     readout: Readout
+    prefix: tuple[FeedForward, ...] = ()
 
     @property
     def reads_graphs(self) -> bool:

@@ -10,12 +10,13 @@ of R_t, so once a set comes again the sequence is periodic and need not be walke
 errors are walked in another way (``prefixes``).
 
 RULE (layers). One statement for each layer. A layer that adds 0 to all coordinates that matter after it is idle and
-left out. After the first attention layer the vector of a query lies in a box that is a function of its own token and
-of the tokens at the places that the statement names (``attention``). A feed-forward maps boxes to boxes (``boxes``). A
-second attention layer must count (``counting``). At the end every box must decode to one answer, and that must be the
-one that the specification determines from the tokens of the box's case. Where the first layer compares tokens or looks
-at edges, or answers are decoded from power sums, other rules take the place of these (``content``, ``matching``,
-``powers``).
+left out. Feed-forwards before the first attention belong to the embedding (``embedding``). After the first attention
+layer the vector of a query lies in a box that is a function of its own token and of the tokens at the places that the
+statement names (``attention``). A feed-forward maps boxes to boxes (``boxes``). A second attention layer must count
+(``counting``). At the end every box must decode to one answer, and that must be the one that the specification
+determines from the tokens of the box's case. Where the first attention compares tokens or looks at edges, where answers
+are decoded from power sums, or about tokens near each other, other rules take the place of these (``content``,
+``matching``, ``powers``, ``windows``).
 """
 
 from collections.abc import Iterator
@@ -43,6 +44,7 @@ from separatrix_kernel.powers import PowerSums
 from separatrix_kernel.prefixes import Prefixes
 from separatrix_kernel.reading import Budget, RefusedError, fields, integers, items, require, text
 from separatrix_kernel.specification import Answers, Automaton, Count, Cycles, Inputs, Recall, Select, Sums
+from separatrix_kernel.windows import Windows
 
 MOST_INPUTS = 1 << 16
 MOST_SCORES = 1 << 26
@@ -50,6 +52,7 @@ MOST_PAIRS = 1 << 18
 MOST_STEPS = 1 << 24
 MOST_QUERIES = 1 << 22
 MOST_CASES = 1 << 24
+SEARCH = {"kind": "search"}
 
 
 def check_fit(network: Network, inputs: Inputs, answers: Answers) -> None:
@@ -145,17 +148,22 @@ class Layers:
         self.network = network = self._without_idle(claim.network, statements)
         layers = network.layers
         attention = [number for number, layer in enumerate(layers) if not isinstance(layer, FeedForward)]
-        require(attention[:1] == [0] and len(attention) <= 2, "the rule needs attention first and at most twice")
+        require(0 < len(attention) <= 2, "the rule needs attention, at most twice")
         kinds = [type(layers[number]) for number in attention]
         first: type[Layer] = GraphAttention if isinstance(spec, Cycles) else Attention
-        if isinstance(spec, Sums) and spec.terms == 3 and network.readout.decoding != "power-sums":
-            first = PairAttention
+        if isinstance(spec, Sums) and spec.terms == 3 and spec.reach is None:
+            first = first if network.readout.decoding == "power-sums" else PairAttention
         fits = kinds[0] is first and set(kinds[1:]) <= {Attention}
         require(fits, "attention to pairs or edges is covered as the first layer, for sums of three terms or cycles")
-        self.second = attention[1] if len(attention) == 2 else len(layers)
+        near = isinstance(spec, Sums) and spec.reach is not None
+        self.search = self.statements.index(SEARCH) if near and SEARCH in self.statements else -1
         for number, layer in enumerate(layers):
-            if isinstance(layer, FeedForward):
+            if isinstance(layer, FeedForward) and number != self.search:
                 self.state(number, "feed-forward")
+        start = attention[0]
+        self.statements, self.search = self.statements[start:], self.search - start
+        self.second = attention[1] - start if len(attention) == 2 else len(layers) - start
+        self.network = network = replace(network, prefix=layers[:start], layers=layers[start:])
         self.follow(network)
 
     def follow(self, network: Transformer) -> None:
@@ -185,7 +193,9 @@ class Layers:
     def check(self) -> None:
         """Refuse unless all obligations hold."""
         spec = self.claim.answers
-        if isinstance(spec, Sums) and self.network.readout.decoding == "power-sums":
+        if isinstance(spec, Sums) and spec.reach is not None:
+            Windows(self, spec).check()
+        elif isinstance(spec, Sums) and self.network.readout.decoding == "power-sums":
             PowerSums(self, spec).check()
         elif isinstance(spec, Sums | Cycles):
             Matching(self, spec).check()

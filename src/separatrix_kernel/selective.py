@@ -29,6 +29,7 @@ from separatrix_kernel.cells import (
     MOST_WIDTH,
     STRUCTURE,
     Range,
+    balls_of,
     products,
     sigmoids,
     size,
@@ -287,8 +288,7 @@ class Step:
 
     def lead(self, after: Sequence[Range], answer: int, other: int) -> int:
         """At most what one logit has more than another one there, in units."""
-        middles = [(low + high) // 2 for low, high in after]
-        reach = [high - middle for (_, high), middle in zip(after, middles, strict=True)]
+        middles, reach = balls_of(after)
         most = [max(abs(low), abs(high)) for low, high in after]
         if (answer, other) not in self._forms:
             self._forms[answer, other] = Form(self, answer, other)

@@ -9,6 +9,7 @@ more. Answers are asked for at the last position, or at several last ones. They 
 * ``table``: an explicit list, one answer for each input;
 * ``recall``: for each query among the keys before it, the label that follows that key;
 * ``sums``: whether two or three tokens of a window add up to 0 modulo M, for each of them or for any;
+* ``nearby-sums``: the same for each token, with tokens at most so many positions away from it;
 * ``cycles``: for each vertex of a directed graph whether a cycle of three edges passes through it.
 """
 
@@ -290,14 +291,15 @@ class Recall(Form):
 class Sums(Form):
     """A token z of ``window`` matches if it and ``terms`` - 1 tokens of the window add up to 0 modulo M.
 
-    They may be at one position, also at that of z. With ``each`` the answers are whether each token matches (1) or not
-    (0), else whether one of them does.
+    They may be at one position, also at that of z, and are at most ``reach`` positions away from it, where that is
+    given. With ``each`` the answers are whether each token matches (1) or not (0), else whether one of them does.
     """
 
     window: range
     modulus: int
     terms: int
     each: bool
+    reach: int | None = None
 
     @property
     def asked(self) -> int:
@@ -309,6 +311,12 @@ class Sums(Form):
         """The network is read at every position where each token is asked."""
         return self.each
 
+    def near(self, position: int) -> range:
+        """The positions whose tokens count for the one at a position."""
+        if self.reach is None:
+            return self.window
+        return range(max(self.window.start, position - self.reach), min(self.window.stop, position + self.reach + 1))
+
     def always(self, token: int) -> bool:
         """Whether a token matches with itself."""
         return self.terms * token % self.modulus == 0
@@ -319,11 +327,14 @@ class Sums(Form):
 
     def right(self, tokens: Sequence[int]) -> list[int]:
         """The right answers."""
-        residues = [tokens[place] % self.modulus for place in self.window]
-        held = set(residues)
-        if self.terms == 3:
-            held = {(first + second) % self.modulus for first in held for second in held}
-        found = [int(-residue % self.modulus in held) for residue in residues]
+        found: list[int] = []
+        known: dict[range, set[int]] = {}
+        for position in self.window:
+            near = self.near(position)
+            if near not in known:
+                held = {tokens[place] % self.modulus for place in near}
+                known[near] = held if self.terms == 2 else {(a + b) % self.modulus for a in held for b in held}
+            found.append(int(-tokens[position] % self.modulus in known[near]))
         return found if self.each else [max(found)]
 
     def words(self) -> str:
@@ -331,7 +342,8 @@ class Sums(Form):
         whose = "for each token" if self.each else "whether there is a token"
         which = f"of positions {self.window.start + 1} to {self.window.stop}"
         others = "one of them adds" if self.terms == 2 else "two of them add"
-        return f"{whose} {which}, 1 if it and {others} up to 0 modulo {self.modulus}, else 0"
+        far = "" if self.reach is None else f", each at most {self.reach} positions away from it"
+        return f"{whose} {which}, 1 if it and {others} up to 0 modulo {self.modulus}{far}, else 0"
 
 
 def adjacency(tokens: Sequence[int], vertices: int) -> list[list[int]]:
@@ -478,14 +490,16 @@ def _recall(value: Any, inputs: Inputs) -> Recall:
 
 
 def _sums(value: Any, inputs: Inputs) -> Sums:
-    found = fields(value, "the sums", ["kind", "window", "modulus", "terms", "asked"])
+    near = value["kind"] == "nearby-sums"
+    found = fields(value, "the sums", ["kind", "window", "modulus", "terms", "reach" if near else "asked"])
     window, size = range(*interval(found["window"], "the window")), len(inputs.tokens)
-    each = text(found["asked"], "what is asked", ["each", "any"]) == "each"
+    each = near or text(found["asked"], "what is asked", ["each", "any"]) == "each"
     require(len(window) > 0 and window.stop <= size, "the window is empty or goes beyond the inputs")
     require(not each or window.stop == size, "each token of a window is asked, which must be the last positions")
     require(len({inputs.tokens[place] for place in window}) == 1, "the window's tokens do not come from one range")
     terms = integer(found["terms"], "the number of terms", 2, 3)
-    return Sums(window, integer(found["modulus"], "the modulus", 1), terms, each)
+    reach = integer(found["reach"], "the reach", 0) if near else None
+    return Sums(window, integer(found["modulus"], "the modulus", 1), terms, each, reach)
 
 
 def _cycles(value: Any, inputs: Inputs) -> Cycles:
@@ -497,5 +511,5 @@ def _cycles(value: Any, inputs: Inputs) -> Cycles:
 
 READERS = {
     "select": _select, "count": _count, "automaton": _automaton, "table": _table, "recall": _recall, "sums": _sums,
-    "cycles": _cycles,
+    "nearby-sums": _sums, "cycles": _cycles,
 }  # fmt: skip

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tools.fla_caches import RECORD
 
+from separatrix.answer import plain
 from separatrix.bounds import FIXED, ModelSize, numbers_named, protocol_bounds
 from separatrix.capacities import (
     LayerDescription,
@@ -16,11 +17,11 @@ from separatrix.capacities import (
     attention,
     bytes_at,
     capacity,
+    capacity_record,
     config_families,
     describe,
     local_attention,
     model_types,
-    plain,
     presets,
     recurrent,
     which_bounds,
@@ -390,7 +391,7 @@ def test_a_running_state_has_more_bits_than_the_weights():
     assert found.state_bits == 2_178_940_928
     assert limits_of(found)["index-lookup"].longest == 2_178_940_928 // 6
     assert capacity(found.model, precision=16).state_bits == 1_105_199_104
-    assert sum(layer["state_bits"] * layer["count"] for layer in plain(found)["layers"]) == found.state_bits
+    assert sum(layer.state_bits * layer.count for layer in capacity_record(found).layers) == found.state_bits
 
 
 def asked(name):
@@ -424,7 +425,7 @@ def test_length_is_rounded_to_the_task():
 
 
 def test_plain_data_is_json():
-    data = json.loads(json.dumps(plain(capacity(describe("recurrentgemma-2b"), 16, length=10**9))))
+    data = json.loads(json.dumps(plain(capacity_record(capacity(describe("recurrentgemma-2b"), 16, length=10**9)))))
     assert data["state_bits"] == BY_HAND["recurrentgemma-2b"] * 16
     assert data["bounds_apply"] == ["rnn"]
     assert {limit["task"] for limit in data["limits"] if not limit["impossible_at_length"]} == {

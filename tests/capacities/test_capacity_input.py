@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from separatrix.answer import plain
 from separatrix.capacities import bytes_at, capacity, describe, model_types, presets
 from separatrix.capacities.held_bytes import memory
 from separatrix.cli.app import run
@@ -282,12 +283,12 @@ def test_the_context_length_is_only_shown(length):
 def test_atlas_section():
     words: list[str] = []
     results = SECTION.collect(words.append)
-    assert len(words) == SECTION.units == len(results["rows"]) == SECTION.table(results).row_count
-    json.dumps(results)
-    rows = {row["model"]: row for row in results["rows"]}
-    assert rows["mamba-130m"]["first_impossible"]["index-lookup"] == MAMBA_130M * 32 // 6 + 1
-    assert rows["mistral-7b-v0.1"]["first_impossible"]["index-lookup"] == 32 * 4095 + 1, "the reach comes first"
-    assert rows["jamba-v0.1"]["first_impossible"] == {}
+    assert len(words) == SECTION.units == len(results.rows) == SECTION.table(results).row_count
+    json.dumps(plain(results))
+    rows = {row.model: row for row in results.rows}
+    assert rows["mamba-130m"].first_impossible["index-lookup"] == MAMBA_130M * 32 // 6 + 1
+    assert rows["mistral-7b-v0.1"].first_impossible["index-lookup"] == 32 * 4095 + 1, "the reach comes first"
+    assert rows["jamba-v0.1"].first_impossible == {}
     page = SECTION.body(results)
     assert all(f'id="capacity-{name}"' in page for name in presets())
 

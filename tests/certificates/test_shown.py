@@ -19,13 +19,13 @@ from separatrix.certificates.refutations import undecided
 from separatrix.certificates.shown import (
     FIRST_RUNS,
     LAST_RUNS,
+    WORDS,
     after_word,
     claimed_inputs,
     shortened,
     shown_count,
     shown_counterexample,
     shown_reason,
-    shown_state,
     written_answer,
 )
 from separatrix.certificates.verdict import Verdict
@@ -102,13 +102,13 @@ def test_a_folder_says_what_is_claimed_in_it(tmp_path):
 
 
 def test_a_verdict_says_its_word_once():
-    """Each of the three states has its word and its colour; a reason that opens with the word is cut."""
+    """Each of the three states has its word; a reason that opens with the word is cut."""
     right, wrong = (constructions()["index-lookup"].build(8, options) for options in (Options(), Options(gain=0)))
     verdicts = [check(each.network, Claim(each.task, 8, each.arithmetic)) for each in (right, wrong)]
     unknown = Verdict(False, False, "70 bits are too many", "pair-matching")
-    verdicts.append(undecided([unknown], Claim(right.task, 8, right.arithmetic)))
-    words = [shown_state(state_of(verdict)) for verdict in verdicts]
-    assert words == ["[green]certified[/green]", "[red]refuted[/red]", "[yellow]not proved[/yellow]"]
+    verdicts.append(undecided([unknown]))
+    words = [WORDS[state_of(verdict)] for verdict in verdicts]
+    assert words == ["certified", "refuted", "not proved"]
     assert verdicts[2].reason == "not proved; pair-matching: 70 bits are too many"
     assert after_word("undecided", verdicts[2].reason) == "pair-matching: 70 bits are too many"
     for verdict in verdicts[:2]:

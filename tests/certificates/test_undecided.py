@@ -18,18 +18,17 @@ def test_what_stands_in_the_way_is_said_by_the_method_for_the_task():
 
 
 def test_what_a_method_found_wrong_comes_first():
-    _, claim = build("majority", 8)
     told = [
         Verdict(False, False, "needs more than 62 bits", "first"),
         Verdict(False, False, "needs more than 62 bits", "second"),
         Verdict(False, False, "position 2 does not hand on an exact 0 or 1", "third", suspected=True),
-        Verdict(False, False, "the method covers match3, not majority", "fourth"),
+        Verdict(False, False, "the method covers match3, not majority", "fourth", concerned=False),
     ]
-    verdict = undecided(told, claim)
+    verdict = undecided(told)
     assert verdict.reason == (
         "not proved; third: position 2 does not hand on an exact 0 or 1; no input that fails was found; "
         "also tried: first, second"
     )
     assert verdict.suspected and len(verdict.reasons) == 4
-    only = undecided(told[3:], claim)
+    only = undecided(told[3:])
     assert only.reason == "not proved; fourth: the method covers match3, not majority" and not only.suspected

@@ -10,8 +10,11 @@ import pytest
 from separatrix.certificates import check
 from separatrix.certificates.meanings.matchings import MatchingInputs
 from separatrix.certificates.methods.window_matching import Examination
-from separatrix.networks import ExactMatrix, FeedForward, WindowSets
-from tests.certificates.changes import assert_refuted, build, entry, flipped, with_dual, with_layer, with_part
+from separatrix.constructions import Options
+from separatrix.constructions.theorems._averaging import set_gain
+from separatrix.constructions.theorems.match3_local import CONSTRUCTION, window_queries
+from separatrix.networks import ExactMatrix, FeedForward, Network, TableRows
+from tests.certificates.changes import assert_refuted, build, entry, flipped, with_layer, with_part
 
 METHOD = "window-matching"
 
@@ -50,26 +53,33 @@ def test_large_sizes_are_certified(length, parameters, covered):
 LOCAL = [(5, {"modulus": 16, "window": 1}), (8, {"modulus": 11, "window": 2}), (20, {"modulus": 50, "window": 2})]
 
 
+def with_windows(network: Network, length: int, claim: Any, reach: int, times: int | Fraction = 1) -> Network:
+    """The queries of other windows, or of another size."""
+    sizes = CONSTRUCTION.sizes(claim.task, length)
+    codes = CONSTRUCTION.codes(sizes, length, Options())
+    gain = set_gain(codes, 8 * sizes.largest * (length + 1), Options()) * times
+    return with_part(network, "asked", rule=TableRows(window_queries(codes, length, reach, gain)))
+
+
 @pytest.mark.parametrize("reach", [-1, 1])
 @pytest.mark.parametrize(("length", "parameters"), LOCAL)
 def test_a_wrong_window(length, parameters, reach):
     network, claim = build("match3-local", length, parameters)
-    sets = WindowSets(parameters["window"] + reach, (1, length + 1))
-    assert_refuted(with_dual(network, sets=sets), claim, METHOD)
+    assert_refuted(with_windows(network, length, claim, parameters["window"] + reach), claim, METHOD)
 
 
 @pytest.mark.parametrize(("length", "parameters"), LOCAL)
 def test_a_flipped_sign_in_the_keys_of_positions(length, parameters):
     network, claim = build("match3-local", length, parameters)
-    faulty = with_part(network, "key", rule=flipped(network.dual_parts[0].rule, 1))
-    faulty = with_dual(faulty, gain=network.dual_parts[0].gain * 8)
-    assert_refuted(faulty, claim, METHOD)
+    key: Any = next(part.rule for part in network.embedding if part.slot == "key")
+    faulty = with_part(network, "key", rule=flipped(key, 1))
+    assert_refuted(with_windows(faulty, length, claim, parameters["window"], 8), claim, METHOD)
 
 
 @pytest.mark.parametrize(("length", "parameters"), LOCAL)
 def test_a_small_gain_lets_other_numbers_in(length, parameters):
     network, claim = build("match3-local", length, parameters)
-    faulty = with_dual(network, gain=Fraction(1, 8))
+    faulty = with_windows(network, length, claim, parameters["window"], Fraction(1, 64))
     assert not check(faulty, claim, METHOD).valid
     assert check(faulty, claim).refuted
 

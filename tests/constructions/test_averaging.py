@@ -14,8 +14,10 @@ from separatrix.arithmetic import Balls, FixedPoint, Floating
 from separatrix.arithmetic.codes.dual import dual_certificate, outside_bound
 from separatrix.arithmetic.interface import UndecidedError
 from separatrix.constructions import Built, Options, constructions
+from separatrix.constructions.theorems._averaging import SetCodes
+from separatrix.constructions.theorems.match3_local import STEP_BITS, window_queries
 from separatrix.errors import SeparatrixError
-from separatrix.networks import CellSets, DualPart, Network, PowerSums, SignRows, WindowSets, evaluate
+from separatrix.networks import CellSets, DualPart, Network, PowerSums, SignRows, evaluate
 from separatrix.networks.decoding import nearest_whole
 from separatrix.networks.store import from_bytes, to_bytes
 from separatrix.tasks import draws_from
@@ -141,7 +143,7 @@ def test_width_of_local_matching(length, parameters):
     built = build("match3-local", length, parameters)
     network, task = network_of(built), built.task
     assert isinstance(task, Match3Local)
-    k, q = network.dual_parts[0].rule.width, min(2 * task.window + 1, length)
+    k, q = network.slots.size("key"), min(2 * task.window + 1, length)
     block = 1 + (task.modulus_at(length) - 1).bit_length()
     assert network.width == constructions()["match3-local"].claimed_width(task, length, k)
     assert network.width == 2 * k + (q + 1) * block + q + 1
@@ -209,23 +211,23 @@ def test_the_bound_grows_with_the_set(inner, q):
         assert bound is not None and bound <= larger < 1
 
 
-def test_windows_and_cells_give_the_same_vectors():
+def test_the_vectors_of_a_cell_are_those_of_its_windows():
     rule = SignRows(
         numpy.array([[0, 1, 1, 0, 1, 0, 1], [1, 0, 1, 0, 0, 1, 1], [0, 0, 0, 1, 1, 1, 1]], dtype=numpy.uint8)
     )
     arithmetic = FixedPoint(8, 3)
-    by_window = DualPart("a", rule, WindowSets(1, (1, 6)), Fraction(3))
     by_cell = DualPart("a", rule, CellSets((0, 3), 1), Fraction(3))
-    rows = by_window.rows(numpy.zeros((2, 7), dtype=numpy.int64), 7, arithmetic)
-    assert rows.shape == (2, 7, 7)
-    assert not rows[:, 0].any() and not rows[:, 6].any()
+    table = window_queries(SetCodes(rule, Fraction(1, 2)), 5, 1, Fraction(3))
+    assert table.shape == (5, 7)
     cells = numpy.array([[[1, 2, 3], [2, 3, 4], [3, 4, 5]]])
-    assert by_cell.rows(cells, 3, arithmetic).tolist() == rows[:1, 2:5].tolist()
+    steps = FixedPoint(2, STEP_BITS)
+    assert by_cell.rows(cells, steps)[0].tolist() == table.encoded(steps)[1:4].tolist()
+    assert by_cell.rows(cells, arithmetic).shape == (1, 3, 7)
     with pytest.raises(SeparatrixError, match="outside 0 to 7"):
-        by_cell.rows(numpy.array([[[1, 2, 9]]]), 1, arithmetic)
+        by_cell.rows(numpy.array([[[1, 2, 9]]]), arithmetic)
 
 
-@pytest.mark.parametrize("sets", [CellSets((3, 3)), WindowSets(1, (0, 100)), WindowSets(-1, (0, 4)), CellSets((-1, 2))])
+@pytest.mark.parametrize("sets", [CellSets((3, 3)), CellSets((-1, 2))])
 def test_sets_that_make_no_sense_are_refused(sets):
     rule = SignRows(numpy.ones((3, 4), dtype=numpy.uint8))
     with pytest.raises(SeparatrixError, match="slot 'a'"):

@@ -4,8 +4,10 @@
 without names, all. A mutant changes an operator, a comparison, a bound, a constant, a rounding or a choice, or leaves
 out an obligation or another statement. The tests run once, to see which lines each of them runs. Then a process is
 forked for each mutant: it puts the changed code into the loaded kernel and runs the tests that come to the changed
-lines, short ones first, until one fails. What survives is printed as a line of the source and what became of it: a test
-should kill it, or a reader explain why it does no harm.
+lines, short ones first, until one fails.
+
+A survivor is killed by a new test, or its code is left out, or ``survivors.toml`` says why it does no harm. What is
+listed there is not run (with ``--all`` it is). What else survives is printed, and the exit code is 1.
 """
 
 import argparse
@@ -17,9 +19,11 @@ import importlib
 import json
 import os
 import random
+import re
 import resource
 import sys
 import time
+import tomllib
 import types
 from collections import defaultdict
 from collections.abc import Iterator
@@ -31,6 +35,7 @@ from coverage import Coverage
 
 ROOT = Path(__file__).parent.parent.parent
 KERNEL = ROOT / "src" / "separatrix_kernel"
+RECORD = Path(__file__).with_name("survivors.toml")
 BYTES = 8 << 30
 OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -38,24 +43,64 @@ OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Mod: ast.FloorDiv, ast.LShift: ast.RShift,
     ast.Pow: ast.Mult, ast.BitXor: ast.BitOr, ast.BitAnd: ast.BitOr,
 }  # fmt: skip
+CHANGED = (
+    ast.Compare, ast.BinOp, ast.BoolOp, ast.AugAssign, ast.UnaryOp, ast.Constant, ast.Call, ast.Raise, ast.Expr,
+)  # fmt: skip
+CLASSES = ("refuses more", "work", "same", "wider", "implied", "words", "search")
 NAMES = {"min": "max", "max": "min", "any": "all", "all": "any"}
 
 
 class Mutant(NamedTuple):
-    """One fault: where it is, in words, and the file with it."""
+    """One fault: where it is, and which node of the file's tree becomes what."""
 
     file: str
-    lines: range
-    words: str
-    source: str
+    function: str
     node: str
+    words: str
+    lines: range
+    line: str
+    number: int
+    new: ast.AST
+
+    @property
+    def key(self) -> str:
+        """Its name in ``survivors.toml``, which moved lines do not change."""
+        return f"{self.file}.{self.function} {self.node}: {self.words} @ {self.line}"
 
     def __str__(self) -> str:
-        return f"{self.file}.py:{self.lines.start}: {self.words}"
+        return f"{self.file}.py:{self.lines.start}: {self.key}"
+
+    @property
+    def source(self) -> str:
+        """The file with the fault."""
+        tree = _Replacing(self.number, self.new).visit(_tree(self.file))
+        return ast.unparse(ast.fix_missing_locations(tree))
+
+
+@functools.cache
+def _text(name: str) -> str:
+    """The file as it was when it was first asked for, whatever is edited meanwhile."""
+    return (KERNEL / f"{name}.py").read_text(encoding="utf-8")
+
+
+def _tree(name: str) -> ast.Module:
+    return ast.parse(_text(name))
+
+
+def explained() -> list[tuple[str, str, re.Pattern[str]]]:
+    """The entries of the record: their class, the entry, and what it matches; ``*`` is any text."""
+    found: list[tuple[str, str, re.Pattern[str]]] = []
+    for group in tomllib.loads(RECORD.read_text(encoding="utf-8"))["harmless"]:
+        for entry in group["mutants"]:
+            pattern = ".*".join(map(re.escape, entry.split("*")))
+            found.append((group["class"], entry, re.compile(f"{pattern}( @ .*)?")))
+    return found
 
 
 def changed(node: ast.AST) -> Iterator[ast.AST]:
     """What may take the place of a node."""
+    if not isinstance(node, CHANGED):
+        return
     other = copy.deepcopy(node)
     if isinstance(other, ast.Compare):
         for place, each in enumerate(other.ops):
@@ -93,16 +138,18 @@ class _Replacing(ast.NodeTransformer):
         return self.new if self.at == self.number else self.generic_visit(node)
 
 
-def _numbered(tree: ast.AST) -> Iterator[ast.AST]:
-    """The nodes in the order of ``_Replacing``."""
-    yield tree
+def _numbered(tree: ast.AST, function: str = "") -> Iterator[tuple[ast.AST, str]]:
+    """The nodes in the order of ``_Replacing``, each with the class and function that it is in."""
+    yield tree, function or "module"
+    if isinstance(tree, ast.FunctionDef | ast.ClassDef):
+        function = f"{function}.{tree.name}" if function else tree.name
     for child in ast.iter_child_nodes(tree):
-        yield from _numbered(child)
+        yield from _numbered(child, function)
 
 
 def mutants(name: str) -> list[Mutant]:
     """All faults of a file; annotations, messages and limits of work are left alone."""
-    tree = ast.parse((KERNEL / f"{name}.py").read_text(encoding="utf-8"))
+    tree, text = _tree(name), _text(name).splitlines()
     kept = {
         id(inside)
         for node in ast.walk(tree)
@@ -114,7 +161,7 @@ def mutants(name: str) -> list[Mutant]:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]).startswith("MOST_"):
             kept |= {id(inside) for inside in ast.walk(node)}
     found: list[Mutant] = []
-    for number, node in enumerate(_numbered(tree)):
+    for number, (node, function) in enumerate(_numbered(tree)):
         # Lengths that are compared once more, and a step more or less of a budget, are not faults.
         if isinstance(node, ast.keyword) and node.arg == "strict":
             kept.add(id(node.value))
@@ -123,12 +170,12 @@ def mutants(name: str) -> list[Mutant]:
         if isinstance(node, ast.JoinedStr) or named in ("spend", "room", "Budget"):
             kept |= {id(inside) for inside in ast.walk(node)}
         for new in () if id(node) in kept else changed(node):
-            words = f"{ast.unparse(node)[:90]}  ->  {ast.unparse(new)[:90]}"
-            source = ast.unparse(ast.fix_missing_locations(_Replacing(number, new).visit(copy.deepcopy(tree))))
-            first = getattr(node, "lineno", 0)
+            words = f"{ast.unparse(node)}  ->  {ast.unparse(new)}"
+            first = getattr(node, "lineno", 1)
             lines = range(first, (getattr(node, "end_lineno", 0) or first) + 1)
             rounding = isinstance(node, ast.BinOp) and isinstance(new, ast.UnaryOp)
-            found.append(Mutant(name, lines, words, source, "Rounding" if rounding else type(node).__name__))
+            kind = "Rounding" if rounding else type(node).__name__
+            found.append(Mutant(name, function, kind, words, lines, text[first - 1].strip(), number, new))
     return found
 
 
@@ -294,22 +341,27 @@ def main() -> int:
     parser.add_argument("--known", type=Path, help="keep which test runs which lines in this file, and use it")
     parser.add_argument("--again", type=Path, help="only those that this file, an earlier output, lists as survivors")
     parser.add_argument("--tests", nargs="+", default=["tests/kernel"], help="files of tests; all of the kernel's")
+    parser.add_argument("--all", action="store_true", help="also those that survivors.toml explains")
     given = parser.parse_args()
     names = given.files or sorted(each.stem for each in KERNEL.glob("*.py"))
     found = [each for name in names for each in mutants(name) if each.node in (given.only or each.node)]
+    record = explained()
+    known = {each.key for each in found if any(pattern.fullmatch(each.key) for *_, pattern in record)}
     if given.again:
         left = set(given.again.read_text(encoding="utf-8").splitlines())
         found = [each for each in found if f"survives: {each}" in left]
-    chosen = random.Random(given.seed).sample(found, min(len(found), given.count or len(found)))
+    some = [each for each in found if given.all or each.key not in known]
+    chosen = random.Random(given.seed).sample(some, min(len(some), given.count or len(some)))
     attack = Attack(chosen, given.known, given.seconds)
     pytest.main(["-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", *given.tests], plugins=[attack])
     if not attack.done:
         return 1
-    left = len(attack.survivors)
-    _say(f"{len(found)} mutants, {len(chosen)} run, {len(chosen) - left} killed, {left} survive")
-    for each in sorted(attack.survivors, key=lambda each: (each.file, each.lines.start)):
+    left = [each for each in attack.survivors if each.key not in known]
+    counts = f"{len(chosen)} run, {len(chosen) - len(attack.survivors)} killed, {len(attack.survivors)} survive"
+    _say(f"{len(found)} mutants, {sum(each.key in known for each in found)} explained; {counts}")
+    for each in sorted(left, key=lambda each: (each.file, each.lines.start)):
         _say(f"survives: {each}")
-    return 0
+    return 1 if left else 0
 
 
 if __name__ == "__main__":

@@ -310,14 +310,16 @@ def right_answers(specification: dict[str, Any], tokens: tuple[int, ...]) -> lis
         listed = [(i, j) for i in vertices for j in vertices if i != j]
         edges = {edge for edge, token in zip(listed, tokens, strict=True) if token}
         return [int(any({(i, j), (j, k), (k, i)} <= edges for j in vertices for k in vertices)) for i in vertices]
-    if answer["kind"] != "sums":
+    if answer["kind"] not in ("sums", "nearby-sums"):
         return [right_answer(specification, tokens)]
     held = tokens[slice(*answer["window"])]
+    far, more = answer.get("reach", len(held)), answer["terms"] - 1
+    near = [[other for at, other in enumerate(held) if abs(at - place) <= far] for place in range(len(held))]
     found = [
-        any((each + sum(rest)) % answer["modulus"] == 0 for rest in product(held, repeat=answer["terms"] - 1))
-        for each in held
+        any((each + sum(rest)) % answer["modulus"] == 0 for rest in product(some, repeat=more))
+        for each, some in zip(held, near, strict=True)
     ]
-    return [int(each) for each in found] if answer["asked"] == "each" else [int(any(found))]
+    return [int(any(found))] if answer.get("asked") == "any" else [int(each) for each in found]
 
 
 def right_answer(specification: dict[str, Any], tokens: tuple[int, ...]) -> int:

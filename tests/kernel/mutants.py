@@ -54,6 +54,9 @@ BASES: tuple[tuple[str, int, dict[str, Any]], ...] = (
     ("match3", 3, {"modulus": 4}),
     ("match3-heads", 2, {"modulus": 5}),
     ("match3-heads", 3, {"modulus": 4}),
+    ("match3-local", 3, {"modulus": 2, "window": 1}),
+    ("match3-local", 4, {"modulus": 2, "window": 1}),
+    ("match3-local", 3, {"modulus": 4, "window": 1}),
     ("directed-3-cycle", 3, {}),
 )
 CHOICES = {

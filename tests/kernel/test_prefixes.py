@@ -57,6 +57,12 @@ def doubled(layer):
     return lambda network: with_layer(network, layer, heads=network.layers[layer].heads * 2)
 
 
+def one_sees_all(network):
+    """The first head once more, without its mask."""
+    (first,) = network.layers[1].heads
+    return with_layer(network, 1, heads=(first, replace(first, mask="none")))
+
+
 def early_flag(network):
     """A unit more that flags a weight of 1, which the first position alone gives: ReLU(4w - 3)."""
     layer = network.layers[2]
@@ -114,6 +120,7 @@ def test_right_networks_are_accepted(variant, age, rounding):
         read(bias=ExactMatrix(numpy.array([[9]]), 16)),
         # What the last layer does not write is 0 behind it, and a query of 0 makes any key alike.
         readout_entry("last", -5),
+        readout_entry("unit", -5),
         head("key", "first", -1),
     ],
 )
@@ -140,6 +147,8 @@ REFUSED = [
     (PARITY, with_feed_forward(-1, 3), "may be negative"),
     (PARITY, doubled(-1), "one number of all positions"),
     (LOOKUP, doubled(2), "one hard head"),
+    (PARITY, one_sees_all, "weigh the past alike"),
+    (LOOKUP, with_feed_forward(-1, -2), "may be negative"),
     (PARITY, with_feed_forward(1, -1), "without a flag is answered"),
     (PARITY, early_flag, "may still be answered otherwise"),
     (LOOKUP, scored(2, scoring="softmax"), "one hard head"),

@@ -45,6 +45,11 @@ def first_of(network: Network, kind: type) -> int:
     return next(number for number, layer in enumerate(network.layers) if isinstance(layer, kind))
 
 
+def attending(network: Network) -> int:
+    """The number of the first layer of attention."""
+    return next(number for number, layer in enumerate(network.layers) if not isinstance(layer, FeedForward))
+
+
 def with_layers(network: Network, number: int, *layers: Attention | FeedForward) -> Network:
     """Other layers in the place of one."""
     return replace(network, layers=(*network.layers[:number], *layers, *network.layers[number + 1 :]))
@@ -61,10 +66,11 @@ def with_heads(network: Network, change) -> Network:
 
 def zero_head(network):
     """A head that writes nothing."""
-    width, layer = network.slots.width, network.layers[0]
+    width, number = network.slots.width, attending(network)
+    layer = network.layers[number]
     made, reads = (Head, 3) if isinstance(layer, Attention) else (ThirdOrderHead, 5)
     head = made(*[zeros(1, width)] * reads, zeros(width, 1))
-    return with_layers(network, 0, replace(layer, heads=(*layer.heads, head)))
+    return with_layers(network, number, replace(layer, heads=(*layer.heads, head)))
 
 
 def zero_feed_forward(network, number):
@@ -139,10 +145,11 @@ def moved_query(network):
 
 
 def moved_values(network):
-    """The values of the first layer 3·10⁻⁴ larger."""
-    layer = network.layers[0]
+    """The values of the first attention 3·10⁻⁴ larger."""
+    number = attending(network)
+    layer = network.layers[number]
     heads = tuple(times(head, "value", 1 + Fraction(3, 10**4)) for head in layer.heads)
-    return with_layers(network, 0, replace(layer, heads=heads))
+    return with_layers(network, number, replace(layer, heads=heads))
 
 
 def moved_readout(network):
@@ -274,6 +281,7 @@ def test_a_layer_that_acts_is_not_idle():
 OTHERS = {
     "match3-heads": ("zero head", "zero feed-forward first", "zero attention first", "value times 2, output halved",
                      "query moved", "values moved", "readout moved"),
+    "match3-local": tuple(REWRITES),
     "directed-3-cycle": ("zero feed-forward first", "zero feed-forward second", "zero attention first",
                          "zero attention last", "hidden unit split", "hidden units in another order", "readout moved"),
     "dyck-transformer": ("zero feed-forward first", "zero feed-forward second", "zero attention first",

@@ -119,6 +119,12 @@ FALSE: dict[str, tuple[Small, dict[str, Any], list[int], list[int], list[int]]] 
         DIES_AT_ONCE, [-1, -1], [WALL, -WALL], [1],
     ),
     "all vectors are answered as home is": (Small([[0], [-1]], [[0], [-1]], [ANYWHERE]), DIES_BY_1, [1], [0], [1]),
+    "all vectors below home are answered as home is": (
+        Small([[0], [-1]], [[0], [-1]], [(-3 * WALL, 0)]), DIES_BY_1, [1], [0], [1],
+    ),
+    "a living state is answered otherwise": (
+        Small([[0], [-1]], [[0], [-1]], [(0, 0)]), {**DIES_BY_1, "answers": [0, 0]}, [1], [0], [1],
+    ),
     "the last vector before the wall is answered as home is": (
         Small([[WALL - 1]] * 2, [[0], [1]], [(WALL - 1, WALL)]),
         {"start": 0, "steps": [[1, 1], [1, 2], [2, 2]], "answers": [1, 1, 0]}, [-1], [WALL - 1], [2],
@@ -150,6 +156,21 @@ def test_other_numbers_of_positions_and_tokens_are_refused() -> None:
         file = Small([[0], [-1]], [[0], [-1]], [(0, 0)])
         file.structure[name] = value
         with pytest.raises(RefusedError):
+            claim(file, DIES_BY_1)
+
+
+def test_heads_that_are_not_uniform_are_refused() -> None:
+    for name, value in (("scoring", "hard"), ("scoring", "linear"), ("mask", "strict"), ("residual", True)):
+        file = Small([[0], [-1]], [[0], [-1]], [(0, 0)])
+        layer = file.structure["layers"][0]
+        (layer if name == "residual" else layer["heads"][0])[name] = value
+        with pytest.raises(RefusedError):
+            claim(file, DIES_BY_1)
+    for name in ("query", "key"):
+        file = Small([[0], [-1]], [[0], [-1]], [(0, 0)])
+        file.structure["layers"][0]["heads"][0][name] = file.matrix([[1]])
+        file.tensors.pop("t0" if name == "query" else "t1", None)
+        with pytest.raises(RefusedError, match="uniform"):
             claim(file, DIES_BY_1)
 
 

@@ -30,6 +30,7 @@ PROVED = [
     ("match3-last", 3, {"modulus": 4}),
     ("match3", 2, {"modulus": 5}),
     ("match3-heads", 2, {"modulus": 5}),
+    ("match3-local", 2, {"modulus": 3, "window": 1}),
     ("directed-3-cycle", 3, {}),
 ]
 

@@ -28,9 +28,9 @@ from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.selective import Selective, decays, log_one_more, rates, silu, softplus, softpluses
 from separatrix_kernel.specification import Automaton
 from separatrix_kernel.words import WORDS_FORMAT, check_words, network_of
-from tests.kernel.test_words import AUTOMATON, MAMBA, TASK, certificate, one_thread, trained
+from tests.kernel.test_words import AUTOMATON, MAMBA, TASK, certificate, one_thread, precise, trained
 
-__all__ = ["one_thread"]
+__all__ = ["one_thread", "precise"]
 
 SHAPES = ("Mamba-(1,4,state=4)", "Mamba-(1,3,state=2,expansion=1)", "Mamba-(1,17,state=3)")
 
@@ -50,7 +50,6 @@ def random_model(architecture, seed, size=1.0):
 
 
 def test_softplus_silu_and_decays_enclose_the_real_ones_and_torchs():
-    flint.ctx.prec = 200
     generator = numpy.random.default_rng(0)
     drawn = numpy.concatenate([generator.normal(0, 6, 300), generator.normal(0, 1e-5, 20), [0, 1, -1, 25, -25, 19.99]])
     for single in map(float, drawn.astype(numpy.float32)):
@@ -80,7 +79,6 @@ def test_softplus_silu_and_decays_enclose_the_real_ones_and_torchs():
 
 @pytest.mark.parametrize("value", [0, 1, 7, ONE >> 20, ONE // 3, ONE - 1, ONE])
 def test_the_logarithm_encloses_the_real_one(value):
-    flint.ctx.prec = 200
     low, high = log_one_more(value)
     real = (1 + flint.arb(flint.fmpq(value, ONE))).log() * ONE
     assert real >= low and real <= high and high - low <= 2

@@ -45,6 +45,9 @@ CASES: tuple[tuple[str, int, dict[str, Any]], ...] = (
     ("match3-last", 2, {}),
     ("match3", 3, {"modulus": 6}),
     ("match3", 2, {"modulus": 2}),
+    ("match3-local", 4, {"modulus": 4, "window": 1}),
+    ("match3-local", 4, {"modulus": 3, "window": 2}),
+    ("match3-local", 3, {"modulus": 5, "window": 9}),
     ("directed-3-cycle", 3, {}),
     ("directed-3-cycle", 4, {}),
 )
@@ -106,7 +109,7 @@ class Renamed(SparseThreshold):
 def test_a_subclass_that_changes_anything_is_not_spoken_for_by_its_parent():
     assert own_specification(Contrary(), 6) is None
     assert own_specification(Renamed(), 6) == own_specification(tasks()["dnf"], 6)
-    assert own_specification(tasks()["match3-local"], 6) is None
+    assert own_specification(tasks()["sparse-averaging"], 6) is None
     assert own_specification(tasks()["match3-last"].with_parameters(exclude_query=False), 6) is None
     assert own_specification(Dyck(types=100, depth=9), 6) is None
 
@@ -118,6 +121,7 @@ GOOD = {
     "automaton": {"kind": "automaton", "start": 0, "steps": [[0, 1], [1, 0]], "answers": [0, 1]},
     "table": {"kind": "table", "answers": [0, 1, 2, 3]},
     "sums": {"kind": "sums", "window": [0, 2], "modulus": 2, "terms": 2, "asked": "any"},
+    "nearby-sums": {"kind": "nearby-sums", "window": [0, 2], "modulus": 4, "terms": 3, "reach": 1},
 }
 BAD = [
     ("sums", "window", [0, 3]),
@@ -125,6 +129,10 @@ BAD = [
     ("sums", "modulus", 0),
     ("sums", "terms", 4),
     ("sums", "asked", "all"),
+    ("sums", "reach", 1),
+    ("nearby-sums", "reach", -1),
+    ("nearby-sums", "reach", True),
+    ("nearby-sums", "asked", "each"),
     ("sums", "kind", "recall"),
     ("select", "by", 2),
     ("select", "first", 1),
@@ -152,7 +160,7 @@ def test_each_form_is_read(kind):
     found = [answers.answer(tokens) for tokens in inputs.all()]
     right = {
         "select": [0, 1, 1, 1], "count": [0, 0, 0, 5], "automaton": [0, 1, 1, 0], "table": [0, 1, 2, 3],
-        "sums": [1, 1, 1, 1],
+        "sums": [1, 1, 1, 1], "nearby-sums": [1, 0, 1, 0],
     }  # fmt: skip
     assert found == right[kind]
     assert answers.words()

@@ -39,8 +39,14 @@ CASES = [
 ]
 
 
-def exact(value, bits=200):
-    flint.ctx.prec = bits
+@pytest.fixture(autouse=True)
+def precise():
+    """Balls of 200 bits while a test runs, and not after it: the precision is one for the whole process."""
+    with flint.ctx.workprec(200):
+        yield
+
+
+def exact(value):
     return flint.arb(flint.fmpq(value, ONE))
 
 
@@ -84,7 +90,6 @@ def test_exponentials_enclose_the_real_ones_closely():
 
 
 def real_gelu(x):
-    flint.ctx.prec = 200
     bend = 2 * (2 / flint.arb.pi()).sqrt() * (x + flint.arb("0.044715") * x**3)
     return x / (1 + (-bend).exp())
 
@@ -108,7 +113,6 @@ def test_gelu_encloses_the_real_one_and_torchs():
 
 
 def test_the_second_derivative_of_gelu_is_as_stated_on_the_whole_line():
-    flint.ctx.prec = 100
     linear = 2 * (2 / flint.arb.pi()).sqrt()
     cubic = linear * flint.arb("0.044715")
 

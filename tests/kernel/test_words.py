@@ -85,8 +85,14 @@ def wrong_answers(model, bits, length=8):
 # -- numbers ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture(autouse=True)
+def precise():
+    """Balls of 200 bits while a test runs, and not after it: the precision is one for the whole process."""
+    with flint.ctx.workprec(200):
+        yield
+
+
 def test_the_logistic_function_and_tanh_enclose_the_real_ones_and_torchs():
-    flint.ctx.prec = 200
     generator = numpy.random.default_rng(0)
     for value in [0, 1, -1, 70 * ONE, -70 * ONE, *(generator.normal(0, 6, 200) * ONE).astype(int).tolist()]:
         x = flint.arb(flint.fmpq(value, ONE))

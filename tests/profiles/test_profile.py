@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tools.smallest import cheapest_protocol
 
 from separatrix.communication.partition import of_positions
-from separatrix.profiles import ProfileOptions, as_record, parse_alphabet, profile
+from separatrix.profiles import ProfileOptions, parse_alphabet, profile, profile_record
 from separatrix.profiles import sparse as sparse_module
 from separatrix.profiles.automaton import SmallestAutomaton, smallest_automaton
 from separatrix.profiles.automaton import _agrees as agrees
@@ -344,6 +344,6 @@ def test_positions_mean_nothing_at_other_lengths():
 
 
 def test_one_position_has_no_partition():
-    record = as_record(profile("parity", parity, 1))
-    assert record["one_layer"] is None
-    assert record["partitions"] == []
+    found = profile_record(profile("parity", parity, 1))
+    assert found.one_layer is None
+    assert found.partitions == ()

@@ -9,9 +9,10 @@ from math import isqrt
 
 import pytest
 
+from separatrix.answer import plain
 from separatrix.bounds import FIXED, numbers_named
 from separatrix.capacities import capacity, describe
-from separatrix.profiles import Profile, ProfileOptions, as_record, profile
+from separatrix.profiles import Profile, ProfileOptions, profile, profile_record
 from separatrix.profiles.alphabet import Alphabet
 from separatrix.profiles.excluded import exclusion
 from separatrix.profiles.partitions import MOST_VALUES
@@ -39,7 +40,7 @@ def contains(x):
 
 def record_of(function, length):
     found = profile("f", function, length)
-    record = as_record(found)
+    record = plain(profile_record(found))
     assert record["lengths"][-1]["length"] == length
     return found, record
 

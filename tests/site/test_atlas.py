@@ -1,22 +1,27 @@
 """The mechanism of the atlas: results alone make the pages, files are whole, figures repeat, records are read."""
 
+import copy
 import json
 from dataclasses import replace
 from pathlib import Path
 
+import jsonschema
 import pytest
 from rich.table import Table
 
+from separatrix.answer import plain
 from separatrix.cli.app import run
 from separatrix.errors import SeparatrixError
 from separatrix.site import Atlas, Figure, Section, build, ordered_sections, render, units, write
 from separatrix.site import build as whole_build
+from separatrix.site.build import schema
 from separatrix.site.figure import draw, look, plot_named, themed
 from separatrix.site.html import page, table
 from separatrix.site.pages.shell import Page
 from separatrix.site.pages.site import rendered
 from separatrix.table import Sources
 from separatrix.tasks import tasks
+from tests.site.reading import read_sections
 
 
 @pytest.fixture(scope="module")
@@ -25,16 +30,22 @@ def results(site: Path) -> dict:
 
 
 @pytest.fixture(scope="module")
-def pages(results: dict) -> dict[str, str]:
+def read(results: dict) -> dict:
+    """The results on the disk, with their types."""
+    return read_sections(results["sections"])
+
+
+@pytest.fixture(scope="module")
+def pages(results: dict, read: dict) -> dict[str, str]:
     """Every page without figures, made from the results on the disk."""
-    return rendered(results, ordered_sections(), {})
+    return rendered(read, results["provenance"], ordered_sections(), {})
 
 
-def test_pages_are_made_from_the_results_alone(site, results, pages):
+def test_pages_are_made_from_the_results_alone(site, results, read, pages):
     for path, text in pages.items():
         built = (site / path).read_text(encoding="utf-8")
         assert built.split("<h1>")[1].split("</h1>")[0] == text.split("<h1>")[1].split("</h1>")[0]
-    assert "".join(pages) == "".join(render(Atlas(results, {})))
+    assert "".join(pages) == "".join(render(Atlas(results["provenance"], read, {})))
     front = (site / "index.html").read_text(encoding="utf-8")
     # The front page has no figures, so that it must be the same to the letter.
     assert front == pages["index.html"]
@@ -57,6 +68,18 @@ def test_data_carries_its_provenance(results):
         assert row["evidence"]
 
 
+def test_the_data_is_what_its_schema_says(site, results, read):
+    """The same types write the data, make the schema and read the data back, and nothing is lost between them."""
+    published = json.loads((site / "atlas.schema.json").read_text(encoding="utf-8"))
+    assert published == json.loads(json.dumps(schema(ordered_sections())))
+    jsonschema.validate(results, published)
+    assert json.loads(json.dumps(plain(read))) == results["sections"]
+    broken = copy.deepcopy(results)
+    del broken["sections"]["errata"]["rows"][0]["claim"]
+    with pytest.raises(jsonschema.ValidationError, match="claim"):
+        jsonschema.validate(broken, published)
+
+
 def test_text_is_escaped_everywhere(results):
     broken = json.loads(json.dumps(results))
     sections = broken["sections"]
@@ -64,15 +87,15 @@ def test_text_is_escaped_everywhere(results):
     sections["separation"]["rows"][0]["cells"]["rnn"]["upper"][0]["text"] = "<b>&2</script>"
     sections["errata"]["rows"][0]["claim"] = "<b>&3"
     sections["bounds"]["rows"][0]["statement"] = "<b>&4"
-    text = "".join(rendered(broken, ordered_sections(), {}).values())
+    text = "".join(rendered(read_sections(sections), broken["provenance"], ordered_sections(), {}).values())
     assert "<b>&" not in text
     assert all(f"&lt;b&gt;&amp;{number}" in text for number in range(1, 5))
     assert "&2</script>" not in text
 
 
-def test_files_are_written_whole_and_repeat(site, results, tmp_path):
+def test_files_are_written_whole_and_repeat(site, results, read, tmp_path):
     figure = draw("one", "caption", lambda axes: axes.plot([1, 2, 3]))
-    atlas = Atlas(results, {"sign-codes": [figure]})
+    atlas = Atlas(results["provenance"], read, {"sign-codes": [figure]})
     written, again = write(atlas, tmp_path / "one"), write(atlas, tmp_path / "two")
     names = [path.relative_to(tmp_path / "one") for path in written]
     assert names == [path.relative_to(tmp_path / "two") for path in again]
@@ -87,7 +110,7 @@ def test_the_whole_site_is_small(site):
     assert sum(path.stat().st_size for path in site.rglob("*") if path.is_file()) < 22_000_000
 
 
-def test_two_pages_of_one_name_are_refused(results):
+def test_two_pages_of_one_name_are_refused(results, read):
     class Doubled(Section):
         units = 0
 
@@ -105,7 +128,7 @@ def test_two_pages_of_one_name_are_refused(results):
 
     section = Doubled(name="sign-codes", title="Again", order=1, page="index")
     with pytest.raises(SeparatrixError, match=r"two pages of the atlas would be index\.html"):
-        rendered(results, [section], {})
+        rendered(read, results["provenance"], [section], {})
 
 
 def test_no_section_writes_a_body_that_no_page_shows():
@@ -113,12 +136,13 @@ def test_no_section_writes_a_body_that_no_page_shows():
     assert writing == {section.name for section in ordered_sections() if section.page}
 
 
-def test_terminal_tables_have_a_row_for_each_entry(results):
+def test_terminal_tables_have_a_row_for_each_entry(read):
     for section in ordered_sections():
-        found = results["sections"][section.name]
+        found = read[section.name]
         shown = section.table(found)
         if isinstance(shown, Table):
-            lists = [found[key] for key in ("tasks", "constructions", "rows", "runs") if found.get(key)]
+            named = ("tasks", "constructions", "rows", "runs")
+            lists = [getattr(found, key) for key in named if getattr(found, key, None)]
             assert lists, f'{section.name}: collect returns what its table shows as "rows"'
             assert shown.row_count == len(lists[0]), section.name
 

@@ -12,6 +12,7 @@ import pytest
 from matplotlib import figure as figures
 from PIL import Image
 
+from separatrix.answer import plain
 from separatrix.bounds import ProtocolBound, bounds_for
 from separatrix.cli.app import run
 from separatrix.constructions import constructions
@@ -21,7 +22,7 @@ from separatrix.networks.evaluate import embedded
 from separatrix.site import ordered_sections
 from separatrix.site.html import asset, piece
 from separatrix.site.origin import MEANINGS, Origin
-from separatrix.site.pages.cells import ARGUMENT, BITS, CERTIFIED, FORMULA, THEOREM, UNKNOWN, Grid
+from separatrix.site.pages.cells import ARGUMENT, BITS, CERTIFIED, FORMULA, UNKNOWN
 from separatrix.site.pages.formulas import equation, prose
 from separatrix.site.pages.site import ASSETS, rendered
 from separatrix.site.pages.stories import STORIES
@@ -36,6 +37,7 @@ from separatrix.table.recorded import opened_runs, recorded_surveys
 from separatrix.table.separation import CLASSES, certified_size
 from separatrix.table.trained_models import attacked_in_words, attacks, trained_models
 from separatrix.tasks import draws_from, tasks
+from tests.site.reading import grid_of, read_sections
 
 VOID = {"meta", "br", "wbr", "img", "link", "hr", "input", "path", "use", "rect", "circle", "line", "image", "stop"}
 LIGHT, DARK = 0, 1
@@ -151,9 +153,9 @@ def test_task_pages_have_all_their_parts(site):
 
 def test_a_page_without_records_says_so(site):
     results = json.loads((site / "atlas.json").read_text(encoding="utf-8"))
-    without = training.SECTION.collect_from(Sources(), lambda what: None)
-    results["sections"]["training"] = json.loads(json.dumps(without))
-    pages = rendered(results, ordered_sections(), {})
+    read = read_sections(results["sections"])
+    read["training"] = training.SECTION.collect_from(Sources(), lambda what: None)
+    pages = rendered(read, results["provenance"], ordered_sections(), {})
     assert "No run of this experiment is recorded yet" in pages["tasks/index-lookup.html"]
     assert "separatrix sweep <span>figure2-left</span>" in pages["tasks/index-lookup.html"]
     assert "no run recorded" in pages["index.html"]
@@ -176,7 +178,7 @@ def test_certified_trained_models_and_attacks_are_on_the_pages(site):
         assert one.text in text
         assert one.text in unescape((site / task_address(one.task)).read_text(encoding="utf-8"))
     assert attacked_in_words() in text
-    assert all(row["one"] in text for row in attacks()["rows"])
+    assert all(row.one in text for row in attacks().rows)
 
 
 def test_the_paper_s_numbers_stand_beside_ours(site):
@@ -269,7 +271,7 @@ def _product(text: str) -> int:
 
 def test_the_command_of_a_certified_number_gives_that_number(sections, embedded_grid, tmp_path, capsys):
     """What a cell says at the sliders' start comes out of the command that is next to it."""
-    grid = Grid(sections)
+    grid = grid_of(sections)
     calls = {}
     for cell in embedded_grid["cells"].values():
         text, kind, note, command, other = cell["upper"][grid.length]
@@ -291,14 +293,14 @@ def test_the_command_of_a_certified_number_gives_that_number(sections, embedded_
 
 def test_a_narrower_network_is_told_beside_the_theorems_own(site, sections):
     """The theorem's own width is what is logarithmic; a circle is narrower, and its description is larger."""
-    grid = Grid(sections)
+    grid = grid_of(sections)
     upper, lower, bits = grid.cell("index-lookup", "transformer-1layer").at(grid.length, grid.precision)
-    own = next(each for each in grid.points("index-lookup") if each["length"] == 1024 and each["how"] == THEOREM)
-    assert upper.text == str(own["width"])
-    assert upper.note.endswith(f"p = 42 bits, {own['size_bits']:,} bits in all")
+    own = next(each for length, each in grid.points("index-lookup") if length == 1024 and each.theorem)
+    assert upper.text == str(own.width)
+    assert upper.note.endswith(f"p = 42 bits, {own.size_bits:,} bits in all")
     assert upper.narrower.text == "10"
     assert "circle addresses, p = 42 bits, " in upper.narrower.note
-    assert int(re.search(r"([\d,]+) bits in all", upper.narrower.note)[1].replace(",", "")) > own["size_bits"]
+    assert int(re.search(r"([\d,]+) bits in all", upper.narrower.note)[1].replace(",", "")) > own.size_bits
     assert (lower, bits) == ("", None)
     front, page = ((site / name).read_text(encoding="utf-8") for name in ("index.html", "tasks/index-lookup.html"))
     assert piece("command", upper.command) in front, "in the card"
@@ -312,7 +314,7 @@ def test_a_narrower_network_is_told_beside_the_theorems_own(site, sections):
 
 def test_a_card_compares_both_sides_at_one_length(site, sections):
     front = (site / "index.html").read_text(encoding="utf-8")
-    grid = Grid(sections)
+    grid = grid_of(sections)
     cards = re.findall(r'<a class="story".*?</a>', front, flags=re.DOTALL)
     assert len(cards) == 3
     for card, story in zip(cards, STORIES, strict=True):
@@ -323,7 +325,7 @@ def test_a_card_compares_both_sides_at_one_length(site, sections):
 
 
 def test_a_picture_has_the_sizes_that_the_sentence_says(sections, embedded_grid):
-    grid = Grid(sections)
+    grid = grid_of(sections)
     for story in STORIES:
         drawn, able = embedded_grid["stories"][story.task], grid.cell(story.task, story.able)
         assert [number(size) for size in drawn["enough"]] == [upper.text for upper in able.upper]
@@ -342,7 +344,7 @@ def test_a_place_without_a_size_is_marked(sections, embedded_grid):
     changed = json.loads(json.dumps(sections))
     for fact in changed["numbers"]["cells"]["eq-one"]["rnn"]["facts"]:
         fact["sizes"] = fact["sizes"][:1]
-    cell = Grid(changed).cell("eq-one", "rnn")
+    cell = grid_of(changed).cell("eq-one", "rnn")
     assert cell.upper[0].text and not cell.upper[1].text
     for place, marked in ((0, False), (1, True)):
         inside = piece("cell_inside", cell, place, 0)
@@ -396,12 +398,12 @@ def test_words_of_commands_are_kept_whole_and_text_is_escaped_once():
 
 
 def test_profiles_show_counts_of_lengths_that_were_run_and_no_law(sections):
-    found = sections["profiles"]
+    found = read_sections(sections)["profiles"]
     body = profiles.SECTION.body(found)
     assert "at least 1 bit of state at N = 14; classes at N = 11, 12, 13, 14: 2, 2, 2, 2" in body
-    row = next(row for row in found["rows"] if row["function"] == "balanced")
+    row = next(row for row in found.rows if row.function == "balanced")
     axes = figures.Figure().add_subplot()
-    _paint_lengths(axes, profiles.drawable(row))
+    _paint_lengths(axes, row)
     drawn = [(line.get_linestyle(), list(line.get_xdata())) for line in axes.get_lines()]
     assert drawn == [("None", list(range(1, 9))), ("None", list(range(2, 9)))]
 
@@ -451,7 +453,7 @@ def test_every_construction_is_certified_as_far_as_it_is_asked_on_every_machine(
 
 
 def test_the_page_without_scripts_shows_the_grid_at_its_start(site, sections, embedded_grid):
-    grid = Grid(sections)
+    grid = grid_of(sections)
     text = (site / "index.html").read_text(encoding="utf-8")
     for key, cell in embedded_grid["cells"].items():
         task, model = key.split("/")
@@ -480,7 +482,7 @@ def test_lengths_that_were_not_built_are_left_open(sections):
     changed = json.loads(json.dumps(sections))
     changed["numbers"]["constructions"]["match3-local"]["sizes"] = []
     changed["constructions"]["constructions"] = []
-    cell = Grid(changed).cell("match3-local", "transformer-1layer")
+    cell = grid_of(changed).cell("match3-local", "transformer-1layer")
     assert {upper.kind for upper in cell.upper} == {"nothing"}
     assert "not built" in cell.upper[0].note
 
@@ -586,7 +588,7 @@ def test_an_erratum_that_does_not_come_out_is_shown_as_such():
         return (Finding("original", "it is <right> after all", False),)
 
     wrong = Erratum(number=99, source="s", title="t", claim="c", fault="f", repair="r", show=show)
-    text = errata_section.SECTION.body({"rows": [errata_section._entry(wrong)]})
+    text = errata_section.SECTION.body(errata_section.ErrataResults((errata_section.ErratumRow.of(wrong),)))
     assert "did not come out as stated" in text
     assert "it is &lt;right&gt; after all" in text
 
@@ -652,22 +654,22 @@ def store(tmp_path):
 
 
 def test_recorded_runs_become_marks_tables_and_figures(store):
-    results = json.loads(json.dumps(training.SECTION.collect_from(Sources(store=store), lambda what: None)))
-    assert results["runs"] == 2
-    assert results["files"] == [str(store)]
-    marks = results["marks"]["index-lookup"]
-    assert marks["transformer-1layer"]["learned"] is not None
-    assert marks["rnn"]["learned"] is None
-    assert marks["rnn"]["tried"] > 0
-    assert set(results["learned"]) == {"transformer", "lstm"}
-    row = next(each for each in results["rows"] if each["figure"] == "figure2-left")
-    assert row["recorded"] == 2
-    assert row["origin"]["kind"] == "recorded"
-    assert "a device" in row["origin"]["reach"]
-    assert row["origin"]["version"] == "0.0.7"
+    results = training.SECTION.collect_from(Sources(store=store), lambda what: None)
+    assert results.runs == 2
+    assert results.files == (str(store),)
+    marks = results.marks["index-lookup"]
+    assert marks["transformer-1layer"].learned is not None
+    assert marks["rnn"].learned is None
+    assert marks["rnn"].tried > 0
+    assert set(results.learned) == {"transformer", "lstm"}
+    row = next(each for each in results.rows if each.figure == "figure2-left")
+    assert row.recorded == 2
+    assert row.origin.kind == "recorded"
+    assert "a device" in row.origin.reach
+    assert row.origin.version == "0.0.7"
     data = training.figure_data(row)
     assert data.recorded == 2
-    assert data.as_dict()["cells"] == row["cells"]
+    assert json.loads(json.dumps(data.as_dict()["cells"])) == json.loads(json.dumps(plain(row.cells)))
     body = training.SECTION.body(results)
     assert ">100.0</td>" in body or ">99.9</td>" in body or ">100.0<" in body
     assert "separatrix 0.0.7" in body
@@ -695,12 +697,16 @@ def test_exported_runs_and_stores_are_read_together(store, tmp_path):
 
 
 def test_recorded_surveys_are_found_and_broken_files_are_named(tmp_path):
-    survey = {"construction": "index-lookup", "widths": [], "provenance": {"command": "separatrix frontier"}}
+    made = {"command": "separatrix frontier", "arithmetic": "fixed point", "seed": None, "versions": {}}
+    survey = {"construction": "index-lookup", "widths": [], "provenance": made}
     (tmp_path / "frontier.json").write_text(json.dumps(survey))
     (tmp_path / "other.json").write_text("[1, 2]")
-    assert [found["construction"] for _, found in recorded_surveys(Sources((tmp_path,)))] == ["index-lookup"]
+    assert [found.construction for _, found in recorded_surveys(Sources((tmp_path,)))] == ["index-lookup"]
     (tmp_path / "broken.json").write_text("{")
     with pytest.raises(SeparatrixError, match=r"cannot read .*broken\.json"):
+        list(recorded_surveys(Sources((tmp_path,))))
+    (tmp_path / "broken.json").write_text(json.dumps({**survey, "provenance": {**made, "seed": "0"}}))
+    with pytest.raises(SeparatrixError, match=r"broken\.json is not a whole record of a frontier \(provenance\.seed"):
         list(recorded_surveys(Sources((tmp_path,))))
 
 

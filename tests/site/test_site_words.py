@@ -4,6 +4,7 @@ import html
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from separatrix.constructions import constructions
 from separatrix.site import ordered_sections
 from separatrix.site.html import asset, piece
 from separatrix.site.pages.cells import BITS, Grid
+from separatrix.site.pages.found import Found
 from separatrix.site.pages.glossary import FILE, converted
 from separatrix.site.pages.why import why
 from separatrix.site.sections import errata as errata_section
@@ -22,6 +24,7 @@ from separatrix.site.sections import protocols, separation, training
 from separatrix.table import Sources
 from separatrix.table.errata import Finding
 from separatrix.table.separation import kind_of
+from tests.site.reading import read_sections
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,7 +44,7 @@ def text_of(site: Path, path: str) -> str:
 def test_tables_of_short_runs_say_how_to_read_them(site, sections):
     steps = sections["training"]["steps"]
     assert steps["least"] < steps["most"] < steps["paper"]
-    note = piece("reading_note", steps, source="experiments.html")
+    note = piece("reading_note", training.Steps(**steps), source="experiments.html")
     assert "a low number says nothing about what the model could learn" in note
     for path in ("training.html", "tasks/index-lookup.html"):
         page = text_of(site, path)
@@ -49,7 +52,7 @@ def test_tables_of_short_runs_say_how_to_read_them(site, sections):
         assert page.index(note) < page.index('class="experiment"'), path
         assert re.search(r'class="budget">\d+(\.\d+)?k × \d+</span>', page), path
     assert note not in text_of(site, "tasks/cnf.html"), "no experiment, no note"
-    full = {"least": 250000, "most": 250000, "paper": 250000}
+    full = training.Steps(250000, 250000, 250000)
     assert all(piece("reading_note", each, source="experiments.html") == "" for each in (None, full))
 
 
@@ -68,11 +71,11 @@ def test_curves_say_at_which_length(site, sections):
 def test_exported_figures_say_that_steps_differ(sections):
     from separatrix.site.training_figures import step_note
 
-    row = next(row for row in sections["training"]["rows"] if row["figure"] == "figure2-left")
-    data = training.figure_data(row)
+    rows = {row.figure: row for row in read_sections(sections)["training"].rows}
+    data = training.figure_data(rows["figure2-left"])
     least, most = data.steps
     assert step_note(data) == f"Steps differ between cells: {least:,} to {most:,}; the paper allows 250,000."
-    beyond = training.figure_data(next(row for row in sections["training"]["rows"] if row["figure"] == "qsa-attention"))
+    beyond = training.figure_data(rows["qsa-attention"])
     assert step_note(beyond).startswith("Every model was given at most "), "one cell"
 
 
@@ -83,7 +86,7 @@ def test_a_reader_can_train_each_experiment_with_the_installed_command(site, sec
     assert commands
     assert all(each in page for each in commands)
     assert all(each.startswith("separatrix ") for each in commands)
-    assert training.SECTION.collect_from(Sources(), lambda what: None)["steps"] is None
+    assert training.SECTION.collect_from(Sources(), lambda what: None).steps is None
 
 
 def test_a_table_of_best_runs_is_called_that(site):
@@ -95,34 +98,33 @@ def test_a_table_of_best_runs_is_called_that(site):
 # -- theory -------------------------------------------------------------------------------------------------
 
 
+def paragraphs(entry: dict) -> tuple[str, ...]:
+    return why(entry["name"], entry["communication"]["problem"], entry["communication"]["note"])
+
+
 def test_task_pages_say_why(site, sections):
     page = text_of(site, "tasks/index-lookup.html")
     assert page.split('id="why"')[1].split("</section>")[0].count("<p>") == 4
     entries = {entry["name"]: entry for entry in sections["tasks"]["tasks"]}
     for construction in constructions().values():
-        assert set(construction.how) <= set(why(entries[construction.task_name])), construction.name
+        assert set(construction.how) <= set(paragraphs(entries[construction.task_name])), construction.name
     for entry in sections["tasks"]["tasks"]:
         told = 'id="why"' in text_of(
             site, "tasks/index-task.html" if entry["name"] == "index" else f"tasks/{entry['name']}.html"
         )
-        assert told == bool(why(entry)), entry["name"]
+        assert told == bool(paragraphs(entry)), entry["name"]
 
 
 def test_the_protocol_s_caveat_is_carried_over(site, sections):
     claim = sections["protocols"]["runs"]["index-lookup"]["claim"]
-    assert (claim["m"], claim["rows"], claim["holds"], claim["holds_for_rows"], claim["met"]) == (
-        16,
-        6,
-        True,
-        False,
-        False,
-    )
+    rows = claim["for_rows"]
+    assert (claim["m"], rows["rows"], claim["holds"], rows["holds"], rows["met"]) == (16, 6, True, False, False)
     page = text_of(site, "tasks/index-lookup.html")
     assert page.count("Here m is the width of the network") == 1
-    assert f"with m = 6, the rows of the projections: beyond {claim['bits_for_rows']}" in page
-    assert all(sentence in html.unescape(page) for sentence in claim["told"]) and "(not met with m = 6)" in page
+    assert f"with m = 6, the rows of the projections: beyond {rows['bits']}" in page
+    assert all(sentence in html.unescape(page) for sentence in rows["caveats"]) and "(not met with m = 6)" in page
     assert "Here m is the width" not in text_of(site, "tasks/dyck.html"), "Theorem 2 counts the state itself"
-    assert protocols.SECTION.table(sections["protocols"]).row_count == len(sections["protocols"]["runs"])
+    assert protocols.SECTION.table(read_sections(sections)["protocols"]).row_count == len(sections["protocols"]["runs"])
 
 
 def test_a_network_of_another_class_is_named_in_the_chart(site):
@@ -134,10 +136,11 @@ def test_a_network_of_another_class_is_named_in_the_chart(site):
 
 
 def test_the_terminal_shows_the_numbers_of_the_front_page(sections):
-    grid = Grid(sections)
+    read = read_sections(sections)
+    grid = Grid(Found.of(read))
     place = grid.lengths.index(separation.LENGTH)
     terminal = Console(width=80, file=io.StringIO())
-    shown = separation.SECTION.full_table(sections)
+    shown = separation.SECTION.full_table(read)
     terminal.print(shown)
     assert "…" not in terminal.file.getvalue(), "it fits 80 columns"
     columns = {str(column.header): list(column.cells) for column in shown.columns}
@@ -151,21 +154,21 @@ def test_the_terminal_shows_the_numbers_of_the_front_page(sections):
             assert (f"≥{lower}{unit}[" in cell) == bool(lower), (name, model)
     assert "≥384b" in columns["RNN"][names.index("index-lookup")]
     other = next(section for section in ordered_sections() if section.name == "errata")
-    assert other.full_table(sections).row_count == len(sections["errata"]["rows"])
+    assert other.full_table(read).row_count == len(sections["errata"]["rows"])
 
 
 # -- errata and glossary ------------------------------------------------------------------------------------
 
 
 def test_only_errata_that_were_run_are_called_shown(site, sections):
-    rows = sections["errata"]["rows"]
-    shown = [row["name"] for row in rows if errata_section.shown_by_running(row)]
+    found = read_sections(sections)["errata"]
+    rows = found.rows
+    shown = [row.name for row in rows if row.shown_by_running]
     assert "E24" not in shown and "E12" not in shown and "E20" in shown
-    title = str(errata_section.SECTION.table(sections["errata"]).title)
+    title = str(errata_section.SECTION.table(found).title)
     assert title.startswith(f"{len(rows)} errata, {len(shown)} of them shown by running the original; the others (")
     assert title in text_of(site, "errata.html")
-    failed = {"name": "E99", "findings": [vars(Finding("original", "it ran", False))]}
-    assert not errata_section.shown_by_running(failed)
+    assert not replace(rows[0], findings=(Finding("original", "it ran", False),)).shown_by_running
 
 
 def test_numbers_of_errata_lead_to_their_entries(site):

@@ -3,7 +3,6 @@
 import importlib
 import io
 import itertools
-import json
 from dataclasses import replace
 from fractions import Fraction
 from importlib import import_module
@@ -177,10 +176,10 @@ def test_the_section_shows_every_cell_without_colour(monkeypatch, cells, certifi
     module = importlib.import_module("separatrix.site.sections.separation")
     monkeypatch.setattr(module, "certify_all", lambda length, advance: certified)
     monkeypatch.setattr(module, "LENGTH", LENGTH)
-    results = json.loads(json.dumps(SECTION.collect(lambda what: None)))
-    assert [row["task"] for row in results["rows"]] == list(tasks())
+    results = SECTION.collect(lambda what: None)
+    assert [row.task for row in results.rows] == list(tasks())
     for each in cells.values():
-        assert results["rows"][list(tasks()).index(each.task)]["cells"][each.model]["verdict"] == each.verdict
+        assert results.rows[list(tasks()).index(each.task)].cells[each.model].verdict == each.verdict
     shown = SECTION.table(results)
     assert shown.row_count == len(tasks())
     assert all(word in str(shown.caption) for word in ("constant", "logarithmic", "linear", "open"))
@@ -192,7 +191,7 @@ def test_the_section_shows_every_cell_without_colour(monkeypatch, cells, certifi
 def test_certified_trained_weights_are_evidence_that_bounds_must_allow(monkeypatch):
     found = cell("index-lookup", "transformer-1layer", ())
     assert {50, 100} <= {one.length for one in found.trained}
-    assert "trained, and right on all 50·64^50 inputs" in found.described()["trained"][0]["text"]
+    assert "trained, and right on all 50·64^50 inputs" in found.trained[0].text
     assert {one.length for one in cell("dyck", "rnn", ()).trained} == {None}
     assert not cell("equality", "rnn", ()).trained
     # A state of 32 bits cannot hold 50 symbols: such a certificate would contradict a theorem.

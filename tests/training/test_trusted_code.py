@@ -101,7 +101,7 @@ def test_no_verb_runs_code_that_a_record_names(call, hostile, arguments, code): 
 
 def test_the_atlas_leaves_out_what_only_a_record_names(hostile):
     results = training.SECTION.collect_from(Sources(store=Path("runs.sqlite")), lambda what: None)
-    assert results["runs"] == 7 and results["learned"] == results["marks"] == {}
+    assert results.runs == 7 and results.learned == results.marks == {}
     assert not hostile.exists()
 
 

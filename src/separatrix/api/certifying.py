@@ -297,7 +297,7 @@ def check(folder: str | Path, *, replay: bool = False, memory: int | None = None
     try:
         checked = check_certificate(file, memory)
     except UnknownNameError as error:
-        if not str(error).startswith("unknown task "):
+        if error.kind != "task":
             raise
         own = f"if it is of your own, give its file: separatrix --with FILE.py check {file}"
         raise SeparatrixError(f"{error}; {own}") from error

@@ -56,14 +56,14 @@ def _sparse(found: Profile) -> tuple[Enough, ...]:
     if found.sparse is None:
         return ()
     made = certify_sparse_form(found.sparse.function, found.length)
-    if not made["certified"]:
+    if not made.certified:
         return ()
-    bits = made["width"] * made["precision_bits"] * made["heads"]
+    bits = made.width * made.precision_bits * made.heads
     how = f"BHBK24 Theorem 13 on its sparse form: {found.sparse.in_words()}"
     return (
         Enough(
-            "theorem-13", made["theorem"], "certified", made["layers"], made["heads"], made["width"],
-            made["precision_bits"], bits, how, model_width=made["width"], certified_length=found.length,
+            "theorem-13", made.theorem, "certified", made.layers, made.heads, made.width,
+            made.precision_bits, bits, how, model_width=made.width, certified_length=found.length,
         ),
     )  # fmt: skip
 

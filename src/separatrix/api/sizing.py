@@ -1,27 +1,24 @@
 """``sx.profile``, ``sx.capacity`` and ``sx.design``: what a function needs, a model keeps, a task asks for."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from separatrix.answer import Answer, Fact, Grid, Sheet
+from separatrix.answer import Answer, Fact, Grid, Sheet, plain
 from separatrix.api.arguments import checked
 from separatrix.api.models import described
 from separatrix.bit_counts import OWN_PRECISION, PUBLISHED_PRECISION
 from separatrix.errors import SeparatrixError
-from separatrix.wording import counted
 
 if TYPE_CHECKING:
     from separatrix.bounds import Numbers
     from separatrix.capacities import Budget, Capacity
     from separatrix.models import Held, Measured
     from separatrix.profiles import Estimate, Exclusion, Limits, Profile
-    from separatrix.table import Design
+    from separatrix.table import Design, ProvedNetwork
     from separatrix.tasks import Task
 
-
-COUNTED = ("N", "classes", "state bits", "bits sent")
 
 # -- a function -----------------------------------------------------------------------------------------------------
 
@@ -35,7 +32,7 @@ class Profiled(Answer):
     """
 
     found: "Profile"
-    network: dict[str, Any] | None
+    network: "ProvedNetwork | None"
     model: "Exclusion | None"
 
     @property
@@ -55,45 +52,19 @@ class Profiled(Answer):
 
     def __bool__(self) -> bool:
         """Whether no network that was built for the function failed."""
-        return self.network is None or bool(self.network["certified"])
+        return self.network is None or self.network.certified
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
-        from separatrix.profiles import as_record
+        from separatrix.profiles import profile_record
 
-        record = as_record(self.found)
-        return {**record, "network": self.network, "model": None if self.model is None else asdict(self.model)}
+        return {**plain(profile_record(self.found)), "network": plain(self.network), "model": plain(self.model)}
 
     def sheet(self) -> Sheet:
-        """Show the needs, then every length that was run."""
-        from separatrix.table import verdict_in_words
+        """Show the needs, then the counts behind them."""
+        from separatrix.api.profile_sheet import profile_sheet
 
-        found = self.found
-        rows = [
-            Fact("any recurrent model", f"at least {counted(self.state_bits, 'bit')} of state at N = {found.length}")
-        ]
-        if found.need is not None and found.best is not None:
-            limit = "no width is excluded" if found.need.width == 1 else f"one head needs width ≥ {found.need.width}"
-            text = (
-                f"mH(p + log2 N) ≥ {found.need.bits}/3, by {found.best.partition.name}; at p = {found.need.precision}"
-            )
-            rows.append(Fact("one attention layer", f"{text} {limit}"))
-        if self.network is not None:
-            size = f"width {self.network['width']}, {self.network['heads']} heads"
-            rows.append(Fact("two layers, Theorem 13", f"{size}: {verdict_in_words(self.network)}"))
-        if self.model is not None:
-            excluded = self.model.first is not None
-            rows.append(Fact(self.model.model, self.model.in_words(), "bad" if excluded else ""))
-        lengths = tuple(
-            (str(each.length), str(each.classes), str(each.state_bits),
-             "" if each.communication_bits is None else str(each.communication_bits), each.partition or "")
-            for each in found.lengths
-        )  # fmt: skip
-        grid = Grid(
-            "Every length up to N", ("N", "classes", "state bits", "bits sent", "partition"), lengths, None, COUNTED
-        )
-        inputs = f"all {found.table.symbols}^{found.length} inputs over {found.alphabet.in_words()}"
-        return Sheet(f"{found.name}: {inputs}", tuple(rows), (grid,), ("About lengths beyond N nothing is said.",))
+        return profile_sheet(self.found, self.network, self.model)
 
 
 @checked
@@ -192,10 +163,10 @@ class Kept(Answer):
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
-        from separatrix.capacities import plain
+        from separatrix.capacities import capacity_record
 
         seen = None if self.measured is None else {"bytes_at": dict(self.bytes_at), "agrees": self.agrees}
-        return {**plain(self.card), **({} if seen is None else {"measured": seen})}
+        return {**plain(capacity_record(self.card)), **({} if seen is None else {"measured": seen})}
 
     def sheet(self) -> Sheet:
         """Memory first, then what is impossible."""

@@ -30,7 +30,10 @@ from separatrix.capacities.number_formats import part_bits as part_bits
 from separatrix.capacities.reading import describe as describe
 from separatrix.capacities.reading import read_config as read_config
 from separatrix.capacities.receptive_field import DISTANCES as DISTANCES
-from separatrix.capacities.record import plain as plain
+from separatrix.capacities.record import CapacityRecord as CapacityRecord
+from separatrix.capacities.record import LayerRecord as LayerRecord
+from separatrix.capacities.record import LimitRecord as LimitRecord
+from separatrix.capacities.record import capacity_record as capacity_record
 from separatrix.capacities.report import Capacity as Capacity
 from separatrix.capacities.report import Limit as Limit
 from separatrix.capacities.report import capacity as capacity

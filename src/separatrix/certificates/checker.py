@@ -17,7 +17,7 @@ from separatrix.certificates.refutations import (
     refutation,
     undecided,
 )
-from separatrix.certificates.verdict import Claim, Method, SuspicionError, Verdict
+from separatrix.certificates.verdict import Claim, Method, OtherClaimError, SuspicionError, Verdict
 from separatrix.errors import SeparatrixError
 from separatrix.networks import AnyNetwork, Network
 
@@ -54,7 +54,7 @@ def check(network: AnyNetwork, claim: Claim, method: str | None = None) -> Verdi
         found = first_failure(network, claim, random_inputs(claim), tried)
         if found is not None:
             return Verdict(False, True, "a random input is answered wrongly", "sampling", counterexample=found)
-    return undecided(verdicts, claim)
+    return undecided(verdicts)
 
 
 def apply(method: Method, network: AnyNetwork, claim: Claim, tried: set[bytes] | None = None) -> Verdict:
@@ -68,20 +68,23 @@ def apply(method: Method, network: AnyNetwork, claim: Claim, tried: set[bytes] |
     >>> apply(methods()["kernel"], built.network, claim).trust
     'kernel'
     """
-    reason = misfit(network, claim)
+    reason, concerned = misfit(network, claim), False
     if not isinstance(network, method.kinds):
         reason = f"the method does not cover a {type(network).__name__}"
     elif not method.extensions and _extended(network):
         reason = "the method does not cover dual certificates and this decoding"
+    else:
+        concerned = True
     if reason is not None:
-        return Verdict(False, False, reason, method.name)
+        return Verdict(False, False, reason, method.name, concerned=concerned)
     try:
         covered = method.prove(network, claim)
     except SuspicionError as suspicion:
         found = refutation(method.name, network, claim, suspicion, tried)
         return Verdict(False, found is not None, str(suspicion), method.name, counterexample=found, suspected=True)
     except SeparatrixError as refusal:
-        return Verdict(False, False, str(refusal), method.name)
+        concerned = not isinstance(refusal, OtherClaimError)
+        return Verdict(False, False, str(refusal), method.name, concerned=concerned)
     except OverflowError:
         return Verdict(False, False, "a number exceeds 64 bits, in which the method computes", method.name)
     # The last net: what a method proves is also run, on as many random inputs as cost little.

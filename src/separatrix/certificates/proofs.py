@@ -58,7 +58,7 @@ def states_itself(task: Task, length: int) -> bool:
     other lengths, this is evidence: the number of inputs, and the slow ``solve`` of some of them.
 
     >>> from separatrix.tasks import tasks
-    >>> states_itself(tasks()["dyck"], 100), states_itself(tasks()["match3-local"], 8)
+    >>> states_itself(tasks()["dyck"], 100), states_itself(tasks()["sparse-averaging"], 8)
     (True, False)
     """
     stated = own_specification(task, length)

@@ -35,16 +35,6 @@ shown; neither. Of a file, ``check`` says *valid*, *refuted*, or *not valid*: it
 """
 
 
-def shown_state(state: str) -> str:
-    """The word for a state of :func:`separatrix.certificates.certificate.state_of`, in its colour for a terminal.
-
-    >>> shown_state("undecided")
-    '[yellow]not proved[/yellow]'
-    """
-    colour = {"certified": "green", "refuted": "red"}.get(state, "yellow")
-    return f"[{colour}]{WORDS[state]}[/{colour}]"
-
-
 def after_word(state: str, reason: str) -> str:
     """A reason as it follows the word for its state, without saying that word again.
 

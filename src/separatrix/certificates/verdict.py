@@ -24,6 +24,10 @@ class UnsupportedError(SeparatrixError):
     """The network is outside what a method covers; nothing is claimed either way."""
 
 
+class OtherClaimError(UnsupportedError):
+    """The method is for other tasks or numbers than the claim's."""
+
+
 class SuspicionError(SeparatrixError):
     """The claim seems false: ``inputs`` are worth trying, and a ``clue`` says where a search should look for more."""
 
@@ -48,7 +52,8 @@ class Verdict:
     A reason names a symbol by its number, as ``token 7``, and positions from 1; ``shown.py`` puts the task's own symbol
     there. ``suspected`` says that a method found fault with it, whether or not an input that fails was found;
     ``reasons`` are those of all methods where none decides. ``trust`` says what a valid verdict relies on: the kernel
-    alone, or a method of this room with all that it uses.
+    alone, or a method of this room with all that it uses. ``concerned``: the method is for such tasks, networks and
+    numbers.
     """
 
     valid: bool
@@ -60,6 +65,7 @@ class Verdict:
     suspected: bool = False
     reasons: tuple[str, ...] = ()
     trust: Literal["kernel", "wide"] = "wide"
+    concerned: bool = True
 
 
 class Method(ABC):

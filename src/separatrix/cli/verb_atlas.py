@@ -56,7 +56,7 @@ def command(
         print_json({"files": [str(path) for path in written], **atlas.results})
         return
     for section in ordered_sections():
-        table = section.full_table(atlas.results["sections"])
+        table = section.full_table(atlas.sections)
         if table is not None:
             console().print(table)
     size = sum(path.stat().st_size for path in written)

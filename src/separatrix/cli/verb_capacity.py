@@ -69,8 +69,9 @@ def command(
 ) -> int:
     """What a real model keeps in memory, and what it cannot do at any weights: its bits against the lower bounds."""
     check_picture("--plot", plot, interactive=True)
+    from separatrix.answer import plain
     from separatrix.api import capacity
-    from separatrix.capacities import Budget, plain
+    from separatrix.capacities import Budget, capacity_record
     from separatrix.profiles import refuse_function
     from separatrix.provenance import provenance
 
@@ -96,8 +97,8 @@ def command(
         _draw(context, plot, [found.model], found.given)
     if as_json:
         record = provenance(command_line(context), arithmetic="integers", seed=None, started=started)
-        more = {"fits": fits, "against": crossing}
-        print_json({**plain(found), **{name: each for name, each in more.items() if each}, "provenance": record})
+        more = {name: each for name, each in (("fits", fits), ("against", crossing)) if each}
+        print_json({**plain(capacity_record(found)), **more, "provenance": record})
     else:
         _print(found, tuple(dict.fromkeys(task or ())), fits, crossing)
     # Who asks about a task asks for the bound; without a task it is one of many.

@@ -105,6 +105,7 @@ def _state_limit(
     as_json: bool,
 ) -> None:
     """What recurrent models learned of what their state can hold, from all recorded runs of index lookup."""
+    from separatrix.answer import plain
     from separatrix.files import check_writable, write_atomically
     from separatrix.provenance import provenance
     from separatrix.site import state_limit_figure, state_limit_page, state_limit_results
@@ -122,23 +123,24 @@ def _state_limit(
             f"no recurrent model has a recorded run of index-lookup in {source_text(store, records)}; name other runs "
             "with --records, or train one:  separatrix train index-lookup 'LSTM-(1,64)' --length 20 --recipe strong"
         )
-    figures = [state_limit_figure(found, recipe) for recipe in found["recipes"]]
+    figures = [state_limit_figure(found, recipe) for recipe in found.recipes]
     made = provenance(command_line(context), arithmetic="float32", seed=None, started=started)
     content: dict[str, str | bytes] = {}
     for each in figures:
         content |= {f"{each.name}.svg": each.svg, f"{each.name}.png": each.png}
-    content[f"{STATE_LIMIT}.json"] = json.dumps({**found, "provenance": made}, ensure_ascii=False, indent=1) + "\n"
+    data = {**plain(found), "provenance": made}
+    content[f"{STATE_LIMIT}.json"] = json.dumps(data, ensure_ascii=False, indent=1) + "\n"
     content[f"{STATE_LIMIT}.html"] = state_limit_page(found, f"Made by: {made['command']} at {made['made_at']}")
     written = [out / file for file in content]
     for path, each in zip(written, content.values(), strict=True):
         write_atomically(path, each)
     if as_json:
-        print_json({**found, "provenance": made, "files": [str(path) for path in written]})
+        print_json({**data, "files": [str(path) for path in written]})
         return
-    shown = found["views"][0]
-    console().print(f"index-lookup, recipe {shown['recipe']}, learned to {100 * shown['goal']:g} %:", markup=False)
-    for model in shown["models"]:
-        console().print(f"• {model['in_words']}", soft_wrap=True, markup=False)
+    shown = found.views[0]
+    console().print(f"index-lookup, recipe {shown.recipe}, learned to {100 * shown.goal:g} %:", markup=False)
+    for model in shown.models:
+        console().print(f"• {model.in_words}", soft_wrap=True, markup=False)
     for path in written:
         console().print(f"wrote {path}", soft_wrap=True, markup=False)
 

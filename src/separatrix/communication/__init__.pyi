@@ -45,6 +45,7 @@ from separatrix.communication.protocols.running_sums import FloatLayer as FloatL
 from separatrix.communication.protocols.running_sums import run_running_sums as run_running_sums
 from separatrix.communication.protocols.transcript import ALICE as ALICE
 from separatrix.communication.protocols.transcript import BOB as BOB
+from separatrix.communication.protocols.transcript import Message as Message
 from separatrix.communication.protocols.transcript import Outgoing as Outgoing
 from separatrix.communication.protocols.transcript import Speech as Speech
 from separatrix.communication.protocols.transcript import Transcript as Transcript

@@ -57,7 +57,7 @@ class TransformerModule(nn.Module):
         self.sets = nn.ModuleDict()
         for number, part in enumerate(description["sets"]):
             name, size = part_name(number, part["slot"]), sizes[part["slot"]]
-            self.sets[name] = SetPartModule(tensors.under(f"sets.{name}"), part, size, self.positions)
+            self.sets[name] = SetPartModule(tensors.under(f"sets.{name}"), part, size)
         self.layers = nn.ModuleList(
             (FeedForwardModule if layer["kind"] == "feed-forward" else AttentionModule)(
                 tensors.under(f"layers.{number}"), layer, width

@@ -21,7 +21,6 @@ from separatrix.models.assemble import FORMAT, NetworkModule, assemble, part_nam
 from separatrix.networks import (
     AnyNetwork,
     Attention,
-    CellSets,
     DualPart,
     EmbeddingPart,
     ExactMatrix,
@@ -99,9 +98,7 @@ def describe_readout(network: AnyNetwork) -> dict[str, Any]:
 
 
 def _describe_sets(part: DualPart) -> dict[str, Any]:
-    if isinstance(part.sets, CellSets):
-        return {"slot": part.slot, "sets": "cell", "columns": list(part.sets.columns), "first": part.sets.first}
-    return {"slot": part.slot, "sets": "window"}
+    return {"slot": part.slot, "columns": list(part.sets.columns), "first": part.sets.first}
 
 
 def _describe_layer(layer: Layer) -> dict[str, Any]:
@@ -137,9 +134,9 @@ def _tensors_of(network: AnyNetwork, dtype: torch.dtype) -> dict[str, Tensor]:
         found[f"features.{part_name(number, part.slot)}.matrix"] = floats(part.matrix, dtype)
     for number, part in enumerate(network.dual_parts):
         where = f"sets.{part_name(number, part.slot)}"
-        found[f"{where}.rows"] = set_rows(part, network.positions, dtype)
-        if isinstance(part.sets, CellSets):
-            found[f"{where}.gain"] = floats(exact([[part.gain]]), dtype)[0]
+        signs = part.rule.signs(numpy.arange(part.rule.count, dtype=numpy.int64))
+        found[f"{where}.rows"] = torch.from_numpy(signs).to(dtype)
+        found[f"{where}.gain"] = floats(exact([[part.gain]]), dtype)[0]
     for number, layer in enumerate(network.layers):
         if isinstance(layer, FeedForward):
             found[f"layers.{number}.inner"] = floats(layer.inner, dtype)
@@ -158,19 +155,11 @@ def floats(matrix: ExactMatrix, dtype: torch.dtype) -> Tensor:
     return torch.from_numpy(matrix.encoded(Floating(dtype_name(dtype))))
 
 
-def set_rows(part: DualPart, positions: int, dtype: torch.dtype) -> Tensor:
-    """All sign vectors where the sets come with the input, else the finished vector of each position."""
-    if isinstance(part.sets, CellSets):
-        return torch.from_numpy(part.rule.signs(numpy.arange(part.rule.count, dtype=numpy.int64))).to(dtype)
-    nobody = numpy.zeros((1, positions, 0), dtype=numpy.int64)
-    return torch.from_numpy(part.rows(nobody, positions, Floating(dtype_name(dtype)))[0].copy())
-
-
 def check_embedding_size(network: Network, dtype: torch.dtype) -> None:
     """Refuse an embedding that would not fit, before anything is made."""
     numbers = sum(_row_count(part) * part.rule.width for part in network.embedding)
     for part in network.dual_parts:
-        numbers += (part.rule.count if isinstance(part.sets, CellSets) else network.positions) * part.rule.width
+        numbers += part.rule.count * part.rule.width
     needed = numbers * dtype.itemsize
     if needed > LARGEST_EMBEDDING_BYTES:
         raise SeparatrixError(

@@ -24,11 +24,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from separatrix.errors import SeparatrixError
-from separatrix.models.from_network import check_embedding_size, describe_readout, dtype_name, floats, set_rows
+from separatrix.models.from_network import check_embedding_size, describe_readout, dtype_name, floats
 from separatrix.networks import (
     AnyNetwork,
     Attention,
-    CellSets,
     EmbeddingPart,
     FeedForward,
     Network,
@@ -118,7 +117,7 @@ def _fitting(network: AnyNetwork) -> Network:
     """The network with residuals, unless it is of a kind that the library has not."""
     if isinstance(network, RecurrentNetwork):
         raise SeparatrixError("a recurrent network does not fit the form of transformer-lens; export to torch or onnx")
-    if network.features or any(isinstance(part.sets, CellSets) for part in network.dual_parts):
+    if network.features:
         raise SeparatrixError("transformer-lens reads tokens, this network cells of numbers; export to torch or onnx")
     for layer in network.layers:
         if isinstance(layer, FeedForward):
@@ -200,8 +199,6 @@ def _table(network: Network, source: str, dtype: torch.dtype) -> Tensor:
             rows = floats(part.rule.table, dtype)[torch.from_numpy(numbers)]
         kept = min(last, size) - first
         table[first : first + kept, network.slots.columns(part.slot)] += rows[:kept]
-    for part in network.dual_parts if source == "position" else ():
-        table[:, network.slots.columns(part.slot)] += set_rows(part, size, dtype)
     return table
 
 

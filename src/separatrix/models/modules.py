@@ -216,23 +216,20 @@ class SetPartModule(nn.Module):
 
     Sets of a cell are read from its numbers: w_S = Σ x_i u_i with (U Uᵀ) x = 1, solved by elimination in float64. The
     matrix is positive definite, so that this needs no pivots; it is written out, for ONNX has no solver. Where the
-    sign vectors are linearly dependent, w_S is 0. Sets that go by position are computed beforehand, one row each.
+    sign vectors are linearly dependent, w_S is 0.
     """
 
-    def __init__(self, tensors: Tensors, part: Mapping[str, Any], width: int, positions: int) -> None:
+    def __init__(self, tensors: Tensors, part: Mapping[str, Any], width: int) -> None:
         super().__init__()
-        self.slot, self.of_cells = str(part["slot"]), part["sets"] == "cell"
+        self.slot = str(part["slot"])
         self.rows: Tensor
-        self.register_buffer("rows", tensors.take("rows", None if self.of_cells else positions, width))
-        if self.of_cells:
-            self.columns = (int(part["columns"][0]), int(part["columns"][1]))
-            self.first = int(part["first"])
-            self.gain = tensors.parameter("gain", 1)
+        self.register_buffer("rows", tensors.take("rows", None, width))
+        self.columns = (int(part["columns"][0]), int(part["columns"][1]))
+        self.first = int(part["first"])
+        self.gain = tensors.parameter("gain", 1)
 
     def forward(self, inputs: Tensor) -> Tensor:
         """What is added to the slot: (batch, positions, slot width)."""
-        if not self.of_cells:
-            return self.rows.expand(inputs.shape[0], -1, -1)
         members = inputs[..., self.columns[0] : self.columns[1]].to(torch.int64) - self.first
         check_range(members, "numbers of a set", len(self.rows), self.first)
         signs = self.rows[members].to(torch.float64)

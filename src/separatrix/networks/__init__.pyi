@@ -4,7 +4,6 @@ from separatrix.networks.decoding import PowerSums as PowerSums
 from separatrix.networks.decoding import is_prime as is_prime
 from separatrix.networks.dual import CellSets as CellSets
 from separatrix.networks.dual import DualPart as DualPart
-from separatrix.networks.dual import WindowSets as WindowSets
 from separatrix.networks.embedding import EmbeddingPart as EmbeddingPart
 from separatrix.networks.embedding import FeaturePart as FeaturePart
 from separatrix.networks.embedding import SignRows as SignRows

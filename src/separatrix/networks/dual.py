@@ -1,14 +1,13 @@
 """The embedding of a set: γ · w_S, the dual certificate of the sign vectors of S (SHT23, q-Sparse Averaging).
 
 In SHT23's model the element-wise input map φ is an arbitrary function. What it computes is stored here as data: a sign
-rule, a gain, and where the set comes from: from numbers of the cell, or from the position (a window of positions). The
+rule, a gain, and which numbers of a cell are its set. The
 certificate itself is the least-norm one, computed in exact rational numbers and rounded once, as part of the input. A
-set whose sign vectors are linearly dependent has none and gets 0.
+set whose sign vectors are linearly dependent has none and gets 0. Where sets follow from positions, a table does.
 """
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
 
 import numpy
 
@@ -30,62 +29,24 @@ class CellSets:
         return cells[..., self.columns[0] : self.columns[1]] - self.first
 
 
-@dataclass(frozen=True)
-class WindowSets:
-    """The set of a position p: the positions at most ``reach`` away, of those in ``positions`` (half-open).
-
-    The position ``positions[0]`` has sign vector 0. A position outside the range has the empty set.
-    """
-
-    reach: int
-    positions: tuple[int, int]
-
-    def windows(self, count: int) -> list[Integers]:
-        """The numbers of sign vectors of each of ``count`` positions."""
-        first, last = self.positions
-        inside = [position if first <= position < last else None for position in range(count)]
-        return [
-            numpy.arange(0, dtype=numpy.int64)
-            if place is None
-            else numpy.arange(max(first, place - self.reach), min(last, place + self.reach + 1), dtype=numpy.int64)
-            - first
-            for place in inside
-        ]
-
-
-Sets: TypeAlias = CellSets | WindowSets
-
-
 @dataclass(frozen=True, eq=False)
 class DualPart:
     """Adds ``gain`` · w_S to ``slot`` at every position, S given by ``sets`` and its sign vectors by ``rule``."""
 
     slot: str
     rule: SignRows
-    sets: Sets
+    sets: CellSets
     gain: Fraction
 
     def __post_init__(self) -> None:
         if max(abs(self.gain.numerator), self.gain.denominator) >= LARGEST_NUMERATOR:
             raise SeparatrixError("the gain of a dual certificate needs more than 62 bits; choose a simpler fraction")
-        low, high = self.sets.columns if isinstance(self.sets, CellSets) else self.sets.positions
-        needed = 0 if isinstance(self.sets, CellSets) else high - low
-        if not 0 <= low < high or needed > self.rule.count:
-            raise SeparatrixError(
-                f"the sets of slot {self.slot!r} have the range {low} to {high}, which is empty or too long"
-            )
-        if isinstance(self.sets, WindowSets) and self.sets.reach < 0:
-            raise SeparatrixError(f"the windows of slot {self.slot!r} reach {self.sets.reach}; give at least 0")
+        low, high = self.sets.columns
+        if not 0 <= low < high:
+            raise SeparatrixError(f"the sets of slot {self.slot!r} have the range {low} to {high}, which is empty")
 
-    def rows(self, cells: Integers, positions: int, arithmetic: Arithmetic) -> RawArray:
+    def rows(self, cells: Integers, arithmetic: Arithmetic) -> RawArray:
         """The vectors in an arithmetic: (batch, positions, slot width)."""
-        if isinstance(self.sets, WindowSets):
-            windows = self.sets.windows(positions)
-            rows, sizes = arithmetic.zeros((positions, self.rule.width)), numpy.array([len(each) for each in windows])
-            for size in numpy.unique(sizes[sizes > 0]).tolist():
-                places = numpy.flatnonzero(sizes == size)
-                rows[places] = self.vectors(numpy.stack([windows[place] for place in places.tolist()]), arithmetic)
-            return numpy.broadcast_to(rows, (cells.shape[0], *rows.shape))
         members = self.sets.members(cells)
         if members.size and not 0 <= int(members.min()) <= int(members.max()) < self.rule.count:
             raise SeparatrixError(f"a cell names a number outside 0 to {self.rule.count - 1} for slot {self.slot!r}")

@@ -103,7 +103,7 @@ def embedded(network: Network, tokens: Integers, arithmetic: Arithmetic) -> RawA
         stream[..., place] = arithmetic.add(stream[..., place], part.rows(cells, arithmetic))
     for part in network.dual_parts:
         place = network.slots.columns(part.slot)
-        rows = part.rows(cells, network.positions, arithmetic)
+        rows = part.rows(cells, arithmetic)
         stream[..., place] = arithmetic.add(stream[..., place], rows)
     return stream
 

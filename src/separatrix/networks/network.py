@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from separatrix.errors import SeparatrixError
 from separatrix.networks.decoding import PowerSums
-from separatrix.networks.dual import CellSets, DualPart
+from separatrix.networks.dual import DualPart
 from separatrix.networks.embedding import EmbeddingPart, FeaturePart
 from separatrix.networks.exact import ExactMatrix, Shapes, Slots
 from separatrix.networks.graph import GRAPH_MATRICES, GraphAttention
@@ -104,7 +104,7 @@ class Network:
     """A Transformer with explicit weights for inputs of ``positions`` tokens below ``vocabulary``.
 
     With ``feature_parts`` an input has cells of several numbers instead; the other parts then go by position alone.
-    ``dual_parts`` embed sets of positions, named by a cell or by its position.
+    ``dual_parts`` embed sets of positions, named by a cell.
     """
 
     slots: Slots
@@ -140,7 +140,7 @@ class Network:
                 expect(f"feature part for slot {part.slot!r}", part.matrix, self.slots.size(part.slot), self.features)
             elif part.rule.width != self.slots.size(part.slot):
                 found.append(f"embedding rows for slot {part.slot!r} have {part.rule.width} numbers")
-            if isinstance(part, DualPart) and isinstance(part.sets, CellSets) and part.sets.columns[1] > self.features:
+            if isinstance(part, DualPart) and part.sets.columns[1] > self.features:
                 found.append(f"sets are read from column {part.sets.columns[1]}, cells have {self.features} numbers")
         if self.feature_parts and any(part.source == "token" for part in self.embedding):
             found.append("cells of several numbers are not tokens, but a part of the embedding goes by token")

@@ -17,7 +17,7 @@ from safetensors.numpy import load, save
 from separatrix.errors import SeparatrixError
 from separatrix.files import write_atomically
 from separatrix.networks.decoding import PowerSums
-from separatrix.networks.dual import CellSets, DualPart, Sets, WindowSets
+from separatrix.networks.dual import CellSets, DualPart
 from separatrix.networks.embedding import EmbeddingPart, FeaturePart, SignRows, TableRows
 from separatrix.networks.exact import ExactMatrix, Slots
 from separatrix.networks.graph import GRAPH_MATRICES, GraphAttention, GraphHead
@@ -131,15 +131,13 @@ def _bytes(writer: _Writer, structure: dict[str, Any]) -> bytes:
 
 
 def _dual(part: DualPart, number: int, writer: _Writer) -> dict[str, Any]:
-    sets = part.sets
-    cells = isinstance(sets, CellSets)
     return {
         "slot": part.slot,
         "generator": writer.array(f"duals.{number}.generator", part.rule.generator),
         "gain": [part.gain.numerator, part.gain.denominator],
-        "sets": "cell" if cells else "window",
-        "range": sets.columns if cells else sets.positions,
-        "number": sets.first if cells else sets.reach,
+        "sets": "cell",
+        "range": part.sets.columns,
+        "number": part.sets.first,
     }
 
 
@@ -289,11 +287,10 @@ class _Reader:
         fields = _fields(reference, "a dual part", ("slot", "generator", "gain", "sets", "range", "number"))
         low, high = _pair(fields["range"], "the range of a dual part")
         number = _kind(fields["number"], int, "the number of a dual part")
-        cells = _choice(fields["sets"], ("cell", "window")) == "cell"
-        sets: Sets = CellSets((low, high), number) if cells else WindowSets(number, (low, high))
+        _choice(fields["sets"], ("cell",))
         rule = SignRows(self.array(fields["generator"], numpy.uint8))
         gain = Fraction(*_pair(fields["gain"], "the gain of a dual part"))
-        return DualPart(_kind(fields["slot"], str, "a slot"), rule, sets, gain)
+        return DualPart(_kind(fields["slot"], str, "a slot"), rule, CellSets((low, high), number), gain)
 
     def part(self, reference: Any) -> EmbeddingPart:
         names = ("slot", "source", "tokens", "positions", "rule", "indices")

@@ -15,7 +15,8 @@ from separatrix.profiles.limits import Estimate as Estimate
 from separatrix.profiles.limits import Limits as Limits
 from separatrix.profiles.loading import load_function as load_function
 from separatrix.profiles.partitions import PartitionProfile as PartitionProfile
-from separatrix.profiles.record import as_record as as_record
+from separatrix.profiles.record import ProfileRecord as ProfileRecord
+from separatrix.profiles.record import profile_record as profile_record
 from separatrix.profiles.task_names import changed_parameters as changed_parameters
 from separatrix.profiles.task_names import is_known as is_known
 from separatrix.profiles.task_names import known_task as known_task

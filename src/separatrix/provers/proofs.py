@@ -31,6 +31,8 @@ MOST_POSITIONS = (1 << 16) + 1
 """Positions of networks that are tried: the kernel takes about a fifth of a millisecond for each."""
 MOST_TOKENS, MOST_ROWS, MOST_RECALLED = 1 << 14, 1 << 10, (1 << 8) + 1
 """Tokens that are compared; those where keys are rows of a table, each with each; keys and queries of a recall."""
+MOST_WINDOWS = (1 << 10) + 1
+"""Positions whose windows are searched."""
 MOST_TRIPLES = 1 << 21
 """Triples of tokens that are compared one by one."""
 MOST_SUMMED = 1 << 20
@@ -111,7 +113,7 @@ def candidates(
         yield {"rule": "prefixes", "age": age_of(network)}
     elif network.positions == specification["answer"].get("vertices", len(inputs)):
         try:
-            statements = stated_layers(network, inputs, specification["answer"]["kind"], arithmetic)
+            statements = stated_layers(network, inputs, specification["answer"], arithmetic)
         except RefusedError:
             # Of a kind that the kernel does not read; no proof would be.
             return
@@ -140,32 +142,46 @@ def age_of(network: Network) -> list[int]:
 
 
 def stated_layers(
-    network: Network, inputs: list[range], asked: str, arithmetic: FixedPoint
+    network: Network, inputs: list[range], answer: dict[str, Any], arithmetic: FixedPoint
 ) -> list[dict[str, Any]] | None:
-    """One statement for each layer of a network with attention first and perhaps once more.
+    """One statement for each layer of a network with attention, and perhaps once more.
 
-    ``asked`` is the kind of answer; where that is about tokens that are compared, the first layer must match them.
+    Where the answer is about tokens that are compared, the first attention must match them.
     """
+    asked = answer["kind"]
     idle = idle_layers(network, arithmetic)
     acting = [number for number in range(len(network.layers)) if number not in idle]
     attention = [number for number in acting if not isinstance(network.layers[number], FeedForward)]
-    if not acting or attention[:1] != acting[:1] or len(attention) > 2:
+    if not 0 < len(attention) <= 2:
         return None
-    first = network.layers[acting[0]]
+    if asked == "nearby-sums":
+        return stated_windows(network, inputs, attention[0], acting)
+    first = network.layers[attention[0]]
     assert not isinstance(first, FeedForward)
     matching = asked in ("recall", "sums", "cycles")
     summed = network.readout.decoding == "power-sums"
     if matching and not summed and not comparable(network, inputs, asked):
         return None
     places = {"kind": "power-sums" if summed else "match"} if matching else None
-    if not matching and network.readout.at == "last" and isinstance(first, Attention):
+    straight = attention[0] == acting[0] and network.readout.at == "last"
+    if not matching and straight and isinstance(first, Attention):
         places = stated_places(network, first.heads, inputs, arithmetic, everywhere=len(attention) == 2)
     if places is None:
         return None
     later = "fetch" if asked == "recall" else "count"
     kinds = {number: later if number in attention else "feed-forward" for number in acting}
     stated = [{"kind": kinds.get(number, "idle")} for number in range(len(network.layers))]
-    return [places if number == acting[0] else each for number, each in enumerate(stated)]
+    return [places if number == attention[0] else each for number, each in enumerate(stated)]
+
+
+def stated_windows(
+    network: Network, inputs: list[range], attention: int, acting: list[int]
+) -> list[dict[str, Any]] | None:
+    """The statements about a network that searches windows of tokens in its last feed-forward."""
+    if len(inputs) > MOST_WINDOWS or max(map(len, inputs)) > MOST_TOKENS or attention == acting[-1]:
+        return None
+    kinds = {**dict.fromkeys(acting, "feed-forward"), attention: "windows", acting[-1]: "search"}
+    return [{"kind": kinds.get(number, "idle")} for number in range(len(network.layers))]
 
 
 def comparable(network: Network, inputs: list[range], asked: str) -> bool:

@@ -1,17 +1,21 @@
 """Building the atlas: run every section, then write data, figures and pages, each file whole or not at all.
 
+What sections collect is written by one renderer (:func:`separatrix.answer.plain`); the schema of the data is made from
+the types of the results.
+
 A section that is being written can be built and looked at alone (``only``), without waiting for the others.
 """
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from separatrix.answer import plain
 from separatrix.catalog import Catalog, discover
 from separatrix.files import write_atomically
 from separatrix.provenance import provenance
@@ -29,18 +33,25 @@ COMMAND = "separatrix atlas"
 
 @dataclass(frozen=True)
 class Atlas:
-    """What one build produced: plain results, and the figures of each section.
+    """What one build produced: the results and the figures of each section.
 
     ``only`` are the sections that were built where not all were; there are no pages but theirs then.
     """
 
-    results: Mapping[str, Any]
+    provenance: Mapping[str, Any]
+    sections: Mapping[str, Any]
+    """The results by the name of the section."""
     figures: Mapping[str, list[Figure]]
-    only: tuple[Section, ...] = ()
+    only: tuple[Section[Any], ...] = ()
+
+    @property
+    def results(self) -> dict[str, Any]:
+        """All of it but the figures, as JSON has it."""
+        return {"provenance": dict(self.provenance), "sections": plain(self.sections)}
 
 
 @cache
-def sections() -> Catalog[Section]:
+def sections() -> Catalog[Section[Any]]:
     """All sections by name.
 
     >>> sections()["sign-codes"].title
@@ -50,7 +61,7 @@ def sections() -> Catalog[Section]:
     return discover("section", folder, "SECTION", Section)  # type: ignore[type-abstract]
 
 
-def ordered_sections() -> list[Section]:
+def ordered_sections() -> list[Section[Any]]:
     """All sections in their order.
 
     >>> ordered_sections()[0].name
@@ -70,11 +81,11 @@ def units() -> int:
 
 
 def build(
-    advance: Advance, sources: Sources | None = None, command: str = COMMAND, only: Sequence[Section] = ()
+    advance: Advance, sources: Sources | None = None, command: str = COMMAND, only: Sequence[Section[Any]] = ()
 ) -> Atlas:
     """Run every section, or only some, and draw; ``advance`` is called once for each unit of work.
 
-    >>> class Squares(Section):
+    >>> class Squares(Section[dict[str, list[int]]]):
     ...     units = 1
     ...
     ...     def collect(self, advance):
@@ -86,45 +97,59 @@ def build(
     >>> atlas = build(print, only=[Squares(name="squares", title="Squares", order=1)])
     squared
     drew squares
-    >>> atlas.results["sections"]
+    >>> atlas.sections
     {'squares': {'rows': [0, 1, 4, 9]}}
     """
     started = time.perf_counter()
     chosen = only or ordered_sections()
-    plain = _collected(chosen, advance, sources or Sources())
-    figures = _drawn(chosen, plain, advance)
-    if not only:
-        figures[COMPOSED] = composed_figures(plain)
-        advance("drew sizes against N")
-    record = dict(provenance(command, arithmetic="integers and fractions", seed=0, started=started))
-    return Atlas({"provenance": record, "sections": plain}, figures, tuple(only))
-
-
-def _collected(chosen: Sequence[Section], advance: Advance, sources: Sources) -> dict[str, Any]:
-    """The results of every section by its name, as JSON has them."""
-    collected = {
-        section.name: section.collect_from(sources, advance)
+    recorded = sources or Sources()
+    results = {
+        section.name: section.collect_from(recorded, advance)
         if isinstance(section, RecordedSection)
         else section.collect(advance)
         for section in chosen
     }
-    # What is drawn and shown is what atlas.json will hold, and nothing that JSON would lose.
-    return json.loads(json.dumps(collected))
-
-
-def _drawn(chosen: Sequence[Section], results: Mapping[str, Any], advance: Advance) -> dict[str, list[Figure]]:
-    """The figures of every section by its name."""
     figures: dict[str, list[Figure]] = {}
     for section in chosen:
         figures[section.name] = section.figures(results[section.name])
         advance(f"drew {section.title.lower()}")
-    return figures
+    if not only:
+        figures[COMPOSED] = composed_figures(results)
+        advance("drew sizes against N")
+    made = provenance(command, arithmetic="integers and fractions", seed=0, started=started)
+    return Atlas(made, results, figures, tuple(only))
+
+
+def schema(chosen: Iterable[Section[Any]]) -> dict[str, Any]:
+    """Return the JSON schema of ``atlas.json``, from the types of the sections' results.
+
+    >>> sorted(schema([])["properties"])
+    ['provenance', 'sections']
+    """
+    from pydantic import TypeAdapter
+
+    adapters: list[tuple[str, Literal["serialization"], TypeAdapter[Any]]] = [
+        (each.name, "serialization", TypeAdapter(each.results_type)) for each in chosen
+    ]
+    found, shared = TypeAdapter.json_schemas(adapters, ref_template="#/$defs/{model}")
+    sections = {
+        "type": "object",
+        "properties": {name: each for (name, _), each in found.items()},
+        "required": [name for name, *_ in adapters],
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": {"provenance": {"type": "object"}, "sections": sections},
+        "required": ["provenance", "sections"],
+        **shared,
+    }
 
 
 def render(atlas: Atlas) -> dict[str, str]:
     """All pages as HTML, by path below the site's folder; of an atlas of some sections their own pages.
 
-    >>> class Squares(Section):
+    >>> class Squares(Section[dict[str, list[int]]]):
     ...     units = 0
     ...
     ...     def collect(self, advance):
@@ -140,16 +165,17 @@ def render(atlas: Atlas) -> dict[str, str]:
     >>> list(pages), "<p>[0, 1, 4, 9]</p>" in pages["squares.html"]
     (['squares.html'], True)
     """
-    return rendered(atlas.results, atlas.only or ordered_sections(), atlas.figures, whole=not atlas.only)
+    chosen = atlas.only or ordered_sections()
+    return rendered(atlas.sections, atlas.provenance, chosen, atlas.figures, whole=not atlas.only)
 
 
 def write(atlas: Atlas, out: Path) -> list[Path]:
-    """Write ``atlas.json``, ``figures/*``, ``assets/*`` and all pages below ``out``; returns the paths.
+    """Write ``atlas.json`` with its schema, ``figures/*``, ``assets/*`` and all pages below ``out``; return the paths.
 
     ``index.html`` comes last: when it is there, everything it leads to is.
 
     >>> from tempfile import TemporaryDirectory
-    >>> class Numbers(Section):
+    >>> class Numbers(Section[dict[str, list[int]]]):
     ...     units = 0
     ...
     ...     def collect(self, advance):
@@ -170,6 +196,7 @@ def write(atlas: Atlas, out: Path) -> list[Path]:
         written.append(path)
 
     put(out / "atlas.json", json.dumps(atlas.results, ensure_ascii=False, separators=(",", ":")) + "\n")
+    put(out / "atlas.schema.json", json.dumps(schema(atlas.only or ordered_sections()), indent=1) + "\n")
     for figures in atlas.figures.values():
         for figure in figures:
             put(out / "figures" / f"{figure.name}.svg", figure.svg)

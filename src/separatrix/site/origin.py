@@ -11,8 +11,8 @@ Everything the atlas shows carries an origin. Its kind is one of six, from stron
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal["proved", "verified", "measured", "recorded", "formula", "printed"]
 MEANINGS: Mapping[str, tuple[str, str]] = {
@@ -37,7 +37,3 @@ class Origin:
     seed: int | None = None
     version: str = ""
     """Of the package that made a record; empty for what this atlas computed itself."""
-
-    def plain(self) -> dict[str, Any]:
-        """As data for JSON."""
-        return asdict(self)

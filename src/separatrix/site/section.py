@@ -2,7 +2,8 @@
 
 Every room that has something to show adds one file to ``separatrix/site/sections`` exporting ``SECTION``. The
 builder runs :meth:`Section.collect` of each, writes the results to ``atlas.json``, and builds the pages and the
-terminal tables from those results alone, so that nothing is shown that was not computed.
+terminal tables from those results alone, so that nothing is shown that was not computed. Results are a frozen dataclass
+of plain values; its type is the schema that is published next to the data (``atlas.schema.json``).
 
 A section whose ``page`` is a name has a page of its own, made of its body and figures. Sections without one are data
 for the pages of ``separatrix/site/pages``: the front page, the pages of tasks, those of architectures.
@@ -13,14 +14,15 @@ One that is being written is built and looked at alone: ``write(build(print, onl
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from rich.table import Table
 
+from separatrix.site.origin import Origin
 from separatrix.table import Sources
 
-Results: TypeAlias = Mapping[str, Any]
-"""Plain data, ready for JSON."""
+Results = TypeVar("Results")
+"""What a section collects: a frozen dataclass of plain values."""
 
 Advance: TypeAlias = Callable[[str], None]
 """Called once for each unit of work with a word about it."""
@@ -42,18 +44,18 @@ class Figure:
     png: bytes
     inline: str = ""
     narrow: str = ""
-    origin: Results | None = None
+    origin: Origin | None = None
 
-    def with_origin(self, origin: Results) -> "Figure":
+    def with_origin(self, origin: Origin) -> "Figure":
         """The same figure, with where it comes from."""
         return replace(self, origin=origin)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Section(ABC):
+class Section(ABC, Generic[Results]):
     """One part of the atlas; ``order`` sorts the parts.
 
-    >>> class Squares(Section):
+    >>> class Squares(Section[dict[str, list[int]]]):
     ...     units = 1
     ...
     ...     def collect(self, advance):
@@ -77,6 +79,8 @@ class Section(ABC):
     menu: str = ""
     """The menu of the navigation that holds the page's link, such as "Can it?" or "Must it be big?"; a new name makes a
     new menu, and without one the link is in the navigation itself."""
+    results_type: Any = dict
+    """The type of what is collected; its JSON schema is published."""
 
     @property
     @abstractmethod
@@ -88,33 +92,32 @@ class Section(ABC):
         """Run everything this section shows, at quick scale."""
 
     def figures(self, results: Results) -> list[Figure]:
-        """Pictures of the results; none unless a section draws some."""
+        """Draw pictures of the results; none unless a section draws some."""
         del results
         return []
 
     def body(self, results: Results) -> str:
-        """The section as HTML, without heading and figures; empty where it has no page."""
+        """Return the section as HTML, without heading and figures; empty where it has no page."""
         del results
         return ""
 
     @abstractmethod
     def table(self, results: Results) -> Table | None:
-        """The section as a terminal table, a line for each entry of ``results["rows"]``; None: the terminal shows
-        nothing of it."""
+        """Return the section as a terminal table, a line for each entry; None: the terminal shows nothing of it."""
 
-    def full_table(self, sections: Results) -> Table | None:
-        """The terminal table from the results of all sections by name; most need their own alone."""
+    def full_table(self, sections: Mapping[str, Any]) -> Table | None:
+        """Return the terminal table from the results of all sections by name; most need their own alone."""
         return self.table(sections[self.name])
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordedSection(Section):
+class RecordedSection(Section[Results]):
     """A section that also reads records of earlier work."""
 
     @abstractmethod
     def collect_from(self, sources: Sources, advance: Advance) -> Results:
-        """The same as :meth:`collect` with records; what cannot be read raises."""
+        """Do the same as :meth:`collect` with records; what cannot be read raises."""
 
     def collect(self, advance: Advance) -> Results:
-        """Without any records."""
+        """Collect without any records of earlier work."""
         return self.collect_from(Sources(), advance)

@@ -7,17 +7,18 @@ training may reach further. On pages every accuracy and recipe is a view of its 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from html import escape
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from separatrix.site.figure import PALETTE, draw, legend_below, panels
 from separatrix.site.html import asset, page, table
-from separatrix.site.section import Figure, Results
+from separatrix.site.section import Figure
 
 if TYPE_CHECKING:
-    from separatrix.training import RunSource
+    from separatrix.training import Reached, RunSource
 
 TITLE = "Learned against impossible"
 LIMIT_TASK = "index-lookup"
@@ -41,55 +42,123 @@ ROOM = 1.1
 WORDS = {"strong": "recipe strong", "any": "any recipe"}
 
 
-def state_limit_results(source: "RunSource") -> dict[str, Any] | None:
-    """Plain data of all views; None where no recurrent model has a record."""
+@dataclass(frozen=True)
+class TriedLength:
+    """The best run of a model at one length."""
+
+    length: int
+    accuracy: float
+    steps: int
+    runs: int
+    run: str
+    recipe: str
+    undertrained: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class LimitedModel:
+    """How far one model was trained, and how far any weights could carry it (``training.state_limit.Reached``)."""
+
+    model: str
+    layer: str
+    state_bits: int
+    bound: int
+    claim: str
+    limit: int
+    goal: float
+    tried: tuple[TriedLength, ...]
+    learned: int | None
+    failed: int | None
+    open_ended: bool
+    gap: float | None
+    in_words: str
+
+    @property
+    def family(self) -> str:
+        """The kind of its layers."""
+        return self.model.partition("-(")[0]
+
+    @property
+    def next_tried(self) -> str:
+        """The next longer length, its accuracy, and why it says little, if it does."""
+        tried = next((one for one in self.tried if one.length == self.failed), None)
+        if tried is None:
+            return "nothing longer"
+        why = "".join(f", {reason}" for reason in tried.undertrained)
+        spent = f"{tried.steps / 1000:g}k × {tried.runs}{why}"
+        return f"N = {tried.length}: {100 * tried.accuracy:.1f} %{'*' * bool(why)} ({spent})"
+
+
+@dataclass(frozen=True)
+class View:
+    """All models at one accuracy and recipe, the smallest state first; ``nearest`` comes nearest to its limit."""
+
+    recipe: str
+    goal: float
+    models: tuple[LimitedModel, ...]
+    nearest: str | None
+
+    @property
+    def key(self) -> str:
+        """Its name in the page's style."""
+        return f"{_id(self.goal)}-{self.recipe}"
+
+    @property
+    def sentence(self) -> str:
+        """What it shows, in words."""
+        percent = f"{100 * self.goal:g} %"
+        best = next((each for each in self.models if each.model == self.nearest), None)
+        if best is None:
+            return f"No recorded run reaches {percent}."
+        return (
+            f"{best.model} comes nearest: it learned N = {best.learned} to {percent}; its {best.state_bits:,} "
+            f"bits of state leave room for N = {best.limit:,}, which is {best.gap:,.0f} times as long."
+        )
+
+
+@dataclass(frozen=True)
+class StateLimitResults:
+    """All views."""
+
+    goals: tuple[float, ...]
+    recipes: tuple[str, ...]
+    views: tuple[View, ...]
+
+
+def state_limit_results(source: "RunSource") -> StateLimitResults | None:
+    """Return all views; None where no recurrent model has a record."""
     from separatrix.training import GOALS, RECIPES, nearest, state_limit
 
-    views: list[dict[str, Any]] = []
+    views: list[View] = []
     for recipe, goal in product(RECIPES, GOALS):
         reached = state_limit(source, goal, recipe)
         if not reached:
             continue
         best = nearest(reached)
-        views.append(
-            {
-                "recipe": recipe, "goal": goal, "models": [each.as_dict() for each in reached],
-                "nearest": None if best is None else best.model,
-            }
-        )  # fmt: skip
-    recipes = list(dict.fromkeys(view["recipe"] for view in views))
-    return {"goals": list(GOALS), "recipes": recipes, "views": views} if views else None
+        models = (_limited(each) for each in reached)
+        views.append(View(recipe, goal, tuple(models), None if best is None else best.model))
+    recipes = tuple(dict.fromkeys(view.recipe for view in views))
+    return StateLimitResults(tuple(GOALS), recipes, tuple(views)) if views else None
 
 
-def _families(results: Results) -> list[str]:
+def _limited(each: "Reached") -> LimitedModel:
+    tried: Any = tuple(TriedLength(**vars(one)) for one in each.tried)
+    return LimitedModel(**{**each.as_dict(), "tried": tried})
+
+
+def _families(views: Iterable[View]) -> list[str]:
     """Kinds of models in their order on every picture."""
-    return list(dict.fromkeys(_family(each) for view in results["views"] for each in view["models"]))
-
-
-def _family(model: Results) -> str:
-    return model["model"].partition("-(")[0]
-
-
-def _sentence(view: Results) -> str:
-    """What a view shows, in words."""
-    percent = f"{100 * view['goal']:g} %"
-    best = next((each for each in view["models"] if each["model"] == view["nearest"]), None)
-    if best is None:
-        return f"No recorded run reaches {percent}."
-    return (
-        f"{best['model']} comes nearest: it learned N = {best['learned']} to {percent}; its {best['state_bits']:,} "
-        f"bits of state leave room for N = {best['limit']:,}, which is {best['gap']:,.0f} times as long."
-    )
+    return list(dict.fromkeys(each.family for view in views for each in view.models))
 
 
 # -- for papers ---------------------------------------------------------------------------------------------------
 
 
-def state_limit_figure(results: Results, recipe: str = "strong") -> Figure:
+def state_limit_figure(results: StateLimitResults, recipe: str = "strong") -> Figure:
     """One panel for each accuracy, side by side on the same axes."""
-    views = [view for view in results["views"] if view["recipe"] == recipe]
-    families = _families({"views": views})
-    ceiling = 4 * max(each["limit"] for view in views for each in view["models"])
+    views = [view for view in results.views if view.recipe == recipe]
+    families = _families(views)
+    ceiling = 4 * max(each.limit for view in views for each in view.models)
 
     def paint(axes: Any) -> None:
         figure = axes.figure
@@ -110,10 +179,10 @@ def state_limit_figure(results: Results, recipe: str = "strong") -> Figure:
     return draw(name, caption, paint, 3.4 * len(views), 4.4)
 
 
-def _paint(axes: Any, view: Results, families: list[str], ceiling: float) -> None:
-    models = view["models"]
-    ends = [models[0]["state_bits"] / 2, models[-1]["state_bits"] * 2]
-    limit, bound = ([each[name] * (end / each["state_bits"]) for each, end in zip((models[0], models[-1]), ends,
+def _paint(axes: Any, view: View, families: list[str], ceiling: float) -> None:
+    models = view.models
+    ends = [models[0].state_bits / 2, models[-1].state_bits * 2]
+    limit, bound = ([getattr(each, name) * (end / each.state_bits) for each, end in zip((models[0], models[-1]), ends,
                      strict=True)] for name in ("limit", "bound"))  # fmt: skip
     axes.fill_between(ends, limit, ceiling, color="#808080", alpha=0.2, linewidth=0,
                       label="no weights reach it on average")  # fmt: skip
@@ -122,18 +191,18 @@ def _paint(axes: Any, view: Results, families: list[str], ceiling: float) -> Non
         colour, mark = PALETTE[number % (len(PALETTE) - 1)], MARKERS[number % len(MARKERS)]
         axes.plot([], [], linestyle="none", marker=mark, color=colour, label=family)
         for each in models:
-            if _family(each) != family:
+            if each.family != family:
                 continue
-            if each["learned"] is None:
-                axes.plot(each["state_bits"], SHORTEST, "x", color=colour, alpha=0.5, markersize=5,
-                          label=f"_{each['model']}, no length tried was learned")  # fmt: skip
+            if each.learned is None:
+                axes.plot(each.state_bits, SHORTEST, "x", color=colour, alpha=0.5, markersize=5,
+                          label=f"_{each.model}, no length tried was learned")  # fmt: skip
                 continue
-            if each["failed"] is not None:
-                axes.plot([each["state_bits"]] * 2, [each["learned"], each["failed"]], color=colour, linewidth=1,
-                          linestyle=":" if each["open_ended"] else "-")  # fmt: skip
-            filled = "white" if each["open_ended"] else colour
-            axes.plot(each["state_bits"], each["learned"], mark, color=colour, markerfacecolor=filled, markersize=6,
-                      label=f"_{each['model']}")  # fmt: skip
+            if each.failed is not None:
+                axes.plot([each.state_bits] * 2, [each.learned, each.failed], color=colour, linewidth=1,
+                          linestyle=":" if each.open_ended else "-")  # fmt: skip
+            filled = "white" if each.open_ended else colour
+            axes.plot(each.state_bits, each.learned, mark, color=colour, markerfacecolor=filled, markersize=6,
+                      label=f"_{each.model}")  # fmt: skip
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=2)
     axes.set_ylim(SHORTEST / 1.4, ceiling)
@@ -142,25 +211,25 @@ def _paint(axes: Any, view: Results, families: list[str], ceiling: float) -> Non
     axes.minorticks_off()
     axes.set_xlim(*ends)
     axes.set_xlabel("bits of state")
-    axes.set_title(f"learned to {100 * view['goal']:g} %", fontsize=10)
+    axes.set_title(f"learned to {100 * view.goal:g} %", fontsize=10)
     axes.grid(alpha=0.3)
 
 
 # -- for pages ----------------------------------------------------------------------------------------------------
 
 
-def state_limit_picture(results: Results, root: str | None) -> str:
+def state_limit_picture(results: StateLimitResults, root: str | None) -> str:
     """All views with their choice; ``root`` leads to the pages of architectures, None where there are none."""
-    families = _families(results)
-    first = results["views"][0]
+    families = _families(results.views)
+    first = results.views[0]
     ends = _ends(results)
-    goals = _choice("goal", [(f"{goal:g}", f"{100 * goal:g} %") for goal in results["goals"]], "learned to")
-    recipes = _choice("recipe", [(name, WORDS[name]) for name in results["recipes"]], "trained by")
-    shown = "".join(_view(view, families, ends, view is first, root) for view in results["views"])
+    goals = _choice("goal", [(f"{goal:g}", f"{100 * goal:g} %") for goal in results.goals], "learned to")
+    recipes = _choice("recipe", [(name, WORDS[name]) for name in results.recipes], "trained by")
+    shown = "".join(_view(view, families, ends, view is first, root) for view in results.views)
     rules = "".join(
-        f".limit:has(#limit-recipe-{view['recipe']}:checked):has(#limit-goal-{_id(view['goal'])}:checked) "
-        f'[data-view="{_key(view)}"]{{display:block}}'
-        for view in results["views"]
+        f".limit:has(#limit-recipe-{view.recipe}:checked):has(#limit-goal-{_id(view.goal)}:checked) "
+        f'[data-view="{view.key}"]{{display:block}}'
+        for view in results.views
     )
     return (
         f"<style>{rules}</style><form class='views' aria-label='What counts as learned' onsubmit='return false'>"
@@ -168,21 +237,21 @@ def state_limit_picture(results: Results, root: str | None) -> str:
     )
 
 
-def state_limit_page(results: Results, footer: str) -> str:
+def state_limit_page(results: StateLimitResults, footer: str) -> str:
     """The picture as one page that needs nothing else."""
     body = f'<div class="limit">{state_limit_picture(results, None)}</div><script>{asset("site.js")}</script>'
     return page(TITLE, LEAD, [("picture", "How near does training come?", body)], footer)
 
 
-def _ends(results: Results) -> tuple[float, float, float, float]:
+def _ends(results: StateLimitResults) -> tuple[float, float, float, float]:
     """The ends of both axes as powers of two, the same for all views."""
-    models = [each for view in results["views"] for each in view["models"]]
-    bits = [math.log2(each["state_bits"]) for each in models]
-    highest = math.log2(max(each["limit"] for each in models))
+    models = [each for view in results.views for each in view.models]
+    bits = [math.log2(each.state_bits) for each in models]
+    highest = math.log2(max(each.limit for each in models))
     return min(bits) - 0.7, max(bits) + 0.7, math.log2(SHORTEST), math.ceil(highest)
 
 
-def _view(view: Results, families: list[str], ends: tuple[float, ...], first: bool, root: str | None) -> str:
+def _view(view: View, families: list[str], ends: tuple[float, ...], first: bool, root: str | None) -> str:
     low, high, shortest, longest = ends
 
     def x(bits: float) -> float:
@@ -191,14 +260,14 @@ def _view(view: Results, families: list[str], ends: tuple[float, ...], first: bo
     def y(length: float) -> float:
         return 100 - 100 * (math.log2(length) - shortest) / (longest - shortest)
 
-    models = view["models"]
+    models = view.models
 
     def line(name: str) -> list[tuple[float, float]]:
         """A limit from one end of the picture to the other: it grows like the state."""
         least, most = models[0], models[-1]
-        first = least[name] * 2 ** (low - math.log2(least["state_bits"]))
-        last = most[name] * 2 ** (high - math.log2(most["state_bits"]))
-        return [(0, y(first)), *((x(each["state_bits"]), y(each[name])) for each in models), (100, y(last))]
+        first = getattr(least, name) * 2 ** (low - math.log2(least.state_bits))
+        last = getattr(most, name) * 2 ** (high - math.log2(most.state_bits))
+        return [(0, y(first)), *((x(each.state_bits), y(getattr(each, name))) for each in models), (100, y(last))]
 
     never, everywhere = _points([*line("limit"), (100, 0), (0, 0)]), _points(line("bound"))
     grid = "".join(
@@ -206,11 +275,11 @@ def _view(view: Results, families: list[str], ends: tuple[float, ...], first: bo
         for power in range(math.ceil(shortest), math.floor(longest) + 1, 4)
     )
     reach = "".join(
-        f'<line class="reach{" dotted" if each["open_ended"] else ""}" style="--tone:{_tone(each, families)}" '
-        f'x1="{x(each["state_bits"]):.2f}" x2="{x(each["state_bits"]):.2f}" y1="{y(each["learned"]):.2f}" '
-        f'y2="{y(each["failed"]):.2f}"/>'
+        f'<line class="reach{" dotted" if each.open_ended else ""}" style="--tone:{_colour(families, each.family)}" '
+        f'x1="{x(each.state_bits):.2f}" x2="{x(each.state_bits):.2f}" y1="{y(each.learned):.2f}" '
+        f'y2="{y(each.failed):.2f}"/>'
         for each in models
-        if each["learned"] is not None and each["failed"] is not None
+        if each.learned is not None and each.failed is not None
     )
     down = "".join(
         f'<span class="tick down" style="top:{y(1 << power):.2f}%">{_short(1 << power)}</span>'
@@ -221,31 +290,31 @@ def _view(view: Results, families: list[str], ends: tuple[float, ...], first: bo
         for power in range(math.ceil(low), math.floor(high) + 1)
         if not power % 2
     )
-    places = [(each, f"left:{x(each['state_bits']):.2f}%") for each in models]
+    places = [(each, f"left:{x(each.state_bits):.2f}%") for each in models]
     marks = "".join(
-        _mark(each, families, f"{where};top:{y(each['learned']):.2f}%", root, _named(each, models))
+        _mark(each, families, f"{where};top:{y(each.learned):.2f}%", root, _named(each, models))
         for each, where in places
-        if each["learned"] is not None
+        if each.learned is not None
     )
-    missed = [(each, where) for each, where in places if each["learned"] is None]
+    missed = [(each, where) for each, where in places if each.learned is None]
     # Neighbours at two heights, so that their names do not run into each other.
     strip = "".join(
         _mark(each, families, f"{where};top:{'28%' if place % 2 else '75%'}", root, _room(each, rest))
         for place, (each, where) in enumerate(missed)
         for rest in [[other for other, _ in missed[place + 2 :: 2]]]
     )
-    percent = f"{100 * view['goal']:g} %"
+    percent = f"{100 * view.goal:g} %"
     legend = "".join(
         f'<li><span class="glyph" style="--tone:{_colour(families, family)}">{GLYPHS[place % len(GLYPHS)][0]}</span> '
         f"{escape(family)}</li>"
         for place, family in enumerate(families)
-        if any(_family(each) == family for each in models)
+        if any(each.family == family for each in models)
     )
     drawn = (
         f'{grid}<polygon class="never" points="{never}"/><polyline class="everywhere" points="{everywhere}"/>{reach}'
     )
     return (
-        f'<figure data-view="{_key(view)}"{" data-first" if first else ""}><p>{escape(_sentence(view))}</p>'
+        f'<figure data-view="{view.key}"{" data-first" if first else ""}><p>{escape(view.sentence)}</p>'
         '<div class="plane"><span class="axis">input length N</span><svg viewBox="0 0 100 100" '
         f'preserveAspectRatio="none" aria-hidden="true">{drawn}</svg><div class="marks"><span class="said never-said">'
         f"no weights reach {percent}</span>{down}{marks}</div><div class='strip-none'>{across}{strip}</div></div>"
@@ -255,54 +324,44 @@ def _view(view: Results, families: list[str], ends: tuple[float, ...], first: bo
     )
 
 
-def _named(each: Results, models: Sequence[Results]) -> bool:
+def _named(each: LimitedModel, models: Sequence[LimitedModel]) -> bool:
     """Whether there is room for the name of a mark: it does not run into another at about its height."""
-    mine = each["learned"]
-    level = [other for other in models if other is not each and mine / 1.5 <= (other["learned"] or 0) <= mine * 1.5]
+    mine = each.learned or 0
+    level = [other for other in models if other is not each and mine / 1.5 <= (other.learned or 0) <= mine * 1.5]
     return _room(each, level)
 
 
-def _room(each: Results, others: Sequence[Results]) -> bool:
-    return not any(0 <= math.log2(other["state_bits"] / each["state_bits"]) < ROOM for other in others)
+def _room(each: LimitedModel, others: Sequence[LimitedModel]) -> bool:
+    return not any(0 <= math.log2(other.state_bits / each.state_bits) < ROOM for other in others)
 
 
-def _mark(each: Results, families: list[str], where: str, root: str | None, named: bool = True) -> str:
-    learned, further = each["learned"] is not None, each["open_ended"]
-    glyph = GLYPHS[families.index(_family(each)) % len(GLYPHS)][further] if learned else "×"
-    name = each["model"].replace("positions=learned", "positions")
+def _mark(each: LimitedModel, families: list[str], where: str, root: str | None, named: bool = True) -> str:
+    learned, further = each.learned is not None, each.open_ended
+    glyph = GLYPHS[families.index(each.family) % len(GLYPHS)][further] if learned else "×"
+    name = each.model.replace("positions=learned", "positions")
     short = f"<small>{escape(name)}</small>" if named else ""
     tag, target = "span", ' tabindex="0"'
     if root is not None:
-        tag, target = "a", f' href="{root}architectures/{each["layer"]}.html#learned"'
-    said = escape(each["in_words"], quote=True)
+        tag, target = "a", f' href="{root}architectures/{each.layer}.html#learned"'
+    said = escape(each.in_words, quote=True)
     return (
         f'<{tag} class="point{"" if learned or not further else " pale"}"{target} title="{said}" '
-        f'style="{where};--tone:{_tone(each, families)}"><span aria-hidden="true">{glyph}{short}'
+        f'style="{where};--tone:{_colour(families, each.family)}"><span aria-hidden="true">{glyph}{short}'
         f'</span><span class="unseen">{said}</span></{tag}>'
     )
 
 
-def _numbers(view: Results) -> str:
+def _numbers(view: View) -> str:
     """Every number of a view as a folded table."""
     rows = [
         (
-            each["model"], each["state_bits"], "–" if each["learned"] is None else f"{each['learned']:,}",
-            next_tried(each), each["limit"], "–" if each["gap"] is None else f"{each['gap']:,.0f}", each["bound"],
+            each.model, each.state_bits, "–" if each.learned is None else f"{each.learned:,}",
+            each.next_tried, each.limit, "–" if each.gap is None else f"{each.gap:,.0f}", each.bound,
         )
-        for each in view["models"]
+        for each in view.models
     ]  # fmt: skip
     headings = ("model", "state bits", "learned N", "next tried", "limit on average", "times", "limit on every input")
     return f"<details><summary>The numbers</summary>{table(headings, rows, numbers=(1, 2, 4, 5, 6))}</details>"
-
-
-def next_tried(each: Results) -> str:
-    """The next longer length of a model, its accuracy, and why it says little, if it does."""
-    if each["failed"] is None:
-        return "nothing longer"
-    tried = next(one for one in each["tried"] if one["length"] == each["failed"])
-    why = "".join(f", {reason}" for reason in tried["undertrained"])
-    spent = f"{tried['steps'] / 1000:g}k × {tried['runs']}{why}"
-    return f"N = {tried['length']}: {100 * tried['accuracy']:.1f} %{'*' * bool(why)} ({spent})"
 
 
 def _choice(name: str, values: Sequence[tuple[str, str]], legend: str) -> str:
@@ -314,16 +373,8 @@ def _choice(name: str, values: Sequence[tuple[str, str]], legend: str) -> str:
     return f"<fieldset><legend>{escape(legend)}</legend>{inside}</fieldset>"
 
 
-def _key(view: Results) -> str:
-    return f"{_id(view['goal'])}-{view['recipe']}"
-
-
 def _id(value: object) -> str:
     return str(value).replace(".", "_")
-
-
-def _tone(each: Results, families: list[str]) -> str:
-    return _colour(families, _family(each))
 
 
 def _colour(families: list[str], family: str) -> str:

@@ -3,12 +3,12 @@
 import math
 from typing import Any
 
-from separatrix.profiles import Profile
+from separatrix.profiles import ProfileRecord
 from separatrix.site.figure import PALETTE, draw, panels
 from separatrix.site.section import Figure
 
 
-def profile_figure(found: Profile) -> Figure:
+def profile_figure(found: ProfileRecord) -> Figure:
     """Two panels: bits of state after t symbols at length N; what N asks of a state and of a protocol."""
 
     def paint(axes: Any) -> None:
@@ -16,24 +16,24 @@ def profile_figure(found: Profile) -> Figure:
         _paint_cuts(left, found)
         _paint_lengths(right, found)
 
-    caption = f"{found.name} at N = {found.length}: residual classes of every cut, and the lengths up to N."
-    return draw(f"profile-{found.name}", caption, paint, width=10.0, height=4.2)
+    caption = f"{found.function} at N = {found.length}: residual classes of every cut, and the lengths up to N."
+    return draw(f"profile-{found.function}", caption, paint, width=10.0, height=4.2)
 
 
-def _paint_cuts(axes: Any, found: Profile) -> None:
+def _paint_cuts(axes: Any, found: ProfileRecord) -> None:
     cuts = range(found.length + 1)
-    bits = [math.log2(count) for count in found.residuals.classes]
+    bits = [math.log2(count) for count in found.residual_classes]
     axes.bar(cuts, bits, color=PALETTE[5], width=0.8)
-    axes.step([cut - 0.5 for cut in [*cuts, found.length + 1]], [*found.residuals.bits, found.residuals.bits[-1]],
+    axes.step([cut - 0.5 for cut in [*cuts, found.length + 1]], [*found.state_bits, found.state_bits[-1]],
               where="post", color=PALETTE[0], linewidth=1.5, label="state bits needed")  # fmt: skip
     axes.set_xlabel("symbols read, t")
     axes.set_ylabel("log2 of the residual classes")
-    axes.set_title(f"{found.name}, N = {found.length}", fontsize=10)
-    axes.set_ylim(0, max(1.0, 1.15 * max(found.residuals.bits)))
+    axes.set_title(f"{found.function}, N = {found.length}", fontsize=10)
+    axes.set_ylim(0, max(1.0, 1.15 * max(found.state_bits)))
     axes.legend(frameon=False, fontsize=8, loc="upper left")
 
 
-def _paint_lengths(axes: Any, found: Profile) -> None:
+def _paint_lengths(axes: Any, found: ProfileRecord) -> None:
     series = (
         ("recurrent state (log2 classes)", [(each.length, each.classes) for each in found.lengths], PALETTE[0], "o"),
         (

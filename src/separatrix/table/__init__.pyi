@@ -9,8 +9,11 @@ from separatrix.table.design_record import Outcome as Outcome
 from separatrix.table.design_record import Row as Row
 from separatrix.table.errata.erratum import Erratum as Erratum
 from separatrix.table.errata.erratum import errata as errata
+from separatrix.table.errata.finding import Finding as Finding
+from separatrix.table.examples import ShownExample as ShownExample
 from separatrix.table.examples import position_labels as position_labels
 from separatrix.table.examples import shown_example as shown_example
+from separatrix.table.frontier import Point as Point
 from separatrix.table.frontier import best as best
 from separatrix.table.frontier import check_supported as check_supported
 from separatrix.table.frontier import circles_named as circles_named
@@ -27,6 +30,7 @@ from separatrix.table.frontier_survey import spread as spread
 from separatrix.table.frontier_survey import survey as survey
 from separatrix.table.frontier_survey import units as units
 from separatrix.table.frontier_survey import width_rows as width_rows
+from separatrix.table.recorded import RecordedSurvey as RecordedSurvey
 from separatrix.table.recorded import Sources as Sources
 from separatrix.table.recorded import opened_runs as opened_runs
 from separatrix.table.recorded import recorded_surveys as recorded_surveys
@@ -37,6 +41,7 @@ from separatrix.table.separation import INHERITED as INHERITED
 from separatrix.table.separation import LENGTH as LENGTH
 from separatrix.table.separation import LONG as LONG
 from separatrix.table.separation import PRECISION as PRECISION
+from separatrix.table.separation import Cell as Cell
 from separatrix.table.separation import Checked as Checked
 from separatrix.table.separation import certify_all as certify_all
 from separatrix.table.separation import checked as checked
@@ -51,8 +56,10 @@ from separatrix.table.trace import Trace as Trace
 from separatrix.table.trace import rows_to_run as rows_to_run
 from separatrix.table.trace import slots_of as slots_of
 from separatrix.table.trace import trace as trace
+from separatrix.table.trained_models import Attacks as Attacks
+from separatrix.table.trained_models import TrainedModel as TrainedModel
 from separatrix.table.trained_models import attacked_in_words as attacked_in_words
 from separatrix.table.trained_models import attacks as attacks
 from separatrix.table.trained_models import trained_models as trained_models
+from separatrix.table.user_function import ProvedNetwork as ProvedNetwork
 from separatrix.table.user_function import certify_sparse_form as certify_sparse_form
-from separatrix.table.user_function import verdict_in_words as verdict_in_words

@@ -5,7 +5,7 @@ after each token are what there is to see.
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy
 
@@ -26,15 +26,6 @@ class AttentionMap:
     title: str
     weights: Reals
     query: int | None = None
-
-    def plain(self) -> dict[str, Any]:
-        """As data for JSON, weights rounded to five digits."""
-        return {
-            "kind": self.kind,
-            "title": self.title,
-            "query": self.query,
-            "weights": self.weights.round(5).tolist(),
-        }
 
 
 def attention_maps(network: AnyNetwork, cells: Integers, arithmetic: Arithmetic, query: int) -> list[AttentionMap]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from separatrix.errors import SeparatrixError
 from separatrix.reading import parse_json, read_file
 from separatrix.shipped import short_path
+from separatrix.table.frontier_survey import Narrowest
 
 if TYPE_CHECKING:
     from separatrix.training import Point, Record, RunSource
@@ -99,17 +100,45 @@ def opened_runs(sources: Sources) -> "Generator[tuple[RunSource, list[str]]]":
         yield SeveralRuns(found), names
 
 
-def recorded_surveys(sources: Sources) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Surveys of frontiers as ``separatrix frontier --json`` prints them, with the files they are in."""
+@dataclass(frozen=True)
+class Made:
+    """How a survey was made."""
+
+    command: str
+    arithmetic: str
+    seed: int | None
+    versions: dict[str, str]
+
+
+@dataclass(frozen=True)
+class RecordedSurvey:
+    """What is read of a survey of a frontier."""
+
+    construction: str
+    widths: tuple[Narrowest, ...]
+    provenance: Made
+
+
+def recorded_surveys(sources: Sources) -> Iterator[tuple[str, RecordedSurvey]]:
+    """Yield surveys of frontiers as ``separatrix frontier --json`` prints them, with the files they are in."""
+    from pydantic import TypeAdapter, ValidationError
+
+    reader, remedy = TypeAdapter(RecordedSurvey), "remove it or name other --records"
     for folder in sources.recorded:
         for each in sorted(folder.rglob("*.json")) if folder.is_dir() else ():
             if not each.is_file() or each.stat().st_size > LARGEST_SURVEY:
                 continue
-            remedy = "remove it or name other --records"
             data = read_file(each, LARGEST_SURVEY, remedy)
             try:
                 content: Any = parse_json(data)
             except ValueError as error:
                 raise SeparatrixError(f"cannot read {each}: {error}; {remedy}") from error
             if isinstance(content, dict) and {"construction", "widths", "provenance"} <= set(cast("Any", content)):
-                yield short_path(each), cast("dict[str, Any]", content)
+                try:
+                    yield short_path(each), reader.validate_json(data, strict=True)
+                except ValidationError as error:
+                    first = error.errors()[0]
+                    fault = f"{'.'.join(map(str, first['loc']))}: {first['msg'].lower()}"
+                    raise SeparatrixError(
+                        f"{short_path(each)} is not a whole record of a frontier ({fault}); {remedy}"
+                    ) from error

@@ -142,16 +142,6 @@ class Cell:
     trained: tuple[TrainedModel, ...] = ()
     """Weights that were found by training, and certified for every input."""
 
-    def described(self) -> dict[str, object]:
-        """Plain data for machines."""
-        return {
-            "verdict": self.verdict,
-            "upper": [vars(side) for side in self.upper],
-            "lower": [vars(side) for side in self.lower],
-            "remarks": list(self.remarks),
-            "trained": [one.described() for one in self.trained],
-        }
-
 
 def certify_all(length: int = LENGTH, advance: Callable[[str], None] | None = None) -> tuple[Certified, ...]:
     """Every construction built and certified at a length; what a length does not suit is left out.

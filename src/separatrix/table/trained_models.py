@@ -6,7 +6,7 @@ each again. A model that a lower bound excludes would be a contradiction, and is
 """
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -48,10 +48,6 @@ class TrainedModel:
         state = f" with its state {self.state}" if self.state else ""
         return f"{self.model}{state}: trained, and right on {self.inputs}"
 
-    def described(self) -> dict[str, Any]:
-        """Plain data for machines."""
-        return {**asdict(self), "text": self.text}
-
 
 @cache
 def trained_models() -> tuple[TrainedModel, ...]:
@@ -78,10 +74,43 @@ def trained_on(task: str, column: Model) -> tuple[TrainedModel, ...]:
     return found
 
 
+@dataclass(frozen=True)
+class AttackedRun:
+    """A run that was right on all sampled inputs; ``failing`` inputs a search then found, ``one`` of them."""
+
+    task: str
+    model: str
+    length: int
+    seed: int
+    accuracy: float
+    failing: int
+    one: str
+    certified: bool
+
+    @property
+    def name(self) -> str:
+        """What was trained."""
+        return f"{self.task}, {self.model}, N = {self.length}, seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class Attacks:
+    """All attacked runs: the inputs ``sampled``, and the ``seconds`` or failing inputs after which a search ended."""
+
+    sampled: int
+    seconds: int
+    most: int
+    stopped_at: int
+    commands: tuple[str, ...]
+    rows: tuple[AttackedRun, ...]
+
+
 @cache
-def attacks() -> dict[str, Any]:
-    """Runs that were right on all sampled inputs, and how many failing inputs a search then found."""
-    return json.loads((PLACE / ATTACKS).read_text(encoding="utf-8"))
+def attacks() -> Attacks:
+    """Return the attacks that the package records."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Attacks).validate_json((PLACE / ATTACKS).read_bytes())
 
 
 def attacked_in_words() -> str:
@@ -90,9 +119,9 @@ def attacked_in_words() -> str:
     >>> attacked_in_words().split(" of ")[1].split()[1]
     'runs'
     """
-    rows = attacks()["rows"]
-    failing = sum(row["failing"] > 0 for row in rows)
-    proved = sum(row["certified"] for row in rows)
+    rows = attacks().rows
+    failing = sum(row.failing > 0 for row in rows)
+    proved = sum(row.certified for row in rows)
     return (
         f"{failing} of {len(rows)} runs that answered every sampled input rightly have inputs on which they fail; "
         f"{proved} are certified for every input."

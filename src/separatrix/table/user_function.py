@@ -5,7 +5,6 @@ the construction of Theorem 13 builds a two-layer network for exactly that funct
 2^N inputs. As in the theorem, the network reads [BOS] before the bits.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +33,32 @@ class GivenThreshold(SparseThreshold):
         return super().specification(length)
 
 
-def certify_sparse_form(function: SparseFunction, length: int) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class ProvedNetwork:
+    """Theorem 13's network for a function, and what the checker says of it."""
+
+    theorem: str
+    certified: bool
+    state: str
+    reason: str
+    method: str
+    inputs_covered: str
+    arithmetic: str
+    layers: int
+    heads: int
+    width: int
+    precision_bits: int
+    size_bits: int
+
+    @property
+    def verdict(self) -> str:
+        """What is known, in the words of every verdict."""
+        if self.certified:
+            return f"{WORDS[self.state]} for all {shown_count(self.inputs_covered)} inputs"
+        return f"{WORDS[self.state]}: {after_word(self.state, self.reason)}"
+
+
+def certify_sparse_form(function: SparseFunction, length: int) -> ProvedNetwork:
     """Build Theorem 13's network for a function of ``length`` bits and decide it for every input."""
     task = GivenThreshold(given=function, sparsity=int(function.indices.shape[1]))
     arithmetic = FixedPoint(length, EXPONENT)
@@ -43,27 +67,13 @@ def certify_sparse_form(function: SparseFunction, length: int) -> dict[str, Any]
     network = construction.network(task, length, Options(exponent=EXPONENT))
     claim = Claim(task, length, arithmetic)
     verdict, _ = with_proof(network, claim, check(network, claim))
-    return {
-        "theorem": construction.theorem,
-        "certified": verdict.valid,
-        "state": state_of(verdict),
-        "reason": verdict.reason,
-        "method": verdict.method,
-        "inputs_covered": verdict.inputs_covered,
-        "arithmetic": str(arithmetic),
+    return ProvedNetwork(
+        theorem=construction.theorem,
+        certified=verdict.valid,
+        state=state_of(verdict),
+        reason=verdict.reason,
+        method=verdict.method,
+        inputs_covered=verdict.inputs_covered,
+        arithmetic=str(arithmetic),
         **size_of(network, claim),
-    }
-
-
-def verdict_in_words(network: Mapping[str, Any]) -> str:
-    """What is known about a network of :func:`certify_sparse_form`, in the words of every verdict.
-
-    >>> verdict_in_words({"state": "certified", "reason": "all inputs were run", "inputs_covered": "2^5"})
-    'certified for all 2^5 inputs'
-    >>> verdict_in_words({"state": "undecided", "reason": "not proved; enumeration: too many", "inputs_covered": "0"})
-    'not proved: enumeration: too many'
-    """
-    state = network["state"]
-    if state == "certified":
-        return f"{WORDS[state]} for all {shown_count(network['inputs_covered'])} inputs"
-    return f"{WORDS[state]}: {after_word(state, network['reason'])}"
+    )

@@ -7,6 +7,7 @@ from separatrix.training.devices import using_threads as using_threads
 from separatrix.training.driver import Driver as Driver
 from separatrix.training.driver import interruptible as interruptible
 from separatrix.training.driver import missing_runs as missing_runs
+from separatrix.training.events import Ending as Ending
 from separatrix.training.events import Event as Event
 from separatrix.training.events import Finished as Finished
 from separatrix.training.events import Point as Point
@@ -71,6 +72,7 @@ from separatrix.training.spec import RunSpec as RunSpec
 from separatrix.training.spec import spec_from as spec_from
 from separatrix.training.state_limit import GOALS as GOALS
 from separatrix.training.state_limit import RECIPES as RECIPES
+from separatrix.training.state_limit import Reached as Reached
 from separatrix.training.state_limit import best_by_length as best_by_length
 from separatrix.training.state_limit import nearest as nearest
 from separatrix.training.state_limit import state_limit as state_limit

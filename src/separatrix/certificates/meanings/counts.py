@@ -10,7 +10,7 @@ import numpy
 from numpy.typing import NDArray
 
 from separatrix.certificates.meanings.known import known_name
-from separatrix.certificates.verdict import UnsupportedError
+from separatrix.certificates.verdict import OtherClaimError
 from separatrix.tasks import SparseThreshold, Task
 
 
@@ -52,4 +52,4 @@ def meaning_of(task: Task, length: int) -> Lookup | Count:
         # Positions are counted with [BOS] first, so bit x_i stands at position i.
         tables = function.tables.reshape(-1, *[2] * function.indices.shape[1])
         return Count(function.indices + 1, tables, lambda count: int(count > function.threshold))
-    raise UnsupportedError(f"the checker has no description of {name} yet; use enumeration at a small length")
+    raise OtherClaimError(f"the checker has no description of {name} yet; use enumeration at a small length")

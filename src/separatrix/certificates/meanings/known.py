@@ -6,7 +6,7 @@ these, and an object whose methods were exchanged keep the name and mean somethi
 
 from dataclasses import fields
 
-from separatrix.certificates.verdict import UnsupportedError
+from separatrix.certificates.verdict import OtherClaimError
 from separatrix.sources import is_outside
 from separatrix.tasks import Task, tasks
 
@@ -17,5 +17,5 @@ def known_name(task: Task) -> str:
     # No two tasks of the catalog have one name, so a name of this package's stands for its own definition there.
     packaged = task.name in tasks() and kind is type(tasks()[task.name]) and not is_outside(kind)
     if not packaged or not vars(task).keys() <= plain:
-        raise UnsupportedError(f"the checker has no description of this {task.name}; use enumeration at a small length")
+        raise OtherClaimError(f"the checker has no description of this {task.name}; use enumeration at a small length")
     return task.name

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy
 
 from separatrix.certificates.meanings.known import known_name
-from separatrix.certificates.verdict import Claim, Tokens, UnsupportedError
+from separatrix.certificates.verdict import Claim, OtherClaimError, Tokens
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,6 @@ class MatchingInputs:
 def matching_inputs(claim: Claim, names: tuple[str, ...]) -> MatchingInputs:
     """The input space of a task with one of these names; others are refused."""
     if known_name(claim.task) not in names:
-        raise UnsupportedError(f"the method covers {' and '.join(names)}, not {claim.task.name}")
+        raise OtherClaimError(f"the method covers {' and '.join(names)}, not {claim.task.name}")
     given = claim.task.parameters()["modulus"]
     return MatchingInputs(claim.length, max(claim.length**2, 16) if given is None else given)

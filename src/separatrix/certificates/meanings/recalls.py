@@ -7,7 +7,7 @@ from math import ceil, isqrt
 import numpy
 
 from separatrix.certificates.meanings.known import known_name
-from separatrix.certificates.verdict import Tokens, UnsupportedError
+from separatrix.certificates.verdict import OtherClaimError, Tokens
 from separatrix.tasks import Task
 
 
@@ -68,4 +68,4 @@ def recall_of(task: Task, length: int) -> Recall:
         ahead = Fraction(2 * ceil(margin * d / 2)) if hypercube else margin * radius**2
         contents, queries = VectorContents(d, radius + root, ahead), tuple(range(length, 2 * length, 2))
         return Recall(length - 1, queries, labels, contents, f"all of {kind} with margin {margin}")
-    raise UnsupportedError(f"{name} does not ask for the label of an earlier point")
+    raise OtherClaimError(f"{name} does not ask for the label of an earlier point")

@@ -25,7 +25,7 @@ from separatrix.arithmetic import (
     value_array,
 )
 from separatrix.certificates.methods._numbers import whole
-from separatrix.certificates.verdict import Claim, UnsupportedError
+from separatrix.certificates.verdict import Claim, OtherClaimError, UnsupportedError
 from separatrix.networks import Network, TableRows
 
 FINEST = 1 << 30
@@ -106,7 +106,7 @@ class Carrier(FixedPoint):
 def carrier(network: Network, claim: Claim) -> Carrier:
     """The finest grid that 64 bits can carry; embedding and readout must lie on it."""
     if not isinstance(claim.arithmetic, Balls):
-        raise UnsupportedError(f"{claim.arithmetic} is not ball arithmetic; the method speaks about the real numbers")
+        raise OtherClaimError(f"{claim.arithmetic} is not ball arithmetic; the method speaks about the real numbers")
     arithmetic = Carrier(network.positions << max(1, (FINEST // network.positions).bit_length() - 1), 1)
     tables = [part.rule.table for part in network.embedding if isinstance(part.rule, TableRows)]
     for matrix in (*tables, network.readout.bias):

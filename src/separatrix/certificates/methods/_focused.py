@@ -20,7 +20,7 @@ from separatrix.arithmetic import FixedPoint
 from separatrix.certificates.methods._boxes import Box, in_range, product_range, weighted
 from separatrix.certificates.methods._numbers import Raw, whole, whole_part
 from separatrix.certificates.methods._streams import by_position, by_token, projected, reads
-from separatrix.certificates.verdict import Claim, UnsupportedError
+from separatrix.certificates.verdict import Claim, OtherClaimError, UnsupportedError
 from separatrix.networks import Head, Network, code_queries, mask_of, weights_of
 from separatrix.progress import tracked
 from separatrix.tasks import Task
@@ -63,7 +63,7 @@ def kinds_of(claim: Claim, network: Network) -> Kinds:
     blocks = task.space(claim.length).blocks
     independent = kind.assemble is Task.assemble and kind.admissible is Task.admissible and not network.features
     if not independent or len(blocks) != network.positions or any(block.shape[1] != 1 for block in blocks):
-        raise UnsupportedError(f"the inputs of {task.name} are not independent tokens; the method needs that")
+        raise OtherClaimError(f"the inputs of {task.name} are not independent tokens; the method needs that")
     numbers: dict[int, int] = {}
     choices = numpy.array([numbers.setdefault(id(block), len(numbers)) for block in blocks])
     bounds = sorted({end for part in network.embedding for end in part.positions})

@@ -2,7 +2,7 @@
 
 import numpy
 
-from separatrix.certificates.verdict import Claim, Method, SuspicionError, UnsupportedError
+from separatrix.certificates.verdict import Claim, Method, OtherClaimError, SuspicionError, UnsupportedError
 from separatrix.networks import AnyNetwork, Network, RecurrentNetwork, evaluate
 from separatrix.progress import tracked
 
@@ -22,7 +22,7 @@ class Enumeration(Method):
         """Compare with the task's labels on all inputs that keep its promise."""
         task, length = claim.task, claim.length
         if not task.listable(length) or task.count(length) > LARGEST:
-            raise UnsupportedError(f"{task.name} has too many inputs of length {length} to try all; at most {LARGEST}")
+            raise OtherClaimError(f"{task.name} has too many inputs of length {length} to try all; at most {LARGEST}")
         chunk = max(1, CHUNK_NUMBERS // (network.positions * max(network.positions, network.width)))
         seen = 0
         for examples in tracked(task.enumerate(length, chunk), "inputs", -(-task.count(length) // chunk)):

@@ -5,7 +5,7 @@ the method does not apply. That inputs are few is left to enumeration, which is 
 """
 
 from separatrix.certificates.proofs import states_itself
-from separatrix.certificates.verdict import Claim, Method, SuspicionError, UnsupportedError
+from separatrix.certificates.verdict import Claim, Method, OtherClaimError, SuspicionError, UnsupportedError
 from separatrix.networks import AnyNetwork, Network, RecurrentNetwork
 from separatrix.provers import Proved, attempt
 
@@ -22,7 +22,7 @@ class Kernel(Method):
     def prove(self, network: AnyNetwork, claim: Claim) -> str:
         """The inputs that the accepted proof covers."""
         if not states_itself(claim.task, claim.length):
-            raise UnsupportedError(f"{claim.task.name} states no specification at this length")
+            raise OtherClaimError(f"{claim.task.name} states no specification at this length")
         found = attempt(network, claim.task, claim.length, claim.arithmetic, most_run=0)
         if isinstance(found, Proved):
             return found.accepted.inputs_covered

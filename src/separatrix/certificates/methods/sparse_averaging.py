@@ -26,7 +26,7 @@ from separatrix.arithmetic import FixedPoint, outside_bound
 from separatrix.bit_counts import bits_for
 from separatrix.certificates.meanings.known import known_name
 from separatrix.certificates.methods._numbers import Raw, fixed_point, whole
-from separatrix.certificates.verdict import Claim, Method, SuspicionError, UnsupportedError
+from separatrix.certificates.verdict import Claim, Method, OtherClaimError, SuspicionError, UnsupportedError
 from separatrix.networks import Attention, CellSets, DualPart, Head, Network, SignRows
 from separatrix.progress import tracked
 
@@ -44,7 +44,7 @@ class SparseAveragingMethod(Method):
         """Bound the error of every sum on every input."""
         task = claim.task
         if known_name(task) != "sparse-averaging":
-            raise UnsupportedError(f"the method covers sparse-averaging, not {task.name}")
+            raise OtherClaimError(f"the method covers sparse-averaging, not {task.name}")
         parameters = task.parameters()
         asked = Asked(claim.length, parameters["sparsity"], parameters["dimension"], parameters["resolution"])
         _Examination(network, fixed_point(claim), asked).run()

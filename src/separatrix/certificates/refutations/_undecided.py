@@ -1,19 +1,16 @@
-"""What is said when no method decides a claim: one line with the most useful reason, and all reasons beside it."""
+"""What is said when no method decides a claim: one line with the most useful reason, and all reasons with it."""
 
 from collections import Counter
 from collections.abc import Sequence
 
-from separatrix.certificates.verdict import Claim, Verdict
-
-OTHERS = ("the method does not cover", "not ball arithmetic")
-"""What methods say that are for other networks or numbers."""
+from separatrix.certificates.verdict import Verdict
 
 
-def undecided(verdicts: Sequence[Verdict], claim: Claim) -> Verdict:
-    """The verdict from those of all methods, none of which proves or refutes the claim."""
+def undecided(verdicts: Sequence[Verdict]) -> Verdict:
+    """Return the verdict from those of all methods, none of which proves or refutes the claim."""
     reasons = tuple(f"{each.method}: {each.reason}" for each in verdicts)
-    near = [each for each in verdicts if _meant(each.reason, claim)]
-    # What a method finds wrong says most; then what stands in the way of most methods, said by the last, most special.
+    near = [each for each in verdicts if each.concerned]
+    # What a method finds wrong says most; then what hinders most methods, said by the last, most special one.
     found = [each for each in near if each.suspected]
     common = Counter(each.reason for each in near)
     best = found[0] if found else max(reversed(near), key=lambda each: common[each.reason], default=verdicts[-1])
@@ -21,8 +18,3 @@ def undecided(verdicts: Sequence[Verdict], claim: Claim) -> Verdict:
     told = f"{best.method}: {best.reason}" + ("; no input that fails was found" if found else "")
     listed = f"; also tried: {', '.join(also)}" if also else ""
     return Verdict(False, False, f"not proved; {told}{listed}", "none", suspected=bool(found), reasons=reasons)
-
-
-def _meant(reason: str, claim: Claim) -> bool:
-    """Whether a method is for such tasks and numbers: what it says is not about their names."""
-    return claim.task.name not in reason.split() and not any(each in reason for each in OTHERS)

@@ -9,16 +9,19 @@ is thresholded at 1/(2q). A feed-forward then looks for the triple.
 Layers: a feed-forward places the bits into their block (bit AND remainder), attention by dual certificates averages, a
 feed-forward restores bits, a last one sums up. For two blocks c ≤ c' and a target t in {0, M, 2M} it computes
 f = z_i + r_c + r_c' + A·(blocks missing) - t, which is 0 exactly for a triple of present numbers (A = 2M + 1), and adds
-ReLU(f + 1) - 2 ReLU(f) + ReLU(f - 1), which is 1 for f = 0 and 0 for every other whole number.
+ReLU(f + 1) - 2 ReLU(f) + ReLU(f - 1), which is 1 for f = 0 and 0 for every other whole number. Windows follow from
+positions, so the dual certificates are a table, rounded to multiples of 1/2^20.
 
 Deviations: the slides' output map is arbitrary; here it is ReLU layers with explicit weights, O(T²) units. Windows are
 cut at the ends of the input, so that sets have from T + 1 to 2T + 1 members. E9 as in ``_averaging``.
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy
 
+from separatrix.arithmetic import FixedPoint
 from separatrix.bit_counts import bits_for
 from separatrix.constructions.construction import Construction, Options
 from separatrix.constructions.exponents import least_exponent
@@ -27,6 +30,7 @@ from separatrix.constructions.theorems._averaging import SetCodes, set_codes, se
 from separatrix.errors import SeparatrixError
 from separatrix.networks import (
     Attention,
+    CellSets,
     DualPart,
     EmbeddingPart,
     ExactMatrix,
@@ -36,12 +40,12 @@ from separatrix.networks import (
     Readout,
     Slots,
     TableRows,
-    WindowSets,
     identity,
     zeros,
 )
 from separatrix.tasks import Match3Local, Task
 
+STEP_BITS = 20
 LARGEST_SEARCH = 1 << 24
 """The most weights of the feed-forward that looks for a triple."""
 
@@ -69,7 +73,6 @@ class LocalTripleMatching(Construction):
     theorem: str = "SHT23 Variant 2"
     statement: str = "one self-attention unit with m = O(T log N) solves Match3 within windows of T, on every input"
     task_name: str = "match3-local"
-    proved_by_kernel: bool = False
     longest_built: int | None = 1 << 11
     deviations: tuple[str, ...] = (
         "E9: dual certificates bounded by q/(q + 1) instead of 1/2",
@@ -112,12 +115,14 @@ class LocalTripleMatching(Construction):
         held &= 1
         remainders = numpy.arange(positions, dtype=numpy.int64) % q
         numbers = (1, positions)
+        asked = window_queries(codes, length, task.window, set_gain(codes, _ratio(sizes, length), options))
         embedding = (
             EmbeddingPart("own", TableRows(ExactMatrix(held)), "token", (1, size + 1), (0, positions)),
             EmbeddingPart(
                 "place", TableRows(identity(q)), "position", (0, vocabulary), (0, positions), indices=remainders
             ),
             EmbeddingPart("key", codes.rule, "position", (0, vocabulary), numbers),
+            EmbeddingPart("asked", TableRows(asked), "position", (0, vocabulary), numbers),
         )
         head = Head(
             query=slots.reading(k, {"asked": identity(k)}),
@@ -125,7 +130,6 @@ class LocalTripleMatching(Construction):
             value=slots.reading(q * block, {"window": identity(q * block)}),
             output=slots.writing(q * block, {"window": identity(q * block)}),
         )
-        gain = set_gain(codes, _ratio(sizes, length), options)
         return Network(
             slots,
             vocabulary,
@@ -138,7 +142,6 @@ class LocalTripleMatching(Construction):
                 "every",
             ),
             about=f"{self.theorem}, window {task.window}, modulus {size}, length {length}",
-            dual_parts=(DualPart("asked", codes.rule, WindowSets(task.window, numbers), gain),),
         )  # fmt: skip
 
     def claimed_width(self, task: Task, length: int, code_width: int) -> int:
@@ -150,6 +153,17 @@ class LocalTripleMatching(Construction):
 def _ratio(sizes: Sizes, length: int) -> int:
     """e^g that leaves at most 1/(8q) of the attention to everything outside a window."""
     return 8 * sizes.largest * (length + 1)
+
+
+def window_queries(codes: SetCodes, length: int, reach: int, gain: Fraction) -> ExactMatrix:
+    """γ · w_S for the window S of each position, in multiples of 1/2^20."""
+    part, steps = DualPart("asked", codes.rule, CellSets((0, 1)), gain), FixedPoint(2, STEP_BITS)
+    windows = [numpy.arange(max(0, place - reach), min(length, place + reach + 1)) for place in range(length)]
+    sizes, found = numpy.array([len(each) for each in windows]), numpy.zeros((length, codes.width), dtype=numpy.int64)
+    for size in numpy.unique(sizes).tolist():
+        places = numpy.flatnonzero(sizes == size)
+        found[places] = part.vectors(numpy.stack([windows[place] for place in places.tolist()]), steps)
+    return ExactMatrix(found, 1 << STEP_BITS)
 
 
 def _placing(slots: Slots, sizes: Sizes) -> FeedForward:

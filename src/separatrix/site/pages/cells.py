@@ -5,15 +5,21 @@ The texts that the sliders of the front page show are made here, for the whole g
 up and a page without scripts shows the same.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING
 
+from separatrix.bounds import Model
 from separatrix.site.pages.text import number
-from separatrix.site.section import Results
 from separatrix.table import CLASSES, circles_named
 
-TITLES: Mapping[str, str] = dict(CLASSES.items())
+if TYPE_CHECKING:
+    from separatrix.site.pages.found import Found
+    from separatrix.site.sections.frontier import FrontierPoint
+    from separatrix.site.sections.numbers import BoundSizes, CellSizes, FactSizes
+    from separatrix.site.sections.training import Mark
+
+TITLES: Mapping[Model, str] = CLASSES
 """The columns of the table: class of models and its title."""
 WIDTH, BITS = "width", "bits of state"
 """What both numbers of a cell count: one unit, so that they can be compared."""
@@ -26,20 +32,62 @@ UNKNOWN = "–"
 
 
 @dataclass(frozen=True)
+class SizedNetwork:
+    """A network with a size at one length: certified, and then ``how`` and the ``command``, or built and no more.
+
+    ``theorem`` says that a certified one is built as its theorem builds it.
+    """
+
+    construction: str
+    width: int
+    heads: int | None
+    precision: int | None
+    size_bits: int | None
+    how: str = ""
+    theorem: bool = False
+    command: str = ""
+
+    @property
+    def product(self) -> int:
+        """Width × heads."""
+        return self.width * max(1, self.heads or 1)
+
+    @property
+    def text(self) -> str:
+        """The width, times the heads where there are several."""
+        heads = self.heads or 1
+        return f"{number(self.width)} × {number(heads)}" if heads > 1 else number(self.width)
+
+    @property
+    def cost(self) -> str:
+        """The bits of a number and of the whole description, as far as they are known."""
+        bits = f", p = {self.precision} bits" if self.precision is not None else ""
+        return f"{bits}, {number(self.size_bits)} bits in all" if self.size_bits is not None else bits
+
+    @property
+    def narrowness(self) -> tuple[int, bool, int]:
+        """The order of networks: by width × heads; of equal ones the theorem's own, then the smallest description."""
+        return self.product, not self.theorem, self.size_bits or 0
+
+    def larger(self, own: "SizedNetwork | None") -> bool:
+        """Whether its description is larger than that of the theorem's own, where both are known."""
+        return own is None or own.size_bits is None or self.size_bits is None or self.size_bits > own.size_bits
+
+
+@dataclass(frozen=True)
 class Narrower:
     """A certified network that is narrower than the one a cell shows, with a larger description."""
 
     text: str
     note: str
     command: str
-    size_bits: int
 
 
 @dataclass(frozen=True)
 class Upper:
     """The best size from above at one length: its text, what kind of evidence, and more words.
 
-    ``precision`` is the network's own p, ``size_bits`` its whole description, where they are known.
+    ``precision`` is the network's own p, where it is known.
     """
 
     text: str
@@ -47,7 +95,6 @@ class Upper:
     note: str
     command: str = ""
     precision: int | None = None
-    size_bits: int | None = None
     narrower: Narrower | None = None
     size: int | None = None
     """Width × heads as a number, for plots."""
@@ -67,12 +114,12 @@ class Trained:
     text: str = "no run recorded"
 
     @classmethod
-    def of(cls, mark: Results | None) -> "Trained":
+    def of(cls, mark: "Mark | None") -> "Trained":
         """Return the sign of the marks that ``sections.training`` made; without any, that there are none."""
         if mark is None:
             return cls()
-        tried, learned, runs = mark["tried"], mark["learned"], f"({mark['runs']} runs)"
-        if mark["undertrained"]:
+        tried, learned, runs = mark.tried, mark.learned, f"({mark.runs} runs)"
+        if mark.undertrained:
             return cls("little", f"◌ {tried}", f"undertrained up to N = {tried} {runs}")
         if learned is None:
             return cls("no", f"◇ {tried}", f"trained, not learned at N = {tried} {runs}")
@@ -84,7 +131,7 @@ class CellNumbers:
     """One cell over the grid; ``lower[p][n]`` is the largest width that a bound asks for, "" where there is none."""
 
     task: str
-    model: str
+    model: Model
     verdict: str
     upper: tuple[Upper, ...]
     lower: tuple[tuple[str, ...], ...]
@@ -109,180 +156,143 @@ class CellNumbers:
 class Grid:
     """All cells of the table."""
 
-    def __init__(self, sections: Results) -> None:
-        self._numbers = sections["numbers"]
-        self._marks = sections["training"]["marks"]
-        self.lengths: list[int] = self._numbers["lengths"]
-        self.precisions: list[int] = self._numbers["precisions"]
-        shown = self._numbers["shown"]
-        self.length, self.precision = self.lengths.index(shown["length"]), self.precisions.index(shown["precision"])
+    def __init__(self, found: "Found") -> None:
+        self._numbers = found.numbers
+        self._marks = found.training.marks
+        self.lengths, self.precisions = found.numbers.lengths, found.numbers.precisions
+        shown = found.numbers.shown
+        self.length, self.precision = self.lengths.index(shown.length), self.precisions.index(shown.precision)
         self.start = len(self.lengths) - 1
         """Where the front page's slider begins: at the largest length every separation is plain."""
-        self._certified = _certified(sections)
+        self._certified = _certified(found)
         self._cells = {
-            (row["task"], model): self._made(row["task"], model, cell["verdict"])
-            for row in sections["separation"]["rows"]
-            for model, cell in row["cells"].items()
+            (row.task, model): self._made(row.task, model, cell.verdict)
+            for row in found.separation.rows
+            for model, cell in row.cells.items()
         }
 
-    def cell(self, task: str, model: str) -> CellNumbers:
-        """One cell."""
+    def cell(self, task: str, model: Model) -> CellNumbers:
+        """Return one cell."""
         return self._cells[task, model]
 
-    def points(self, construction: str) -> list[dict[str, Any]]:
-        """The certified sizes of one construction."""
+    def points(self, construction: str) -> "list[tuple[int, SizedNetwork]]":
+        """Return the certified sizes of one construction, each with its length."""
         return self._certified.get(construction, [])
 
-    def _made(self, task: str, model: str, verdict: str) -> CellNumbers:
-        found = self._numbers["cells"][task].get(model)
+    def _made(self, task: str, model: Model, verdict: str) -> CellNumbers:
+        found = self._numbers.cells[task].get(model)
         mark = Trained.of(self._marks.get(task, {}).get(model))
         if found is None:
             nothing = Upper("", NOTHING, "")
             return CellNumbers(task, model, verdict, (nothing,) * len(self.lengths), (), (), mark)
         upper = tuple(self._upper(found, model, verdict, length) for length in self.lengths)
-        lower, bits = _lower(found["bounds"], len(self.precisions), len(self.lengths))
+        lower, bits = _lower(found.bounds, len(self.precisions), len(self.lengths))
         unit = WIDTH
-        if model == "rnn" and not found["constructions"]:
+        if model == "rnn" and not found.constructions:
             # A state that stores the input is counted in bits, so the bound is as well.
             unit, lower = BITS, tuple(tuple(map(number, bits)) for _ in lower)
         return CellNumbers(task, model, verdict, upper, lower, bits, mark, unit)
 
-    def _upper(self, found: Results, model: str, verdict: str, length: int) -> Upper:
-        names = [each["name"] for each in found["constructions"]]
-        certified = [(each, name) for name in names for each in self.points(name) if each["length"] == length]
+    def _upper(self, found: "CellSizes", model: Model, verdict: str, length: int) -> Upper:
+        names = [each.name for each in found.constructions]
+        certified = [network for name in names for at, network in self.points(name) if at == length]
         built = [
-            (each, name)
+            SizedNetwork(name, each.width, each.heads, each.precision, each.size_bits)
             for name in names
-            for each in self._numbers["constructions"][name]["sizes"]
-            if each["length"] == length
+            for each in self._numbers.constructions[name].sizes
+            if each.length == length
         ]
         if certified or built:
             return _headline(certified, built)
-        facts = found["facts"]
+        facts = found.facts
         if names and verdict != "open":
             # Something is known that grows less than most arguments; its size at this length is not.
-            facts = [fact for fact in facts if fact["growth"] == verdict]
+            facts = tuple(fact for fact in facts if fact.growth == verdict)
             if not facts:
                 return Upper("", NOTHING, f"{names[0]} was not built at this length")
         return _argument(facts, model, length)
 
 
-Named: TypeAlias = tuple[Results, str]
-"""A network's size and the name of its construction."""
-
-
-def _headline(certified: Sequence[Named], built: Sequence[Named]) -> Upper:
-    """What a cell shows where there are networks: the one rule for pages, dialogs, cards and the terminal.
+def _headline(certified: Sequence[SizedNetwork], built: Sequence[SizedNetwork]) -> Upper:
+    """Choose what a cell shows where there are networks: the one rule for pages, dialogs, cards and the terminal.
 
     First the narrowest certified network whose description is no larger than that of the theorem's own; where none is
     certified at this length, the theorem's own as it was built. Networks that are narrower at the price of a larger
     description (points on circles, whose table of addresses is written out) come second, the narrowest of them.
     """
-    own = {name: each for each, name in [*built, *((e, n) for e, n in certified if e["theorem"])]}
-    small = [(each, name) for each, name in certified if each["theorem"] or not _larger(each, own.get(name))]
-    best, name = min(small or built or certified, key=_narrowness)
-    others = [pair for pair in certified if _product(pair[0]) < _product(best) and pair not in small]
+    own = {each.construction: each for each in [*built, *(each for each in certified if each.theorem)]}
+    small = [each for each in certified if each.theorem or not each.larger(own.get(each.construction))]
+    best = min(small or built or certified, key=lambda each: each.narrowness)
+    others = [each for each in certified if each.product < best.product and each not in small]
     narrower = None
     if others:
-        other, whose = min(others, key=_narrowness)
-        narrower = Narrower(
-            _size(other), f"{whose}, {other['how']}{_cost(other)}", other["command"], other["size_bits"]
-        )
-    if "how" in best:
-        differs = not best["theorem"] and name in own
-        theorem = f"; the theorem's network: {_size(own[name])}" if differs else ""
-        note, kind, command = f"{name}, {best['how']}{_cost(best)}{theorem}", CERTIFIED, best["command"]
+        other = min(others, key=lambda each: each.narrowness)
+        narrower = Narrower(other.text, f"{other.construction}, {other.how}{other.cost}", other.command)
+    name = best.construction
+    if best.how:
+        differs = not best.theorem and name in own
+        theorem = f"; the theorem's network: {own[name].text}" if differs else ""
+        note, kind = f"{name}, {best.how}{best.cost}{theorem}", CERTIFIED
     else:
-        note, kind, command = f"{name}, the theorem's size, not certified here{_cost(best)}", FORMULA, ""
-    return Upper(_size(best), kind, note, command, best["precision"], best["size_bits"], narrower, _product(best))
+        note, kind = f"{name}, the theorem's size, not certified here{best.cost}", FORMULA
+    return Upper(best.text, kind, note, best.command, best.precision, narrower, best.product)
 
 
-def _narrowness(named: Named) -> tuple[int, bool, int]:
-    """The order of networks: by width × heads; of equal ones the theorem's own, then the smallest description."""
-    size = named[0]
-    return _product(size), not size.get("theorem", False), size["size_bits"] or 0
+def _certified(found: "Found") -> dict[str, list[tuple[int, SizedNetwork]]]:
+    """Return certified sizes by construction: the theorems' own, the narrowest decided here, the recorded ones."""
+    sizes: dict[str, list[tuple[int, SizedNetwork]]] = {}
+    for entry in found.constructions.constructions:
+        for row in entry.sizes:
+            if row.certified:
+                network = SizedNetwork(
+                    entry.name, row.width, row.heads, row.precision_bits, row.size_bits, THEOREM, True, row.command
+                )
+                sizes.setdefault(entry.name, []).append((row.length, network))
+    decided, recorded = "certified with {} addresses", "certified with {} addresses, recorded elsewhere"
+    surveys = [*((each, decided) for each in found.frontier.rows), *((e, recorded) for e in found.frontier.recorded)]
+    for survey, how in surveys:
+        known = sizes.setdefault(survey.construction, [])
+        heads = known[0][1].heads if known else 1
+        for point in survey.points:
+            command = _command(survey.construction, point)
+            network = SizedNetwork(
+                survey.construction, point.width, heads, point.precision, point.size_bits, how.format(point.code),
+                command=command,
+            )  # fmt: skip
+            known.append((point.length, network))
+    return sizes
 
 
-def _larger(each: Results, own: Results | None) -> bool:
-    """Whether a network's description is larger than that of the theorem's own, where both are known."""
-    return own is None or own["size_bits"] is None or each["size_bits"] > own["size_bits"]
-
-
-def _cost(size: Results) -> str:
-    """The bits of a number and of the whole description, as far as they are known."""
-    bits = f", p = {size['precision']} bits" if size["precision"] is not None else ""
-    return f"{bits}, {number(size['size_bits'])} bits in all" if size["size_bits"] is not None else bits
-
-
-def _certified(sections: Results) -> dict[str, list[dict[str, Any]]]:
-    """Certified sizes by construction: the theorems' own, the narrowest decided here, the recorded ones."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for entry in sections["constructions"]["constructions"]:
-        for row in entry["sizes"]:
-            if row["certified"]:
-                found.setdefault(entry["name"], []).append({
-                    "length": row["length"], "width": row["width"], "heads": row["heads"],
-                    "precision": row["precision_bits"], "how": THEOREM, "theorem": True, "command": row["command"],
-                    "size_bits": row["size_bits"],
-                })  # fmt: skip
-    frontier = sections["frontier"]
-    for entry, how in _surveys(frontier):
-        heads = next((each["heads"] for each in found.get(entry["construction"], [])), 1)
-        found.setdefault(entry["construction"], []).extend(
-            {
-                "length": point["length"], "width": point["width"], "heads": heads, "precision": point["precision"],
-                "how": how.format(code=point["code"]), "theorem": False,
-                "command": _command(entry["construction"], point), "size_bits": point["size_bits"],
-            }
-            for point in entry["points"]
-        )  # fmt: skip
-    return found
-
-
-def _command(construction: str, point: Results) -> str:
-    """How to get this very network again: with points on circles by name, else by the search that found it."""
-    circles = circles_named(point["code"])
+def _command(construction: str, point: "FrontierPoint") -> str:
+    """Return how to get this very network again: with points on circles by name, else by the search that found it."""
+    circles = circles_named(point.code)
     if circles is None:
-        power = point["length"].bit_length() - 1
+        power = point.length.bit_length() - 1
         return f"separatrix frontier {construction} --from {power} --to {power}"
     family = "circle" if circles == 1 else f"circles:{circles}"
-    asked = f"--length {point['length']} --family {family} --precision {point['precision']}"
-    return f"separatrix certify {construction} {asked}"
+    return f"separatrix certify {construction} --length {point.length} --family {family} --precision {point.precision}"
 
 
-def _surveys(frontier: Results) -> Iterator[tuple[Results, str]]:
-    for entry in frontier["rows"]:
-        yield entry, "certified with {code} addresses"
-    for entry in frontier["recorded"]:
-        yield entry, "certified with {code} addresses, recorded elsewhere"
-
-
-def _product(size: Results) -> int:
-    return size["width"] * max(1, size["heads"] or 1)
-
-
-def _size(size: Results) -> str:
-    heads = size["heads"] or 1
-    return f"{number(size['width'])} × {number(heads)}" if heads > 1 else number(size["width"])
-
-
-def _argument(facts: list[Results], model: str, length: int) -> Upper:
-    """A simple reason with its size, where that was computed."""
+def _argument(facts: "Sequence[FactSizes]", model: Model, length: int) -> Upper:
+    """Return a simple reason with its size, where that was computed."""
     if not facts:
         return Upper("", NOTHING, "")
     fact = facts[0]
-    size = next((each for each in fact["sizes"] if each["length"] == length), None)
+    size = next((each for each in fact.sizes if each.length == length), None)
     if size is None:
-        return Upper("", ARGUMENT, fact["short"])
-    if model == "rnn" and size["state_bits"] is not None:
-        return Upper(number(size["state_bits"]), ARGUMENT, fact["short"])
-    return Upper(_size(size), ARGUMENT, f"{fact['short']}, p = {size['precision']}", precision=size["precision"])
+        return Upper("", ARGUMENT, fact.short)
+    if model == "rnn" and size.state_bits is not None:
+        return Upper(number(size.state_bits), ARGUMENT, fact.short)
+    text = SizedNetwork("", size.width, size.heads, size.precision, None).text
+    return Upper(text, ARGUMENT, f"{fact.short}, p = {size.precision}", precision=size.precision)
 
 
-def _lower(bounds: list[Results], precisions: int, lengths: int) -> tuple[tuple[tuple[str, ...], ...], tuple[int, ...]]:
+def _lower(
+    bounds: "Sequence[BoundSizes]", precisions: int, lengths: int
+) -> tuple[tuple[tuple[str, ...], ...], tuple[int, ...]]:
     if not bounds:
         return (), ()
     widths = tuple(
-        tuple(number(max(bound["widths"][p][n] for bound in bounds)) for n in range(lengths)) for p in range(precisions)
+        tuple(number(max(bound.widths[p][n] for bound in bounds)) for n in range(lengths)) for p in range(precisions)
     )
-    return widths, tuple(max(bound["bits"][n] for bound in bounds) for n in range(lengths))
+    return widths, tuple(max(bound.bits[n] for bound in bounds) for n in range(lengths))

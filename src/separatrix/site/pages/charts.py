@@ -5,12 +5,16 @@ dashed lines the theorems' sizes, dotted lines the narrowest that the same const
 all (Delsarte's limit).
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from separatrix.site.figure import PALETTE, draw, legend_below
 from separatrix.site.pages.cells import TITLES, Grid
 from separatrix.site.pages.text import short
-from separatrix.site.section import Figure, Results
+from separatrix.site.section import Figure
+
+if TYPE_CHECKING:
+    from separatrix.bounds import Model
+    from separatrix.site.sections.numbers import BoundSizes, BuiltSizes, NumbersResults
 
 COLOURS = dict(zip(TITLES, (PALETTE[1], PALETTE[0], PALETTE[2], PALETTE[4], PALETTE[3], PALETTE[5]), strict=True))
 STYLES: dict[str, Any] = {
@@ -21,15 +25,14 @@ STYLES: dict[str, Any] = {
 """Lines of bounds that would otherwise differ by colour alone; a bound on recurrent models is solid."""
 
 
-def width_figure(task: str, title: str, sections: Results, grid: Grid) -> Figure | None:
+def width_figure(task: str, title: str, numbers: "NumbersResults", grid: Grid) -> Figure | None:
     """The chart of one task; None where nothing about it has a size."""
-    numbers = sections["numbers"]
-    cells = numbers["cells"][task]
+    cells = numbers.cells[task]
     precision = grid.precisions[grid.precision]
-    served = [each["name"] for cell in cells.values() for each in cell["constructions"]]
-    own = [name for name, entry in numbers["constructions"].items() if entry["task"] == task]
-    built = {name: numbers["constructions"][name] for name in dict.fromkeys([*served, *own])}
-    bounds = [(model, bound) for model, cell in cells.items() for bound in cell["bounds"]]
+    served = [each.name for cell in cells.values() for each in cell.constructions]
+    own = [name for name, entry in numbers.constructions.items() if entry.task == task]
+    built = {name: numbers.constructions[name] for name in dict.fromkeys([*served, *own])}
+    bounds: list[tuple[Model, BoundSizes]] = [(model, bound) for model, cell in cells.items() for bound in cell.bounds]
     if not built and not bounds:
         return None
 
@@ -42,7 +45,7 @@ def width_figure(task: str, title: str, sections: Results, grid: Grid) -> Figure
 
         top = _paint_constructions(axes, built, grid)
         for model, bound in strongest:
-            widths = bound["widths"][grid.precision]
+            widths = bound.widths[grid.precision]
             colour = COLOURS[model]
             axes.plot(grid.lengths, widths, linestyle=STYLES.get(model, "-"), color=colour, linewidth=1.8,
                       label=f"{TITLES[model]}: at least, p = {precision}")  # fmt: skip
@@ -68,7 +71,7 @@ def width_figure(task: str, title: str, sections: Results, grid: Grid) -> Figure
         legend_below(axes.figure, handles, labels, columns=2, handlelength=2.6, columnspacing=1.2)
 
     shade = f" Shaded is impossible for {excluded} at p = {precision}, and for no other class." if excluded else ""
-    outside = [f"{name} is a {entry['kind']}" for name, entry in built.items() if not entry["model"]]
+    outside = [f"{name} is a {entry.kind}" for name, entry in built.items() if not entry.model]
     shade += (
         f" {', '.join(outside)}, a class of its own to which no bound here applies." if outside and excluded else ""
     )
@@ -76,15 +79,15 @@ def width_figure(task: str, title: str, sections: Results, grid: Grid) -> Figure
     return draw(f"widths-{task}", caption, paint, 5.8, 4.4)
 
 
-def _paint_constructions(axes: Any, built: dict[str, Any], grid: Grid) -> float:
+def _paint_constructions(axes: Any, built: "dict[str, BuiltSizes]", grid: Grid) -> float:
     """Certified marks, formula lines and Delsarte's limit; returns the largest size."""
     top = 4.0
     limited = False
     for place, (name, entry) in enumerate(built.items()):
-        colour = COLOURS.get(entry["model"], "#555555")
+        colour = COLOURS[entry.model] if entry.model else "#555555"
         marker = "osD^vP"[place % 6]
-        sizes = [(each["length"], each["width"] * max(1, each["heads"] or 1)) for each in entry["sizes"]]
-        certified = [(e["length"], e["width"] * max(1, e["heads"] or 1), e["theorem"]) for e in grid.points(name)]
+        sizes = [(each.length, each.product) for each in entry.sizes]
+        certified = [(length, each.product, each.theorem) for length, each in grid.points(name)]
         own = [(length, size) for length, size, theorem in certified if theorem]
         narrow = [(length, size) for length, size, theorem in certified if not theorem]
         if sizes:
@@ -97,16 +100,14 @@ def _paint_constructions(axes: Any, built: dict[str, Any], grid: Grid) -> float:
         # One entry for the line and its marks: without the marks two networks of one class would look the same.
         kinds = ", ".join(["theorem"] * bool(sizes) + ["certified"] * bool(own))
         # A network of another class than those with a column may lie below their bounds, which say nothing of it.
-        shown = name if entry["model"] else entry["kind"]
+        shown = name if entry.model else entry.kind
         if kinds:
             axes.plot([], [], linestyle="--" if sizes else "none", marker=marker if own else "", markersize=5,
                       color=colour, linewidth=1.1, label=f"{shown}: {kinds}")  # fmt: skip
         if narrow:
             axes.plot(*zip(*narrow, strict=True), linestyle="none", marker=marker, markersize=5, markerfacecolor="none",
                       color=colour, label=f"{name}: narrowest at a whole Kc")  # fmt: skip
-        limits = [
-            (each["length"], each["limit"] * max(1, each["heads"] or 1)) for each in entry["sizes"] if each["limit"]
-        ]
+        limits = [(each.length, each.limit * max(1, each.heads or 1)) for each in entry.sizes if each.limit]
         if limits:
             axes.plot(*zip(*limits, strict=True), ":", color="#555555", linewidth=1.3,
                       label=f"{'_' * limited}best possible sign code (Delsarte)")  # fmt: skip
@@ -115,11 +116,11 @@ def _paint_constructions(axes: Any, built: dict[str, Any], grid: Grid) -> float:
     return top
 
 
-def _strongest(bounds: list[tuple[str, Results]], precision: int) -> list[tuple[str, Results]]:
+def _strongest(bounds: "list[tuple[Model, BoundSizes]]", precision: int) -> "list[tuple[Model, BoundSizes]]":
     """For each class the bound with the largest width at the largest N."""
-    best: dict[str, Results] = {}
+    best: dict[Model, BoundSizes] = {}
     for model, bound in bounds:
         held = best.get(model)
-        if held is None or bound["widths"][precision][-1] > held["widths"][precision][-1]:
+        if held is None or bound.widths[precision][-1] > held.widths[precision][-1]:
             best[model] = bound
     return list(best.items())

@@ -1,32 +1,34 @@
 """Examples of tasks drawn: symbols as a strip of boxes in the colours of who holds them, graphs as dots and lines."""
 
 import math
+from typing import TYPE_CHECKING
 
 from separatrix.site.html import render
-from separatrix.site.section import Results
+
+if TYPE_CHECKING:
+    from separatrix.site.sections.tasks import TaskEntry
+    from separatrix.table import ShownExample
 
 RADIUS, CENTRE, RIM = 78, 100, 11
 
 
-def strip(task: Results, example: Results) -> str:
+def strip(task: "TaskEntry", example: "ShownExample") -> str:
     """Draw symbols in order; a box is Alice's, Bob's or nobody's, and the answer is below a box that is read."""
-    if task["features"]:
+    if task.features:
         return ""
-    alice, bob = set(task["communication"]["alice"]), set(task["communication"]["bob"])
-    holders = [
-        "alice" if place in alice else "bob" if place in bob else "both" for place in range(len(example["labels"]))
-    ]
-    answers = dict(zip(example["asked"], example["answers"], strict=True))
+    alice, bob = set(task.communication.alice), set(task.communication.bob)
+    holders = ["alice" if place in alice else "bob" if place in bob else "both" for place in range(len(example.labels))]
+    answers = dict(zip(example.asked, example.answers, strict=True))
     return render("strip.html", example=example, holders=holders, answers=answers, key=bool(alice and bob))
 
 
-def graph(example: Results) -> str:
+def graph(example: "ShownExample") -> str:
     """Draw vertices on a circle, edges between them, vertices on a cycle filled; nothing where there is no graph."""
-    matrix = example["matrix"]
+    matrix = example.matrix
     if matrix is None:
         return ""
-    marked = [answer == "1" for answer in example["answers"]]
-    directed = [list(column) for column in zip(*matrix, strict=True)] != matrix
+    marked = [answer == "1" for answer in example.answers]
+    directed = tuple(zip(*matrix, strict=True)) != matrix
     turns = [2 * math.pi * place / len(matrix) for place in range(len(matrix))]
     places = [(CENTRE + RADIUS * math.sin(turn), CENTRE - RADIUS * math.cos(turn)) for turn in turns]
     edges: list[tuple[float, float, float, float, bool]] = []

@@ -7,11 +7,11 @@ folder opens from a disk, without a server and without a network. Scripts only a
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from separatrix.site.html import piece, render
 from separatrix.site.pages.text import VERSION_SLOT, figure_slot, files_slot
-from separatrix.site.section import Figure, Results
+from separatrix.site.section import Figure
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Frame:
     """What all pages share: the links of the navigation and the record of the build."""
 
     links: Sequence[Link]
-    provenance: Results
+    provenance: Mapping[str, Any]
 
     def render(self, page: Page, figures: Mapping[str, Figure]) -> str:
         """Return the whole page; slots of figures are filled, figures that are not there leave nothing."""

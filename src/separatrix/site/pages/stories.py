@@ -7,11 +7,14 @@ on log axes. It is drawn here for the sliders' first place; ``site.js`` moves it
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from separatrix.bounds import Model
 from separatrix.site.pages.cells import ARGUMENT, BITS, CERTIFIED, FORMULA, NOTHING, CellNumbers, Grid
 from separatrix.site.pages.text import number, short
-from separatrix.site.section import Results
+
+if TYPE_CHECKING:
+    from separatrix.site.pages.found import Found
 
 
 @dataclass(frozen=True)
@@ -19,8 +22,8 @@ class Story:
     """A task that separates two classes of models; ``sentence`` has places for ``width``, ``length`` and ``needed``."""
 
     task: str
-    able: str
-    unable: str
+    able: Model
+    unable: Model
     sentence: str
 
 
@@ -50,19 +53,19 @@ SURE = {
 }
 
 
-def stories(sections: Results, grid: Grid) -> Iterator["Card"]:
+def stories(found: "Found", grid: Grid) -> Iterator["Card"]:
     """Yield the card of each separation."""
-    known = {row["task"] for row in sections["separation"]["rows"]}
+    known = {row.task for row in found.separation.rows}
     for story in STORIES:
         if story.task in known:
             able, unable = (grid.cell(story.task, model) for model in (story.able, story.unable))
             # The largest network that is certified.
             command = next((upper.command for upper in reversed(able.upper) if upper.kind == CERTIFIED), "")
             sure = SURE[able.upper[grid.start].kind].format(most=_most(story, grid))
-            yield Card(able, unable, _picture(story, sections, grid), _sentence(story, grid), sure, command)
+            yield Card(able, unable, _picture(story, found, grid), _sentence(story, grid), sure, command)
 
 
-def story_data(sections: Results, grid: Grid) -> dict[str, Any]:
+def story_data(found: "Found", grid: Grid) -> dict[str, Any]:
     """What the script needs to move the pictures: the sizes at every length and precision, and the frame."""
     return {
         "frame": [LEFT, WIDE - RIGHT, TOP, HIGH - BOTTOM],
@@ -71,8 +74,8 @@ def story_data(sections: Results, grid: Grid) -> dict[str, Any]:
         "stories": {
             story.task: {
                 "able": f"{story.task}/{story.able}", "unable": f"{story.task}/{story.unable}",
-                "sentence": story.sentence, "enough": _enough(story, grid), "needed": _needed(story, sections),
-                "highest": _highest(story, sections, grid), "most": _most(story, grid),
+                "sentence": story.sentence, "enough": _enough(story, grid), "needed": _needed(story, found),
+                "highest": _highest(story, found, grid), "most": _most(story, grid),
             }
             for story in STORIES
         },
@@ -90,15 +93,15 @@ def _enough(story: Story, grid: Grid) -> list[int | None]:
     return [upper.size for upper in grid.cell(story.task, story.able).upper]
 
 
-def _needed(story: Story, sections: Results) -> list[list[int]]:
+def _needed(story: Story, found: "Found") -> list[list[int]]:
     """The largest width that a bound asks for, [p][n]; the width of a recurrent model is the numbers of its state."""
-    widths = [bound["widths"] for bound in sections["numbers"]["cells"][story.task][story.unable]["bounds"]]
+    widths = [bound.widths for bound in found.numbers.cells[story.task][story.unable].bounds]
     return [[max(sizes) for sizes in zip(*rows, strict=True)] for rows in zip(*widths, strict=True)]
 
 
-def _highest(story: Story, sections: Results, grid: Grid) -> float:
+def _highest(story: Story, found: "Found", grid: Grid) -> float:
     """The top of the picture, a power of two: the same for all precisions, so that lines move and the axis does not."""
-    sizes = [size for size in _enough(story, grid) if size] + [size for row in _needed(story, sections) for size in row]
+    sizes = [size for size in _enough(story, grid) if size] + [size for row in _needed(story, found) for size in row]
     return float(math.ceil(math.log2(max(sizes))))
 
 
@@ -144,9 +147,9 @@ class Card:
     command: str
 
 
-def _picture(story: Story, sections: Results, grid: Grid) -> Picture:
-    highest = _highest(story, sections, grid)
-    enough, needed = _enough(story, grid), _needed(story, sections)[grid.precision]
+def _picture(story: Story, found: "Found", grid: Grid) -> Picture:
+    highest = _highest(story, found, grid)
+    enough, needed = _enough(story, grid), _needed(story, found)[grid.precision]
     floor, last = HIGH - BOTTOM, len(grid.lengths) - 1
 
     def x(place: int) -> float:

@@ -6,24 +6,21 @@ proves both. A task without sentences of its own has those of the communication 
 
 from separatrix.bounds import FIXED, bounds
 from separatrix.constructions import constructions
-from separatrix.site.section import Results
 from separatrix.table import serving
 
 
-def why(entry: Results) -> tuple[str, ...]:
+def why(task: str, problem: str, note: str) -> tuple[str, ...]:
     """Return the paragraphs of a task; where there are none, the problem that hides in it; nothing where none does.
 
-    >>> why({"name": "new", "communication": {"problem": "EQ", "note": "the halves are the strings"}})
+    >>> why("new", "EQ", "the halves are the strings")
     ('What makes it hard is the communication problem EQ inside it: the halves are the strings.',)
     """
-    task = entry["name"]
     found = [each for each, _ in serving(constructions().values(), task)]
     hard = [each.why for each in bounds().values() if task in each.task_names and each.why]
     # A construction in another arithmetic than the bounds' is an answer to them.
     fixed = [text for each in found if each.arithmetic_kind == FIXED.name for text in each.how]
     others = [text for each in found if each.arithmetic_kind != FIXED.name for text in each.how]
     paragraphs = tuple(dict.fromkeys([*fixed, *hard, *others]))
-    split = entry["communication"]
-    if paragraphs or split["problem"] == "none":
+    if paragraphs or problem == "none":
         return paragraphs
-    return (f"What makes it hard is the communication problem {split['problem']} inside it: {split['note']}.",)
+    return (f"What makes it hard is the communication problem {problem} inside it: {note}.",)

@@ -1,29 +1,115 @@
 """The lower bounds section: every bound, barrier and conjecture of the catalog, with its evidence run here and now."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rich.table import Table
 
-from separatrix.bounds import NUMBERS, Bound, ProtocolBound, bounds, covered
+from separatrix.bounds import NUMBERS, Bound, Evidence, Model, ProtocolBound, bounds, covered
 from separatrix.site.html import render
-from separatrix.site.origin import Origin
+from separatrix.site.origin import Kind, Origin
 from separatrix.site.pages.cells import TITLES
-from separatrix.site.section import Advance, Results, Section
+from separatrix.site.section import Advance, Section
 
 LIMIT = 5
 """Reductions are checked on all instances of up to so many bits."""
 MOST_TASKS = 3
 """Tasks that the index names for one bound."""
 
+KINDS: Mapping[str, tuple[Kind, str]] = {
+    "verified": ("verified", "exactly, to the size in the text"), "proved": ("proved", "for every N"),
+}  # fmt: skip
+"""The badge of each kind of evidence, and how far it reaches."""
+
+
+@dataclass(frozen=True)
+class EvidenceRow:
+    """One piece of evidence, run; ``details`` are its numbers."""
+
+    kind: str
+    text: str
+    holds: bool
+    details: Mapping[str, Any]
+    origin: Origin
+
+
+@dataclass(frozen=True)
+class ProtocolRow:
+    """What a bound by a protocol counts, the problem that needs it, and the arithmetics that it holds for."""
+
+    bounded: str
+    problem: str
+    needs: str
+    simulation: str
+    paper_formula: str
+    holds_for: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class BoundRow:
+    """One entry of the catalog; a barrier or a conjecture has no protocol."""
+
+    name: str
+    kind: str
+    claim: str
+    statement: str
+    tasks: tuple[str, ...]
+    models: tuple[Model, ...]
+    in_the_papers: bool
+    assumptions: tuple[str, ...]
+    deviations: tuple[str, ...]
+    evidence: tuple[EvidenceRow, ...]
+    command: str
+    protocol: ProtocolRow | None
+    origin: Origin
+
+    @property
+    def scope(self) -> str:
+        """What the index says next to a claim: tasks and classes of models, since two claims may share a name."""
+        models = ", ".join(TITLES[model] for model in self.models)
+        more = ["…"] if len(self.tasks) > MOST_TASKS else []
+        return f"{', '.join([*self.tasks[:MOST_TASKS], *more])} ({models})"
+
+    @property
+    def tag(self) -> str:
+        """What stands out about it."""
+        if self.kind == "bound":
+            return "" if self.in_the_papers else "not in the papers"
+        return "barrier" if self.kind == "barrier" else "conjecture, open"
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """What is said of it in a list."""
+        one = self.protocol
+        return [
+            ("tasks", ", ".join(self.tasks)),
+            ("models", ", ".join(self.models)),
+            ("bounds", one.bounded if one else ""),
+            ("problem", f"{one.problem}: {one.needs}" if one else ""),
+            ("as in the paper", one.paper_formula if one else ""),
+            ("holds for", "; ".join(one.holds_for) if one else ""),
+            ("assumes", "; ".join(self.assumptions)),
+            ("deviates", "; ".join(self.deviations)),
+        ]
+
+
+@dataclass(frozen=True)
+class BoundsResults:
+    """Every bound; reductions are checked on instances of up to ``limit`` bits."""
+
+    limit: int
+    rows: tuple[BoundRow, ...]
+
 
 @dataclass(frozen=True, kw_only=True)
-class BoundsSection(Section):
+class BoundsSection(Section[BoundsResults]):
     """What every model must be at least, and why."""
 
     name: str = "bounds"
     title: str = "Lower bounds"
     order: int = 18
+    results_type: type = BoundsResults
     page: str = "bounds"
     menu: str = "Must it be big?"
     lead: str = (
@@ -36,70 +122,47 @@ class BoundsSection(Section):
         """One for each bound."""
         return len(bounds())
 
-    def collect(self, advance: Advance) -> Results:
+    def collect(self, advance: Advance) -> BoundsResults:
         """Run the evidence of every entry."""
-        entries: list[dict[str, Any]] = []
+        entries: list[BoundRow] = []
         for bound in bounds().values():
             entries.append(_entry(bound))
             advance(f"evidence of {bound.name}")
-        return {"limit": LIMIT, "rows": entries}
+        return BoundsResults(LIMIT, tuple(entries))
 
-    def body(self, results: Results) -> str:
-        """An index, then one article for each bound."""
-        index = [(f"bound-{row['name']}", row["claim"], _scope(row)) for row in results["rows"]]
-        shown = [(row, _kind(row), _facts(row), _origin(row)) for row in results["rows"]]
-        return render("bounds.html", index=index, shown=shown)
+    def body(self, results: BoundsResults) -> str:
+        """Show an index, then one article for each bound."""
+        index = [(f"bound-{row.name}", row.claim, row.scope) for row in results.rows]
+        return render("bounds.html", index=index, rows=results.rows)
 
-    def table(self, results: Results) -> Table:
-        """Name, claim and how far it was verified."""
-        shown = Table(title=f"{len(results['rows'])} lower bounds, barriers and conjectures", title_justify="left")
+    def table(self, results: BoundsResults) -> Table:
+        """Show name, claim and how far it was verified."""
+        shown = Table(title=f"{len(results.rows)} lower bounds, barriers and conjectures", title_justify="left")
         shown.add_column("bound", style="bold", no_wrap=True)
         shown.add_column("claim")
         shown.add_column("evidence")
-        for entry in results["rows"]:
-            kinds = [each["kind"] for each in entry["evidence"]]
+        for entry in results.rows:
+            kinds = [each.kind for each in entry.evidence]
             counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
-            shown.add_row(entry["name"], entry["claim"], counts)
+            shown.add_row(entry.name, entry.claim, counts)
         return shown
 
 
-def _scope(row: Results) -> str:
-    """What the index says next to a claim: tasks and classes of models, since claims of two classes may share a name.
-
-    >>> _scope({"tasks": ["dnf"], "models": ["rnn", "fnn"]})
-    'dnf (any RNN, FNN)'
-    """
-    models = ", ".join(TITLES[model] for model in row["models"])
-    tasks = [*row["tasks"][:MOST_TASKS], *(["…"] if len(row["tasks"]) > MOST_TASKS else [])]
-    return f"{', '.join(tasks)} ({models})"
-
-
-def _entry(bound: Bound) -> dict[str, Any]:
+def _entry(bound: Bound) -> BoundRow:
     task, model = bound.task_names[0], bound.models[0]
     command = f"separatrix bound {task} --model {model} --length 64 --precision 32 --limit {LIMIT}"
-    found: dict[str, Any] = {
-        "name": bound.name,
-        "kind": bound.kind,
-        "claim": bound.claim,
-        "statement": bound.statement,
-        "tasks": list(bound.task_names),
-        "models": list(bound.models),
-        "in_the_papers": not bound.extension,
-        "assumptions": list(bound.assumptions),
-        "deviations": list(bound.deviations),
-        "evidence": [_evidence(each.described(), command) for each in bound.evidence(LIMIT)],
-        "command": command,
-    }
+    protocol = None
     if isinstance(bound, ProtocolBound):
-        found |= {
-            "bounded": bound.quantity,
-            "problem": bound.problem,
-            "needs": bound.in_words,
-            "simulation": bound.simulation.theorem,
-            "paper_formula": bound.paper_in_words or None,
-            "holds_for": _holds_for(bound),
-        }
-    return found
+        protocol = ProtocolRow(
+            bound.quantity, bound.problem, bound.in_words, bound.simulation.theorem, bound.paper_in_words,
+            tuple(_holds_for(bound)),
+        )  # fmt: skip
+    return BoundRow(
+        bound.name, bound.kind, bound.claim, bound.statement, bound.task_names, bound.models, not bound.extension,
+        tuple(bound.assumptions), tuple(bound.deviations),
+        tuple(_evidence(each, command) for each in bound.evidence(LIMIT)), command, protocol,
+        Origin("verified", f"instances of up to {LIMIT} bits", command),
+    )  # fmt: skip
 
 
 def _holds_for(bound: ProtocolBound) -> list[str]:
@@ -116,33 +179,9 @@ def _holds_for(bound: ProtocolBound) -> list[str]:
     return [fixed.arithmetic, left]
 
 
-def _evidence(described: dict[str, Any], command: str) -> dict[str, Any]:
-    kind = "verified" if described["kind"] == "verified" else "proved" if described["kind"] == "proved" else "printed"
-    reach = {"verified": "exactly, to the size in the text", "proved": "for every N", "printed": "cited, not run"}[kind]
-    return {**described, "origin": Origin(kind, reach, command).plain()}
-
-
-def _kind(entry: Results) -> str:
-    if entry["kind"] == "bound":
-        return "" if entry["in_the_papers"] else "not in the papers"
-    return "barrier" if entry["kind"] == "barrier" else "conjecture, open"
-
-
-def _facts(entry: Results) -> list[tuple[str, str]]:
-    return [
-        ("tasks", ", ".join(entry["tasks"])),
-        ("models", ", ".join(entry["models"])),
-        ("bounds", entry.get("bounded", "")),
-        ("problem", f"{entry['problem']}: {entry['needs']}" if "problem" in entry else ""),
-        ("as in the paper", entry.get("paper_formula") or ""),
-        ("holds for", "; ".join(entry.get("holds_for", ()))),
-        ("assumes", "; ".join(entry["assumptions"])),
-        ("deviates", "; ".join(entry["deviations"])),
-    ]
-
-
-def _origin(entry: Results) -> Origin:
-    return Origin("verified", f"instances of up to {LIMIT} bits", entry["command"])
+def _evidence(each: Evidence, command: str) -> EvidenceRow:
+    kind, reach = KINDS.get(each.kind, ("printed", "cited, not run"))
+    return EvidenceRow(each.kind, each.text, each.holds, each.details, Origin(kind, reach, command))
 
 
 SECTION = BoundsSection()

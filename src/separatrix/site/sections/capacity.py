@@ -1,17 +1,18 @@
 """The real-models section: presets against the bounds, each part of a state with the bits that it has."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rich.table import Table
 
-from separatrix.capacities import Preset, capacity, plain, presets
+from separatrix.capacities import CapacityRecord, LayerRecord, Preset, capacity, capacity_record, presets
 from separatrix.site.figure import draw, look
 from separatrix.site.html import render
 from separatrix.site.interactive import SCRIPT, drawn
 from separatrix.site.memory_figure import memory_figure, memory_plot, memory_series
 from separatrix.site.origin import Origin
-from separatrix.site.section import Advance, Figure, Results, Section
+from separatrix.site.section import Advance, Figure, Section
 
 ALPHABET = 64
 TASKS = ("index-lookup", "associative-recall", "mqar", "inequality", "sparse-averaging")
@@ -26,12 +27,47 @@ SIDE_BY_SIDE = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class CapacitySection(Section):
+class PresetRow(CapacityRecord):
+    """A published model: its capacity, and by task the first length that is impossible for the whole model."""
+
+    first_impossible: Mapping[str, int]
+    layers_text: str
+    command: str
+
+    @property
+    def kinds(self) -> str:
+        """The kinds of its layers."""
+        return " and ".join(layer.name for layer in self.layers)
+
+    @property
+    def bits(self) -> str:
+        """The bits of its state."""
+        return "grows" if self.state_bits is None else f"{self.state_bits:,}"
+
+    def first(self, task: str) -> str:
+        """Write the first impossible length of a task."""
+        found = self.first_impossible.get(task)
+        return "—" if found is None else f"{found:,}"
+
+
+@dataclass(frozen=True)
+class CapacityResults:
+    """All presets; some of them with the bytes of a text at each length."""
+
+    alphabet: int
+    tasks_shown: tuple[str, ...]
+    rows: tuple[PresetRow, ...]
+    memory_against_length: Mapping[str, Sequence[int]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CapacitySection(Section[CapacityResults]):
     """State bits of published models and the first length at which each task is impossible for any weights."""
 
     name: str = "capacity"
     title: str = "Real models"
     order: int = 40
+    results_type: type = CapacityResults
     page: str = "real-models"
     menu: str = "Must it be big?"
     lead: str = (
@@ -44,27 +80,27 @@ class CapacitySection(Section):
         """One for each preset."""
         return len(presets())
 
-    def collect(self, advance: Advance) -> Results:
-        """Every preset, in the formats of its config and of the code that runs it."""
-        rows: list[dict[str, Any]] = []
+    def collect(self, advance: Advance) -> CapacityResults:
+        """Describe every preset, in the formats of its config and of the code that runs it."""
+        rows: list[PresetRow] = []
         for preset in presets().values():
             rows.append(_row(preset))
             advance(f"capacity of {preset.name}")
         shown = memory_series([presets()[name].describe() for name in SIDE_BY_SIDE])
-        return {"alphabet": ALPHABET, "tasks_shown": list(TASKS), "rows": rows, "memory_against_length": shown}
+        return CapacityResults(ALPHABET, TASKS, tuple(rows), shown)
 
-    def figures(self, results: Results) -> list[Figure]:
-        """Memory against length, and the first impossible length of index lookup."""
-        bounded = [row for row in results["rows"] if row["state_bits"] is not None]
-        bounded.sort(key=lambda row: row["first_impossible"]["index-lookup"])
+    def figures(self, results: CapacityResults) -> list[Figure]:
+        """Draw memory against length, and the first impossible length of index lookup."""
+        bounded = [row for row in results.rows if row.state_bits is not None]
+        bounded.sort(key=lambda row: row.first_impossible["index-lookup"])
 
         def paint(axes: Any) -> None:
-            kinds = sorted({_kind(row) for row in bounded})
+            kinds = sorted({row.kinds for row in bounded})
             for number, kind in enumerate(kinds):
-                places = [place for place, row in enumerate(bounded) if _kind(row) == kind]
-                lengths = [bounded[place]["first_impossible"]["index-lookup"] for place in places]
+                places = [place for place, row in enumerate(bounded) if row.kinds == kind]
+                lengths = [bounded[place].first_impossible["index-lookup"] for place in places]
                 axes.plot(lengths, places, **{**look(number), "linestyle": "none"}, label=kind)
-            axes.set_yticks(range(len(bounded)), [row["model"] for row in bounded], fontsize=7)
+            axes.set_yticks(range(len(bounded)), [row.model for row in bounded], fontsize=7)
             axes.set_xscale("log")
             axes.set_xlabel("first impossible N")
             axes.grid(alpha=0.3)
@@ -74,108 +110,86 @@ class CapacitySection(Section):
             "Models of bounded memory: right of its mark, no weights let a model look up every position of every text "
             f"over {ALPHABET} symbols."
         )
-        origin = Origin("proved", "for any weights, by the bounds", bounded[-1]["command"]).plain()
-        series = results["memory_against_length"]
-        counted = Origin("measured", "bytes of the arrays that the code of each keeps", _command(series)).plain()
+        origin = Origin("proved", "for any weights, by the bounds", bounded[-1].command)
+        series = results.memory_against_length
+        command = f"separatrix capacity {' '.join(series)} --plot memory.svg"
+        counted = Origin("measured", "bytes of the arrays that the code of each keeps", command)
         return [
             memory_figure("capacity-memory", series).with_origin(counted),
             draw("capacity-lengths", caption, paint, height=7.0).with_origin(origin),
         ]
 
-    def body(self, results: Results) -> str:
-        """A table of all presets, then a fold for each."""
-        shown, models = results["tasks_shown"], results["rows"]
-        rows = [
-            (row["model"], row["layers_text"], _bits(row), *(_first(row, task) for task in shown)) for row in models
-        ]
+    def body(self, results: CapacityResults) -> str:
+        """Show a table of all presets, then a fold for each."""
+        shown, models = results.tasks_shown, results.rows
         return render(
-            "real-models.html", headings=("model", "layers", "state bits", *shown), alphabet=results["alphabet"],
-            rows=rows, links=[f"#capacity-{row['model']}" for row in models],
+            "real-models.html", headings=("model", "layers", "state bits", *shown), alphabet=results.alphabet,
+            rows=[(row.model, row.layers_text, row.bits, *map(row.first, shown)) for row in models],
+            links=[f"#capacity-{row.model}" for row in models],
             folds=[(row, _facts(row), _limits(row)) for row in models],
-            plot=drawn([memory_plot(results["memory_against_length"])], source=f"assets/{SCRIPT}"),
+            plot=drawn([memory_plot(results.memory_against_length)], source=f"assets/{SCRIPT}"),
         )  # fmt: skip
 
-    def table(self, results: Results) -> Table:
-        """State bits and two tasks for the terminal."""
-        title = f"{len(results['rows'])} models: first impossible length"
+    def table(self, results: CapacityResults) -> Table:
+        """Show state bits and two tasks on the terminal."""
+        title = f"{len(results.rows)} models: first impossible length"
         shown = Table(title=title, title_justify="left")
         shown.add_column("model", style="bold", no_wrap=True)
-        for heading in ("state bits", f"index-lookup ({results['alphabet']})", "mqar"):
+        for heading in ("state bits", f"index-lookup ({results.alphabet})", "mqar"):
             shown.add_column(heading, justify="right")
-        for row in results["rows"]:
-            shown.add_row(row["model"], _bits(row), _first(row, "index-lookup"), _first(row, "mqar"))
+        for row in results.rows:
+            shown.add_row(row.model, row.bits, row.first("index-lookup"), row.first("mqar"))
         return shown
 
 
-def _row(preset: Preset) -> dict[str, Any]:
+def _row(preset: Preset) -> PresetRow:
     found = capacity(preset.describe(), alphabet=ALPHABET, only=(*TASKS, *ONE_LAYER))
-    row = plain(found)
-    first: dict[str, int | None] = {}
+    first: dict[str, int] = {}
     for limit in found.limits:
         if limit.scope == "model" and limit.first_impossible is not None:
-            held = first.get(limit.task)
-            first[limit.task] = limit.first_impossible if held is None else min(held, limit.first_impossible)
-    row["first_impossible"] = first
-    row["layers_text"] = ", ".join(f"{layer.count} × {layer.name}" for layer in found.model.layers)
-    row["command"] = f"separatrix capacity {preset.name} --alphabet {ALPHABET}"
-    return row
+            first[limit.task] = min(limit.first_impossible, first.get(limit.task, limit.first_impossible))
+    return PresetRow(
+        **vars(capacity_record(found)),
+        first_impossible=first,
+        layers_text=", ".join(f"{layer.count} × {layer.name}" for layer in found.model.layers),
+        command=f"separatrix capacity {preset.name} --alphabet {ALPHABET}",
+    )
 
 
-def _command(series: Results) -> str:
-    return f"separatrix capacity {' '.join(series)} --plot memory.svg"
-
-
-def _kind(row: Results) -> str:
-    return " and ".join(layer["name"] for layer in row["layers"])
-
-
-def _bits(row: Results) -> str:
-    return "grows" if row["state_bits"] is None else f"{row['state_bits']:,}"
-
-
-def _first(row: Results, task: str) -> str:
-    found = row["first_impossible"].get(task)
-    return "—" if found is None else f"{found:,}"
-
-
-def _facts(row: Results) -> list[tuple[str, str]]:
+def _facts(row: PresetRow) -> list[tuple[str, str]]:
     return [
-        ("source", row["source"]),
-        ("numbers kept", "; ".join(_kept(layer) for layer in row["layers"])),
+        ("source", row.source),
+        ("numbers kept", "; ".join(map(_kept, row.layers))),
         ("bits of a number", "; ".join(dict.fromkeys(_formats(row)))),
-        ("bounds", row["reason"]),
-        ("again", row["command"]),
-        ("note", " ".join(row["notes"])),
+        ("bounds", row.reason),
+        ("again", row.command),
+        ("note", " ".join(row.notes)),
     ]
 
 
-def _limits(row: Results) -> list[tuple[str, ...]]:
+def _limits(row: PresetRow) -> list[tuple[str, ...]]:
     return [
         (
-            limit["task"], limit["scope"], _number(limit["first_impossible"]), limit["needs"], limit["claim"],
-            limit["arithmetic"],
+            limit.task, limit.scope, "never" if limit.first_impossible is None else f"{limit.first_impossible:,}",
+            limit.needs, limit.claim, limit.arithmetic,
         )
-        for limit in row["limits"]
+        for limit in row.limits
     ]  # fmt: skip
 
 
-def _kept(layer: Results) -> str:
-    if layer["state_numbers"] is None:
-        return f"{layer['count']} × {layer['name']} (H = {layer['heads']}, m = {layer['head_width']}): grows"
-    formula = " + ".join(part["formula"] for part in layer["state"])
-    return f"{layer['count']} × {layer['name']}: {formula} = {layer['state_numbers']:,}"
+def _kept(layer: LayerRecord) -> str:
+    if layer.state_numbers is None:
+        return f"{layer.count} × {layer.name} (H = {layer.heads}, m = {layer.head_width}): grows"
+    formula = " + ".join(part.formula for part in layer.state)
+    return f"{layer.count} × {layer.name}: {formula} = {layer.state_numbers:,}"
 
 
-def _formats(row: Results) -> list[str]:
-    """The bits of each part of the state, or of the model's own numbers where nothing is kept."""
-    parts = [part for layer in row["layers"] for part in layer["state"]]
+def _formats(row: PresetRow) -> list[str]:
+    """Return the bits of each part of the state, or of the model's own numbers where nothing is kept."""
+    parts = [part for layer in row.layers for part in layer.state]
     if not parts:
-        return [f"{row['precision_bits']} ({row['precision_from']})"]
-    return [f"{part['name']} {part['bits_of_a_number']} ({part['because']})" for part in parts]
-
-
-def _number(value: int | None) -> str:
-    return "never" if value is None else f"{value:,}"
+        return [f"{row.precision_bits} ({row.precision_from})"]
+    return [f"{part.name} {part.bits_of_a_number} ({part.because})" for part in parts]
 
 
 SECTION = CapacitySection()

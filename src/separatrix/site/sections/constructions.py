@@ -10,22 +10,61 @@ from separatrix.constructions import Construction, constructions
 from separatrix.site.figure import draw, plot_named
 from separatrix.site.html import table as html_table
 from separatrix.site.origin import Origin
-from separatrix.site.section import Advance, Figure, Results, Section
+from separatrix.site.section import Advance, Figure, Section
 from separatrix.table import Checked, checked
 
 POWERS = tuple(range(4, 11))
-COLUMNS = ("length", "layers", "heads", "width", "precision_bits", "inputs_covered")
 SLOW = 10.0
 """Seconds of processor time after which a construction is not built larger: for those of the user's."""
 
 
+@dataclass(frozen=True)
+class CheckedSize:
+    """One network of a construction, built and checked at one length."""
+
+    length: int
+    layers: int
+    heads: int
+    width: int
+    precision_bits: int
+    size_bits: int
+    certified: bool
+    inputs_covered: str
+    method: str
+    reason: str
+    command: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class ConstructionEntry:
+    """What a theorem says, where its network deviates, and the sizes that were checked."""
+
+    name: str
+    title: str
+    theorem: str
+    statement: str
+    deviations: tuple[str, ...]
+    task: str
+    arithmetic: str
+    sizes: tuple[CheckedSize, ...]
+
+
+@dataclass(frozen=True)
+class ConstructionsResults:
+    """Every construction."""
+
+    constructions: tuple[ConstructionEntry, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
-class ConstructionsSection(Section):
+class ConstructionsSection(Section[ConstructionsResults]):
     """Certified width against N for every theorem."""
 
     name: str = "constructions"
     title: str = "Constructions"
     order: int = 15
+    results_type: type = ConstructionsResults
     page: str = "constructions"
     menu: str = "Can it?"
     lead: str = (
@@ -38,23 +77,23 @@ class ConstructionsSection(Section):
         """One for each construction."""
         return len(constructions())
 
-    def collect(self, advance: Advance) -> Results:
+    def collect(self, advance: Advance) -> ConstructionsResults:
         """Build and certify every construction, as large as quick scale allows."""
-        entries: list[dict[str, Any]] = []
+        entries: list[ConstructionEntry] = []
         for construction in constructions().values():
             entries.append(_entry(construction))
             advance(f"certified {construction.name}")
-        return {"constructions": entries}
+        return ConstructionsResults(tuple(entries))
 
-    def figures(self, results: Results) -> list[Figure]:
+    def figures(self, results: ConstructionsResults) -> list[Figure]:
         """Certified width against N."""
 
         def paint(axes: Any) -> None:
             plot_named(
                 axes,
                 (
-                    (entry["name"], [(row["length"], row["width"]) for row in entry["sizes"] if row["certified"]])
-                    for entry in results["constructions"]
+                    (entry.name, [(row.length, row.width) for row in entry.sizes if row.certified])
+                    for entry in results.constructions
                 ),
                 fontsize=7.5,
             )
@@ -65,24 +104,22 @@ class ConstructionsSection(Section):
             axes.grid(alpha=0.3)
 
         caption = "Width of networks that are proved right on every input of length N."
-        command = results["constructions"][0]["sizes"][-1]["command"]
-        arithmetics = "; ".join(dict.fromkeys(entry["arithmetic"] for entry in results["constructions"]))
-        origin = Origin("proved", "all inputs of each length", command, arithmetics).plain()
+        command = results.constructions[0].sizes[-1].command
+        arithmetics = "; ".join(dict.fromkeys(entry.arithmetic for entry in results.constructions))
+        origin = Origin("proved", "all inputs of each length", command, arithmetics)
         return [draw("construction-widths", caption, paint, 6.6, 5.2).with_origin(origin)]
 
-    def body(self, results: Results) -> str:
+    def body(self, results: ConstructionsResults) -> str:
         """What each theorem says and the sizes certified."""
         headings = ("construction", "theorem", "statement", "deviations")
-        about = [
-            (e["name"], e["theorem"], e["statement"], "; ".join(e["deviations"])) for e in results["constructions"]
-        ]
+        about = [(e.name, e.theorem, e.statement, "; ".join(e.deviations)) for e in results.constructions]
         sizes = [
             (
-                e["name"], r["length"], r["layers"], r["heads"], r["width"], r["precision_bits"], r["size_bits"],
-                shown_count(r["inputs_covered"]), r["method"], r["seconds"], r["command"],
+                e.name, r.length, r.layers, r.heads, r.width, r.precision_bits, r.size_bits,
+                shown_count(r.inputs_covered), r.method, r.seconds, r.command,
             )
-            for e in results["constructions"]
-            for r in e["sizes"]
+            for e in results.constructions
+            for r in e.sizes
         ]  # fmt: skip
         columns = (
             "construction", "N", "layers", "heads", "width", "p", "bits", "inputs covered", "method", "seconds",
@@ -96,24 +133,23 @@ class ConstructionsSection(Section):
             commands=(10,),
         )
 
-    def table(self, results: Results) -> Table:
+    def table(self, results: ConstructionsResults) -> Table:
         """The largest certified size of each construction."""
-        title = f"{len(results['constructions'])} constructions: the largest size certified for this page"
+        title = f"{len(results.constructions)} constructions: the largest size certified for this page"
         shown = Table(title=title, title_justify="left")
         shown.add_column("construction", style="bold", no_wrap=True)
         for heading in ("N", "layers", "heads", "width", "p"):
             shown.add_column(heading, justify="right")
         shown.add_column("inputs covered", overflow="fold")
-        for entry in results["constructions"]:
-            certified = [row for row in entry["sizes"] if row["certified"]]
-            row = certified[-1] if certified else dict.fromkeys(COLUMNS, "—")
-            cells = [str(row[key]) for key in COLUMNS]
-            shown.add_row(entry["name"], *cells[:-1], shown_count(cells[-1]))
+        for entry in results.constructions:
+            row = next((row for row in reversed(entry.sizes) if row.certified), None)
+            numbers = (row.length, row.layers, row.heads, row.width, row.precision_bits) if row else ("—",) * 5
+            shown.add_row(entry.name, *map(str, numbers), shown_count(row.inputs_covered) if row else "—")
         return shown
 
 
-def _entry(construction: Construction) -> dict[str, Any]:
-    sizes: list[dict[str, Any]] = []
+def _entry(construction: Construction) -> ConstructionEntry:
+    sizes: list[CheckedSize] = []
     for power in POWERS:
         if 2**power > (construction.longest_certified or 2**power):
             break
@@ -125,29 +161,23 @@ def _entry(construction: Construction) -> dict[str, Any]:
         sizes.append(_row(construction.name, 2**power, one))
         if one.seconds > SLOW or not one.verdict.valid:
             break
-    return {
-        "name": construction.name,
-        "title": construction.title,
-        "theorem": construction.theorem,
-        "statement": construction.statement,
-        "deviations": list(construction.deviations),
-        "task": construction.task_name,
-        "arithmetic": construction.arithmetic_in_words,
-        "sizes": sizes,
-    }
+    return ConstructionEntry(
+        construction.name, construction.title, construction.theorem, construction.statement,
+        tuple(construction.deviations), construction.task_name, construction.arithmetic_in_words, tuple(sizes),
+    )  # fmt: skip
 
 
-def _row(name: str, length: int, one: Checked) -> dict[str, Any]:
-    return {
-        "length": length,
+def _row(name: str, length: int, one: Checked) -> CheckedSize:
+    return CheckedSize(
+        length,
         **one.counted,
-        "certified": one.verdict.valid,
-        "inputs_covered": one.verdict.inputs_covered,
-        "method": one.verdict.method,
-        "reason": one.verdict.reason,
-        "command": f"separatrix certify {name} --length {length}",
-        "seconds": round(one.seconds, 2),
-    }
+        certified=one.verdict.valid,
+        inputs_covered=one.verdict.inputs_covered,
+        method=one.verdict.method,
+        reason=one.verdict.reason,
+        command=f"separatrix certify {name} --length {length}",
+        seconds=round(one.seconds, 2),
+    )
 
 
 SECTION = ConstructionsSection()

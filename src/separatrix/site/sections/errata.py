@@ -1,23 +1,67 @@
 """The errata section: every claim that does not hold as written, its counterexample and its repair, all run."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from rich.table import Table
 
 from separatrix.site.html import render
 from separatrix.site.origin import Origin
-from separatrix.site.section import Advance, Results, Section
-from separatrix.table import Erratum, errata
+from separatrix.site.section import Advance, Section
+from separatrix.table import Erratum, Finding, errata
+
+
+@dataclass(frozen=True)
+class ErratumRow:
+    """One erratum and what came out when it was run."""
+
+    name: str
+    source: str
+    remark: str
+    title: str
+    claim: str
+    fault: str
+    repair: str
+    findings: tuple[Finding, ...]
+    origin: Origin
+
+    @property
+    def shown_by_running(self) -> bool:
+        """Whether something was run on the original, and came out as the entry says."""
+        originals = [each.holds for each in self.findings if each.about == "original"]
+        return bool(originals) and all(originals)
+
+    @classmethod
+    def of(cls, erratum: Erratum) -> "ErratumRow":
+        """Run an erratum."""
+        return cls(
+            erratum.name, erratum.source, erratum.remark, erratum.title, erratum.claim, erratum.fault, erratum.repair,
+            erratum.show(), Origin("measured", "run for this page", erratum.command, erratum.arithmetic, 0),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ErrataResults:
+    """All errata."""
+
+    rows: tuple[ErratumRow, ...]
+
+    @property
+    def summary(self) -> str:
+        """How many there are, and how many of them were shown by running the original."""
+        others = [row.name for row in self.rows if not row.shown_by_running]
+        rest = f"; the others ({', '.join(others)}) have only a repair to run" if others else ""
+        shown = len(self.rows) - len(others)
+        return f"{len(self.rows)} errata, {shown} of them shown by running the original{rest}"
 
 
 @dataclass(frozen=True, kw_only=True)
-class ErrataSection(Section):
+class ErrataSection(Section[ErrataResults]):
     """What does not hold as written."""
 
     name: str = "errata"
     title: str = "Errata"
     order: int = 45
+    results_type: type = ErrataResults
     page: str = "errata"
     menu: str = "About"
     lead: str = (
@@ -31,57 +75,28 @@ class ErrataSection(Section):
         """One for each erratum."""
         return len(errata())
 
-    def collect(self, advance: Advance) -> Results:
+    def collect(self, advance: Advance) -> ErrataResults:
         """Show every erratum."""
-        rows: list[dict[str, Any]] = []
+        rows: list[ErratumRow] = []
         for erratum in sorted(errata().values(), key=lambda each: each.number):
-            rows.append(_entry(erratum))
+            rows.append(ErratumRow.of(erratum))
             advance(f"erratum {erratum.name}")
-        return {"rows": rows}
+        return ErrataResults(tuple(rows))
 
-    def body(self, results: Results) -> str:
-        """An index, then one article for each."""
-        index = [(row["name"], f"{row['name']} {row['title']}", row["source"]) for row in results["rows"]]
-        return render("errata.html", summary=_summary(results), index=index, rows=results["rows"])
+    def body(self, results: ErrataResults) -> str:
+        """Show an index, then one article for each."""
+        index = [(row.name, f"{row.name} {row.title}", row.source) for row in results.rows]
+        return render("errata.html", summary=results.summary, index=index, rows=results.rows)
 
-    def table(self, results: Results) -> Table:
-        """Number, source and title."""
-        shown = Table(title=_summary(results), title_justify="left")
+    def table(self, results: ErrataResults) -> Table:
+        """Show number, source and title."""
+        shown = Table(title=results.summary, title_justify="left")
         shown.add_column("", style="bold", no_wrap=True)
         shown.add_column("source")
         shown.add_column("what does not hold")
-        for row in results["rows"]:
-            shown.add_row(row["name"], row["source"], row["title"])
+        for row in results.rows:
+            shown.add_row(row.name, row.source, row.title)
         return shown
-
-
-def shown_by_running(row: Results) -> bool:
-    """Whether something was run on the original, and came out as the entry says."""
-    originals = [each["holds"] for each in row["findings"] if each["about"] == "original"]
-    return bool(originals) and all(originals)
-
-
-def _summary(results: Results) -> str:
-    """How many there are, and how many of them were shown by running the original."""
-    rows = results["rows"]
-    others = [row["name"] for row in rows if not shown_by_running(row)]
-    shown = len(rows) - len(others)
-    rest = f"; the others ({', '.join(others)}) have only a repair to run" if others else ""
-    return f"{len(rows)} errata, {shown} of them shown by running the original{rest}"
-
-
-def _entry(erratum: Erratum) -> dict[str, Any]:
-    return {
-        "name": erratum.name,
-        "source": erratum.source,
-        "remark": erratum.remark,
-        "title": erratum.title,
-        "claim": erratum.claim,
-        "fault": erratum.fault,
-        "repair": erratum.repair,
-        "findings": [vars(finding) for finding in erratum.show()],
-        "origin": Origin("measured", "run for this page", erratum.command, erratum.arithmetic, 0).plain(),
-    }
 
 
 SECTION = ErrataSection()

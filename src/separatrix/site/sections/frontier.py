@@ -3,30 +3,81 @@
 Small lengths are decided for this page; larger ones come from recorded surveys, where there are any.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from rich.table import Table
 
 from separatrix.constructions import constructions
-from separatrix.errors import SeparatrixError
 from separatrix.site.figure import draw, plot_named
 from separatrix.site.html import render
 from separatrix.site.origin import Origin
-from separatrix.site.section import Advance, Figure, RecordedSection, Results
-from separatrix.table import Sources, decided, frontier_powers, narrowest, recorded_surveys
+from separatrix.site.section import Advance, Figure, RecordedSection
+from separatrix.table import Point, RecordedSurvey, Sources, decided, frontier_powers, narrowest, recorded_surveys
 
 POWERS = tuple(range(4, 11))
 EXPONENT = 2
 
 
+@dataclass(frozen=True)
+class FrontierPoint:
+    """The narrowest certified network at one length, with its ``precision`` of exponent·log₂ N fraction bits."""
+
+    length: int
+    width: int
+    precision: int
+    code: str
+    size_bits: int
+    exponent: int
+
+
+@dataclass(frozen=True)
+class DecidedFrontier:
+    """What was decided for this page."""
+
+    construction: str
+    points: tuple[FrontierPoint, ...]
+    command: str
+
+
+@dataclass(frozen=True)
+class RecordedFrontier:
+    """What one recorded survey says."""
+
+    construction: str
+    file: str
+    points: tuple[FrontierPoint, ...]
+    origin: Origin
+
+
+@dataclass(frozen=True)
+class FrontierResults:
+    """All frontiers; those decided here have one ``exponent``."""
+
+    exponent: int
+    rows: tuple[DecidedFrontier, ...]
+    recorded: tuple[RecordedFrontier, ...]
+
+
+@dataclass(frozen=True)
+class SurveyTable:
+    """A recorded survey as a table."""
+
+    construction: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    origin: Origin
+
+
 @dataclass(frozen=True, kw_only=True)
-class FrontierSection(RecordedSection):
+class FrontierSection(RecordedSection[FrontierResults]):
     """The narrowest certified networks over N."""
 
     name: str = "frontier"
     title: str = "Frontiers"
     order: int = 19
+    results_type: type = FrontierResults
     page: str = "frontiers"
     menu: str = "Can it?"
     lead: str = (
@@ -40,27 +91,23 @@ class FrontierSection(RecordedSection):
         """One for each construction with a frontier."""
         return len(frontier_powers())
 
-    def collect_from(self, sources: Sources, advance: Advance) -> Results:
+    def collect_from(self, sources: Sources, advance: Advance) -> FrontierResults:
         """Decide small lengths, and read what is recorded."""
-        rows: list[dict[str, Any]] = []
+        rows: list[DecidedFrontier] = []
         for name in frontier_powers():
-            rows.append({"construction": name, "points": _points(name), "command": _command(name)})
+            last = min(POWERS[-1], constructions()[name].frontier_power)
+            command = f"separatrix frontier {name} --from {POWERS[0]} --to {last}"
+            rows.append(DecidedFrontier(name, tuple(_points(name)), command))
             advance(f"narrowest networks of {name}")
-        recorded = [recorded_part(file, found) for file, found in recorded_surveys(sources)]
-        return {"exponent": EXPONENT, "rows": rows, "recorded": recorded}
+        recorded = tuple(_recorded(file, found) for file, found in recorded_surveys(sources))
+        return FrontierResults(EXPONENT, tuple(rows), recorded)
 
-    def figures(self, results: Results) -> list[Figure]:
-        """Narrowest certified width against N."""
+    def figures(self, results: FrontierResults) -> list[Figure]:
+        """Draw the narrowest certified width against N."""
 
         def paint(axes: Any) -> None:
-            plot_named(
-                axes,
-                (
-                    (row["construction"], [(point["length"], point["width"]) for point in row["points"]])
-                    for row in results["rows"]
-                ),
-                fontsize=8,
-            )
+            lines = ((row.construction, [(point.length, point.width) for point in row.points]) for row in results.rows)
+            plot_named(axes, lines, fontsize=8)
             axes.set_xscale("log", base=2)
             axes.set_xlabel("length N")
             axes.set_ylabel("narrowest certified width")
@@ -70,93 +117,65 @@ class FrontierSection(RecordedSection):
         caption = f"The narrowest networks certified for all inputs of length N, in fixed point with Kc = {EXPONENT}."
         return [draw("frontier-widths", caption, paint, 6.0, 4.2).with_origin(_decided_here(results))]
 
-    def body(self, results: Results) -> str:
-        """The figure, a table of what was decided here, and one for each recorded survey."""
-        rows = [(row["construction"], *(_at(row["points"], 2**power) for power in POWERS)) for row in results["rows"]]
+    def body(self, results: FrontierResults) -> str:
+        """Show a table of what was decided here, and one for each recorded survey."""
+        rows = [(row.construction, *(_at(row.points, 2**power) for power in POWERS)) for row in results.rows]
         return render(
             "frontiers.html", headings=("construction", *(f"N = {2**power:,}" for power in POWERS)), rows=rows,
-            exponent=results["exponent"], origin=_decided_here(results),
-            recorded=[recorded_table(record) for record in results["recorded"]],
+            exponent=results.exponent, origin=_decided_here(results), recorded=list(map(_table, results.recorded)),
         )  # fmt: skip
 
-    def table(self, results: Results) -> Table:
-        """The narrowest width at each length."""
+    def table(self, results: FrontierResults) -> Table:
+        """Show the narrowest width at each length."""
         shown = Table(title=f"Narrowest certified width, Kc = {EXPONENT}", title_justify="left")
         shown.add_column("construction", style="bold", no_wrap=True)
         for power in POWERS:
             shown.add_column(f"2^{power}", justify="right")
-        for row in results["rows"]:
-            widths = {point["length"]: str(point["width"]) for point in row["points"]}
-            shown.add_row(row["construction"], *[widths.get(2**power, "–") for power in POWERS])
+        for row in results.rows:
+            widths = {point.length: str(point.width) for point in row.points}
+            shown.add_row(row.construction, *[widths.get(2**power, "–") for power in POWERS])
         return shown
 
 
-def _points(name: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+def _points(name: str) -> Iterator[FrontierPoint]:
     for power in POWERS:
         if power > constructions()[name].frontier_power or 2**power < constructions()[name].minimum_length:
             continue
         point = narrowest(name, 2**power, EXPONENT * power, decided)
         if point is not None and point.certified:
-            found.append({
-                "length": point.length, "width": point.width, "precision": point.precision_bits, "code": point.code,
-                "size_bits": point.size_bits,
-            })  # fmt: skip
-    return found
+            yield _point(point, EXPONENT)
 
 
-def _at(points: list[Results], length: int) -> str:
-    found = next((point for point in points if point["length"] == length), None)
+def _point(point: Point, exponent: int) -> FrontierPoint:
+    return FrontierPoint(point.length, point.width, point.precision_bits, point.code, point.size_bits, exponent)
+
+
+def _at(points: Iterable[FrontierPoint], length: int) -> str:
+    found = next((point for point in points if point.length == length), None)
     # A comma between the two: a code may begin with a number of its own, as in "2 circles".
-    return "–" if found is None else f"{found['width']}, {found['code']}"
+    return "–" if found is None else f"{found.width}, {found.code}"
 
 
-def _command(name: str) -> str:
-    return f"separatrix frontier {name} --from {POWERS[0]} --to {min(POWERS[-1], constructions()[name].frontier_power)}"
+def _recorded(file: str, found: RecordedSurvey) -> RecordedFrontier:
+    made = found.provenance
+    points = tuple(_point(each.point, each.exponent) for each in found.widths if each.point is not None)
+    version = made.versions.get("separatrix", "")
+    origin = Origin("recorded", file, made.command, made.arithmetic, made.seed, version)
+    return RecordedFrontier(found.construction, file, points, origin)
 
 
-def recorded_part(file: str, found: Results) -> Results:
-    """What the page shows of one recorded survey; raises a one-line error where it is none."""
-    try:
-        points = [_recorded_point(each) for each in found["widths"] if each["point"]]
-        made = {name: found["provenance"][name] for name in ("command", "arithmetic", "seed", "versions")}
-        numbers = [each[name] for each in points for name in ("length", "width", "precision", "exponent", "size_bits")]
-        texts = [found["construction"], made["command"], made["arithmetic"], *(each["code"] for each in points)]
-        kinds = [*((each, int) for each in numbers), *((each, str) for each in texts), (made["versions"], dict)]
-        if not all(type(value) is kind for value, kind in kinds) or type(made["seed"]) not in (int, type(None)):
-            raise TypeError("a value of another kind")
-    except (KeyError, TypeError, IndexError) as error:
-        raise SeparatrixError(
-            f"{file} is not a whole record of a frontier ({error}); remove it or name other --records"
-        ) from error
-    return {"construction": found["construction"], "file": file, "points": points, "provenance": found["provenance"]}
-
-
-def _recorded_point(each: Results) -> dict[str, Any]:
-    point = each["point"]
-    return {
-        "length": point["length"], "width": point["width"], "precision": point["precision_bits"], "code": point["code"],
-        "exponent": each["exponent"], "size_bits": point["size_bits"],
-    }  # fmt: skip
-
-
-def recorded_table(record: Results) -> dict[str, Any]:
-    """Return a recorded survey as a table."""
-    made = record["provenance"]
-    version = str(made.get("versions", {}).get("separatrix", ""))
-    origin = Origin("recorded", record["file"], made["command"], made["arithmetic"], made["seed"], version)
-    points = record["points"]
-    lengths = sorted({point["length"] for point in points})
-    rows = [
-        (f"Kc = {exponent}", *(_at([point for point in points if point["exponent"] == exponent], n) for n in lengths))
-        for exponent in sorted({point["exponent"] for point in points})
-    ]
+def _table(record: RecordedFrontier) -> SurveyTable:
+    lengths = sorted({point.length for point in record.points})
+    rows = tuple(
+        (f"Kc = {exponent}", *(_at((each for each in record.points if each.exponent == exponent), n) for n in lengths))
+        for exponent in sorted({point.exponent for point in record.points})
+    )
     headings = ("precision", *(f"N = {length:,}" for length in lengths))
-    return {"construction": record["construction"], "headings": headings, "rows": rows, "origin": origin}
+    return SurveyTable(record.construction, headings, rows, record.origin)
 
 
-def _decided_here(results: Results) -> Results:
-    return Origin("proved", "all inputs of each length", results["rows"][0]["command"], "fixed point").plain()
+def _decided_here(results: FrontierResults) -> Origin:
+    return Origin("proved", "all inputs of each length", results.rows[0].command, "fixed point")
 
 
 SECTION = FrontierSection()

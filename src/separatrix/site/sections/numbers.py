@@ -9,11 +9,10 @@ The page only looks up what is here, so that its sliders cannot show anything th
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from typing import Any
 
 import numpy
 from rich.table import Table
@@ -23,6 +22,7 @@ from separatrix.bounds import (
     FIXED,
     MODELS,
     Model,
+    ModelSize,
     ProtocolBound,
     bounds_for,
     consistent_bounds,
@@ -33,7 +33,7 @@ from separatrix.bounds import (
 from separatrix.constructions import Built, Construction, addresses, constructions
 from separatrix.errors import SeparatrixError
 from separatrix.networks import Network, SignRows
-from separatrix.site.section import Advance, Results, Section
+from separatrix.site.section import Advance, Section
 from separatrix.table import BOUNDED_BY, CONTAINS, INHERITED, kind_of, model_of_construction, serving, usable_length
 from separatrix.tasks import Task, tasks
 
@@ -56,23 +56,124 @@ INNER = Fraction(1, 4)
 """The largest inner product of two addresses in the theorems' own codes."""
 
 
+@dataclass(frozen=True)
+class NetworkSize:
+    """The size of one network; what is None is not known. ``limit`` is its width with the narrowest sign code that
+    Delsarte's linear program leaves open."""
+
+    length: int
+    width: int
+    heads: int | None = None
+    precision: int | None = None
+    size_bits: int | None = None
+    limit: int | None = None
+
+    @property
+    def product(self) -> int:
+        """Width × heads."""
+        return self.width * max(1, self.heads or 1)
+
+
+@dataclass(frozen=True)
+class BuiltSizes:
+    """The networks of one construction; ``kind`` is their class in words, ``model`` its column where it has one."""
+
+    task: str
+    model: Model | None
+    kind: str
+    sizes: tuple[NetworkSize, ...]
+
+
+@dataclass(frozen=True)
+class Serving:
+    """A construction that solves the task of a cell, with the reason where it is made for another task or class."""
+
+    name: str
+    because: str
+
+
+@dataclass(frozen=True)
+class FactSize:
+    """What a simple argument needs at one length."""
+
+    length: int
+    state_bits: int | None
+    width: int
+    heads: int
+    precision: int
+
+
+@dataclass(frozen=True)
+class FactSizes:
+    """A simple argument from above, in few words and in full."""
+
+    growth: str
+    short: str
+    reason: str
+    sizes: tuple[FactSize, ...]
+
+
+@dataclass(frozen=True)
+class BoundSizes:
+    """A lower bound: ``bits[n]`` at each length, ``widths[p][n]`` at each precision and length."""
+
+    name: str
+    claim: str
+    in_the_papers: bool
+    growth: str
+    bounded: str
+    arithmetic: str
+    because: str
+    bits: tuple[int, ...]
+    widths: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class CellSizes:
+    """One cell from both sides."""
+
+    constructions: tuple[Serving, ...]
+    facts: tuple[FactSizes, ...]
+    bounds: tuple[BoundSizes, ...]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place of the sliders."""
+
+    length: int
+    precision: int
+
+
+@dataclass(frozen=True)
+class NumbersResults:
+    """The grid: what was built by construction, and the cells by task and class of models."""
+
+    lengths: tuple[int, ...]
+    precisions: tuple[int, ...]
+    shown: Place
+    constructions: Mapping[str, BuiltSizes]
+    cells: Mapping[str, Mapping[Model, CellSizes]]
+
+
 @dataclass(frozen=True, kw_only=True)
-class NumbersSection(Section):
+class NumbersSection(Section[NumbersResults]):
     """Grids of N and p for every cell of the table."""
 
     name: str = "numbers"
     title: str = "Numbers over N and precision"
     order: int = 6
+    results_type: type = NumbersResults
 
     @property
     def units(self) -> int:
         """One for each length and one for each task."""
         return len(LENGTHS) + len(tasks())
 
-    def collect(self, advance: Advance) -> Results:
-        """Sizes of every construction, then of every cell."""
+    def collect(self, advance: Advance) -> NumbersResults:
+        """Find the sizes of every construction, then of every cell."""
         kinds: dict[str, Model | None] = {each.name: model_of_construction(each) for each in constructions().values()}
-        sizes: dict[str, list[dict[str, Any]]] = {name: [] for name in constructions()}
+        sizes: dict[str, list[NetworkSize]] = {name: [] for name in constructions()}
         slow: set[str] = set()
         # All constructions at one length before the next, because many share their codes.
         for length in LENGTHS:
@@ -81,30 +182,22 @@ class NumbersSection(Section):
                 sizes[construction.name] += [found] if found is not None else []
             advance(f"built networks for N = {length}")
         built = {
-            each.name: {
-                "task": each.task_name,
-                "model": kinds[each.name],
-                "kind": kind_of(each),
-                "sizes": sizes[each.name],
-            }
-            for each in constructions().values()
+            name: BuiltSizes(each.task_name, kinds[name], kind_of(each), tuple(sizes[name]))
+            for name, each in constructions().items()
         }
-        cells: dict[str, Any] = {}
+        cells: dict[str, dict[Model, CellSizes]] = {}
         for task in tasks():
             cells[task] = {model: _cell(task, model, kinds) for model in MODELS if takes(model, task)}
             advance(f"bounds of {task} for many N")
-        return {
-            "lengths": list(LENGTHS), "precisions": list(PRECISIONS),
-            "shown": {"length": LENGTH, "precision": PRECISION}, "constructions": built, "cells": cells,
-        }  # fmt: skip
+        return NumbersResults(LENGTHS, PRECISIONS, Place(LENGTH, PRECISION), built, cells)
 
-    def table(self, results: Results) -> Table | None:
-        """The separation table says it."""
+    def table(self, results: NumbersResults) -> Table | None:
+        """Show nothing: the separation table says it."""
         del results
 
 
-def size_at(construction: Construction, length: int, slow: set[str]) -> dict[str, Any] | None:
-    """Length, width, heads, precision of one network; None where there is none or its size is not known.
+def size_at(construction: Construction, length: int, slow: set[str]) -> NetworkSize | None:
+    """Return the size of one network; None where there is none or its size is not known.
 
     ``slow`` are the constructions that are not built any more; one that takes too long is added.
     """
@@ -117,17 +210,12 @@ def size_at(construction: Construction, length: int, slow: set[str]) -> dict[str
         return None  # outside the theorem's domain, or too large to build
     if time.process_time() - started > SLOW:
         slow.add(construction.name)
-    return {
-        "length": length,
-        "width": built.network.width,
-        "heads": built.network.heads,
-        "precision": built.arithmetic.precision_bits,
-        "size_bits": built.network.size_bits(built.arithmetic.precision_bits),
-        "limit": _width_at_the_limit(construction, built),
-    }
+    network, precision = built.network, built.arithmetic.precision_bits
+    limit = _width_at_the_limit(construction, built)
+    return NetworkSize(length, network.width, network.heads, precision, network.size_bits(precision), limit)
 
 
-def _claimed_size(construction: Construction, length: int) -> dict[str, Any] | None:
+def _claimed_size(construction: Construction, length: int) -> NetworkSize | None:
     task = tasks()[construction.task_name]
     if not task.minimum_length <= length <= task.maximum_length:
         return None
@@ -135,7 +223,7 @@ def _claimed_size(construction: Construction, length: int) -> dict[str, Any] | N
     # A claimed width that depends on a code is not known without one.
     if claimed != construction.claimed_width(task, length, 1):
         return None
-    return {"length": length, "width": claimed, "heads": None, "precision": None, "size_bits": None, "limit": None}
+    return NetworkSize(length, claimed)
 
 
 def _width_at_the_limit(construction: Construction, built: Built) -> int | None:
@@ -168,25 +256,17 @@ def _smallest_code(count: int) -> int:
     return delsarte_width(count, INNER).width
 
 
-def _cell(task: str, model: Model, kinds: dict[str, Model | None]) -> dict[str, Any]:
-    chosen = tasks()[task]
-    return {
-        "constructions": list(constructions_for(task, model, kinds)),
-        "facts": [
-            {
-                "growth": fact.growth,
-                "short": fact.short,
-                "reason": fact.reason,
-                "sizes": list(_sizes(fact.size, chosen, LONGEST_STORED.get((task, model), LENGTHS[-1]))),
-            }
-            for fact in facts_about(task, model)
-        ],
-        "bounds": list(_bounds(task, model)),
-    }
+def _cell(task: str, model: Model, kinds: dict[str, Model | None]) -> CellSizes:
+    longest = LONGEST_STORED.get((task, model), LENGTHS[-1])
+    facts = tuple(
+        FactSizes(fact.growth, fact.short, fact.reason, tuple(_sizes(fact.size, tasks()[task], longest)))
+        for fact in facts_about(task, model)
+    )
+    return CellSizes(tuple(constructions_for(task, model, kinds)), facts, tuple(_bounds(task, model)))
 
 
-def constructions_for(task: str, model: Model, kinds: dict[str, Model | None]) -> Iterator[dict[str, Any]]:
-    """The constructions that serve a cell, with the reason where they are made for another task or class."""
+def constructions_for(task: str, model: Model, kinds: dict[str, Model | None]) -> Iterator[Serving]:
+    """Yield the constructions that serve a cell."""
     for construction, why in serving(constructions().values(), task):
         kind = kinds[construction.name]
         if kind not in (model, *CONTAINS.get(model, ())):
@@ -195,46 +275,36 @@ def constructions_for(task: str, model: Model, kinds: dict[str, Model | None]) -
         if construction.arithmetic_kind != FIXED.name:
             continue
         reasons = [*([why] if why else []), *([INHERITED[model]] if kind != model else [])]
-        yield {"name": construction.name, "because": "; ".join(reasons)}
+        yield Serving(construction.name, "; ".join(reasons))
 
 
-def _sizes(size: Callable[[Task, int], Any], task: Task, longest: int) -> Iterator[dict[str, Any]]:
+def _sizes(size: Callable[[Task, int], ModelSize], task: Task, longest: int) -> Iterator[FactSize]:
     for length in LENGTHS:
         if length > min(task.maximum_length, longest):
             return
         started = time.process_time()
         found = size(task, usable_length(task, length))
-        yield {
-            "length": length,
-            "state_bits": found.state_bits,
-            "width": found.width,
-            "heads": found.heads,
-            "precision": found.precision,
-        }
+        yield FactSize(length, found.state_bits, found.width, found.heads, found.precision)
         if time.process_time() - started > SLOW:
             return
 
 
-def _bounds(task: str, model: Model) -> Iterator[dict[str, Any]]:
+def _bounds(task: str, model: Model) -> Iterator[BoundSizes]:
     name, why = BOUNDED_BY.get(task, (task, ""))
     chosen = tasks()[name]
     for bound in bounds_for(name, model):
         lengths = [usable_length(chosen, length) for length in LENGTHS]
         if not isinstance(bound, ProtocolBound) or not consistent_bounds([bound], chosen, lengths)[0]:
             continue
-        yield {
-            "name": bound.name,
-            "claim": bound.claim,
-            "in_the_papers": not bound.extension,
-            "growth": bound.growth_for(name),
-            "bounded": bound.quantity,
-            "arithmetic": covered(bound, FIXED, chosen).arithmetic,
-            "because": why,
-            "bits": [bound.required_bits(length, chosen) for length in lengths],
-            "widths": [
-                [bound.smallest_width(length, precision, task=chosen) for length in lengths] for precision in PRECISIONS
-            ],
-        }
+        yield BoundSizes(
+            bound.name, bound.claim, not bound.extension, bound.growth_for(name), bound.quantity,
+            covered(bound, FIXED, chosen).arithmetic, why,
+            tuple(bound.required_bits(length, chosen) for length in lengths),
+            tuple(
+                tuple(bound.smallest_width(length, precision, task=chosen) for length in lengths)
+                for precision in PRECISIONS
+            ),
+        )  # fmt: skip
 
 
 SECTION = NumbersSection()

@@ -1,26 +1,17 @@
 """The your-function section: sample profiles of functions, made as ``separatrix profile`` makes them."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any, cast
 
 from rich.table import Table
 
-from separatrix.profiles import (
-    LengthProfile,
-    Profile,
-    ProfileOptions,
-    as_record,
-    load_function,
-    parse_alphabet,
-    profile,
-)
+from separatrix.profiles import ProfileOptions, ProfileRecord, load_function, parse_alphabet, profile, profile_record
 from separatrix.site.html import render
 from separatrix.site.origin import Origin
 from separatrix.site.pages.text import counted, number
-from separatrix.site.section import Advance, Figure, Results, Section
+from separatrix.site.section import Advance, Figure, Section
 from separatrix.site.user_function_figure import profile_figure
-from separatrix.table import certify_sparse_form, verdict_in_words
+from separatrix.table import ProvedNetwork, certify_sparse_form
 
 MODULE = "separatrix.profiles.examples"
 SAMPLES: dict[str, tuple[str, str, int]] = {
@@ -37,12 +28,31 @@ LAST = 4
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProfilesSection(Section):
+class SampleRow(ProfileRecord):
+    """A sample function: its profile, and the network that was certified for it where it has a sparse form."""
+
+    title: str
+    network: ProvedNetwork | None
+    origin: Origin
+
+
+@dataclass(frozen=True)
+class ProfilesResults:
+    """All samples."""
+
+    seed: int
+    rows: tuple[SampleRow, ...]
+    samples: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProfilesSection(Section[ProfilesResults]):
     """What five functions ask of a recurrent model and of one attention layer."""
 
     name: str = "profiles"
     title: str = "Your function"
     order: int = 35
+    results_type: type = ProfilesResults
     page: str = "your-function"
     menu: str = "Must it be big?"
     lead: str = (
@@ -55,85 +65,65 @@ class ProfilesSection(Section):
         """One for each function."""
         return len(SAMPLES)
 
-    def collect(self, advance: Advance) -> Results:
+    def collect(self, advance: Advance) -> ProfilesResults:
         """Profile every sample."""
-        entries: dict[str, Any] = {}
-        for name in SAMPLES:
-            found = _profiled(name)
-            network = None if found.sparse is None else certify_sparse_form(found.sparse.function, found.length)
-            title, alphabet, length = SAMPLES[name]
+        rows: list[SampleRow] = []
+        for name, (title, alphabet, length) in SAMPLES.items():
+            _, function = load_function(f"{MODULE}:{name}")
+            found = profile(name, function, length, parse_alphabet(alphabet), ProfileOptions(seed=SEED))
             quoted = f" --alphabet '{alphabet}'" if alphabet != "2" else ""
             command = f"separatrix profile {MODULE}:{name} --length {length}{quoted}"
-            record = as_record(found)
-            entries[name] = {
-                **record,
-                "title": title,
-                "network": network,
-                "origin": Origin("verified", f"all {record['inputs']} inputs", command, seed=SEED).plain(),
-            }
+            described = profile_record(found)
+            origin = Origin("verified", f"all {described.inputs} inputs", command, seed=SEED)
+            network = None if found.sparse is None else certify_sparse_form(found.sparse.function, found.length)
+            rows.append(SampleRow(**vars(described), title=title, network=network, origin=origin))
             advance(f"profiled {name}")
-        return {"seed": SEED, "rows": list(entries.values()), "samples": list(entries)}
+        return ProfilesResults(SEED, tuple(rows), tuple(SAMPLES))
 
-    def figures(self, results: Results) -> list[Figure]:
-        """Residual classes of each, and what its lengths need."""
-        return [profile_figure(drawable(row)) for row in results["rows"]]
+    def figures(self, results: ProfilesResults) -> list[Figure]:
+        """Draw the residual classes of each, and what its lengths need."""
+        return [profile_figure(row) for row in results.rows]
 
-    def body(self, results: Results) -> str:
-        """How to profile a user's function, then the samples with their figures."""
-        return render("your-function.html", shown=[(row, _facts(row)) for row in results["rows"]])
+    def body(self, results: ProfilesResults) -> str:
+        """Say how to profile a user's function, then show the samples with their figures."""
+        return render("your-function.html", shown=[(row, _facts(row)) for row in results.rows])
 
-    def table(self, results: Results) -> Table:
-        """What each function needs."""
+    def table(self, results: ProfilesResults) -> Table:
+        """Show what each function needs."""
         shown = Table(title="Sample functions: what they ask of any model", title_justify="left")
         shown.add_column("function", style="bold", no_wrap=True)
         for heading in ("N", "state bits", "communication bits"):
             shown.add_column(heading, justify="right")
-        for row in results["rows"]:
-            bits = "" if row["one_layer"] is None else str(row["one_layer"]["communication_bits"])
-            shown.add_row(row["title"], str(row["length"]), str(row["minimum_state_bits"]), bits)
+        for row in results.rows:
+            bits = "" if row.one_layer is None else str(row.one_layer.communication_bits)
+            shown.add_row(row.title, str(row.length), str(row.minimum_state_bits), bits)
         return shown
 
 
-def _profiled(name: str) -> Profile:
-    _, alphabet, length = SAMPLES[name]
-    _, function = load_function(f"{MODULE}:{name}")
-    return profile(name, function, length, parse_alphabet(alphabet), ProfileOptions(seed=SEED))
+def _last(name: str, counts: Iterable[tuple[int, int | None]]) -> str:
+    """Write the counts at the last lengths that were run."""
+    known = [pair for pair in counts if pair[1] is not None][-LAST:]
+    lengths, values = (", ".join(number(pair[side]) for pair in known) for side in (0, 1))
+    return f"{name} at N = {lengths}: {values}"
 
 
-def drawable(row: Results) -> Profile:
-    """What the figure of a profile asks for, from the profile's record."""
-    residuals = SimpleNamespace(classes=row["residual_classes"], bits=row["state_bits"])
-    lengths = tuple(LengthProfile(**each) for each in row["lengths"])
-    shown = SimpleNamespace(name=row["function"], length=row["length"], residuals=residuals, lengths=lengths)
-    return cast("Profile", shown)
-
-
-def _last(row: Results, counts: str) -> str:
-    """The counts at the last lengths that were run."""
-    known = [(each["length"], each[counts]) for each in row["lengths"] if each[counts] is not None][-LAST:]
-    lengths, values = (", ".join(number(each[side]) for each in known) for side in (0, 1))
-    return f"{counts} at N = {lengths}: {values}"
-
-
-def _facts(row: Results) -> list[tuple[str, str]]:
-    """What a sample needs, and what was found."""
-    automaton = row["automaton"]["all_lengths"]
-    layer, form, network = row["one_layer"], row["sparse_threshold"], row["network"]
-    state = f"at least {counted(row['minimum_state_bits'], 'bit')} of state at N = {row['length']}"
-    found = [
-        ("inputs", f"all {row['inputs']} over {row['alphabet']['symbols']}"),
-        ("any recurrent model", f"{state}; {_last(row, 'classes')}"),
-    ]
+def _facts(row: SampleRow) -> list[tuple[str, str]]:
+    """Say what a sample needs, and what was found."""
+    layer, automaton = row.one_layer, row.automaton.all_lengths
+    classes = _last("classes", ((each.length, each.classes) for each in row.lengths))
+    state = f"at least {counted(row.minimum_state_bits, 'bit')} of state at N = {row.length}; {classes}"
+    found = [("inputs", f"all {row.inputs} over {row.alphabet.symbols}"), ("any recurrent model", state)]
     if layer is not None:
-        bits = f"{counted(layer['communication_bits'], 'bit')} of communication by {layer['partition']}"
-        found.append(("one attention layer", f"{bits}; {_last(row, 'rectangles')}"))
+        bits = f"{counted(layer.communication_bits, 'bit')} of communication by {layer.partition}"
+        rectangles = _last("rectangles", ((each.length, each.rectangles) for each in row.lengths))
+        found.append(("one attention layer", f"{bits}; {rectangles}"))
     if automaton is not None:
-        found.append(("smallest automaton", f"{number(automaton['states'])} states: {automaton['meaning']}"))
-    if form is not None:
-        found.append(("as a threshold", form["in_words"]))
-    if network is not None:
-        verdict = verdict_in_words(network)
-        found.append(("two layers", f"{network['theorem']}: width {network['width']}, {verdict}"))
+        found.append(("smallest automaton", f"{number(automaton.states)} states: {automaton.meaning}"))
+    if row.sparse_threshold is not None:
+        found.append(("as a threshold", row.sparse_threshold.in_words))
+    if row.network is not None:
+        size = f"{row.network.theorem}: width {row.network.width}"
+        found.append(("two layers", f"{size}, {row.network.verdict}"))
     return found
 
 

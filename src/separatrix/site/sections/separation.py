@@ -6,13 +6,16 @@ verdict has a word and a sign of its own, so that nothing depends on colour.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from rich.table import Table
 
+from separatrix.bounds import Model
 from separatrix.constructions import constructions
-from separatrix.site.pages.cells import BITS, CellNumbers, Grid
-from separatrix.site.section import Advance, Results, Section
-from separatrix.table import LENGTH, LONG, PRECISION, certify_all, table
+from separatrix.site.pages.cells import BITS, Grid
+from separatrix.site.pages.found import Found
+from separatrix.site.section import Advance, Section
+from separatrix.table import LENGTH, LONG, PRECISION, Cell, certify_all, table
 from separatrix.tasks import tasks
 
 SIGNS: Mapping[str, str] = {
@@ -27,7 +30,7 @@ TERMINAL: Mapping[str, tuple[str, str]] = {
     "not applicable": ("dim", ""),
 }
 """The colour and the word of each verdict on a terminal."""
-COLUMNS = {
+COLUMNS: Mapping[Model, str] = {
     "rnn": "RNN",
     "transformer-1layer": "1 layer",
     "transformer-2layer": "2 layers",
@@ -46,71 +49,88 @@ LEGEND = {
 }
 
 
+@dataclass(frozen=True)
+class TaskRow:
+    """The cells of one task by class of models."""
+
+    task: str
+    title: str
+    cells: Mapping[Model, Cell]
+
+
+@dataclass(frozen=True)
+class SeparationResults:
+    """The table at one length; ``long`` is the second length of the bounds' widths, at ``precision`` bits."""
+
+    length: int
+    long: int
+    precision: int
+    legend: Mapping[str, str]
+    rows: tuple[TaskRow, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
-class SeparationSection(Section):
+class SeparationSection(Section[SeparationResults]):
     """Who can, who cannot, and why."""
 
     name: str = "separation"
     title: str = "The separation table"
     order: int = 5
+    results_type: type = SeparationResults
 
     @property
     def units(self) -> int:
         """One for each construction that is certified, and one for the bounds."""
         return len(constructions()) + 1
 
-    def collect(self, advance: Advance) -> Results:
+    def collect(self, advance: Advance) -> SeparationResults:
         """Certify every construction at one length and put it next to the bounds."""
         certified = certify_all(LENGTH, advance)
         cells = table(certified, LENGTH)
         advance("compared every cell with every bound")
-        rows = [
-            {
-                "task": task,
-                "title": tasks()[task].title,
-                "cells": {each.model: each.described() for each in cells if each.task == task},
-            }
-            for task in tasks()
-        ]
-        return {"length": LENGTH, "long": LONG, "precision": PRECISION, "legend": LEGEND, "rows": rows}
+        rows = tuple(
+            TaskRow(name, task.title, {each.model: each for each in cells if each.task == name})
+            for name, task in tasks().items()
+        )
+        return SeparationResults(LENGTH, LONG, PRECISION, LEGEND, rows)
 
-    def table(self, results: Results) -> Table:
-        """The verdicts alone: their numbers need other sections."""
+    def table(self, results: SeparationResults) -> Table:
+        """Show the verdicts alone: their numbers need other sections."""
         return _table(results, None)
 
-    def full_table(self, sections: Results) -> Table:
-        """The verdicts with the numbers of the front page's cells at a small N, narrow enough for 80 columns."""
-        return _table(sections[self.name], Grid(sections))
+    def full_table(self, sections: Mapping[str, Any]) -> Table:
+        """Show the verdicts with the numbers of the front page's cells at a small N, narrow enough for 80 columns."""
+        return _table(sections[self.name], Grid(Found.of(sections)))
 
 
-def _table(results: Results, grid: Grid | None) -> Table:
+def _table(results: SeparationResults, grid: Grid | None) -> Table:
     shown = Table(title="How size must grow with N", title_justify="left", padding=(0, 0, 0, 1))
     shown.add_column("task", style="bold", no_wrap=True)
     for heading in COLUMNS.values():
         shown.add_column(heading, no_wrap=True)
-    for row in results["rows"]:
-        cells = [(row["cells"][model], None if grid is None else grid.cell(row["task"], model)) for model in COLUMNS]
-        shown.add_row(row["task"], *[_terminal(cell, numbers, grid) for cell, numbers in cells])
+    for row in results.rows:
+        shown.add_row(row.task, *[_terminal(row.cells[model], grid) for model in COLUMNS])
     legend = "1 layer, 2 layers: Transformers; 3rd: third-order attention."
     if grid is not None:
         legend += (
-            f" Numbers as on the front page at N = {results['length']}: ≤ width of a network (b: bits of state), at "
+            f" Numbers as on the front page at N = {results.length}: ≤ width of a network (b: bits of state), at "
             f"its own p; ≥ what every model needs at p = {grid.precisions[grid.precision]}."
         )
-    meanings = "; ".join(f"{SIGNS[name]} {name}: {text}" for name, text in results["legend"].items())
+    meanings = "; ".join(f"{SIGNS[name]} {name}: {text}" for name, text in results.legend.items())
     shown.caption = f"{legend} {meanings}"
     return shown
 
 
-def _terminal(cell: Results, numbers: CellNumbers | None, grid: Grid | None) -> str:
-    sign = SIGNS[cell["verdict"]]
-    colour, word = TERMINAL[cell["verdict"]]
+def _terminal(cell: Cell, grid: Grid | None) -> str:
+    colour, word = TERMINAL[cell.verdict]
     lines: list[str] = []
-    if numbers is not None and grid is not None:
+    if grid is not None:
+        numbers = grid.cell(cell.task, cell.model)
         upper, lower, _ = numbers.at(grid.lengths.index(LENGTH), grid.precision)
         unit = "b" if numbers.unit == BITS else ""
         both = (("≤", upper.text.replace(" × ", "×")), ("≥", lower))
         lines = [f"{mark}{text}{unit}" for mark, text in both if text]
+    sign = SIGNS[cell.verdict]
     return "\n".join([f"[{colour}]{sign} {word}[/{colour}]", *(f"[dim]{line}[/dim]" for line in lines)])
 
 

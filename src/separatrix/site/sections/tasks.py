@@ -1,12 +1,13 @@
 """The tasks section: every task of the catalog with samples that a person can read."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rich.table import Table
 
-from separatrix.site.section import Advance, Results, Section
-from separatrix.table import shown_example
+from separatrix.site.section import Advance, Section
+from separatrix.table import ShownExample, shown_example
 from separatrix.tasks import Task, constant_answer_share, draws_from, tasks
 
 SEED = 0
@@ -15,55 +16,102 @@ MEASURED = 1024
 SHOWN_LENGTH = 12
 
 
+@dataclass(frozen=True)
+class Split:
+    """The communication problem that the papers' bounds find in a task, and who holds which positions."""
+
+    problem: str
+    one_way: bool
+    note: str
+    alice: tuple[int, ...]
+    bob: tuple[int, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
-class TasksSection(Section):
+class TaskEntry:
+    """One task at one length, with examples."""
+
+    name: str
+    title: str
+    source: str
+    question: str
+    parameters: Mapping[str, str]
+    length: int
+    positions: int
+    features: int
+    classes: int
+    vocabulary_size: int
+    vocabulary: str
+    layout: str
+    scoring: str
+    promise: str
+    drawn: str
+    inputs: str | None
+    communication: Split
+    examples: tuple[ShownExample, ...]
+    commonest_answer_share: float
+    command: str
+
+
+@dataclass(frozen=True)
+class TasksResults:
+    """All tasks, drawn from one seed; shares of answers are of ``examples_measured`` examples."""
+
+    seed: int
+    examples_measured: int
+    tasks: tuple[TaskEntry, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TasksSection(Section[TasksResults]):
     """What each task asks, how its inputs look, and how often each answer occurs."""
 
     name: str = "tasks"
     title: str = "Tasks"
     order: int = 10
+    results_type: type = TasksResults
 
     @property
     def units(self) -> int:
         """One for each task."""
         return len(tasks())
 
-    def collect(self, advance: Advance) -> Results:
+    def collect(self, advance: Advance) -> TasksResults:
         """Describe and sample every task."""
-        entries: list[dict[str, Any]] = []
+        entries: list[TaskEntry] = []
         for task in tasks().values():
             entries.append(_entry(task))
             advance(f"task {task.name}")
-        return {"seed": SEED, "examples_measured": MEASURED, "tasks": entries}
+        return TasksResults(SEED, MEASURED, tuple(entries))
 
-    def table(self, results: Results) -> Table:
-        """Name, question, size and communication problem."""
-        shown = Table(title=f"{len(results['tasks'])} tasks", title_justify="left")
+    def table(self, results: TasksResults) -> Table:
+        """Show name, question, communication problem and baseline."""
+        shown = Table(title=f"{len(results.tasks)} tasks", title_justify="left")
         shown.add_column("task", style="bold", no_wrap=True)
         shown.add_column("question")
         shown.add_column("problem")
         shown.add_column("majority baseline", justify="right")
-        for t in results["tasks"]:
-            shown.add_row(t["name"], t["question"], t["communication"]["problem"], _share(t))
+        for each in results.tasks:
+            share = 100 * each.commonest_answer_share
+            baseline = f"{share:.0f}%" if share >= 1 else "< 1%"
+            shown.add_row(each.name, each.question, each.communication.problem, baseline)
         return shown
 
 
-def _entry(task: Task) -> dict[str, Any]:
+def _entry(task: Task) -> TaskEntry:
     length = SHOWN_LENGTH
-    described = dict(task.describe(length))
-    described["parameters"] = {name: str(value) for name, value in task.parameters().items()}
     examples = task.sample(draws_from(SEED), SHOWN, length)
-    described["examples"] = [shown_example(task, examples, number, length) for number in range(SHOWN)]
     split = task.communication(length)
-    described["communication"] |= {"alice": list(split.alice), "bob": list(split.bob)}
-    described["commonest_answer_share"] = round(constant_answer_share(task, length, MEASURED, SEED), 3)
-    described["command"] = f"separatrix sample {task.name} --length {length} --count {SHOWN} --seed {SEED}"
-    return described
-
-
-def _share(entry: Results) -> str:
-    share = 100 * entry["commonest_answer_share"]
-    return f"{share:.0f}%" if share >= 1 else "< 1%"
+    changed: dict[str, Any] = {
+        "parameters": {name: str(value) for name, value in task.parameters().items()},
+        "communication": Split(split.problem, split.one_way, split.note, split.alice, split.bob),
+    }
+    return TaskEntry(
+        **{**task.describe(length), **changed},
+        examples=tuple(shown_example(task, examples, number, length) for number in range(SHOWN)),
+        commonest_answer_share=round(constant_answer_share(task, length, MEASURED, SEED), 3),
+        command=f"separatrix sample {task.name} --length {length} --count {SHOWN} --seed {SEED}",
+    )
 
 
 SECTION = TasksSection()

@@ -33,6 +33,16 @@ class Match3Local(GroupedMatching):
         super().__post_init__()
         check_alphabet("window", self.window, 1)
 
+    def specification(self, length: int) -> dict[str, Any]:
+        modulus = self.modulus_at(length)
+        return {
+            "inputs": [{"count": 1, "tokens": [0, 1]}, {"count": length, "tokens": [1, modulus + 1]}],
+            "answer": {
+                "kind": "nearby-sums", "window": [1, length + 1], "modulus": modulus, "terms": 3,
+                "reach": self.window,
+            },
+        }  # fmt: skip
+
     def layout(self, length: int) -> str:
         return f"{super().layout(length)}; partners at most {self.window} places away"
 

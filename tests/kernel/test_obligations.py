@@ -1,0 +1,692 @@
+"""Small false claims, each of which fails one obligation of a rule, and true ones at the edge of it.
+
+Networks are written as the kernel's own data. A false claim is wrong on some input, and every proof of it is refused;
+where an obligation of the kernel's code is left out or turned around, the claim is accepted, or a true one refused.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from typing import Any, cast
+
+import pytest
+
+from separatrix_kernel.attention import FixedWeights, packed
+from separatrix_kernel.content import Case, Choices, ContentEdges, Grouped, together, weight_sums, weighted_sum
+from separatrix_kernel.counting import Polynomial
+from separatrix_kernel.evaluation import decode, embed, score
+from separatrix_kernel.matching import hull
+from separatrix_kernel.network import (
+    Attention,
+    FeedForward,
+    GraphAttention,
+    GraphHead,
+    Head,
+    Layer,
+    Matrix,
+    PairAttention,
+    PairHead,
+    Part,
+    Readout,
+    Recurrent,
+    Transformer,
+)
+from separatrix_kernel.numbers import Numbers
+from separatrix_kernel.powers import PowerSums
+from separatrix_kernel.reading import RefusedError
+from separatrix_kernel.rules import Claim
+from separatrix_kernel.specification import read_specification
+
+Rows = Sequence[Sequence[float]]
+ONE = 8
+
+
+def numbers(rounding: str = "down") -> Numbers:
+    """Multiples of 1/8 up to 8."""
+    return Numbers(f"fixed:N=2,Kc=3,{rounding}")
+
+
+def raw(value: float) -> int:
+    """A number of the arithmetic."""
+    found = Fraction(value) * ONE
+    assert found.denominator == 1
+    return int(found)
+
+
+def matrix(rows: Rows, columns: int | None = None) -> Matrix:
+    """A matrix by its rows."""
+    kept = tuple(tuple((column, raw(each)) for column, each in enumerate(row) if each) for row in rows)
+    return Matrix(kept, len(rows[0]) if columns is None else columns)
+
+
+def part(rows: Rows, tokens: tuple[int, int], positions: tuple[int, int], start: int = 0, by: str = "token") -> Part:
+    """What tokens (or positions) in a range add from a column on."""
+    held = [[raw(each) for each in row] for row in rows]
+    return Part(start, len(held[0]), by == "token", tokens, positions, None, lambda number: held[number])
+
+
+def head(
+    value: Rows, output: Rows, query: Rows | None = None, key: Rows | None = None, scoring: str = "hard",
+    mask: str = "none",
+) -> Head:  # fmt: skip
+    """A head; without queries it weighs all keys alike."""
+    width = len(value[0])
+    return Head(matrix(query or [], width), matrix(key or [], width), matrix(value), matrix(output), scoring, mask)
+
+
+def attention(*heads: Head, residual: bool = True) -> Attention:
+    """A layer."""
+    return Attention(heads, residual)
+
+
+def readout(rows: Rows, bias: Sequence[float], decoding: str = "bits", at: str = "last", sums: Any = (0, 0)) -> Readout:
+    """A readout."""
+    return Readout(matrix(rows), [raw(each) for each in bias], decoding, at, sums)
+
+
+def claim(
+    parts: Sequence[Part], layers: Sequence[Layer], read: Readout, tokens: Sequence[tuple[int, int]], answer: Any,
+    rounding: str = "down",
+) -> Claim:  # fmt: skip
+    """The claim that a network answers all inputs with such tokens as a specification says."""
+    inputs, answers = read_specification(
+        {"inputs": [{"count": 1, "tokens": list(t)} for t in tokens], "answer": answer}
+    )
+    vocabulary = max(stop for _, stop in tokens)
+    network = Transformer(vocabulary, len(tokens), read.matrix.columns, tuple(parts), tuple(layers), read)
+    return Claim(network, inputs, answers, numbers(rounding))
+
+
+def wrong(stated: Claim) -> bool:
+    """Whether some input is answered wrongly."""
+    inputs = filter(stated.answers.admits, stated.inputs.all())
+    return any(stated.wrong(tokens) for tokens in inputs)
+
+
+def layered(*statements: Any) -> dict[str, Any]:
+    """A proof."""
+    return {"rule": "layers", "statements": list(statements)}
+
+
+def always(answer: int) -> dict[str, Any]:
+    """The specification that everything is answered alike."""
+    return {"kind": "count", "conditions": [], "answers": [[0, answer]]}
+
+
+# -- counting: the token at position j is x_j; column 0 holds it, column 1 is written, column 2 is 1 ---
+
+BITS = (0, 2)
+X = part([[0, 0, 1], [1, 0, 1]], BITS, (0, 3))
+AGAIN = part([[0], [1]], BITS, (1, 2))
+"""x_1 once more."""
+COUNT = layered({"kind": "attend", "by": "position", "places": [[], []]}, {"kind": "count"})
+COUNT_3 = layered({"kind": "attend", "by": "position", "places": [[], [], []]}, {"kind": "count"})
+NOTHING = attention()
+TO_1 = [[0], [1], [0]]
+
+
+def pair(answers: Any) -> dict[str, Any]:
+    """A function of x_0 + x_1."""
+    return {"kind": "count", "conditions": [{"places": [[0], [1]], "table": [0, 1]}], "answers": answers}
+
+
+def above(least: float, column: int = 1, times: float = 1) -> Readout:
+    """1 if a column is above a number."""
+    row = [0.0, 0, 0]
+    row[column] = times
+    return readout([row], [0.5 - least])
+
+
+ADDS_UP = attention(head([[2, 0, 0]], TO_1))
+"""x_0 + x_1 in column 1."""
+SHOWS_OWN = attention(head([[0, 0, 0]], [[0]] * 3))
+
+
+def at(column: int, position: int, value: float = 1) -> Part:
+    """A number at one position."""
+    return part([[value]], BITS, (position, position + 1), column, "position")
+
+
+COUNTING = {
+    "the sum is another function than the count": claim(
+        [X, AGAIN], [NOTHING, ADDS_UP], above(1.5), [BITS, BITS], pair([[0, 0], [2, 1]])
+    ),
+    "a vector is not known": claim(
+        # Position 1 sees x_0 alone, which no place names.
+        [X], [attention(head([[1, 0, 0]], TO_1, mask="strict")), attention(head([[0, 2, 0]], TO_1), residual=False)],
+        above(0.5), [BITS, BITS], always(0),
+    ),
+    **{
+        f"a key depends on its token, {answer}": claim(
+            # Position 0 has the key x_0, position 1 the key 1/2, and the value of position 0 is 1.
+            [part([[0, 0, 1], [1, 0, 1]], BITS, (0, 1)), part([[0.5, 0, 1]] * 2, BITS, (1, 2)), at(1, 0)],
+            [NOTHING, attention(head([[0, 1, 0]], TO_1, [[0, 0, 1]], [[1, 0, 0]]), residual=False)],
+            above(0.5), [BITS, BITS], always(answer),
+        )
+        for answer in (0, 1)
+    },
+    "the last query depends on its token": claim(
+        [X, at(1, 0)], [NOTHING, attention(head([[0, 1, 0]], TO_1, [[1, 0, 0]], [[0, 1, 0]]), residual=False)],
+        above(0.5), [BITS, BITS], always(0),
+    ),
+    **{
+        f"the last position's own token decides, {answer}": claim(
+            [X], [NOTHING, SHOWS_OWN], above(0.5, 0), [BITS, (0, 1), BITS], always(answer)
+        )
+        for answer in (0, 1)
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COUNTING)
+def test_a_false_claim_by_counting_is_refused(name):
+    false = COUNTING[name]
+    assert wrong(false)
+    with pytest.raises(RefusedError):
+        false.prove(COUNT if len(false.inputs.tokens) == 2 else COUNT_3)
+
+
+def test_true_claims_by_counting_are_accepted():
+    true = claim([X], [NOTHING, ADDS_UP], above(1.5), [BITS, BITS], pair([[0, 0], [2, 1]]))
+    assert not wrong(true)
+    assert true.prove(COUNT) == "layers"
+    # The query of position 1 depends on its token, that of the last position does not.
+    asks = attention(head([[0, 1, 0]], TO_1, [[1, 0, 0]], [[0, 0, 1]]), residual=False)
+    parts = [part([[0, 0, 1], [1, 0, 1]], BITS, (0, 2)), part([[0, 0, 1]], (0, 1), (2, 3))]
+    true = claim(parts, [NOTHING, asks], above(0.5), [BITS, BITS, (0, 1)], always(0))
+    assert not wrong(true)
+    assert true.prove(COUNT_3) == "layers"
+
+
+def test_lines_of_a_count_are_all_of_its_coefficients():
+    inputs, _ = read_specification({"inputs": [{"count": 2, "tokens": [0, 2]}], "answer": always(0)})
+
+    def summed(*tables: tuple[tuple[int, ...], tuple[int, ...]]) -> Polynomial:
+        found = Polynomial(inputs)
+        for places, table in tables:
+            found.add(places, table)
+        return found
+
+    both = summed(((0,), (0, 1)), ((1,), (0, 1)))
+    for first, second in product(range(-2, 3), repeat=2):
+        line = summed(((0,), (7, 7 + first)), ((1,), (0, second))).line_of(both)
+        assert line == ((first, 7) if first == second else None)
+    # A coefficient that cancels, and a constant before all others.
+    count = summed(((0,), (1, 0)), ((0,), (0, 1)), ((1,), (1, 3)))
+    assert summed(((1,), (0, 4))).line_of(count) == (2, -4)
+    assert summed(((0,), (0, 1))).line_of(count) is None
+
+
+# -- attend: the same columns; statements of a layer ---
+
+OWN = {"kind": "count", "conditions": [{"places": [[1]], "table": [0, 1]}], "answers": [[0, 0], [1, 1]]}
+"""The answer is x_1."""
+FREE = {"kind": "attend", "by": "token", "places": [[], []]}
+ADDS_1 = FeedForward(matrix([], 3), [], matrix([[]] * 3, 0), [0, ONE, 0], True)
+PAIR = matrix([[0, 0, 1]])
+PAIRS = PairAttention(
+    (PairHead(matrix([], 3), (matrix([], 3), matrix([], 3)), (PAIR, PAIR), matrix(TO_1), "softmax"),), True
+)
+"""Writes 1 to column 1, the product of two ones."""
+LOOKUP = {"kind": "attend", "by": "token", "places": [[0, 1]] * 2}
+
+
+def lookup(asked: Sequence[int]) -> Claim:
+    """The last token q names a position, and column 5 gets what is at position ``asked[q]``."""
+    key, query = [[0, 1, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0]], [[0, 0, 0, 1, 0, 0], [0, 0, 0, 0, 1, 0]]
+    parts = [
+        part([[0], [1]], BITS, (0, 2)), part([[1, 0], [0, 1]], BITS, (0, 2), 1, "position"),
+        part([[each == 0, each == 1] for each in asked[:2]], BITS, (2, 3), 3),
+    ]  # fmt: skip
+    layer = attention(head([[1, 0, 0, 0, 0, 0]], [[0]] * 5 + [[1]], query, key))
+    read = readout([[0, 0, 0, 0, 0, 1]], [0])
+    return claim(parts, [layer], read, [BITS] * 3, {"kind": "select", "by": 2, "first": asked[2]})
+
+
+ATTENDS = {
+    "a key that is not seen": (
+        claim([X], [attention(head([[1, 0, 0]], TO_1, mask="strict"))], above(0.5), [(0, 1), BITS], OWN), [FREE],
+    ),
+    "a layer that acts is called idle": (
+        claim([X], [NOTHING, ADDS_1], above(0.5), [BITS, BITS], always(0)), [FREE, {"kind": "idle"}],
+    ),
+    "attention that acts is called idle": (
+        claim([X], [NOTHING, attention(head([[0, 0, 1]], TO_1))], above(0.5), [BITS, BITS], always(0)),
+        [FREE, {"kind": "idle"}],
+    ),
+    "what is summed up decides": (claim([X], [ADDS_UP], above(0.5), [BITS, BITS], OWN), [FREE]),
+    "one of three places decides": (
+        claim([X], [attention(head([[2.625, 0, 0]], TO_1))], above(1.5), [BITS] * 3, pair([[0, 0], [1, 1]])),
+        [{"kind": "attend", "by": "token", "places": [[0, 1]] * 2}],
+    ),
+    **{
+        f"a key depends on its token, {answer}": (
+            claim(
+                [part([[0, 0, 1], [1, 0, 1]], BITS, (0, 1)), part([[0.5, 0, 1]] * 2, BITS, (1, 2)), at(1, 0)],
+                [attention(head([[0, 1, 0]], TO_1, [[0, 0, 1]], [[1, 0, 0]]), residual=False)],
+                above(0.5), [BITS, BITS], always(answer),
+            ),
+            [FREE],
+        )
+        for answer in (0, 1)
+    },
+    "a head writes one of two coordinates": (
+        claim([X], [attention(head([[0, 0, 1]], TO_1))], readout([[0, 1, 1]], [-1]), [BITS, BITS], always(0)), [FREE],
+    ),
+    "a layer that changes one of two coordinates is called idle": (
+        claim([X], [NOTHING, ADDS_1], readout([[0, 1, 1]], [-1]), [BITS, BITS], always(0)), [FREE, {"kind": "idle"}],
+    ),
+    "no answer where the places determine none": (
+        claim([X], [NOTHING], readout([[0, 0, 0.5]], [0], "exact"), [BITS, BITS], pair([[0, 0], [2, 1]])), [FREE],
+    ),
+    "the wrong token is looked up": (lookup([1, 0, 0]), [LOOKUP]),
+    "another token is looked up": (lookup([1, 1, 0]), [LOOKUP]),
+    "a pair of positions decides": (claim([X], [PAIRS], above(0.5), [BITS, BITS], always(0)), [{"kind": "match"}]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ATTENDS)
+def test_a_false_claim_by_attention_is_refused(name):
+    false, statements = ATTENDS[name]
+    assert wrong(false)
+    with pytest.raises(RefusedError):
+        false.prove(layered(*statements))
+
+
+def test_a_true_lookup_is_accepted():
+    true = lookup([0, 1, 0])
+    assert not wrong(true)
+    assert true.prove(layered(LOOKUP)) == "layers"
+    for places in ([[0], [1]], [[1, 0]] * 2):
+        assert true.prove(layered({**LOOKUP, "places": places})) == "layers"
+    with pytest.raises(RefusedError):
+        true.prove(layered({**LOOKUP, "places": [[0], [0]]}))
+
+
+def test_statements_are_those_of_the_layers():
+    true = claim([X], [attention(head([[0, 0, 1]], TO_1))], above(0.5), [BITS, BITS], always(1))
+    assert true.prove(layered(FREE)) == "layers"
+    counted = claim([X], [NOTHING, ADDS_UP], above(1.5), [BITS, BITS], pair([[0, 0], [2, 1]]))
+    by_position, count = COUNT["statements"]
+    for stated, statements in (
+        (true, [{**FREE, "by": "position"}]), (true, [{**FREE, "places": [[]]}]),
+        (true, [{**FREE, "places": [[]] * 3}]),
+        (true, [{**FREE, "kind": "match"}]), (true, [{**FREE, "places": [[0, 0], []]}]), (true, []),
+        (counted, [by_position, {"kind": "idle"}]), (counted, [by_position, {"kind": "fetch"}]),
+        (counted, [{**by_position, "by": "token"}, count]), (counted, [{**by_position, "places": [[], [], []]}, count]),
+    ):  # fmt: skip
+        with pytest.raises(RefusedError):
+            stated.prove(layered(*statements))
+
+
+@pytest.mark.parametrize("terms", [2, 3])
+def test_matching_by_what_attention_writes(terms):
+    """Modulo 1 everything matches, which is right because the layer writes 1."""
+    spec = {"kind": "sums", "window": [0, 2], "modulus": 1, "terms": terms, "asked": "each"}
+    layer = PAIRS if terms == 3 else attention(head([[0, 0, 1]], TO_1))
+    for times, right in ((1, True), (-1, False)):
+        # The head's 1 is read as it is, or taken away from 1.
+        read = readout([[0, times, 0]], [(1 - times) / 2], "bits", "every")
+        stated = claim([part([[0, 0, 1], [1, 0, 1]], BITS, (0, 2))], [layer], read, [BITS, BITS], spec)
+        assert wrong(stated) != right
+        if right:
+            assert stated.prove(layered({"kind": "match"})) == "layers"
+        with pytest.raises(RefusedError):
+            stated.prove(layered(FREE if right else {"kind": "match"}))
+
+
+def test_rules_refuse_networks_and_questions_that_they_are_not_about():
+    automaton = {"kind": "automaton", "start": 0, "steps": [[0, 1], [1, 1]], "answers": [0, 1]}
+    inputs, answers = read_specification({"inputs": [{"count": 2, "tokens": [0, 2]}], "answer": automaton})
+    cell = ((matrix([[1, 1]]), [0]),)
+    recurrent = Recurrent(2, 2, [[0], [ONE]], [0], cell, readout([[1]], [0]))
+    seen = Claim(recurrent, inputs, answers, numbers())
+    assert not wrong(seen)
+    assert seen.prove({"rule": "automaton"}) == "automaton"
+    for answer in ({**automaton, "answers": [0, 0]}, {**automaton, "start": 1}):
+        _, other = read_specification({"inputs": [{"count": 2, "tokens": [0, 2]}], "answer": answer})
+        false = Claim(recurrent, inputs, other, numbers())
+        assert wrong(false)
+        for rule in ("automaton", "enumeration"):
+            with pytest.raises(RefusedError):
+                false.prove({"rule": rule})
+    plain = claim([X], [NOTHING], above(0.5), [BITS, BITS], always(0))
+    reads = claim([X], [NOTHING], above(0.5, 0), [BITS, BITS], {**automaton, "steps": [[0, 1], [0, 1]]})
+    assert not wrong(reads)
+    for stated, proof in (
+        (seen, layered()), (seen, {"rule": "prefixes", "age": []}), (plain, {"rule": "prefixes", "age": []}),
+        (plain, {"rule": "automaton"}), (reads, {"rule": "automaton"}), (reads, layered()),
+    ):  # fmt: skip
+        with pytest.raises(RefusedError):
+            stated.prove(proof)
+    for stated, proof in (
+        (seen, {"rule": "automaton", "more": 1}), (seen, ["automaton"]), (seen, {"rule": "other"}), (seen, {}),
+        (plain, {"rule": "enumeration", "statements": []}), (plain, {"rule": "layers"}), (reads, {"rule": "prefixes"}),
+    ):  # fmt: skip
+        with pytest.raises(RefusedError):
+            stated.prove(proof)
+    assert plain.prove({"rule": "enumeration"}) == reads.prove({"rule": "enumeration"}) == "enumeration"
+    count, table = pair([[0, 0], [2, 1]]), {"kind": "table", "answers": [0, 0, 0, 1]}
+    forward = {"kind": "feed-forward"}
+    for layers, answer, statements in (
+        ([NOTHING, ADDS_UP, ADDS_UP], count, [*COUNT["statements"], {"kind": "count"}]),
+        ([ADDS_1, ADDS_UP], count, [forward, {"kind": "count"}]), ([ADDS_1], always(1), [forward]),
+        ([PAIRS], always(1), [FREE]), ([NOTHING, PAIRS], always(1), COUNT["statements"]),
+        ([NOTHING, ADDS_UP], table, COUNT["statements"]), ([NOTHING, ADDS_1], always(1), [FREE, {"kind": "match"}]),
+    ):  # fmt: skip
+        with pytest.raises(RefusedError):
+            claim([X], layers, above(0.5), [BITS, BITS], answer).prove(layered(*statements))
+    # Networks of other positions and tokens, and on graphs.
+    given = (plain.inputs, plain.answers, numbers())
+    assert isinstance(plain.network, Transformer)
+    graph = GraphAttention((), True)
+    for changed in ({"positions": 3}, {"positions": 1}, {"vocabulary": 1}, {"layers": (graph, ADDS_1)}):
+        with pytest.raises(RefusedError):
+            Claim(replace(plain.network, **cast("Any", changed)), *given)
+    inputs, answers = read_specification(
+        {"inputs": [{"count": 1, "tokens": [0, 2]}, {"count": 1, "tokens": [0, 1]}], "answer": always(0)}
+    )
+    with pytest.raises(RefusedError):
+        Claim(replace(plain.network, vocabulary=1), inputs, answers, numbers())
+    # Two answers are asked for, and the network is read at the last position.
+    recall = {"kind": "recall", "pairs": 2}
+    with pytest.raises(RefusedError):
+        claim([X], [NOTHING], above(0.5), [BITS] * 6, recall)
+    with pytest.raises(RefusedError):
+        claim([X], [NOTHING], readout([[0, 1, 0]], [0], "bits", "every"), [BITS, BITS], always(0))
+
+
+@pytest.mark.parametrize("length", range(1, 10))
+def test_automata_are_walked_to_the_length_also_where_sets_of_states_come_again(length):
+    """The state of the network and of the automaton change at each token."""
+    for answers in product((0, 1), repeat=2):
+        automaton = {"kind": "automaton", "start": 0, "steps": [[1, 1], [0, 0]], "answers": [*answers]}
+        inputs, right = read_specification({"inputs": [{"count": length, "tokens": [0, 2]}], "answer": automaton})
+        cell = ((matrix([[-1, 0]]), [ONE]),)
+        network = Recurrent(2, length, [[0], [ONE]], [0], cell, readout([[1]], [0]))
+        stated = Claim(network, inputs, right, numbers())
+        assert wrong(stated) == (answers[length % 2] != length % 2)
+        if wrong(stated):
+            with pytest.raises(RefusedError):
+                stated.prove({"rule": "automaton"})
+        else:
+            assert stated.prove({"rule": "automaton"}) == "automaton"
+
+
+@pytest.mark.parametrize("mask", ["none", "causal", "strict"])
+@pytest.mark.parametrize("signs", [True, False])
+def test_queries_see_keys_of_all_kinds(mask, signs):
+    """Keys of signs, of which some belong to values of another kind, and keys that are not signs."""
+    fixed = numbers()
+    keys = [[1, 1], [1, -1], [-1, 1], [1, 1]] if signs else [[1, 1], [1, 0], [0, -1], [0, 0]]
+    parts = [
+        part(keys, BITS, (0, 4), 0, "position"), part([[0], [1]], BITS, (0, 4), 2), part([[1], [-1]], BITS, (1, 2), 2),
+        part([[-2]], BITS, (2, 3), 2, "position"),
+    ]  # fmt: skip
+    network = Transformer(2, 4, 3, tuple(parts), (), readout([[0, 0, 1]], [0]))
+    inputs, _ = read_specification({"inputs": [{"count": 4, "tokens": [0, 2]}], "answer": always(0)})
+    one = head([[0, 0, 1]], [[0], [0], [1]], [[0, 0, 0]] * 2, [[1, 0, 0], [0, 1, 0]], "softmax", mask)
+    rule = FixedWeights(one, network, inputs, fixed, "a head")
+    for position, query in product(range(4), ([8, 8], [-8, 8], [8, 0], [3, -5], [0, 0])):
+        seen = rule.seen(position, query, packed(query))
+        visible = {"none": 4, "causal": position + 1, "strict": position}[mask]
+        sums = []
+        for held in product(range(2), repeat=4):
+            stream = [embed(network, token, place, fixed) for place, token in enumerate(held)][:visible]
+            scores = [score(query, each[:2], fixed) for each in stream]
+            weights = fixed.weights("softmax", Counter(scores))
+            sums.append(sum(fixed.product(weights[s], each[2]) for s, each in zip(scores, stream, strict=True)))
+        assert (seen.low, seen.high) == ([min(sums)], [max(sums)])
+
+
+# -- power sums: one number x modulo 3; column 0 holds it, the others are written ---
+
+THREE = (0, 3)
+EACH = {"kind": "sums", "window": [0, 1], "modulus": 3, "terms": 3, "asked": "each"}
+
+
+def sketch(
+    parts: Sequence[Part], layer: Attention, row: Sequence[float], bias: float = 0, rounding: str = "down"
+) -> Claim:
+    """One token, whose number is read from column 0 and whose power sum is read by a row."""
+    own = [1.0, *[0] * (len(row) - 1)]
+    read = readout([own, row], [0, bias], "power-sums", "every", (3, 3))
+    return claim(parts, [layer], read, [THREE], EACH, rounding)
+
+
+def tokens(*rows: Sequence[float]) -> Part:
+    """What the three tokens hold."""
+    return part(rows, THREE, (0, 1))
+
+
+def moved(base: Sequence[float], adds: Sequence[float], bias: float) -> Claim:
+    """Column 1 holds ``base`` of the token, the head adds column 2 to it, and half of it is read, with a bias."""
+    held = tokens(*[(x, base[x], adds[x]) for x in range(3)])
+    return sketch([held], attention(head([[0, 0, 1]], TO_1)), [0, 0.5, 0], bias)
+
+
+POWERS = {
+    "outputs are rounded": sketch(
+        [tokens([0, 0, 0, 0], [1, 0, 0, 0], [2, 0, 0, 0])],
+        attention(
+            head(
+                [[0.625, 0, 0, 0], [0.625, 0, 0, 0], [0.75, 0, 0, 0]],
+                [[0, 0, 0], [0.125, 0, 0], [0, 0.125, 0], [0, 0, 0.125]],
+            )
+        ),
+        [0, 4, 4, 4],
+    ),
+    "the stream is saturated above": moved((6, 6, 6), (0, 2, 4), -3),
+    "the stream is saturated below": moved((-6, -6, -6), (0, -4, -2), 3),
+    "the stream is saturated where the token's own part is low": moved((0, -6, 0), (0, -4, 4), 0),
+    "a tie is rounded up": sketch([tokens([0, 0], [1, 0], [2, 0])], attention(head([[1, 0]], [[0], [1]])), [0, 1], 0.5),
+}
+
+
+@pytest.mark.parametrize("name", POWERS)
+def test_a_false_claim_by_power_sums_is_refused(name):
+    assert wrong(POWERS[name])
+    with pytest.raises(RefusedError):
+        POWERS[name].prove(layered({"kind": "power-sums"}))
+
+
+@pytest.mark.parametrize("true", [moved((6, 6, 6), (0, 2, -2), -3), moved((-6, -6, -6), (0, 2, -2), 3)])
+def test_sums_that_reach_the_end_of_the_range_are_not_saturated(true):
+    assert not wrong(true)
+    assert true.prove(layered({"kind": "power-sums"})) == "layers"
+
+
+def test_averages_of_power_sums_are_not_saturated():
+    for count, value, fits in ((8, 8, True), (8, -8, True), (9, 8, False), (9, -8, False), (9, 7, True)):
+        rule = cast("Any", PowerSums.__new__(PowerSums))
+        rule.numbers, rule.roles = numbers(), [range(count)]
+        # Two coordinates, of which the first one may be saturated; nothing of it is written.
+        one = head([[1, 0], [0, 1]], [[0, 1], [0, 0]])
+        tables = [{0: [value, 0], 1: [0, 1]}]
+        if fits:
+            rule._add([(0, 0), (0, 0)], one, tables)
+        else:
+            with pytest.raises(RefusedError):
+                rule._add([(0, 0), (0, 0)], one, tables)
+
+
+def test_answers_by_power_sums_ask_for_two_numbers_of_the_window():
+    read = readout([[1], [1], [1]], [0, 0, 0], "power-sums", "every", (3, 3))
+    # The window holds 0 and 1, so that s_1 = s_2 = 1, or 0 twice.
+    for sums, right in ((ONE, [1, 1, 1]), (0, [1, 0, 0])):
+        assert [decode(read, [ONE * own, sums, sums], numbers()) for own in range(3)] == right
+
+
+# -- recall: a key, its label, a query; columns: 0 the answer, 1 a label, 2 is 1, 3 the place, 4 is written ---
+
+RECALL = {"kind": "recall", "pairs": 1}
+LABELS = part([[0, 0, 0, 0, 0], [0, 1, 0, 0, 0]], BITS, (1, 2))
+ONES = part([[0, 0, 1, 0, 0]] * 3, BITS, (0, 3), 0, "position")
+PLACE = part([[0, 0, 0, 0, 0], [0, 0, 0, 1, 0], [0, 0, 0, 0, 0]], BITS, (0, 3), 0, "position")
+ANSWER = readout([[1, 0, 0, 0, 0]], [0], "bits", "every")
+FETCH = head([[0, 1, 0, 0, 0]], [[1], [0], [0], [0], [0]], [[0, 0, 1, 0, 0]], [[0, 0, 0, 1, 0]])
+"""Attends to place 1 and writes its label to the answer."""
+IDLE = FeedForward(matrix([], 5), [], matrix([[]] * 5, 0), [0] * 5, True)
+MATCH, FORWARD, FETCHES = {"kind": "match"}, {"kind": "feed-forward"}, {"kind": "fetch"}
+
+
+def writes(column: int, value: Sequence[float]) -> Attention:
+    """Weighs all three keys alike and writes 8/3 times the average of what a row reads."""
+    return attention(head([[*value]], [[8 * (place == column)] for place in range(5)]))
+
+
+def recalled(parts: Sequence[Part], *layers: Layer) -> Claim:
+    """The claim that a network recalls one label."""
+    return claim([LABELS, ONES, PLACE, *parts], layers, ANSWER, [BITS, BITS, BITS], RECALL)
+
+
+LOOKS_AWAY = head(
+    [[0, 1, 0, 0, 0]], [[1], [0], [0], [0], [0]], [[0, 0, 1, 0, 0], [0, 0, 0, 0, 1]],
+    [[0, 0, 0, 1, 0], [0, 0, 1, -1, 0]],
+)  # fmt: skip
+"""Attends to place 1 as long as column 4 is 0."""
+RECALLS = {
+    "labels are overwritten": recalled([], writes(1, [0, 0, 1, 0, 0]), attention(FETCH)),
+    "labels are overwritten before a layer that does nothing": recalled(
+        [], writes(1, [0, 0, 1, 0, 0]), IDLE, attention(FETCH)
+    ),
+    "the query is not known": recalled([], writes(4, [0, 1, 0, 0, 0]), attention(LOOKS_AWAY)),
+    "the query itself is taken for the label": recalled(
+        [part([[0], [1]], BITS, (2, 3), 4)],
+        attention(),
+        attention(head([[0, 0, 0, 0, 1]], [[8], [0], [0], [0], [0]])),
+    ),
+    "the query's own answer is added": recalled(
+        [part([[1], [1]], BITS, (2, 3))], writes(4, [0, 0, 1, 0, 0]), attention(FETCH)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RECALLS)
+def test_a_false_claim_of_recall_is_refused(name):
+    false = RECALLS[name]
+    assert wrong(false)
+    with pytest.raises(RefusedError):
+        false.prove(layered(MATCH, *[FORWARD] * (len(false.network.layers) - 2), FETCHES))  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_a_true_claim_of_recall_is_accepted():
+    for layers in ((attention(),), (writes(4, [0, 0, 1, 0, 0]), IDLE)):
+        true = recalled([], *layers, attention(FETCH))
+        assert not wrong(true)
+        assert true.prove(layered(MATCH, *[FORWARD] * (len(layers) - 1), FETCHES)) == "layers"
+        for first, last in ((FETCHES, FETCHES), (MATCH, MATCH)):
+            with pytest.raises(RefusedError):
+                true.prove(layered(first, *[FORWARD] * (len(layers) - 1), last))
+
+
+# -- groups of keys ---
+
+
+@pytest.mark.parametrize("scoring", ["softmax", "hard", "leftmost"])
+@pytest.mark.parametrize("rounding", ["down", "nearest"])
+def test_weights_of_groups_hold_for_every_choice_of_scores(scoring, rounding):
+    fixed, some = numbers(rounding), (-9, -1, 0, 1, 8)
+    for groups in (
+        [(1, 0, 1, 0), (1, None, 0, 1)], [(1, 1, 8, 0), (2, None, 0, 1)], [(2, -1, 0, 0), (1, -9, -1, 1)],
+        [(1, 8, 8, 0), (1, 8, 8, 1)], [(3, 0, 0, 0)],
+    ):  # fmt: skip
+        found = weight_sums(groups, scoring, fixed)
+        keys = [number for number, (count, *_) in enumerate(groups) for _ in range(count)]
+        for scores in product(some, repeat=len(keys)):
+            held = [[s for s, k in zip(scores, keys, strict=True) if k == g] for g in range(len(groups))]
+            fits = all(max(s) <= h and (b is None or max(s) >= b) for s, (_, b, h, _) in zip(held, groups, strict=True))
+            if not fits:
+                continue
+            counts = {s: scores.count(s) for s in scores}
+            if scoring == "leftmost":
+                best = max(scores)
+                weights = [{fixed.scale} if s == best else {0} for s in scores]
+                options = [o for o in product((0, fixed.scale), repeat=len(keys)) if sum(o) == fixed.scale]
+                options = [o for o in options if all(a in w for a, w in zip(o, weights, strict=True) if a)]
+            else:
+                table = fixed.weights(scoring, counts)
+                options = [tuple(table[s] for s in scores)]
+            for option in options:
+                for number, (low, high, most) in enumerate(found):
+                    mine = [w for w, k in zip(option, keys, strict=True) if k == number]
+                    assert low <= sum(mine) <= high
+                    assert sum(map(bool, mine)) <= most
+
+
+def test_groups_that_are_put_together_know_what_all_of_them_know():
+    groups = [(1, None, 5, 0), (2, 3, 4, 1), (1, 9, 9, 2)]
+    values = [((0, 1, True),), ((-2, 0, False),), ((8, 8, True),)]
+    some, theirs = together(groups, values, ["a", "a", "b"])
+    assert [each[:3] for each in some] == [(3, 3, 5), (1, 9, 9)]
+    assert theirs == [((-2, 1, False),), ((8, 8, True),)]
+    assert hull([((0, 5), (1, 1)), ((-3, 2), (4, 4))]) == ((-3, 5), (1, 4))
+
+
+@pytest.mark.parametrize("rounding", ["down", "nearest"])
+def test_scores_of_choices_are_those_of_evaluation(rounding):
+    fixed = numbers(rounding)
+    for keys in (
+        [[8, 8], [8, -8], [-8, 8]], [[8, 8], [4, -4], [4, 4]], [[8, 0], [0, 8], [-3, 0]], [[64, 1], [-64, 1], [0, 1]],
+        [[3, 1], [1, 3], [0, 0]], [[4, 4], [8, 8], [0, 0]],
+    ):  # fmt: skip
+        choices = Choices(keys, 1, fixed)
+        for query in ([8, 8], [-8, 8], [3, -5], [64, -64], [63, 9], [1, 64], [0, 0]):
+            scores = [score(query, key, fixed) for key in keys]
+            assert [choices.score(query, token) for token in (1, 2, 3)] == scores
+            for without in (range(0), range(1, 2), range(2, 3), range(2, 4)):
+                left = [each for token, each in enumerate(scores, 1) if token not in without]
+                assert choices.bounds(query, without) == (min(left), max(left))
+            with pytest.raises(RefusedError):
+                choices.bounds(query, range(1, 4))
+
+
+def test_values_of_groups_are_ranges_and_whole_where_all_are():
+    network = Transformer(2, 1, 1, (), (), readout([[1]], [0]))
+    grouped = Grouped(network, matrix([], 1), "softmax", False, numbers())
+    assert grouped.ranges([[8, 8, 3], [16, 12, -8]]) == ((8, 16, True), (8, 12, False), (-8, 3, False))
+    # Three tokens with the scores 0, 1 and 2: a key that holds one of the last two scores at least 1.
+    grouped.add(2, [[0], [8], [16]], 0, [[0]])
+    for some, least in ((frozenset[int](), 0), (frozenset([1, 2]), 8), (frozenset([2]), 16), (frozenset([0]), 0)):
+        assert grouped.rest([8], Case(some=some), [2]) == [(2, least, 16, 0)]
+    masked = Grouped(network, matrix([], 1), "softmax", True, numbers())
+    masked.add(2, [[0], [8], [16]], 0, [[0]])
+    assert masked.rest([8], Case(), [2]) == [(2, None, 16, 0)]
+    with pytest.raises(RefusedError):
+        masked.rest([8], Case(some=frozenset([2])), [2])
+
+
+@pytest.mark.parametrize("scoring", ["linear", "relu"])
+def test_every_number_of_pairs_is_covered_where_their_values_agree(scoring):
+    fixed, vertices = numbers(), 2
+    unit = [[1.0, 0]]
+    network = Transformer(
+        1, vertices, 2, (part(unit, (0, 1), (0, 2)), part([[0], [1]], (0, 1), (0, 2), 1, "position")), (),
+        readout([[1, 0]], [0], "bits", "every"),
+    )  # fmt: skip
+    alike = matrix([[1, 0]])
+    edges = ContentEdges(GraphHead([0] * 7 + [4], 3, (alike, alike), alike, scoring), network, fixed)
+    found = {
+        number: fixed.saturate(number * fixed.product(table.get(4, 0), 8))
+        for number in range(1, vertices**2 + 1)
+        for table in [fixed.weights(scoring, {4: number, 3: 1} | ({0: vertices**2 - number} if number < 4 else {}))]
+    }
+    assert edges.average(((4, 1, 4, 0),), ()) == ((min(found.values()), max(found.values())),)
+    assert min(found.values()) < max(found.values())
+    assert edges.average(((4, 0, 0, 0),), ()) == ((0, 0),)
+    # One coordinate of the values is the same at all vertices, and one is not.
+    both = matrix([[1, 0], [0, 1]])
+    for scores, values in (([0] * 7 + [4], both), ([1, *[0] * 6, 4], alike)):
+        with pytest.raises(RefusedError):
+            ContentEdges(GraphHead(scores, 3, (values, values), values, scoring), network, fixed).average(
+                ((4, 1, 4, 0),), ()
+            )
+
+
+def test_averages_of_values_that_are_not_whole_allow_for_rounding():
+    fixed = numbers()
+    for whole, ends in ((True, (3, 3)), (False, (2, 3))):
+        # Two keys with weights that add up to 3, and the value 1: at least 3 - 1 where products are rounded.
+        assert weighted_sum([((8, 8, whole),)], [(3, 3, 2)], fixed) == (ends,)
