@@ -113,7 +113,7 @@ def read_automaton(value: Any) -> Automaton:
 def rounded(value: int, bits: int) -> int:
     """The level of a number in units of 2^-40, in units of 2^-bits.
 
-    >>> [rounded(round(each * ONE), 2) for each in (-5, -0.6, -0.01, 0, 0.49, 0.5, 1)]
+    >>> [rounded(round(each * 2**40), 2) for each in (-5, -0.6, -0.01, 0, 0.49, 0.5, 1)]
     [-3, -3, -1, 1, 1, 3, 3]
     """
     most = (1 << bits) - 1
@@ -158,7 +158,7 @@ def check_words(content: Any, data: bytes, listen: Listener | None = None) -> Wo
             step = network.step(last, token)
             follows = (*last, token)[-network.memory :] if network.memory else ()
             for number in same:
-                if listen is not None:
+                if listen is not None and done % tokens == 0:
                     listen(done // tokens, len(boxes))
                 done += 1
                 box, what = boxes[number], f"box {number}, token {token}"
