@@ -14,7 +14,8 @@ import pytest
 from separatrix_kernel import balls
 from separatrix_kernel.balls import BITS, ONE, Balls, Packed, exponentials, fixed, gelu, norm, power_range, slack
 from separatrix_kernel.boxes import BoxLayer, BoxReadout, affine_range
-from separatrix_kernel.cells import ABSOLUTE, balls_of, gated, products, size as size_of, squashed
+from separatrix_kernel.cells import ABSOLUTE, balls_of, gated, products, squashed
+from separatrix_kernel.cells import size as size_of
 from separatrix_kernel.content import rounded_sum, weighted_sum
 from separatrix_kernel.evaluation import decode, feed_forward, read, sketched
 from separatrix_kernel.floats import Floats
