@@ -38,6 +38,7 @@ from separatrix.table import attacked_in_words, attacks
 from separatrix.table.attempts import Outcome, attempts
 from separatrix.table.errata import errata
 from separatrix.tasks import draws_from, tasks
+from separatrix_kernel.specification import read_specification
 
 # -- docs/dyck.md ----------------------------------------------------------------------------------------
 
@@ -313,6 +314,18 @@ def _counts() -> str:
     )
 
 
+def _recall() -> str:
+    claim, size = _shipped("recall-8")
+    inputs, answer = read_specification(claim["specification"])
+    kinds = [proof == ["leaf", []] for *_, proof in claim["certified"]]
+    assert not claim["open"] and not claim["counterexamples"]
+    return (
+        f"It is right on all {answer.covered(inputs)} = {answer.count(inputs):,} inputs: {len(kinds)} cases are "
+        f"certified, {kinds.count(True)} of them by one box and {kinds.count(False)} with λ or splits. Both files take "
+        f"{size} kB."
+    )
+
+
 def _words() -> str:
     measured = recorded("trained")["words"]
     names = {
@@ -383,6 +396,7 @@ PARTS: tuple[Part, ...] = (
     Table("docs/constructions.md", trusted_code.table, "| method | constructions | files |"),
     Table("docs/kernel.md", trusted_code.kernel_table, "| file of the kernel | what is in it |"),
     Section("docs/kernel.md", "trained lookup", _lookup),
+    Section("docs/kernel.md", "trained recall", _recall),
     Section("docs/kernel.md", "trained counts", _counts),
     Section("docs/kernel.md", "trained words", _words),
     Section("docs/kernel.md", "attacked runs", _attacks),

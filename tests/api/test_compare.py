@@ -37,6 +37,9 @@ class Wrong(nn.Module):
     def forward(self, x):
         return x[:, :1]
 
+class Silent(Average):
+    state_numbers = None
+
 def first(bits):
     return bits[0] == 1
 """
@@ -70,6 +73,18 @@ def test_all_models_have_the_same_budget_and_their_own_rate(place):
     average, lstm = found.entries[:2]
     assert (average.state_bits, lstm.state_bits) == (4 * 32, 8 * 32)
     assert {run.spec.batch for run in runs} == {4}
+
+
+def test_a_guess_among_the_labels_of_a_text_is_not_taken_for_recall(place):
+    """Every model soon answers with the commonest label, which beats the majority baseline by far."""
+    small = {**SMALL, "length": 16, "width": 8, "rates": [0.01], "examples": 1000, "batch": 32}
+    found = sx.compare("mine.py:Average", ["mine.py:Silent"], ["mqar"], steps=60, store="r.sqlite", **small)
+    for each in found.entries:
+        assert each.guess is not None and each.majority < 0.55 < 0.6 < each.guess
+        assert each.accuracy > each.majority + 0.05 and not each.learned
+    assert sum("did not learn" in each for each in found.warnings) == 2
+    assert [each.state_bits for each in found.entries] == [8 * 32, None], "a module that does not state its size"
+    assert "state_numbers" in to_html(found.sheet())
 
 
 def test_the_same_call_goes_on_where_it_stopped(place, monkeypatch):
@@ -151,9 +166,9 @@ def test_a_budget_that_teaches_nothing_is_refused_after_the_first_timing(place, 
 
 def entry(model, yours, learned, rate=0.01, diverged=False):
     return Entry(
-        model=model, task="mqar", length=32, yours=yours, rate=rate, accuracy=0.5, majority=0.5, learned=learned,
-        diverged=diverged, steps=10, seconds=1.0, parameters=9, state_bits=64, grows=False, longest=None, claim="",
-        run="r", curve=((10, 0.5),),
+        model=model, task="mqar", length=32, yours=yours, rate=rate, accuracy=0.5, majority=0.5, guess=None,
+        learned=learned, diverged=diverged, steps=10, seconds=1.0, parameters=9, state_bits=64, grows=False,
+        longest=None, claim="", run="r", curve=((10, 0.5),),
     )  # fmt: skip
 
 

@@ -292,6 +292,9 @@ def test_the_phase_map_is_coloured_by_verdicts_and_a_click_goes_there(browser: B
         cells = page.locator("#phases button")
         states = cells.evaluate_all("all => all.map(each => each.dataset.state)")
         assert len(states) == 72 and {"certified", "refuted"} <= set(states)
+        # The input that the page begins with is right at one η and wrong at another.
+        for side in ("right", "wrong"):
+            expect(page.locator(f"#curve .{side}")).not_to_have_count(0)
         expect(page.locator("#phases [data-here]")).to_have_attribute("data-state", "certified")
         for state in ("refuted", "certified"):
             page.locator(f"#phases [data-state={state}]").first.click()
@@ -304,14 +307,22 @@ def test_the_phase_map_is_coloured_by_verdicts_and_a_click_goes_there(browser: B
         expect(page.locator("#phases [data-here]")).to_have_attribute("data-column", "1")
 
 
+POINTED = """() => {
+  const [tour, part] = ["#tour", "[data-toured]"].map(each => document.querySelector(each).getBoundingClientRect());
+  return part.height > 0 && part.top >= tour.bottom - 1 && (part.bottom <= innerHeight || part.top <= tour.bottom + 40);
+}"""
+
+
 def test_the_tour_goes_from_a_proof_to_the_input_that_breaks_it(browser: Browser, address: str) -> None:
-    with explorer(browser, address, "construction=match2&length=8&p.modulus=8") as page:
+    with explorer(browser, address, "construction=match2&length=8&p.modulus=8", viewport=PHONE) as page:
         page.locator("#tour-start").click()
         accessible(page)
         for state in ("certified", "certified", "certified", "certified", "refuted", "refuted", "refuted"):
             expect(page.locator("#verdict")).to_have_attribute("data-state", state)
             page.locator(SETTLED).wait_for()
             assert fits(page)
+            # What a step speaks of begins below the tour, and is not below the fold.
+            page.wait_for_function(POINTED)
             if "text=" in address_of(page):
                 # The input of the tour is the one that the checker shows.
                 expect(page.locator("#text")).to_have_value(page.locator("#broken-input").inner_text())
@@ -332,7 +343,7 @@ def test_maps_have_token_labels_and_recurrent_networks_show_states(browser: Brow
         expect(page.locator("#position")).to_have_value("0")
         page.locator("#construction").select_option("dyck-rnn")
         expect(page.locator("#arcs")).to_be_hidden()
-        for name in ("#layer", "#head", "#weights", "#lead", "#gain"):
+        for name in ("#layer", "#head", "#weights", "#lead", "#gain", "#family", "#max_inner", "#attention"):
             expect(page.locator(name)).to_be_hidden()
         expect(page.locator("#map-across span")).not_to_have_count(0)
         expect(page.locator("#tab-attention")).not_to_have_text("Attention")

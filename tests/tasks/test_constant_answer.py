@@ -4,7 +4,8 @@ import numpy
 import pytest
 
 from separatrix.tasks import draws_from, tasks
-from separatrix.tasks.constant_answer import constant_answer, constant_answer_share, constant_score
+from separatrix.tasks.constant_answer import constant_answer, constant_answer_share, constant_score, guessed_answer
+from separatrix.tasks.presets import PRESETS
 
 
 @pytest.mark.parametrize("name", list(tasks()))
@@ -41,3 +42,22 @@ def test_its_error_is_what_repeating_shows(name):
     spread = numpy.std([each.share for each in found])
     promised = numpy.mean([each.deviation / each.examples**0.5 for each in found])
     assert 0.5 * spread < promised < 2 * spread
+
+
+@pytest.mark.parametrize("task", [*tasks().values(), *PRESETS.values()], ids=lambda task: task.name)
+def test_every_right_answer_is_among_those_that_an_input_offers(task):
+    length = 64 if task.name in PRESETS else 12
+    drawn = task.sample(draws_from(0), 32, length)
+    offered = task.offered(drawn.inputs, length)
+    assert (offered is None) == (guessed_answer(task, length, 32) is None)
+    for row, read, targets in zip(offered if offered is not None else (), drawn.read, drawn.targets, strict=False):
+        assert set(targets[read].tolist()) <= set(row.tolist())
+
+
+def test_a_guess_is_the_commonest_of_the_offers():
+    """Of 8 labels that are 0 or 1 the commoner is right for 4 + E|S_8|/2 of 8, E|S_8| = 35/16."""
+    guess = guessed_answer(tasks()["mqar"], 16)
+    assert guess is not None
+    assert guess.share == pytest.approx((4 + 35 / 32) / 8, abs=0.01)
+    alone = guessed_answer(PRESETS["mqar:zoology"], 64)
+    assert alone is not None and alone.share == 0.25, "four values, all different"

@@ -62,13 +62,13 @@ def bound_sheet(result: dict[str, Any]) -> Sheet:
     for remark in result["remarks"]:
         add(remark["kind"], f"{remark['claim']}: {remark['statement']}")
     above = result["known_from_above"]
-    # What grows faster than the best from above in the same arithmetic says nothing more; --json has it all.
+    # What grows faster than the best upper bound in the same arithmetic says nothing more; --json has it all.
     best = {each["arithmetic"]: each["growth"] for each in reversed(above)}
     asked = above[0]["arithmetic"] if above else ""
     for side in above:
         within = "" if side["arithmetic"] == asked else f", in {side['arithmetic']} point of growing precision alone"
         if side["growth"] == best[side["arithmetic"]] and (not within or side["growth"] != best[asked]):
-            add("from above", f"{side['growth']}: {side['text']} ({side['source']}{within})")
+            add("sufficient", f"{side['growth']}: {side['text']} ({side['source']}{within})")
     return Sheet(facts=tuple(facts))
 
 

@@ -41,6 +41,11 @@ LENGTH, OF_FUNCTIONS = 32, 16
 EXAMPLES = 2000
 UNITS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600}
 
+NOT_STATED = (
+    "State bits not stated: give your class a static method state_numbers(width, length), the numbers that it carries "
+    "past a cut of its input, and the bounds apply to it."
+)
+
 Trainer: TypeAlias = "Callable[[Sequence[RunSpec]], Mapping[str, Record]]"
 """Trains runs that are not recorded; their records with curves, by name."""
 
@@ -49,8 +54,10 @@ Trainer: TypeAlias = "Callable[[Sequence[RunSpec]], Mapping[str, Record]]"
 class Entry:
     """One model on one task: the rate that was chosen, how it ended, and what is known about any weights.
 
-    ``learned``: better than the majority baseline. ``state_bits``: carried past a cut of the input, in numbers of 32
-    bits; ``grows`` with the length. ``longest``: the longest N that the bounds leave open; None where none bites.
+    ``learned``: better than the majority baseline, and than ``guess``, the commonest of the answers that an input
+    offers (None where a task offers none). ``state_bits``: carried past a cut of the input, in numbers of 32 bits, None
+    where a user's module does not state them; ``grows`` with the length. ``longest``: the longest N that the bounds
+    leave open; None where none bites.
     """
 
     model: str
@@ -60,12 +67,13 @@ class Entry:
     rate: float
     accuracy: float
     majority: float
+    guess: float | None
     learned: bool
     diverged: bool
     steps: int
     seconds: float
     parameters: int
-    state_bits: int
+    state_bits: int | None
     grows: bool
     longest: int | None
     claim: str
@@ -95,7 +103,7 @@ class Compared(Answer):
             own = [each.model for each in mine if not each.learned and each.yours]
             if idle:
                 found.append(
-                    f"{task}: {', '.join(idle)} did not learn (majority baseline {100 * mine[0].majority:.1f} %); "
+                    f"{task}: {', '.join(idle)} did not learn ({_baseline(mine[0])}); "
                     "being better than it there says nothing, raise --budget"
                 )
             if own:
@@ -124,6 +132,8 @@ class Compared(Answer):
             "No weights beyond: at longer inputs the task is impossible for the model, whatever its weights. "
             "Satisfying a bound implies neither ability nor learnability.",
         )
+        if any(each.state_bits is None for each in self.entries):
+            notes += (NOT_STATED,)
         return Sheet(
             f"{self.layer} compared", grids=grids, warnings=self.warnings, notes=notes, pictures=self._pictures
         )
@@ -136,14 +146,14 @@ class Compared(Answer):
         for number, each in enumerate(mine):
             tones[number, 2] = "good" if each.learned else "bad"
             beyond = "—" if each.longest is None else f"N = {each.longest:,}"
-            grows = f"{each.state_bits:,}{', grows' if each.grows else ''}"
+            grows = "not stated" if each.state_bits is None else f"{each.state_bits:,}{', grows' * each.grows}"
             rows.append(
                 (
                     f"{each.model}{' (yours)' if each.yours else ''}", f"{100 * each.accuracy:.1f}",
                     "yes" if each.learned else "no", f"{each.rate:g}", f"{each.parameters:,}", grows, beyond,
                 )
             )  # fmt: skip
-        title = f"{task} at N = {mine[0].length}: majority baseline {100 * mine[0].majority:.1f} %"
+        title = f"{task} at N = {mine[0].length}: {_baseline(mine[0])}"
         return Grid(title, columns, tuple(rows), tones, ("%", "rate", "parameters", "state bits"))
 
     def _pictures(self) -> tuple[str, ...]:
@@ -357,9 +367,9 @@ def _steps(
 
 
 def _entry(task: "Task", record: "Record", yours: bool) -> Entry:
-    from separatrix.models import constant_state, parse_spec
-    from separatrix.tasks import constant_score
-    from separatrix.training import at_chance, longest_possible
+    from separatrix.models import constant_state, parse_spec, states_its_size
+    from separatrix.tasks import constant_score, guessed_answer
+    from separatrix.training import longest_possible, no_better_than_guessing
 
     spec, result = record.spec, record.result
     model = parse_spec(spec.architecture)
@@ -372,18 +382,24 @@ def _entry(task: "Task", record: "Record", yours: bool) -> Entry:
         rate=spec.learning_rate,
         accuracy=result.accuracy,
         majority=constant_score(task, spec.length),
-        learned=not at_chance(record) and result.ending != "diverged",
+        guess=None if (guess := guessed_answer(task, spec.length)) is None else guess.share,
+        learned=not no_better_than_guessing(record) and result.ending != "diverged",
         diverged=result.ending == "diverged",
         steps=result.step,
         seconds=result.seconds,
         parameters=result.parameters,
-        state_bits=model.state_bits(task.positions(spec.length), 32),
+        state_bits=model.state_bits(task.positions(spec.length), 32) if states_its_size(model) else None,
         grows=not constant_state(model),
         longest=longest,
         claim=claim,
         run=spec.name,
         curve=_curve(record.curve, result.step, result.accuracy),
     )
+
+
+def _baseline(entry: Entry) -> str:
+    guess = "" if entry.guess is None else f"; the commonest answer that an input offers {100 * entry.guess:.1f} %"
+    return f"majority baseline {100 * entry.majority:.1f} %{guess}"
 
 
 def _curve(points: "Sequence[Point]", step: int, accuracy: float) -> tuple[tuple[int, float], ...]:

@@ -55,12 +55,14 @@ class RunFields(TypedDict, total=False):
 
 @dataclass(frozen=True, repr=False)
 class Trained(Answer):
-    """The records of a grid of runs, in the order of the grid, and what the majority baseline scores."""
+    """The records of a grid of runs, in the order of the grid, and what the majority baseline scores; ``guess`` is what
+    the commonest of the answers that an input offers scores, None where a task offers none."""
 
     task: str
     model: str
     length: int
     majority: float
+    guess: float | None
     runs: "tuple[Record, ...]"
 
     @property
@@ -79,14 +81,14 @@ class Trained(Answer):
 
     @property
     def learned(self) -> bool:
-        """Whether the best run is shown to be better than the majority baseline."""
-        from separatrix.training import at_chance
+        """Whether the best run is shown to be better than the majority baseline and than a guess."""
+        from separatrix.training import no_better_than_guessing
 
-        return not at_chance(self.best)
+        return not no_better_than_guessing(self.best)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the records as plain data."""
-        return {"runs": [each.as_dict() for each in self.runs], "constant_answer": self.majority}
+        return {"runs": [each.as_dict() for each in self.runs], "constant_answer": self.majority, "guess": self.guess}
 
     def sheet(self) -> Sheet:
         """Show a row for each run."""
@@ -103,14 +105,16 @@ class Trained(Answer):
                     f"{result.loss:.4f}", str(result.step), result.ending, f"{result.seconds:.1f}",
                 )
             )  # fmt: skip
+        guess = "" if self.guess is None else f", the commonest answer that an input offers {100 * self.guess:.1f} %"
         notes = [
-            f"%: of fresh examples; the majority baseline is about {100 * self.majority:.1f} %",
+            f"%: of fresh examples; the majority baseline is about {100 * self.majority:.1f} %{guess}",
             "mean loss: over the training batches since the previous evaluation",
         ]
         if any(each.result.ending == "diverged" for each in self.runs):
             notes.append("diverged: the loss is no longer a number, so that the accuracy means nothing")
         if not self.learned:
-            notes.append("no run is shown to be better than the majority baseline: nothing was learned yet")
+            better = "the majority baseline" if self.guess is None else "these two"
+            notes.append(f"no run is shown to be better than {better}: nothing was learned yet")
         title = f"{self.model} on {self.task}, length {self.length}"
         return Sheet(grids=(Grid(title, columns, tuple(rows), tones, NUMBERS),), notes=tuple(notes))
 
@@ -153,11 +157,14 @@ def listed(name: str, values: Iterable[Each]) -> list[Each]:
 
 def trained(task: "Task", specs: "Sequence[RunSpec]", found: "Mapping[str, Record]") -> Trained:
     """Return the answer of a grid whose records are ``found``."""
-    from separatrix.tasks import constant_score
+    from separatrix.tasks import constant_score, guessed_answer
 
     first = specs[0]
-    majority = constant_score(task, first.length)
-    return Trained(task.name, first.architecture, first.length, majority, tuple(found[each.name] for each in specs))
+    guess, runs = guessed_answer(task, first.length), tuple(found[each.name] for each in specs)
+    return Trained(
+        task.name, first.architecture, first.length, constant_score(task, first.length),
+        None if guess is None else guess.share, runs,
+    )  # fmt: skip
 
 
 @checked

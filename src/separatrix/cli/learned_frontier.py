@@ -64,7 +64,7 @@ def learned_frontier(
     figure: Path | None,
     as_json: bool,
 ) -> None:
-    """Climb the ladder, then print or draw it; the same command goes on where it was interrupted."""
+    """Climb the ladder, then print or draw it; the same command resumes after an interruption."""
     require("--learned", "torch")
     from separatrix.cli.training_run import run_groups
     from separatrix.profiles import changed_parameters, task_argument

@@ -68,11 +68,11 @@ def command(
     recording: Recording = USUAL,
     as_json: JsonOption = False,
 ) -> None:
-    """Train every cell of a sweep; interrupted sweeps go on where they stopped."""
+    """Train every cell of a sweep; interrupted sweeps resume."""
     require("a sweep", "torch")
     from separatrix.cli.training_run import run_groups
     from separatrix.provenance import provenance
-    from separatrix.training import at_chance, heat_maps, sink_from
+    from separatrix.training import heat_maps, no_better_than_guessing, sink_from
 
     started = time.perf_counter()
     task = _task(name)
@@ -117,7 +117,7 @@ def command(
                         "runs": len(cell.runs),
                         "accuracy": None if record is None else record.result.accuracy,
                         "constant_answer": constant,
-                        "learned": None if record is None else not at_chance(record),
+                        "learned": None if record is None else not no_better_than_guessing(record),
                         "best": None if record is None else record.as_dict(),
                     }
                     for cell, record, constant in zip(cells, best, _constant_answers(cells), strict=True)
@@ -128,9 +128,10 @@ def command(
         return
     for each in maps:
         console().print(heat_map_table(sweep.title, each))
-    if idle := [cell for cell, record in zip(cells, best, strict=True) if record is not None and at_chance(record)]:
+    ended = [(cell, record) for cell, record in zip(cells, best, strict=True) if record is not None]
+    if idle := [cell for cell, record in ended if no_better_than_guessing(record)]:
         names = "; ".join(", ".join(str(value) for _, value in cell.coordinates) for cell in idle)
-        warning = "not shown to be better than the majority baseline, so that nothing follows from comparing them"
+        warning = "not shown to be better than the majority baseline or a guess, so comparing them shows nothing"
         console().print(f"{warning}: {names}", soft_wrap=True, markup=False)
 
 

@@ -66,7 +66,7 @@ def command(
         bool,
         typer.Option(
             "--certifiable",
-            help="index-lookup with TF; dyck with RNN, GRU, LSTM, Mamba: train all steps for what certify needs.",
+            help="Lookups with TF; dyck with RNN, GRU, LSTM, Mamba: train all steps for what separatrix certify needs.",
         ),
     ] = False,
     examples: Annotated[int, typer.Option("--examples", help="Fresh examples of the last evaluation.")] = 5000,
@@ -77,7 +77,7 @@ def command(
     recording: Recording = USUAL,
     as_json: JsonOption = False,
 ) -> None:
-    """Train a grid of learning rates and seeds as one ensemble; interrupted runs go on where they stopped."""
+    """Train a grid of learning rates and seeds as one ensemble; interrupted runs resume."""
     require("training", "torch")
     from separatrix.answer import show
     from separatrix.api import run_specs, trained

@@ -34,6 +34,11 @@ def constant_state(spec: ModelSpec) -> bool:
     return spec.state_numbers(1 << 20) == spec.state_numbers(1 << 10)
 
 
+def states_its_size(spec: ModelSpec) -> bool:
+    """Whether what is carried past a cut is known: of a user's module only what the module states."""
+    return all((module := user_module(entry)) is None or module.stated is not None for entry in spec.entries)
+
+
 def layer_keeps(spec: ModelSpec, layer: int, precision: int) -> tuple[int, str] | None:
     """Bits that a layer hands on, however long the input, and the numbers they belong to; None where they grow.
 

@@ -4,6 +4,7 @@ from separatrix.provers.proofs import attempt as attempt
 from separatrix.provers.proofs import prove as prove
 from separatrix.provers.trained_counts import CountsProver as CountsProver
 from separatrix.provers.trained_counts import Slice as Slice
+from separatrix.provers.trained_lookup import ChosenProver as ChosenProver
 from separatrix.provers.trained_lookup import LookupProver as LookupProver
 from separatrix.provers.trained_selective import SelectiveProver as SelectiveProver
 from separatrix.provers.trained_transformer import Decided as Decided

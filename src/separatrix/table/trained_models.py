@@ -15,6 +15,7 @@ from separatrix.bounds import NUMBERS, Model, ModelSize, ProtocolBound, bounds_f
 from separatrix.shipped import FOLDER, short_path
 from separatrix.tasks import tasks
 from separatrix_kernel.selective import TAPS
+from separatrix_kernel.specification import read_specification
 
 PLACE = FOLDER / "trained"
 CLAIM, WEIGHTS, ATTACKS = "trained.json", "weights.safetensors", "attacks.json"
@@ -148,10 +149,12 @@ def _model(folder: Path) -> TrainedModel:
         )
     heads, length = about["heads"], claim["length"]
     rotary = ",positions=rotary" if about["kind"] == "rotary-transformer" else ""
-    name = f"TF-(1,{width}{f',heads={heads}' if heads > 1 else ''}{rotary})"
+    layers = about.get("layers", 1)
+    name = f"TF-({layers},{width}{f',heads={heads}' if heads > 1 else ''}{rotary})"
+    column: Model = "transformer-1layer" if layers == 1 else "transformer-2layer"
     inputs = f"all {length}·{claim['alphabet']}^{length} inputs" if "alphabet" in claim else _counted(claim)
     rows = width // heads
-    return TrainedModel(task, name, "transformer-1layer", length, inputs, "", rows, 32, heads, command, size)
+    return TrainedModel(task, name, column, length, inputs, "", rows, 32, heads, command, size)
 
 
 def _structure(path: Path) -> dict[str, Any]:
@@ -169,6 +172,5 @@ def _usual_name(label: str) -> str:
 
 
 def _counted(claim: dict[str, Any]) -> str:
-    runs = claim["specification"]["inputs"]
-    sizes = [(run["tokens"][1] - run["tokens"][0], run["count"]) for run in runs]
-    return "all " + "·".join(f"{size}^{count}" for size, count in sizes if size > 1) + " inputs"
+    inputs, answer = read_specification(claim["specification"])
+    return f"all {answer.covered(inputs)} inputs".replace("*", "·")

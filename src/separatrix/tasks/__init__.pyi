@@ -11,6 +11,7 @@ from separatrix.tasks.constant_answer import ConstantAnswer as ConstantAnswer
 from separatrix.tasks.constant_answer import constant_answer_share as constant_answer_share
 from separatrix.tasks.constant_answer import constant_score as constant_score
 from separatrix.tasks.constant_answer import constant_scored as constant_scored
+from separatrix.tasks.constant_answer import guessed_answer as guessed_answer
 from separatrix.tasks.draws import Draws as Draws
 from separatrix.tasks.draws import draws_from as draws_from
 from separatrix.tasks.example_files import ExampleSet as ExampleSet

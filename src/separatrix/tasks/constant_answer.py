@@ -1,4 +1,4 @@
-"""What a constant answer scores: below this an accuracy says nothing.
+"""What answers score that need no understanding: a constant one, and a guess among those that an input offers.
 
 Measured on random examples, since few tasks have a closed form for it. The commonest answer is chosen on one half of
 the examples and scored on the other, so that the luck of choosing it does not count. Where answers are one of c
@@ -37,7 +37,7 @@ class ConstantAnswer:
 
 def constant_answer(task: Task, length: int, examples: int | None = None, seed: int = 0) -> ConstantAnswer:
     """What the commonest answer scores. Time and memory grow with examples times length."""
-    count = examples or min(MOST_EXAMPLES, max(FEWEST_EXAMPLES, SYMBOLS // length))
+    count = examples or _enough(length)
     drawn = task.sample(draws_from(seed), count, length)
     read, targets = numpy.asarray(drawn.read), numpy.asarray(drawn.targets)
     answers = targets[read].reshape(int(read.sum()), -1)
@@ -50,6 +50,31 @@ def constant_answer(task: Task, length: int, examples: int | None = None, seed: 
     classes = task.classes(length)
     share = max(float(right.mean()), 1 / classes if classes else 0.0)
     return ConstantAnswer(share, float(shares.std()), len(shares))
+
+
+def guessed_answer(task: Task, length: int, examples: int | None = None, seed: int = 0) -> ConstantAnswer | None:
+    """What the commonest of the answers that an input offers gets right there; None where a task offers none.
+
+    Models learn such a guess long before they learn the task.
+
+    >>> from separatrix.tasks.catalog import tasks
+    >>> round(guessed_answer(tasks()["mqar"], 16).share, 1), guessed_answer(tasks()["dyck"], 16)
+    (0.6, None)
+    """
+    drawn = task.sample(draws_from(seed), examples or _enough(length), length)
+    offered = task.offered(drawn.inputs, length)
+    if offered is None:
+        return None
+    rows, read, targets = (numpy.asarray(each) for each in (offered, drawn.read, drawn.targets))
+    shares = [
+        float((answers[asked] == numpy.bincount(row).argmax()).mean())
+        for row, asked, answers in zip(rows, read, targets, strict=True)
+    ]
+    return ConstantAnswer(float(numpy.mean(shares)), float(numpy.std(shares)), len(shares))
+
+
+def _enough(length: int) -> int:
+    return min(MOST_EXAMPLES, max(FEWEST_EXAMPLES, SYMBOLS // length))
 
 
 def constant_answer_share(task: Task, length: int, examples: int | None = None, seed: int = 0) -> float:

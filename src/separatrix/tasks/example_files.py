@@ -24,7 +24,7 @@ from separatrix._version import __version__
 from separatrix.errors import SeparatrixError
 from separatrix.extras import require
 from separatrix.files import check_writable, write_atomically
-from separatrix.tasks.constant_answer import constant_score
+from separatrix.tasks.constant_answer import constant_score, guessed_answer
 from separatrix.tasks.draws import draws_from
 from separatrix.tasks.task import Split, Task
 
@@ -92,7 +92,7 @@ class ExampleSet:
         A folder of Hugging Face ``datasets`` is read by ``datasets.load_from_disk(folder)``; it must not exist yet.
         """
         if kind not in FORMATS:
-            raise SeparatrixError(f"--format {kind} is unknown; choose {', '.join(FORMATS)}")
+            raise SeparatrixError(f"format {kind} is unknown; choose {', '.join(FORMATS)}")
         if folder.exists() and not folder.is_dir():
             raise SeparatrixError(f"{folder} is a file; give a folder")
         if kind == "huggingface":
@@ -137,6 +137,8 @@ class ExampleSet:
         padding = task.padding(length)
         classes = task.classes(length)
         answer = f"one of {classes} classes" if classes else f"{task.outputs(length)} whole numbers"
+        guess = guessed_answer(task, length)
+        guessing = "" if guess is None else f"; the commonest answer that an input offers: {100 * guess.share:.1f} %"
         lines = [
             "---",
             f"pretty_name: {json.dumps(f'{task.title}, length {length}')}",
@@ -153,7 +155,7 @@ class ExampleSet:
             f"- **Promise**: {task.promise or 'every input'}. **Drawn**: {task.drawn or 'as promised'}.",
             f"- **Padding**: {'none' if padding is None else f'token {padding}, behind shorter inputs'}.",
             f"- **Parameters**: {given}. **Scored**: {task.scoring}.",
-            f"- **Majority baseline**: {100 * constant_score(task, length):.1f} %.",
+            f"- **Majority baseline**: {100 * constant_score(task, length):.1f} %{guessing}.",
             f"- **Examples**: {'without end' if self.count is None else f'{self.count:,}'}, split `{self.split}`, seed "
             f"{self.seed}; made by separatrix {__version__}, random and synthetic, about no person.",
             "",

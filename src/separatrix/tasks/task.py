@@ -145,6 +145,14 @@ class Task(ABC):
     def label(self, inputs: Array, length: int) -> tuple[Array, Array]:
         """Targets and read mask of a batch, vectorised; see :class:`Examples` for the shapes."""
 
+    def offered(self, inputs: Array, length: int) -> Array | None:
+        """The answers that each input offers (count, offers), where they can be read off it; None where they cannot.
+
+        Every right answer is among them, so that a model may guess one without understanding the question.
+        """
+        del inputs, length
+        return None
+
     def specification(self, length: int) -> dict[str, Any] | None:
         """All inputs and their right answers as plain data for the proof checker (docs/kernel.md); None without one.
 

@@ -85,5 +85,6 @@ from separatrix.training.trained import trained_model as trained_model
 from separatrix.training.tubes import check_tubes as check_tubes
 from separatrix.training.undertrained import RULE as RULE
 from separatrix.training.undertrained import at_chance as at_chance
+from separatrix.training.undertrained import no_better_than_guessing as no_better_than_guessing
 from separatrix.training.user_code import check_trainable as check_trainable
 from separatrix.training.user_code import drawing_remarks as drawing_remarks

@@ -15,7 +15,7 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 
-from separatrix.tasks import ConstantAnswer, Task, constant_scored
+from separatrix.tasks import ConstantAnswer, Task, constant_scored, guessed_answer
 from separatrix.training.events import Point
 from separatrix.training.records import Record
 
@@ -107,6 +107,21 @@ def at_chance(record: Record) -> bool:
     spec = record.spec
     constant = _constant(spec.the_task(), spec.length)
     return record.result.accuracy <= constant.share + ERRORS * constant.combined_error(spec.evaluation_examples)
+
+
+def no_better_than_guessing(record: Record) -> bool:
+    """Whether a run is not shown to beat a constant answer, nor a guess among the answers that an input offers."""
+    spec = record.spec
+    guessed = _guessed(spec.the_task(), spec.length)
+    if guessed is None:
+        return at_chance(record)
+    beyond = guessed.share + ERRORS * guessed.combined_error(spec.evaluation_examples)
+    return at_chance(record) or record.result.accuracy <= beyond
+
+
+@lru_cache(maxsize=256)
+def _guessed(task: Task, length: int) -> ConstantAnswer | None:
+    return guessed_answer(task, length)
 
 
 @lru_cache(maxsize=256)

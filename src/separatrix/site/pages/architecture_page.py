@@ -15,12 +15,15 @@ if TYPE_CHECKING:
 def architecture_page(row: "ArchitectureRow", found: "Found") -> Page:
     """Return the page of one architecture from the results."""
     common, column = found.architectures, row.column
+    bounds = [limit for limit in row.limits if limit.scope == "model"]
+    kinds = {limit.arithmetic for limit in bounds}
+    # What is the same in every row is said once above the table.
+    shared = kinds.pop() if len(kinds) == 1 else ""
     limits = [
         (f"../{task_address(limit.task)}#{column}",
          (limit.task, number(limit.first_impossible) if limit.first_impossible else "never", limit.needs, limit.claim,
-          limit.arithmetic))
-        for limit in row.limits
-        if limit.scope == "model"
+          *(() if shared else (limit.arithmetic,))))
+        for limit in bounds
     ]  # fmt: skip
     easy = [
         (each.task, each.title, cell)
@@ -28,7 +31,7 @@ def architecture_page(row: "ArchitectureRow", found: "Found") -> Page:
         if column and (cell := each.cells[column]).verdict in ("constant", "logarithmic")
     ]
     main = render(
-        "architecture.html", row=row, precision=common.precision, limits=limits, easy=easy,
+        "architecture.html", row=row, precision=common.precision, limits=limits, shared=shared, easy=easy,
         lengths=[f"N = {number(length)}" for length in common.lengths],
         options=[(each.name, each.default, each.about, ", ".join(map(str, each.choices))) for each in row.options],
         widths=[(each.width, *each.bits) for each in row.state_bits_of_widths],

@@ -72,7 +72,11 @@ def prose(text: str) -> "Markup":
 
 
 def equation(text: str) -> "Markup":
-    """Set a whole text as one formula; its longer words stay upright."""
+    """Set a whole text as one formula; its longer words stay upright.
+
+    >>> str(equation("N^-c"))
+    '<math><msup><mi>N</mi><mrow><mo>−</mo><mi>c</mi></mrow></msup></math>'
+    """
     return _math(_tokens(text))
 
 
@@ -254,6 +258,8 @@ class _Reader:
         """Read a word below or above a letter without what follows it; letters are indices one after the other."""
         kind, value = self.tokens[self.place] if self.place < len(self.tokens) else ("sign", "")
         self.place += 1
+        if value in ("-", "−"):
+            return f"<mrow><mo>−</mo>{self.script()}</mrow>"
         tag = "mn" if kind == "number" else "mi"
         return f"<{tag}>{_safe(value)}</{tag}>"
 

@@ -15,7 +15,7 @@ from separatrix.site.pages.shell import Page
 from separatrix.site.pages.stories import stories, story_data
 from separatrix.site.sections.separation import LEGEND
 from separatrix.site.state_limit import LEAD as LIMIT_LEAD
-from separatrix.site.state_limit import LIMIT_COMMAND, state_limit_picture
+from separatrix.site.state_limit import state_limit_picture
 
 if TYPE_CHECKING:
     from separatrix.site.pages.found import Found
@@ -44,7 +44,7 @@ def front_page(found: "Found", grid: Grid) -> Page:
         "front.html", grid=grid, titles={row.task: row.title for row in rows}, stories=list(stories(found, grid)),
         groups={name: held for name, held in groups.items() if held}, problems=PROBLEMS, legend=LEGEND,
         data=_data(found, grid), limit=limit and state_limit_picture(limit, ""),
-        limit_origin=found.training.state_limit_origin, limit_lead=LIMIT_LEAD, limit_command=LIMIT_COMMAND,
+        limit_origin=found.training.state_limit_origin, limit_lead=LIMIT_LEAD,
     )  # fmt: skip
     return Page("index.html", TITLE, LEAD, main)
 

@@ -120,11 +120,11 @@ class CapacitySection(Section[CapacityResults]):
         ]
 
     def body(self, results: CapacityResults) -> str:
-        """Show a table of all presets, then a fold for each."""
-        shown, models = results.tasks_shown, results.rows
+        """Show a table of all presets, those that a bound binds first, then a fold for each."""
+        shown, models = results.tasks_shown, sorted(results.rows, key=lambda row: row.state_bits is None)
         return render(
-            "real-models.html", headings=("model", "layers", "state bits", *shown), alphabet=results.alphabet,
-            rows=[(row.model, row.layers_text, row.bits, *map(row.first, shown)) for row in models],
+            "real-models.html", headings=("model", "state bits", *shown), alphabet=results.alphabet,
+            rows=[(row.model, row.bits, *map(row.first, shown)) for row in models],
             links=[f"#capacity-{row.model}" for row in models],
             folds=[(row, _facts(row), _limits(row)) for row in models],
             plot=drawn([memory_plot(results.memory_against_length)], source=f"assets/{SCRIPT}"),

@@ -84,9 +84,8 @@ class ErrataSection(Section[ErrataResults]):
         return ErrataResults(tuple(rows))
 
     def body(self, results: ErrataResults) -> str:
-        """Show an index, then one article for each."""
-        index = [(row.name, f"{row.name} {row.title}", row.source) for row in results.rows]
-        return render("errata.html", summary=results.summary, index=index, rows=results.rows)
+        """Show an article for each, folded."""
+        return render("errata.html", summary=results.summary, rows=results.rows)
 
     def table(self, results: ErrataResults) -> Table:
         """Show number, source and title."""

@@ -76,6 +76,9 @@ class Recall(Task):
         targets[:, end:] = look_up(inputs[:, 0:end:2], inputs[:, 1:end:2] - keys, inputs[:, end:], keys)
         return targets, read
 
+    def offered(self, inputs: Array, length: int) -> Array:
+        return inputs[:, 1 : 2 * self.pairs(length) : 2] - self.key_symbols(length)
+
     def listable(self, length: int) -> bool:
         return super().listable(length) and self.listed(length) <= LARGEST_LISTING
 

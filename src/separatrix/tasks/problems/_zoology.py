@@ -98,6 +98,9 @@ class ZoologyRecall(Task):
             read[:, end:] |= asked
         return targets, read
 
+    def offered(self, inputs: Array, length: int) -> Array:
+        return inputs[:, 1 : 2 * self.stored(length) : 2] - self.symbols // 2
+
     def generate(self, draws: Draws, count: int, length: int, split: Split) -> Array:
         del split
         stored, half = self.stored(length), self.symbols // 2

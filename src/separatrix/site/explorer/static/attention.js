@@ -78,7 +78,8 @@ function showWeights(found) {
   arcs(found);
   get("weights-heading").textContent = `Where position ${found.position + 1} (${found.input.symbols[found.position]}) looks`;
   const most = Math.max(...top.map((each) => Math.abs(each.weight)), 1e-12);
-  const rows = top.map((each) => {
+  // Softmax weights below a step of the arithmetic are 0; a row for each says nothing.
+  const rows = top.filter((each, place) => place === 0 || each.weight !== 0).map((each) => {
     const bar = h("span", { class: "bar", "aria-hidden": "true" });
     bar.style.width = `${(100 * Math.abs(each.weight)) / most}%`;
     const keys = each.keys.map((key) => `${key + 1}\u00a0·\u00a0${found.input.symbols[key]}`).join(" and ");

@@ -130,7 +130,7 @@ function show() {
   showReplaced("construction");
   showReplaced("length");
   fill(get("variant"), entry.variants.map((each) => [each, each]), s.variant);
-  get("variant").disabled = entry.variants.length < 2;
+  get("variant").parentElement.hidden = entry.variants.length < 2;
   for (const name of PLAIN) if (document.activeElement !== get(name)) get(name).value = s[name];
   const about = { digits: meaning("digits"), circle: meaning("circle") }[s.family.replace(/s?:\d+$/, "")];
   get("family-note").textContent = about === undefined ? "" : `${s.family}: ${about}.`;
@@ -171,6 +171,10 @@ export function heard(look) {
   showOwn(look.size.precision_bits);
   if (!typing) get("text").value = look.input.text;
   get("layout").replaceChildren(markup(look.layout));
+  // A recurrent network has neither addresses nor attention to choose.
+  const recurrent = look.attention.kind === "state";
+  get("code-fields").hidden = recurrent;
+  get("attention").parentElement.hidden = recurrent;
   const smaller = Object.entries(look.chosen).map(([name, value]) => `${name} ${value}`).join(", ");
   get("chosen").textContent = smaller && `Chosen here: ${smaller}. The default N² takes numbers or tables so large that nothing is decided at this length; set it below.`;
   get("chosen").hidden = smaller === "";

@@ -1,4 +1,4 @@
-// The margin of this input against η: below 0 an answer is wrong. A click on a point goes there.
+// The margin of this input against η: at 0 and below an answer is wrong. A click on a point goes there.
 
 import { Asker } from "./api.js";
 import { fraction, get, number, svg } from "./dom.js";

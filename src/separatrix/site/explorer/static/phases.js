@@ -7,7 +7,7 @@ import { change, setting, state } from "./state.js";
 const PERCENTS = [10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 125, 150];
 const EXPONENTS = [1, 2, 3, 4, 5, 6];
 const PATIENCE = 3000; // milliseconds for one cell
-const MOST_SLOW = 3; // cells that may take longer before the rest is left to clicks
+const MOST_SLOW = 3; // cells in a row that may take longer before the rest is left to clicks
 const asker = new Asker("api/verdict");
 let shown = "";
 let own = null;
@@ -102,7 +102,7 @@ export function decided(reply) {
 async function fill() {
   const wanted = shown;
   delete get("phases").dataset.done;
-  let slow = 0;
+  let [slow, left] = [0, 0];
   const cells = EXPONENTS.flatMap((exponent) => columns().map(([gain, text]) => ({ exponent, gain, far: Math.abs(exponent - (own.exponent ?? 2)) * 20 + Math.abs(Number(text) - 100 || 0) })));
   cells.sort((one, other) => one.far - other.far);
   for (const { exponent, gain } of cells) {
@@ -115,11 +115,14 @@ async function fill() {
     }
     clearTimeout(timer);
     if (shown !== wanted) return;
-    if (reply !== null) paint(gain, exponent, reply);
-    else if ((slow += 1) === MOST_SLOW) {
-      get("phases-hint").textContent = "Verdicts take seconds for this network: click a cell to decide it.";
-      break;
+    if (reply !== null) {
+      slow = 0;
+      paint(gain, exponent, reply);
+    } else {
+      left += 1;
+      if ((slow += 1) === MOST_SLOW) break;
     }
   }
+  if (left > 0) get("phases-hint").textContent = "Some verdicts take seconds: click a cell without a colour to decide it.";
   get("phases").dataset.done = "yes";
 }

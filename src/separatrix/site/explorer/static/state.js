@@ -2,7 +2,7 @@
 
 const DEFAULTS = {
   construction: "equality", length: "16", variant: "repaired", family: "", max_inner: "1/4", gain: "", attention: "",
-  numbers: "fixed", exponent: "", rounding: "down", text: "", seed: "0", position: "", layer: "0", head: "0",
+  numbers: "fixed", exponent: "", rounding: "down", text: "", seed: "1", position: "", layer: "0", head: "0",
   tab: "attention", partition: "", version: "repaired", products: "rounded", run: "", step: "", rival: "",
 };
 const PARAMETER = /^p\.[a-z_]{1,40}$/;
@@ -67,8 +67,7 @@ export function onChange(listener) {
 /** A link within the page does not change the state: restore the address, unfold and show the target. */
 function follow(place) {
   history.replaceState(null, "", `#${address()}`);
-  const folded = place.closest("details");
-  if (folded !== null) folded.open = true;
+  for (let folded = place.closest("details"); folded !== null; folded = folded.parentElement.closest("details")) folded.open = true;
   place.scrollIntoView();
   place.focus({ preventScroll: true });
 }

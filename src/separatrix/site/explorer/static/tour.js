@@ -4,14 +4,15 @@ import { get } from "./dom.js";
 import { reset } from "./state.js";
 import { withErrata } from "./words.js";
 
+// Each step: what is chosen, where to look, and what to see there.
 const STEPS = [
-  [{}, "It works. This network says whether the two halves of an input are equal. The green box is a proof for every input of this length, not a sample."],
-  [{ position: "15" }, "How: in layer 1 each position of the second half looks at its partner in the first. The arc shows it for the last position; click another token to see where that one looks."],
-  [{ position: "15", tab: "layers" }, "What it carries: the slots of that position after every step. Layer 1 compares two symbols, layer 2 collects the differences."],
-  [{ gain: "5" }, "Turn the score scale η down to 80 %. Attention gets less sharp, but every input is still answered correctly."],
-  [{ gain: "15/4" }, "At 60 % it is over: the checker found an input with a wrong answer. The map shows the border between green and red. One row has fewer bits and is still green here: rounding can help."],
-  [{ gain: "15/4", text: "0000000100000001" }, "Run that input: the halves are equal, and the network says they are not."],
-  [{ variant: "paper" }, "Last, the proof as it is printed, at its full η: it fails as well, and one input shows it. The repaired proof is the one you began with (E2, E3). Now choose another construction."],
+  [{}, "verdict", "It works. This network says whether the two halves of an input are equal. The green box is a proof for every input of this length, not a sample."],
+  [{ position: "15" }, "arcs-figure", "How: in layer 1 each position of the second half looks at its partner in the first. The arc shows it for the last position; click another token to see where that one looks."],
+  [{ position: "15", tab: "layers" }, "panel-layers", "What it carries: the slots of that position after every step. Layer 1 compares two symbols, layer 2 collects the differences."],
+  [{ gain: "5" }, "curve-figure", "Turn the score scale η down to 80 %. Attention gets less sharp, but every input is still answered correctly."],
+  [{ gain: "15/4" }, "phases-box", "At 60 % it is over: the checker found an input with a wrong answer. The map shows the border between green and red. One row has fewer bits and is still green here: rounding can help."],
+  [{ gain: "15/4", text: "0000000100000001" }, "one-input", "Run that input: the halves are equal, and the network says they are not."],
+  [{ variant: "paper" }, "verdict", "Last, the proof as it is printed, at its full η: it fails as well, and one input shows it. The repaired proof is the one you began with (E2, E3). Now choose another construction."],
 ];
 let place = 0;
 
@@ -24,16 +25,34 @@ export function setUp() {
 
 function show(step) {
   place = step;
-  const [values, text] = STEPS[step];
+  const [values, where, text] = STEPS[step];
   get("tour").hidden = false;
   get("tour-text").replaceChildren(`${step + 1} of ${STEPS.length}. `, ...withErrata(text));
   get("tour-back").disabled = step === 0;
   get("tour-next").textContent = step + 1 < STEPS.length ? "Next" : "Done";
   reset({ construction: "equality", length: "16", ...values });
   get("tour-next").focus({ preventScroll: true });
+  point(where);
+}
+
+/** Mark the part that a step speaks of, and bring it into view below the tour. */
+async function point(where) {
+  for (const marked of document.querySelectorAll("[data-toured]")) delete marked.dataset.toured;
+  const part = where === null ? null : get(where);
+  if (part === null) return;
+  part.dataset.toured = "yes";
+  // What is not drawn yet, or moves while answers come in, is looked for again.
+  for (const wait of [0, 300, 900]) {
+    await new Promise((go) => setTimeout(go, wait));
+    if (!("toured" in part.dataset)) return;
+    const [top, bottom] = [get("tour").offsetHeight + 12, innerHeight - 56];
+    const { top: above, bottom: below } = part.getBoundingClientRect();
+    if (above < top || below > bottom) scrollTo({ top: scrollY + above - top });
+  }
 }
 
 function close() {
   get("tour").hidden = true;
+  point(null);
   get("tour-start").focus();
 }

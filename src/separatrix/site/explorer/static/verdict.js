@@ -78,7 +78,7 @@ export function heard(look) {
   get("lead").parentElement.hidden = lead === null;
   get("lead").textContent = lead === null ? "–" : `${number(lead.value)} at position ${lead.position + 1}`;
   const size = look.size;
-  get("size").textContent = `${size.layers} layer${size.layers === 1 ? "" : "s"}, ${size.heads} head${size.heads === 1 ? "" : "s"}, width ${size.width}, ${number(size.size_bits)} bits`;
+  get("size").textContent = `${size.layers} layer${size.layers === 1 ? "" : "s"}, ${size.heads === 0 ? "" : `${size.heads} head${size.heads === 1 ? "" : "s"}, `}width ${size.width}, ${number(size.size_bits)} bits`;
   const known = look.answers.filter((each) => each.right !== null);
   const right = known.filter((each) => each.right).length;
   const only = look.answers.length === 1 && !look.not_run ? look.answers[0] : null;
