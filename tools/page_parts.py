@@ -333,15 +333,22 @@ def _words() -> str:
         "RNN-(1,16)": "dyck-rnn",
         "GRU-(1,16)": "dyck-gru-3-bits",
         "LSTM-(1,16)": "dyck-lstm-3-bits",
+        "Mamba-(1,8)": "dyck-mamba-2-bits",
     }
     inside = [(model, *_shipped(name)) for model, name in names.items()]
     held = [
-        [model, f"{claim['bits']} bits" if claim["bits"] else "as it is", str(len(claim["boxes"])), f"{size} kB"]
+        [
+            model,
+            claim["task"],
+            f"{claim['bits']} bits" if claim["bits"] else "as it is",
+            str(len(claim["boxes"])),
+            f"{size} kB",
+        ]
         for model, claim, size in inside
     ]
     return "\n".join(
         [
-            markdown_table(["in the package", "state", "boxes", "both files"], held),
+            markdown_table(["in the package", "task", "state", "boxes", "both files"], held, left=2),
             "",
             f"The runs of the command took {measured['training_processor_seconds']} s of processor time together, and "
             "answered all fresh examples of length 10",

@@ -166,14 +166,15 @@ def test_the_schema_of_two_layers_and_the_reader_agree():
             check_two_layers(other, data)
 
 
-@pytest.mark.parametrize("name", ["dyck-rnn", "dyck-gru-3-bits"])
+@pytest.mark.parametrize("name", ["dyck-rnn", "dyck-gru-3-bits", "dyck-mamba-2-bits"])
 def test_the_schema_of_words_and_the_reader_agree(name):
     place = SHIPPED / "trained" / name
     content, data = json.loads((place / TRAINED_FILE).read_text()), (place / WEIGHTS_FILE).read_bytes()
     validator = schema(WORDS_FORMAT)
     assert validator.is_valid(content)
     for other in malformed(content, ("task",)):
-        if "." not in json.dumps({**other, "task": ""}):
+        # Whether last tokens are due depends on the weights, which a schema does not see.
+        if "." not in json.dumps({**other, "task": ""}) and ("last" in other) == ("last" in content):
             assert not validator.is_valid(other), other
         with pytest.raises(RefusedError):
             check_words(copy.deepcopy(other), data)

@@ -96,19 +96,20 @@ def test_torch_agrees_on_texts_of_repeated_symbols(weights):
 
 
 @pytest.mark.parametrize(
-    ("name", "cell", "width", "bits"),
+    ("name", "cell", "width", "bits", "task"),
     [
-        ("dyck-rnn", "rnn", 16, 0),
-        ("dyck-gru-3-bits", "gru", 16, 3),
-        ("dyck-lstm-3-bits", "lstm", 16, 3),
-        ("dyck-lstm-64", "lstm", 64, 0),
+        ("dyck-rnn", "rnn", 16, 0, {}),
+        ("dyck-gru-3-bits", "gru", 16, 3, {}),
+        ("dyck-lstm-3-bits", "lstm", 16, 3, {}),
+        ("dyck-lstm-64", "lstm", 64, 0, {}),
+        ("dyck-mamba-2-bits", "mamba", 8, 2, {"types": 1, "depth": 1}),
     ],
 )
-def test_recurrent_networks_are_right_after_every_word(name, cell, width, bits):
+def test_recurrent_networks_are_right_after_every_word(name, cell, width, bits, task):
     accepted = check_trained_folder(FOLDER / "trained" / name)
     assert isinstance(accepted, WordsAccepted)
     assert (accepted.cell, accepted.width, accepted.bits) == (cell, width, bits)
-    assert accepted.automaton == read_automaton(automaton_of(tasks()["dyck"]))
+    assert accepted.automaton == read_automaton(automaton_of(tasks()["dyck"].with_parameters(**task)))
     model = recurrent_from((FOLDER / "trained" / name / WEIGHTS_FILE).read_bytes())
     assert first_failing(model, accepted.automaton, words_to_try(accepted.automaton, seed=1), bits) is None
 

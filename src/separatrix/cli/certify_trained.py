@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 RUN_NAME = re.compile(r"[0-9a-f]{4,16}")
 COVERED_TASKS = (
     "covered are TF of one layer on index-lookup, majority and other counts of places, TF of two layers on "
-    "index-lookup and associative-recall, and RNN, GRU and LSTM of one layer on dyck"
+    "index-lookup and associative-recall, and RNN, GRU, LSTM and Mamba of one layer on dyck"
 )
 LARGEST_CLAIM = 1 << 26
 ARITHMETIC = "exact over the stored float32 weights, and float32 in any order of summation"

@@ -14,6 +14,7 @@ from typing import Any, cast
 from separatrix.bounds import NUMBERS, Model, ModelSize, ProtocolBound, bounds_for, covered
 from separatrix.shipped import FOLDER, short_path
 from separatrix.tasks import tasks
+from separatrix_kernel.selective import TAPS
 from separatrix_kernel.specification import read_specification
 
 PLACE = FOLDER / "trained"
@@ -136,9 +137,13 @@ def _model(folder: Path) -> TrainedModel:
     task = _usual_name(claim["task"])
     width = about["width"]
     if "boxes" in claim:
-        name = f"{about['cell'].upper()}-(1,{width})"
+        selective = "state" in about
+        name = f"{about['cell'].title() if selective else about['cell'].upper()}-(1,{width})"
         state = f"rounded to {claim['bits']} bits" if claim["bits"] else ""
         numbers, precision = width * (2 if about["cell"] == "lstm" else 1), claim["bits"] or 32
+        if selective:
+            # With the convolution's last inputs, which take more than the tokens that they are of.
+            numbers = about["expansion"] * width * (about["state"] + TAPS - 1)
         return TrainedModel(
             task, name, "rnn", None, "words of every length", state, numbers, precision, 1, command, size
         )
