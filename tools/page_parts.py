@@ -38,6 +38,7 @@ from separatrix.table import attacked_in_words, attacks
 from separatrix.table.attempts import Outcome, attempts
 from separatrix.table.errata import errata
 from separatrix.tasks import draws_from, tasks
+from separatrix_kernel.specification import read_specification
 
 # -- docs/dyck.md ----------------------------------------------------------------------------------------
 
@@ -313,6 +314,18 @@ def _counts() -> str:
     )
 
 
+def _recall() -> str:
+    claim, size = _shipped("recall-8")
+    inputs, answer = read_specification(claim["specification"])
+    kinds = [proof == ["leaf", []] for *_, proof in claim["certified"]]
+    assert not claim["open"] and not claim["counterexamples"]
+    return (
+        f"It is right on all {answer.covered(inputs)} = {answer.count(inputs):,} inputs: {len(kinds)} cases are "
+        f"certified, {kinds.count(True)} of them by one box and {kinds.count(False)} with λ or splits. Both files take "
+        f"{size} kB."
+    )
+
+
 def _words() -> str:
     measured = recorded("trained")["words"]
     names = {
@@ -320,15 +333,22 @@ def _words() -> str:
         "RNN-(1,16)": "dyck-rnn",
         "GRU-(1,16)": "dyck-gru-3-bits",
         "LSTM-(1,16)": "dyck-lstm-3-bits",
+        "Mamba-(1,8)": "dyck-mamba-2-bits",
     }
     inside = [(model, *_shipped(name)) for model, name in names.items()]
     held = [
-        [model, f"{claim['bits']} bits" if claim["bits"] else "as it is", str(len(claim["boxes"])), f"{size} kB"]
+        [
+            model,
+            claim["task"],
+            f"{claim['bits']} bits" if claim["bits"] else "as it is",
+            str(len(claim["boxes"])),
+            f"{size} kB",
+        ]
         for model, claim, size in inside
     ]
     return "\n".join(
         [
-            markdown_table(["in the package", "state", "boxes", "both files"], held),
+            markdown_table(["in the package", "task", "state", "boxes", "both files"], held, left=2),
             "",
             f"The runs of the command took {measured['training_processor_seconds']} s of processor time together, and "
             "answered all fresh examples of length 10",
@@ -376,6 +396,7 @@ PARTS: tuple[Part, ...] = (
     Table("docs/constructions.md", trusted_code.table, "| method | constructions | files |"),
     Table("docs/kernel.md", trusted_code.kernel_table, "| file of the kernel | what is in it |"),
     Section("docs/kernel.md", "trained lookup", _lookup),
+    Section("docs/kernel.md", "trained recall", _recall),
     Section("docs/kernel.md", "trained counts", _counts),
     Section("docs/kernel.md", "trained words", _words),
     Section("docs/kernel.md", "attacked runs", _attacks),

@@ -51,15 +51,16 @@ class Passed(NamedTuple):
 
 
 class Answers:
-    """Feed-forward, last norm and readout of a model."""
+    """A layer's feed-forward, and the last norm and readout of a model."""
 
-    def __init__(self, weights: Weights) -> None:
+    def __init__(self, weights: Weights, layer: int = 0) -> None:
         self.weights, self.width = weights, weights.width
-        self.first = Linear(*weights.inner, weights.second_norm)
-        self.second = Linear(*weights.outer)
+        inner, outer = weights.layers[layer].inner, weights.layers[layer].outer
+        self.first = Linear(*inner, weights.layers[layer].second_norm)
+        self.second = Linear(*outer)
         self.readout = Linear(*weights.readout, weights.last_norm)
         self.first_rows = Packed([list(row) for row in zip(*self.first.columns, strict=True)])
-        self.outer_rows = Packed(weights.outer[0])
+        self.outer_rows = Packed(outer[0])
         # Those of all answers to many classes would take gigabytes.
         kept = 1 + MOST_DIFFERENCES // (weights.classes * (8 + 2 * self.width))
         self._differences = lru_cache(maxsize=kept)(self._differences_from)
@@ -81,6 +82,12 @@ class Answers:
 
     def passed(self, box: Box) -> Passed:
         """A box through feed-forward and last norm."""
+        half = self.halfway(box)
+        last = norm(half.z, self.weights.epsilon, half.z_reach, self._least_deviation(half))
+        return Passed(half, last, self._wrong(last))
+
+    def halfway(self, box: Box) -> Halfway:
+        """A box through the feed-forward."""
         epsilon, y = self.weights.epsilon, box.y
         normed = norm(y, epsilon, box.reach)
         hidden, hidden_noise = self.first.apply(normed.balls)
@@ -98,9 +105,7 @@ class Answers:
         ]
         radii = [r + q + n for r, q, n in zip(y.radii, out.radii, noise, strict=True)]
         z, reach = Balls(centres, radii), isqrt(dot(radii, radii)) + 1
-        half = Halfway(y, box.reach, normed, hidden, hidden_noise, bends, active, z, noise, reach)
-        last = norm(z, epsilon, reach, self._least_deviation(half))
-        return Passed(half, last, self._wrong(last))
+        return Halfway(y, box.reach, normed, hidden, hidden_noise, bends, active, z, noise, reach)
 
     def _least_deviation(self, half: Halfway) -> int:
         """At most every σ(z): σ is convex, so that it is above its tangent, which is a linear form of z."""

@@ -44,7 +44,7 @@ FEW = 32
 MOST_KEYS = 1 << 30
 MOST_BOUNDS = 1 << 24
 MOST_VECTORS = 1 << 24
-MOST_NUMBERS = 1 << 26
+MOST_NUMBERS = 1 << 25
 
 
 def packed(vector: list[int]) -> Packed | None:
@@ -200,7 +200,7 @@ class FixedWeights:
             name = view.position(position), tokens
             if name not in numbers:
                 self._vectors.spend(len(view.signs(tokens)))
-                self._room.spend(len(view.signs(tokens)) * len(view.matrix.rows))
+                self._room.spend(len(view.signs(tokens)) * (8 + len(view.matrix.rows)))
                 numbers[name] = len(self.value)
                 self.value.append({token: view.project(name[0], token) for token in view.signs(tokens)})
             self.kind_of.append(numbers[name])

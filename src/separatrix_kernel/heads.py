@@ -1,4 +1,4 @@
-"""The attention of a trained Transformer of one layer, read at the last place, over all texts at once.
+"""The attention of one layer of a trained Transformer, read at the last place, over all texts at once.
 
 GPT-2's layer: x + attention(norm x), then what ``answers`` bounds. Positions are added to the embedding, or turn
 queries and keys. The token at the last place asks; with it fixed, each other place holds one of some symbols. With
@@ -66,12 +66,13 @@ class Question(NamedTuple):
 
 
 class Heads:
-    """A model, the symbols that each key may hold, and the tokens that may ask, which are numbered from 0 on."""
+    """A layer, the symbols that each key may hold, and the tokens that may ask, which are numbered from 0 on."""
 
-    def __init__(self, weights: Weights, held: Sequence[range], asking: range) -> None:
-        length, alphabet = len(held), max((each.stop for each in held), default=0)
+    def __init__(self, weights: Weights, held: Sequence[range], asking: range, layer: int = 0) -> None:
+        length, alphabet = len(held), max((each.stop for each in held), default=1)
         require(weights.positions > length, f"the model has positions for inputs of {weights.positions} cells alone")
-        require(max(alphabet, asking.stop) <= weights.vocabulary, "the model's vocabulary lacks tokens of the inputs")
+        fits = layer > 0 or max(alphabet, asking.stop) <= weights.vocabulary
+        require(fits, "the model's vocabulary lacks tokens of the inputs")
         self.weights, self.held, self.asking = weights, held, asking
         self.alphabet, self.length = alphabet, length
         self.width, self.heads = weights.width, weights.heads
@@ -84,18 +85,19 @@ class Heads:
         # One box: what all keys add, and the way through the feed-forward; one form takes as much again.
         self.steps = self.heads * length * (alphabet + width + weights.hidden) + 4 * width * (weights.hidden + classes)
         self.work = Budget(MOST_STEPS, "steps in all leaves")
-        columns = weights.project[0]
+        (columns, bias), before = weights.layers[layer].project, weights.layers[layer].first_norm
         parts = [[row[start : start + width] for row in columns] for start in (0, width, 2 * width)]
-        biases = [weights.project[1][start : start + width] for start in (0, width, 2 * width)]
+        biases = [bias[start : start + width] for start in (0, width, 2 * width)]
         self.query, self.key, self.value = (
-            Linear(part, bias, weights.first_norm) for part, bias in zip(parts, biases, strict=True)
+            Linear(part, bias, before) for part, bias in zip(parts, biases, strict=True)
         )
-        self.answers = Answers(weights)
+        self.output = weights.layers[layer].output
+        self.answers = Answers(weights, layer)
         self.question = lru_cache(maxsize=4)(self._question)
         self.powers = lru_cache(maxsize=4)(self._powers)
 
-    def _embedded(self, token: int, place: int) -> Balls:
-        """The vector of a token at a place, as float32 may round the sum."""
+    def vector(self, token: int, place: int) -> Balls:
+        """What the layer gets of a token at a place: their sum, as float32 may round it."""
         centres = [a + b for a, b in zip(self.weights.embedding[token], self.weights.places[place], strict=True)]
         return Balls(centres, [slack(1, abs(c)) + 1 for c in centres])
 
@@ -103,8 +105,8 @@ class Heads:
 
     @cached_property
     def rows(self) -> list[list[list[int]]]:
-        """Of each place and symbol the normed vector, 0 where it cannot be; its errors are below ``row_error``."""
-        self.row_error, self.sizes = 0, [0] * self.width
+        """Of each place and symbol the normed vector, 0 where it cannot be; coordinates are within ``row_errors``."""
+        self.row_errors, self.sizes = [0] * self.width, [0] * self.width
         nothing = [0] * self.width
         found = [
             [self._row(symbol, place) if symbol in some else nothing for symbol in range(self.alphabet)]
@@ -112,14 +114,17 @@ class Heads:
         ]
         for token in self.asking:
             self._row(token, self.length)
-        self.sizes = [each + self.row_error for each in self.sizes]
+        self.sizes = [size + error for size, error in zip(self.sizes, self.row_errors, strict=True)]
         return found
 
     def _row(self, token: int, place: int) -> list[int]:
-        balls = norm(self._embedded(token, place), self.weights.epsilon).balls
-        self.row_error = max(self.row_error, *balls.radii)
+        balls = self._normed(self.vector(token, place))
+        self.row_errors = [max(error, r) for error, r in zip(self.row_errors, balls.radii, strict=True)]
         self.sizes = [max(size, abs(c)) for size, c in zip(self.sizes, balls.centres, strict=True)]
         return balls.centres
+
+    def _normed(self, x: Balls) -> Balls:
+        return norm(x, self.weights.epsilon, isqrt(dot(x.radii, x.radii)) + 1).balls
 
     @cached_property
     def packed_rows(self) -> Packed:
@@ -134,7 +139,7 @@ class Heads:
     @cached_property
     def through(self) -> list[list[list[int]]]:
         """Of each head the columns of W_V W_O, behind the norm's gain; entries are within ``through_error``."""
-        width, inner, output = self.width, self.inner, self.weights.output[0]
+        width, inner, output = self.width, self.inner, self.output[0]
         rows = [list(row) for row in zip(*self.value.columns, strict=True)]
         self.through_error = 0
         found: list[list[list[int]]] = []
@@ -184,9 +189,9 @@ class Heads:
 
         A weight of float32 is that of its scores (whose errors count in e) times 1 ± γ_{N+8}. Averaging and W_V come in
         either order: at most 2N + 2·width + 32 roundings on a path, on terms that together are at most the value's
-        size. A key's vector is within ``row_error``, and W_V W_O within ``through_error``.
+        size. A key's vector is within ``row_errors``, and W_V W_O within ``through_error``.
         """
-        output, bias = self.weights.output
+        output, bias = self.output
         value = self.value_sizes
         _ = self.through
         lost = [slack(2 * self.length + 2 * self.width + 32, each) for each in value]
@@ -197,7 +202,7 @@ class Heads:
             size = (dot(column, value) >> BITS) + abs(bias[i]) + 2
             own = (dot(column, lost) >> BITS) + slack(self.width + 8, size + (dot(column, lost) >> BITS)) + 4
             moved = sum(
-                (sum(abs(m) + self.through_error for m in columns[i]) * self.row_error >> BITS) + 1
+                (dot([abs(m) + self.through_error for m in columns[i]], self.row_errors) >> BITS) + 1
                 for columns in self.through
             )
             noise.append(own + moved + away)
@@ -217,8 +222,8 @@ class Heads:
         """
         _ = self.rows
         inner = self.inner
-        x = self._embedded(self.asking[p], self.length)
-        normed = norm(x, self.weights.epsilon).balls
+        x = self.vector(self.asking[p], self.length)
+        normed = self._normed(x)
         q, _ = self.query.apply(normed)
         blocks, turning = 2 + self.length // KEYS_IN_A_BLOCK, 0 if self.weights.turns is None else 8
         scores, own, errors = list[list[list[int]]](), list[int](), list[int]()
@@ -259,7 +264,8 @@ class Heads:
         apart = [a + (dot(k, size) >> BITS) // ONE + 3 for a, k in zip(apart, zip(*sizes, strict=True), strict=True)]
         whole = (dot(size, self.key_sizes[part]) >> BITS) * (root + 1) >> BITS
         error = (dot(apart, self.sizes) >> BITS) + 4
-        return u, error + (sum(abs(c) + a for c, a in zip(u, apart, strict=True)) * self.row_error >> BITS), whole
+        wide = [abs(c) + a for c, a in zip(u, apart, strict=True)]
+        return u, error + (dot(wide, self.row_errors) >> BITS) + 1, whole
 
     def _turned(self, part: slice, q: Balls, itself: list[int], turns: Turns) -> tuple[list[list[int]], int, int]:
         """Of a head the scores of each place and symbol, and last of the question; their error, and their size.
@@ -287,7 +293,7 @@ class Heads:
         return scores, error, whole
 
     def _base(self, x: Balls) -> Balls:
-        output, bias = self.weights.output
+        output, bias = self.output
         noise, sizes = self.attention_noise
         centres, radii = list[int](), list[int]()
         for i in range(self.width):
@@ -302,7 +308,8 @@ class Heads:
         found = self.question(p)
         error, own = found.error[head], found.own[head]
         scores = found.scores[head]
-        most = max(own, max(max(place[s] for s in some) for place, some in zip(scores, self.held, strict=True)))
+        places = zip(scores, self.held, strict=True)
+        most = lifted(max([own, *(max(place[s] for s in some) for place, some in places)]), error)
         every = [
             [power_range(score - most, error) if s in some else (0, 0) for s, score in enumerate(place)]
             for place, some in zip(scores, self.held, strict=True)
@@ -384,6 +391,11 @@ def turned_sizes(size: Sequence[int], cosine: Sequence[int], sine: Sequence[int]
     ends = [abs(c) + 1 for c in cosine], [abs(s) + 1 for s in sine]
     found = [(a * c + b * s >> BITS) + 1 for a, b, c, s in zip(first, second, *ends, strict=True)]
     return found + [(b * c + a * s >> BITS) + 1 for a, b, c, s in zip(first, second, *ends, strict=True)]
+
+
+def lifted(most: int, error: int) -> int:
+    """What is taken from all scores, any number would do: the largest, or more where that is not known well."""
+    return most + (error if 4 * error > ONE else 0)
 
 
 def least_product(power: Power, value: int) -> int:

@@ -14,26 +14,22 @@ from typing import Any
 
 from separatrix_kernel.answers import Box
 from separatrix_kernel.balls import BITS, ONE, dot, power_range
-from separatrix_kernel.heads import Heads, Sets, least_product
+from separatrix_kernel.heads import Heads, Sets, least_product, lifted
 from separatrix_kernel.reading import integers, require
 from separatrix_kernel.transformer import Weights
 
 STATED_BITS = 20
 
 
-class Lookup(Heads):
-    """A model and a length; places and symbols count from 0."""
-
-    def __init__(self, weights: Weights, alphabet: int, length: int) -> None:
-        require(weights.classes == alphabet, f"the model has {weights.classes} classes, not {alphabet}")
-        # A length is a number in a small file: nothing is made of it before it is known to be one of the model's.
-        require(length < weights.positions, f"the model has positions for inputs of {weights.positions} cells alone")
-        super().__init__(weights, [range(alphabet)] * length, range(alphabet, alphabet + length))
+class Chosen(Heads):
+    """Heads over texts whose symbols are chosen one by one."""
 
     @cached_property
     def place_hulls(self) -> list[list[tuple[list[int], list[int]]]]:
         """Of each head and place the least and the greatest of each coordinate and form of ``seen``."""
-        return [[_ends(place) for place in head] for head in self.seen]
+        return [
+            [_ends([place[s] for s in some]) for place, some in zip(head, self.held, strict=True)] for head in self.seen
+        ]
 
     @cached_property
     def hulls(self) -> list[tuple[list[int], list[int]]]:
@@ -47,7 +43,7 @@ class Lookup(Heads):
         """Of each head a point, and at least the distance of every vector of ``adds`` from it."""
         found: list[tuple[list[int], int]] = []
         for head in self.adds:
-            vectors = [vector for place in head for vector in place]
+            vectors = [place[s] for place, some in zip(head, self.held, strict=True) for s in some]
             point = [sum(each) // len(vectors) for each in zip(*vectors, strict=True)]
             found.append((point, max(_distance(vector, point) for vector in vectors)))
         return found
@@ -66,7 +62,7 @@ class Lookup(Heads):
         for head in range(self.heads):
             scores, own, error = found.scores[head], found.own[head], found.error[head]
             largest = [max(map(place.__getitem__, some)) for place, some in zip(scores, sets, strict=True)]
-            most = max(own, *largest)
+            most = lifted(max([own, *largest]), error)
             powers = [power_range(each - most, error) for each in largest]
             fixed_at = [place for place, some in enumerate(sets) if len(some) == 1]
             keys = [power_range(own - most, error), *(powers[place] for place in fixed_at)]
@@ -87,22 +83,23 @@ class Lookup(Heads):
                 first, last = b - r, b + r + 1
                 low[i] += first + min(0, leaks * (lowest[i] - first) >> BITS) - 1
                 high[i] += last + max(0, leaks * (highest[i] + 1 - last) >> BITS) + 2
-            point, distance = self.rounds[head]
             start = [v + b for v, b in zip(start, base, strict=False)]
             wide = isqrt(dot(apart[:width], apart[:width])) + 1
-            reach += wide + (leaks * (distance + _distance(base[:width], point) + wide) >> BITS) + width + 4
+            reach += wide + width + 4
+            if leaks:
+                point, distance = self.rounds[head]
+                reach += leaks * (distance + _distance(base[:width], point) + wide) >> BITS
         box, radii = self.boxed(p, low, high), found.base.radii
         reach += _distance(start, box.y.centres) + isqrt(dot(radii, radii)) + 1
         return box._replace(reach=min(reach, box.reach))
 
     def _hull(self, head: int, sets: Sets) -> tuple[list[int], list[int]]:
         """The least and the greatest of what keys add that are not fixed; of all keys where almost none is fixed."""
-        if sum(len(some) == self.alphabet for some in sets) >= self.length - 1:
+        every = [len(some) == len(held) for some, held in zip(sets, self.held, strict=True)]
+        if sum(every) >= self.length - 1:
             return self.hulls[head]
         parts = [
-            self.place_hulls[head][place]
-            if len(some) == self.alphabet
-            else _ends([self.seen[head][place][s] for s in some])
+            self.place_hulls[head][place] if every[place] else _ends([self.seen[head][place][s] for s in some])
             for place, some in enumerate(sets)
             if len(some) > 1
         ]
@@ -122,6 +119,31 @@ class Lookup(Heads):
             total += min(least_product(place[s], numbers[s] - least) for s in some)
         require(total >= 0, f"question {p}: a bound of head {head} does not hold")
 
+    def prove(self, p: int, sets: Sets, right: int, proof: Any) -> None:
+        """Check a proof that the question p has the answer ``right`` on every text with these symbols.
+
+        A leaf lists [class, λ of each head] for those classes that boxes leave in doubt, λ in units of 2^-20.
+        """
+        for some, said in self.leaves(sets, proof):
+            require(len(said) == 1 and isinstance(said[0], list), "a leaf has other than a list of classes")
+            stated: dict[int, list[int]] = {}
+            for each in said[0]:
+                numbers = integers(each, "a class's bounds")
+                require(len(numbers) == 1 + self.heads, "a class has other than one bound for each head")
+                stated[numbers[0]] = [number << (BITS - STATED_BITS) for number in numbers[1:]]
+            self.work.spend(self.steps)
+            self.show(p, right, self.leak(p, some), partial(self.stated, p, some, stated))
+
+
+class Lookup(Chosen):
+    """A model and a length; places and symbols count from 0."""
+
+    def __init__(self, weights: Weights, alphabet: int, length: int) -> None:
+        require(weights.classes == alphabet, f"the model has {weights.classes} classes, not {alphabet}")
+        # A length is a number in a small file: nothing is made of it before it is known to be one of the model's.
+        require(length < weights.positions, f"the model has positions for inputs of {weights.positions} cells alone")
+        super().__init__(weights, [range(alphabet)] * length, range(alphabet, alphabet + length))
+
 
 def _ends(vectors: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
     """The least and the greatest of each coordinate."""
@@ -140,16 +162,5 @@ def everything(alphabet: int, length: int, p: int, c: int) -> list[list[int]]:
 
 
 def proved(model: Lookup, p: int, c: int, proof: Any) -> None:
-    """Check the proof of one pair: on every text that has the symbol c at place p the answer to the question p is c.
-
-    A leaf lists [class, λ of each head] for those classes that boxes leave in doubt, λ in units of 2^-20.
-    """
-    for sets, said in model.leaves(everything(model.alphabet, model.length, p, c), proof):
-        require(len(said) == 1 and isinstance(said[0], list), "a leaf has other than a list of classes")
-        stated: dict[int, list[int]] = {}
-        for each in said[0]:
-            numbers = integers(each, "a class's bounds")
-            require(len(numbers) == 1 + model.heads, "a class has other than one bound for each head")
-            stated[numbers[0]] = [number << (BITS - STATED_BITS) for number in numbers[1:]]
-        model.work.spend(model.steps)
-        model.show(p, c, model.leak(p, sets), partial(model.stated, p, sets, stated))
+    """Check the proof of one pair: on every text that has the symbol c at place p the answer to the question p is c."""
+    model.prove(p, everything(model.alphabet, model.length, p, c), c, proof)

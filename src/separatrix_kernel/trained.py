@@ -1,6 +1,7 @@
 """From a folder with trained weights to a verdict: for which questions and symbols is a lookup right on every text?
 
-Claims about counts and about words have their own formats (``thresholds``, ``words``); this one is about lookups.
+Claims about counts, about words and about two layers have their own formats (``thresholds``, ``words``,
+``two_layers``); this one is about lookups of one layer.
 ``trained.json`` names the weights by their hash and gives a proof for each pair (place p, symbol c) that it claims:
 every text of the length that has c at p gets the answer c to the question p. Right means that c's logit is the only
 largest one, in exact arithmetic over the stored float32 weights, and in every float32 evaluation that ``balls``
@@ -17,6 +18,7 @@ from separatrix_kernel.lookup import Lookup, proved
 from separatrix_kernel.reading import fields, hashed, integer, integers, items, parse, read_bytes, require, text
 from separatrix_kernel.thresholds import COUNTS_FORMAT, CountsAccepted, check_counts
 from separatrix_kernel.transformer import Weights
+from separatrix_kernel.two_layers import TWO_LAYERS_FORMAT, TwoLayersAccepted, check_two_layers
 from separatrix_kernel.words import WORDS_FORMAT, WordsAccepted, check_words
 
 TRAINED_FORMAT = "separatrix-trained-1"
@@ -105,10 +107,12 @@ def check_trained(content: Any, data: bytes, listen: Listener | None = None) -> 
 
 def check_trained_folder(
     folder: Path, listen: Listener | None = None
-) -> TrainedAccepted | CountsAccepted | WordsAccepted:
+) -> TrainedAccepted | CountsAccepted | WordsAccepted | TwoLayersAccepted:
     """Check the claim about trained weights in a folder."""
     content, data = parse(read_bytes(folder / TRAINED_FILE), TRAINED_FILE), read_bytes(folder / WEIGHTS_FILE)
     stated = cast("dict[str, Any]", content).get("format") if isinstance(content, dict) else None
     if stated == WORDS_FORMAT:
         return check_words(content, data, listen)
+    if stated == TWO_LAYERS_FORMAT:
+        return check_two_layers(content, data, listen)
     return (check_counts if stated == COUNTS_FORMAT else check_trained)(content, data, listen)

@@ -1,25 +1,41 @@
-"""The weights of a trained Transformer of one layer, read strictly from a safetensors file of float32 numbers.
+"""The weights of a trained Transformer of few layers, read strictly from a safetensors file of float32 numbers.
 
 Positions are a table that is added to the embedding, or turn queries and keys in pairs of halves ("rotary"): then the
 file has the cosines and sines of each place.
 """
 
 from fractions import Fraction
+from typing import NamedTuple
 
 from separatrix_kernel.balls import ONE, fixed
 from separatrix_kernel.reading import Tensors, fields, integer, integers, require, text
 
 STRUCTURE = ("kind", "width", "heads", "hidden", "epsilon", "vocabulary", "classes", "positions")
 MOST_WIDTH = 1024
+Matrix = list[list[int]]
+
+
+class Layer(NamedTuple):
+    """Norms as gain and shift, maps as matrix and bias."""
+
+    first_norm: tuple[list[int], list[int]]
+    project: tuple[Matrix, list[int]]
+    output: tuple[Matrix, list[int]]
+    second_norm: tuple[list[int], list[int]]
+    inner: tuple[Matrix, list[int]]
+    outer: tuple[Matrix, list[int]]
 
 
 class Weights:
-    """The weights of a model in units of 2^-40."""
+    """The weights of a model of so many layers in units of 2^-40; a file that does not name their number has one."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, layers: int = 1) -> None:
         self._tensors = Tensors(data)
-        about = fields(self._tensors.structure, "the model's structure", STRUCTURE)
+        about = fields(self._tensors.structure, "the model's structure", STRUCTURE, ["layers"])
         kind = text(about["kind"], "the model's kind", ["transformer", "rotary-transformer"])
+        depth = integer(about.get("layers", 1), "the number of layers", 1)
+        require(depth == layers, f"the model has {depth} layers, not {layers}")
+        require(layers == 1 or kind == "transformer", "rotary positions are for one layer")
         self.width = integer(about["width"], "the width", 1, MOST_WIDTH)
         self.heads = integer(about["heads"], "the number of heads", 1, self.width)
         require(self.width % self.heads == 0, "the heads do not divide the width")
@@ -32,7 +48,7 @@ class Weights:
         self.epsilon = Fraction(*small)
         width = self.width
         self.embedding = self._matrix("embedding.weight", self.vocabulary, width)
-        self.turns: tuple[list[list[int]], list[list[int]]] | None = None
+        self.turns: tuple[Matrix, Matrix] | None = None
         """Cosines and sines of each place, at most 1 in size, for pairs of coordinates of each head."""
         if kind == "transformer":
             self.places = self._matrix("positions.table", self.positions, width)
@@ -46,17 +62,23 @@ class Weights:
             self.turns = cosines, sines
             # As many as the tables have rows: the number alone could be any.
             self.places = [[0] * width] * len(cosines)
-        self.first_norm = self._affine("blocks.0.norm")
-        self.project = self._map("blocks.0.mixer.project", width, 3 * width)
-        self.output = self._map("blocks.0.mixer.output", width, width)
-        self.second_norm = self._affine("blocks.0.feed_forward_norm")
-        self.inner = self._map("blocks.0.feed_forward.inner", width, self.hidden)
-        self.outer = self._map("blocks.0.feed_forward.outer", self.hidden, width)
+        self.layers = [self._layer(f"blocks.{number}") for number in range(layers)]
         self.last_norm = self._affine("norm")
         self.readout = self._map("readout", width, self.classes)
         self._tensors.finish()
 
-    def _matrix(self, name: str, rows: int, columns: int) -> list[list[int]]:
+    def _layer(self, name: str) -> Layer:
+        width, hidden = self.width, self.hidden
+        return Layer(
+            self._affine(f"{name}.norm"),
+            self._map(f"{name}.mixer.project", width, 3 * width),
+            self._map(f"{name}.mixer.output", width, width),
+            self._affine(f"{name}.feed_forward_norm"),
+            self._map(f"{name}.feed_forward.inner", width, hidden),
+            self._map(f"{name}.feed_forward.outer", hidden, width),
+        )
+
+    def _matrix(self, name: str, rows: int, columns: int) -> Matrix:
         shape, values = self._tensors.take(name, "F32", 2, name)
         require(shape == [rows, columns], f"{name} has the shape {shape}, not {[rows, columns]}")
         return [[fixed(each) for each in values[row * columns : (row + 1) * columns]] for row in range(rows)]
@@ -69,5 +91,5 @@ class Weights:
     def _affine(self, name: str) -> tuple[list[int], list[int]]:
         return self._vector(f"{name}.weight", self.width), self._vector(f"{name}.bias", self.width)
 
-    def _map(self, name: str, inputs: int, outputs: int) -> tuple[list[list[int]], list[int]]:
+    def _map(self, name: str, inputs: int, outputs: int) -> tuple[Matrix, list[int]]:
         return self._matrix(f"{name}.weight", inputs, outputs), self._vector(f"{name}.bias", outputs)

@@ -32,6 +32,7 @@ boxes.
 
 from collections import Counter
 from itertools import combinations_with_replacement, repeat
+from math import comb
 from typing import TYPE_CHECKING, TypeAlias
 
 from separatrix_kernel.attention import FirstAttention, Seen, written
@@ -75,14 +76,14 @@ class Windows:
         first = FirstAttention(network, layers.live, layers.inputs, self.numbers)
         self.own, self.heads = first.own, first.heads
         # What the parts of the embedding that matter to each head's values, and to a query itself, know of the tokens.
-        self.signs = [
-            [view.token(token) for token in self.tokens] for view in (*(h.values for h, _ in self.heads), self.own)
-        ]
+        views = [*[head.values for head, _ in self.heads], self.own]
+        self.room.spend(8 * len(views) * len(self.tokens))
+        self.signs = [[view.token(token) for token in self.tokens] for view in views]
         self.size, self.live = len(layers.live[1]), layers.live[layers.search]
-        self.room.spend((len(network.layers) + len(spec.window)) * self.size)
+        self.room.spend(8 * len(spec.window) * self.size)
         search = network.layers[layers.search]
         assert isinstance(search, FeedForward)
-        self.residual = search.residual
+        self.residual, self.place = search.residual, {column: place for place, column in enumerate(self.live)}
         self.search = restricted(search, self.live, layers.live[layers.search + 1])
         self.searches: list[dict[Row, list[tuple[int, int]]]] = []
         for outer in self.search.outer.rows:
@@ -90,6 +91,7 @@ class Windows:
             for unit, weight in outer:
                 forms.setdefault(self.search.inner.rows[unit], []).append((self.search.inner_bias[unit], weight))
             self.searches.append(forms)
+        self._ways: dict[Way, Way] = {}
         self._written: dict[Sign, tuple[dict[Sign, list[int]], list[tuple[int, int]]]] = {}
         self._states: dict[Way, tuple[list[State], list[int]]] = {}
         self.hulls: dict[Way, dict[State, tuple[int, int]]] = {}
@@ -107,7 +109,7 @@ class Windows:
         """What each token writes into its own vector at a position of this sign, and the ranges of that."""
         if at not in self._written:
             signs = self.own.signs(self.tokens)
-            self.room.spend(len(signs) * (1 + self.size))
+            self.room.spend(len(signs) * (8 + self.size))
             table = {sign: self.own.vector(at, sign) or [0] * self.size for sign in signs}
             self._written[at] = table, [(min(c), max(c)) for c in zip(*table.values(), strict=True)]
         return self._written[at]
@@ -129,11 +131,13 @@ class Windows:
                         columns.append([head.value[kind][sign][entry] for sign in signs])
             states = zip(*columns, strict=True) if columns else repeat((), len(self.tokens))
             which = [numbers.setdefault(state, len(numbers)) for state in states]
+            self.room.spend(16 * len(numbers))
             self._states[way] = list(numbers), which
         return self._states[way]
 
     def _query(self, position: int) -> list[tuple[int | None, Way]]:
         """The owner of each coordinate of a query's vector, and how its state follows; intervals are put together."""
+        self.numbers.work.spend(len(self.spec.near(position)) * (1 + len(self.heads)))
         near, at = tuple(self.spec.near(position)), self.own.position(position)
         looks: list[tuple[Seen, dict[int, tuple[int, int]]]] = []
         for head, _ in self.heads:
@@ -157,6 +161,7 @@ class Windows:
             owner = owners[0] if owners else next(iter(writers)) if len(writers) == 1 else None
             kinds = tuple([fixed[owner][1] if owner in fixed else None for _, fixed in looks])
             way = place, at if owner == position else None, kinds
+            way = self._ways.setdefault(way, way)
             found.append((owner, way))
             self._add(way, owner, looks, ranges[place])
         return found
@@ -165,8 +170,9 @@ class Windows:
         self, way: Way, owner: int | None, looks: list[tuple[Seen, dict[int, tuple[int, int]]]], own: tuple[int, int]
     ) -> None:
         """The interval of a coordinate in each of its states."""
-        hull = self.hulls.setdefault(way, {})
-        for state in self.states(way)[0]:
+        hull, states = self.hulls.setdefault(way, {}), self.states(way)[0]
+        self.numbers.work.spend(len(states))
+        for state in states:
             left = list(state)
             box: Box = ((left[0], left.pop(0)) if way[1] is not None else own,)
             averages: list[tuple[list[Row], Box]] = []
@@ -196,14 +202,18 @@ class Windows:
         after = {place: number for number, place in enumerate(self.before) if place is not None}
         self.rest = self.layers.through(tuple(full), 1, self.layers.search)
         self.after: dict[Way, dict[State, tuple[int, int]]] = {}
+        self.spans: dict[Way, tuple[int, int]] = {}
         for way, hull in self.hulls.items():
             place = way[0]
-            self.room.spend(len(hull) * (1 + self.size))
+            self.room.spend(8 * len(hull) * (1 + self.size) * self.layers.search)
             if place in after:
+                number = after[place]
                 boxes = {state: (*full[:place], each, *full[place + 1 :]) for state, each in hull.items()}
                 self.after[way] = {
-                    state: self.layers.through(box, 1, self.layers.search)[after[place]] for state, box in boxes.items()
+                    state: self.layers.through(box, 1, self.layers.search)[number] for state, box in boxes.items()
                 }
+                columns = zip(*self.after[way].values(), strict=True)
+                self.spans[way] = min(next(columns)), max(next(columns))
 
     def _line(self, pieces: tuple[tuple[Way, int], ...]) -> tuple[int, int]:
         """(d, c) such that all tokens add d · residue + c through some coordinates with these weights."""
@@ -228,10 +238,13 @@ class Windows:
         """The answer to the token at a position."""
         spec, layers, numbers = self.spec, self.layers, self.numbers
         boxes: tuple[list[tuple[int, int]], ...] = [], []
-        everyone = set(combinations_with_replacement(spec.near(position), spec.terms - 1))
-        numbers.work.spend(len(everyone) * spec.terms)
+        near = spec.near(position)
         for number, forms in enumerate(self.searches):
-            missing, least, most = set(everyone if forms else ()), numbers.limit, 0
+            some = comb(len(near) + spec.terms - 2, spec.terms - 1) if forms else 0
+            require(some <= len(forms), f"the search at position {position + 1} has too few different sums")
+            numbers.work.spend(some * spec.terms)
+            missing = set(combinations_with_replacement(near, spec.terms - 1)) if forms else set[tuple[int, ...]]()
+            least, most = numbers.limit, 0
             for row, bends in forms.items():
                 belongs, found = self._form(position, ways, row, tuple(bends))
                 if found is not None:
@@ -250,10 +263,10 @@ class Windows:
         column, bias = self.layers.live[self.layers.search + 1][number], self.search.outer_bias[number]
         low, high = (self.numbers.saturate(self.numbers.saturate(each) + bias) for each in ends)
         if self.residual:
-            place = self.live.index(column)
+            place = self.place[column]
             before = self.before[place]
-            own = [self.rest[place]] if before is None else list(self.after[ways[before][1]].values())
-            low, high = low + min(a for a, _ in own), high + max(b for _, b in own)
+            least, most = self.rest[place] if before is None else self.spans[ways[before][1]]
+            low, high = low + least, high + most
         return self.numbers.saturate(low), self.numbers.saturate(high)
 
     def _form(

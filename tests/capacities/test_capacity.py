@@ -18,6 +18,7 @@ from separatrix.capacities import (
     bytes_at,
     capacity,
     capacity_record,
+    cited,
     config_families,
     describe,
     local_attention,
@@ -187,6 +188,18 @@ def test_which_bounds_apply(layers, passes, classes, word):
     # A single window has a verdict from the class that leaves the shorter length open, or from its reach.
     assert {limit.model for limit in limits if limit.scope == "model"} == set(classes[:1])
     assert any(limit.scope == "one layer alone" for limit in limits) == (word == "13.1")
+
+
+@pytest.mark.parametrize(
+    ("name", "papers"),
+    [
+        ("llama-3-8b", ["2412.02975"]), ("jamba-v0.1", ["2602.01763"]), ("falcon-h1-7b", ["2602.01763"]),
+        ("mamba2-130m", ["2604.14501"]), ("rwkv-7-1.5b", []), ("deepseek-v3.2", []), ("gemma-4-31b", []),
+        ("lfm2-350m", []),  # attention between convolutions, which are no linear attention
+    ],
+)  # fmt: skip
+def test_published_bounds_are_cited_where_their_conditions_hold(name, papers):
+    assert [each.paper.split()[-1] for each in cited(describe(name))] == papers
 
 
 def test_graph_transformers_of_any_depth_are_bounded():

@@ -63,6 +63,7 @@ FLA = {"model_type": "gla", "num_heads": 2}
         ({**FLA, "attn": [{"layers": [0], "num_heads": 2}] * 2}, ["attn names layer 0", "once"]),
         ({**FLA, "attn": [{"layers": [9], "num_heads": 2}]}, ["attn names layer 9 of 2"]),
         ({**FLA, "attn": [{"layers": "all"}]}, ["an object with layers"]),
+        ({"d_model": 8, "n_layer": 2, "ssm_cfg": {"layer": "x" * 5000}}, ["ssm_cfg.layer is 'xxx"]),
         ({"model_type": "reformer"}, ["model_type reformer is not described", "hash"]),
         ({"model_type": "deltaformer"}, ["never fills the cache"]),
         ({"model_type": "layers"}, ["missing layers"]),

@@ -15,7 +15,6 @@ from tools.real_caches import (
     SMALL,
     accepted,
     built_types,
-    compare,
     config_of,
     fields_of,
     kept,
@@ -45,25 +44,69 @@ def without_warnings():
 
 @pytest.mark.parametrize("kind", built_types())
 def test_bytes_of_the_card_are_those_of_the_cache(kind):
-    _, found = compare(kind, LENGTHS)
-    held = [each for each, _ in found.values()]
-    ours = [each for _, each in found.values()]
+    """And a type that the card calls causal answers for a prefix alike whatever follows it."""
+    config = config_of(kind)
+    card, model = describe(fields_of(config)), made_model(kind, config)
+    held = [size(kept(model, length)) for length in LENGTHS]
+    ours = [bytes_at(card, length) for length in LENGTHS]
     assert held[0] > 0
     if kind in EXCEPTIONS:
         assert held != ours, "it is no exception any more"
-        assert all(real <= card for real, card in found.values())
+        assert all(real <= given for real, given in zip(held, ours, strict=True))
     else:
         assert held == ours
+    assert not card.causal or not reads_ahead(model)
+
+
+def reads_ahead(model) -> bool:
+    """Whether the first answers change with the last tokens."""
+    import torch
+
+    text = (torch.arange(17) % 29 + 3).reshape(1, 17)
+    other = text.clone()
+    other[0, -3:] += 30
+    model = model.float()
+    with torch.no_grad():
+        first, second = (model(input_ids=each, use_cache=False).logits[0, :14] for each in (text, other))
+    return not torch.allclose(first, second, atol=1e-4 * float(first.abs().max()))
+
+
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [("cpmant", {}), ("big_bird", {"attention_type": "block_sparse", "block_size": 2, "num_random_blocks": 1})],
+)
+def test_a_type_that_reads_ahead_gets_no_verdict_on_its_cache(kind, more):
+    made = type(config_of(kind))
+    config = made(**{**config_of(kind).to_dict(), **more})
+    card = describe(fields_of(config))
+    assert reads_ahead(made_model(kind, config))
+    assert not card.causal
+    assert kept_under(card, Budget(window=5)) is None
 
 
 AS_WRITTEN = (
     ("qwen4_exp_text", {"layer_types": ["linear_attention", "indexed_attention", "indexed_attention"]}),
+    ("qwen4_exp_text", {"layer_types": ["linear_attention", "full_attention", "full_attention"]}),
+    (
+        "qwen4_exp_text",
+        {
+            "ple_layer_ids": [1, 2], "ngram_vocab_size_base": 50, "heads_per_ngram": 2, "ple_conv_kernel_size": 3,
+            "layer_types": ["linear_attention"] * 2 + ["full_attention"],
+        },
+    ),
     ("deepseek_v4", {"compress_ratios": [0, 4, 128], "compress_rates": None}),
     ("mimo_v2_flash", {"sliding_window_size": 4, "sliding_window": 4, "num_key_value_heads": 1}),
     ("glm_moe_dsa", {"index_topk_pattern": "FSS"}),
     ("glm_moe_dsa", {"index_topk_freq": 3}),
     ("minimax_m3_vl_text", {"sparse_attention_config": {"sparse_attention_freq": [0, 1, 1], "sparse_index_dim": 16}}),
     ("modernbert-decoder", {"local_attention": 8}),
+    ("modernbert-decoder", {"num_key_value_heads": 1}),
+    ("gpt_neox", {"num_key_value_heads": 1, "head_dim": 4}),
+    ("gpt_neox_japanese", {"num_key_value_heads": 1}),
+    ("persimmon", {"num_key_value_heads": 1}),
+    ("stablelm", {"head_dim": 4}),
+    ("llama4_text", {"no_rope_layers": []}),
+    ("hrm_text", {"num_layers_per_stack": None, "num_key_value_heads": 1}),
     ("olmo3", {"sliding_window_pattern": 2}),
     ("cohere2_moe", {"first_k_dense_replace": 2}),
     ("falcon", {"new_decoder_architecture": True, "num_kv_heads": 2}),
@@ -82,7 +125,7 @@ AS_WRITTEN = (
     ("gemma3_text", {"_sliding_window_pattern": 1}),
     ("gemma4_text", {"layer_types": ["sliding_attention"] * 3, "global_head_dim": 16, "num_kv_shared_layers": 0}),
     ("gemma4_text", {"num_global_key_value_heads": 1, "global_head_dim": 16, "num_kv_shared_layers": 0}),
-)
+)  # fmt: skip
 """Fields as published files write them, where a config class turns them into others or fills in what they leave out."""
 
 
@@ -241,6 +284,29 @@ def test_what_a_hybrid_keeps_is_a_message_that_suffices(kind):
     assert counted is not None
     unread = sum(part.unread * layer.count * 4 for layer in card.layers for part in layer.state)
     assert counted.at(12) >= 8 * (len(message) - unread)
+
+
+@pytest.mark.parametrize("kind", ["mamba", "mamba2", "qwen3_next", "kimi_linear", "lfm2", "inkling_text"])
+def test_the_oldest_input_of_a_convolution_is_held_and_never_read(kind):
+    """What the card calls unread is replaced by noise, and the answers stay; the next input is read."""
+    import torch
+
+    config = config_of(kind)
+    assert any(part.unread for layer in describe(fields_of(config)).layers for part in layer.state)
+    model = made_model(kind, config).float()
+    text = (torch.arange(20) * 7 % 29 + 3).reshape(1, -1)
+    name = "cache_params" if kind.startswith("mamba") else "past_key_values"
+
+    def answers(spoilt: int | None):
+        with torch.no_grad():
+            held = model(input_ids=text[:, :12], use_cache=True)[name]
+            for path, each in arrays(held):
+                if spoilt is not None and "conv_states" in path:
+                    each[..., spoilt] = 1 + torch.arange(each.shape[1])
+            return model(input_ids=text[:, 12:13], use_cache=True, **{name: held}).logits
+
+    assert torch.equal(answers(0), answers(None))
+    assert not torch.equal(answers(1), answers(None))
 
 
 READ_WHOLE = ("moshi", "llama", "diffllama", "minimax_m3_vl_text")

@@ -30,7 +30,9 @@ def store(tmp_path_factory):
     runs = {
         "good": RunSpec(**lookup, architecture="TF-(1,8)", steps=300, leak_margin=4),
         "recurrent": RunSpec(**lookup, architecture="LSTM-(1,8)", steps=1),
-        "deep": RunSpec(**lookup, architecture="TF-(2,8)", steps=1),
+        "two": RunSpec(**lookup, architecture="TF-(2,8)", steps=250, leak_margin=5),
+        "deep": RunSpec(**lookup, architecture="TF-(3,8)", steps=1),
+        "shallow": RunSpec(**{**common, "length": 2}, task="associative-recall", architecture="TF-(1,8)", steps=1),
         "unplaced": RunSpec(**lookup, architecture="TF-(1,8,positions=none)", steps=1),
         "task": RunSpec(**{**common, "length": 4}, task="equality", architecture="TF-(1,8)", steps=1),
     }
@@ -61,7 +63,7 @@ def test_a_run_that_was_trained_for_it_is_certified_and_checked(store, call, tmp
 def test_what_is_not_covered_is_refused_in_one_line(store, call, tmp_path):
     path, names = store
     common = ("--store", str(path), "--out", str(tmp_path / "none"))
-    for name in ("recurrent", "deep", "unplaced", "task"):
+    for name in ("recurrent", "deep", "shallow", "unplaced", "task"):
         ended = call("certify", names[name], *common)
         assert (ended.code, len(ended.err.splitlines())) == (2, 1)
         assert "covered" in ended.err
@@ -73,6 +75,30 @@ def test_what_is_not_covered_is_refused_in_one_line(store, call, tmp_path):
     assert call("certify", "index-lookup").code == 2
     assert "no-such-folder" in call("certify", "no-such-folder").err
     assert not (tmp_path / "none").exists()
+
+
+def test_a_run_of_two_layers_is_certified_and_checked(store, call, tmp_path):
+    path, names = store
+    folder = tmp_path / "made"
+    ended = call("certify", names["two"], "--store", str(path), "--out", str(folder), "--nodes", "8", "--json")
+    found = json.loads(ended.out)
+    assert (ended.code == 0) == found["certified"] == (found["share_certified"] == "1")
+    assert sum(found["cases"].values()) == LENGTH * ALPHABET and found["cases"]["certified"] > 0
+    assert (found["task"], found["inputs"]) == ("index-lookup:alphabet=3", "3^4")
+    checked = json.loads(call("check", str(folder), "--replay", "--json").out)
+    assert (checked["valid"], checked["trust"]) == (True, "kernel")
+    assert checked["share_certified"] == found["share_certified"]
+    again = json.loads(call("certify", str(folder), "--nodes", "8", "--out", str(tmp_path / "again"), "--json").out)
+    assert again["cases"] == found["cases"]
+    claim = json.loads((folder / TRAINED_FILE).read_text())
+    for change in ({"length": 2}, {"task": "index-lookup"}, {"task": "no-such-task"}):
+        (folder / TRAINED_FILE).write_text(json.dumps({**claim, **change}))
+        assert call("check", str(folder), "--json").code == 1
+    (folder / TRAINED_FILE).unlink()
+    refused = call("certify", str(folder), "--out", str(tmp_path / "none"))
+    assert (refused.code, len(refused.err.splitlines())) == (2, 1)
+    attacked = json.loads(call("attack", names["two"], "--store", str(path), "--seconds", "1", "--json").out)
+    assert found["certified"] <= (not attacked["failing"])
 
 
 def test_inputs_that_fail_are_reported_and_replayed(call, tmp_path):

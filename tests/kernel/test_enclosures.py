@@ -3,7 +3,7 @@
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 from itertools import product
-from math import isqrt
+from math import exp, isqrt, tanh
 from random import Random
 from types import SimpleNamespace
 from typing import Any, cast
@@ -11,17 +11,18 @@ from typing import Any, cast
 import pytest
 
 from separatrix_kernel import balls
-from separatrix_kernel.balls import BITS, ONE, Balls, Packed, exponentials, fixed, power_range, slack
+from separatrix_kernel.balls import BITS, ONE, Balls, Packed, exponentials, fixed, norm, power_range, slack
 from separatrix_kernel.boxes import BoxLayer, BoxReadout, affine_range
+from separatrix_kernel.cells import ABSOLUTE, balls_of, gated, products, size, squashed
 from separatrix_kernel.content import rounded_sum, weighted_sum
 from separatrix_kernel.evaluation import decode, feed_forward, read
 from separatrix_kernel.heads import Heads, least_product, turned, turned_sizes
-from separatrix_kernel.lookup import Lookup
+from separatrix_kernel.lookup import Lookup, _distance, _ends, everything
 from separatrix_kernel.network import FeedForward, Matrix, Readout
 from separatrix_kernel.numbers import Numbers, exponential
 from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.thresholds import Part, Thresholds
-from separatrix_kernel.words import ABSOLUTE, balls_of, gated, products, rounded, squashed
+from separatrix_kernel.words import rounded
 
 CLOSE = Context(prec=120)
 ROUNDINGS = ("down", "nearest")
@@ -194,6 +195,16 @@ def test_packed_products_are_rounded_down_on_both_ways():
         for vector in ([1, 1], [-1, 2], [0, -1], [ONE + 1, 5]):
             right = [(a * vector[0] + b * vector[1]) // ONE for a, b in columns]
             assert Packed(columns).floors(vector) == right
+    for entry in (1 << 102, (1 << 102) - 1):
+        assert Packed([[entry, entry], [0, 1]]).floors([1, 1]) == [entry >> (BITS - 1), 0]
+        assert Packed([[-entry, -entry], [0, 1]]).floors([1, 1]) == [-2 * entry >> BITS, 0]
+
+
+def test_a_norm_whose_deviation_may_vanish_is_refused():
+    assert norm(Balls([-ONE, ONE], [0, 0]), Fraction(1, 1 << 60)).deviation == ONE
+    for x in (Balls([0, 0], [0, 0]), Balls([-ONE, ONE], [ONE, ONE])):
+        with pytest.raises(RefusedError):
+            norm(x, Fraction(1, 1 << 60))
 
 
 def test_weights_are_read_within_half_a_unit():
@@ -260,11 +271,14 @@ def test_gated_numbers_hold_what_their_ends_give():
         hidden = (-ONE // 2, random.randint(-ONE // 2, ONE))
         reset, update, given, kept = (cast("Any", tuple(each)) for each in parts)
         low, high = gated(3, reset, update, given, kept, hidden)
+        values = []
         for r, z, g, k, h in product(reset, update, given, kept, hidden):
-            share, gate = (1 / (1 + real_power(Fraction(-each, ONE), 0)) for each in (r, z))
-            inner = 2 / (1 + real_power(-2 * (g + share * k) / ONE, 0)) - 1
-            value = (1 - gate) * inner * ONE + gate * h
-            assert low + ABSOLUTE // 2 <= value <= high - ABSOLUTE // 2
+            share, gate = (1 / (1 + exp(-each / ONE)) for each in (r, z))
+            inner = tanh((g + share * k) / ONE)
+            values.append((1 - gate) * inner * ONE + gate * h)
+        # What float32 adds is larger than what a double loses.
+        assert low + ABSOLUTE // 2 <= min(values) and max(values) <= high - ABSOLUTE // 2
+        assert high - low <= max(values) - min(values) + 40 * ABSOLUTE
 
 
 def test_turned_vectors_hold_the_exact_ones():
@@ -342,6 +356,8 @@ def test_a_stated_bound_holds_exactly_up_to_the_least_average():
 def test_parts_of_a_sum_are_rounded_down():
     for term, least in ((-3, -2), (3, 1), (-4, -2), (-1, -1)):
         assert Part([([0], [1], 2)], 1, 1, 2, 2).least([[0, term]]) == least
+    assert Part([([0, 1], [2, 3], 1)], 1, 1, 1, 1).least([[0, 1, 5, -3]]) == -3
+    assert Part([([0, 1], [2, 3], 1)], 0, 0, 1, 1).least([[4, 1, 5, -3]]) == 1
 
 
 @pytest.mark.parametrize("bits", [1, 2, 3, 16])
@@ -390,9 +406,19 @@ def test_averages_over_counts_are_bounded_from_below():
     assert close > 60
 
 
-def test_distances_are_at_least_the_real_ones():
-    from separatrix_kernel.lookup import _distance
+def test_keys_without_weight_are_refused():
+    part = Part([([0], [1], 1)], 0, 1, 1, 1)
+    with pytest.raises(RefusedError):
+        Thresholds.sums(head([[(0, 1), (1, 1)]], (0, 1), [], 0), 0, 0, part)
 
+
+def test_contexts_and_ends():
+    assert _ends([[1, 5], [3, 2], [2, 2]]) == ([1, 2], [3, 5])
+    assert everything(2, 3, 1, 0) == [[0, 1], [0], [0, 1]]
+    assert [size(each) for each in ((-5, 3), (3, 5), (-2, -1))] == [5, 5, 2]
+
+
+def test_distances_are_at_least_the_real_ones():
     for a, b in product(range(-5, 6), range(-5, 6)):
         assert _distance([a, 0], [0, b]) ** 2 >= a * a + b * b
         assert _distance([a, 0], [0, b]) <= isqrt(a * a + b * b) + 1

@@ -25,8 +25,9 @@ from separatrix_kernel.reading import (
     truth,
 )
 from separatrix_kernel.specification import Sums, read_specification
-from separatrix_kernel.thresholds import check_counts
+from separatrix_kernel.thresholds import Thresholds, check_counts, read_counting
 from separatrix_kernel.trained import check_trained
+from separatrix_kernel.transformer import Weights
 from separatrix_kernel.words import check_words
 from tests.kernel.files import File, joined
 from tests.kernel.forgeries import Writer
@@ -252,6 +253,11 @@ def test_shapes_and_indices_that_do_not_fit_are_refused():
             found.tensors[place] = ("I64", shape, [1] * (shape[0] * shape[1]))
             with pytest.raises(RefusedError):
                 Reader(found.to_bytes(), NUMBERS).network()
+    found = file("power-sums")
+    for name, columns in (("matrix", 2), ("bias", 1)):
+        place = found.structure["readout"][name]["numerators"]
+        found.tensors[place] = ("I64", [3, columns], [1] * (3 * columns))
+    assert len(Reader(found.to_bytes(), NUMBERS).network().readout.bias) == 3
     # Nothing is read, and four rows with as many biases where the field has three elements.
     for kind, rows in (("plain", 0), ("power-sums", 4)):
         found = file(kind)
@@ -355,9 +361,97 @@ def test_conditions_of_two_places_and_models_of_other_sizes_are_refused():
     single["specification"]["inputs"][0]["count"] = 1
     single["specification"]["answer"]["conditions"] = []
     table["specification"]["answer"] = {"kind": "table", "answers": [0] * 8}
-    for claim in (both, tokens, last, places, single, table):
+    # Only one place has a token that the model lacks.
+    one = slices([])
+    one["specification"]["inputs"] = [{"count": 1, "tokens": [0, n]} for n in (2, 3, 2)]
+    one["specification"]["answer"]["conditions"] = []
+    for claim in (both, tokens, last, places, single, table, one):
         with pytest.raises(RefusedError):
             check_counts(claim, MODEL)
+
+
+def test_parts_are_those_inputs_that_have_the_counts():
+    inputs, count = read_counting(slices([])["specification"])
+    model = Thresholds(Weights(MODEL), inputs, count)
+    both, first = [[0, 1], [0, 1]], ([0], [1], 1)
+    assert model.part(0, both, 1, 1) == ([first, first], 1, 1, 2, 1)
+    assert model.part(1, both, 1, 3) == ([first, first], 0, 2, 2, 1)
+    assert model.part(1, [[1], [0, 1]], 0, 2) == ([([1], [], 0), first], 0, 0, 1, 1)
+    assert model.part(1, both, 0, 0) is model.part(0, both, 3, 3) is None
+    assert [model.numbers[p] for p in (0, 1)] == [[1, 2, 1, 0], [0, 1, 2, 1]]
+    # The last place does not count.
+    model = Thresholds(Weights(MODEL), *read_counting(counts(MODEL, [[0], [1]], [[0, 0]], [])["specification"]))
+    assert model.numbers == [[1, 2, 1], [1, 2, 1]]
+    assert model.part(1, both, 1, 1) == ([first, first], 1, 1, 2, 1)
+    # Three symbols that count 0, 1 and 2.
+    data = weights(2, tokens=3)
+    specification = {
+        "inputs": [{"count": 1, "tokens": [0, n]} for n in (3, 2, 2)],
+        "answer": {
+            "kind": "count", "answers": [[0, 0]],
+            "conditions": [{"places": [[0]], "table": [0, 1, 1]}, {"places": [[0]], "table": [0, 0, 1]}],
+        },
+    }  # fmt: skip
+    model = Thresholds(Weights(data), *read_counting(specification))
+    assert model.part(0, [[0, 2], [0, 1]], 0, 2) == ([([0], [2], 2), ([0, 1], [], 0)], 0, 2, 2, 2)
+    with pytest.raises(RefusedError):
+        model.part(0, [[0, 1, 2], [0, 1]], 0, 2)
+
+
+def with_header(change: Change) -> bytes:
+    """The model's file with another header, and a tensor more of one byte if that names it."""
+    size = int.from_bytes(MODEL[:8], "little")
+    header = json.loads(MODEL[8 : 8 + size])
+    about = json.loads(header["__metadata__"]["separatrix"])
+    change(header, about)
+    header["__metadata__"]["separatrix"] = json.dumps(about)
+    return joined(json.dumps(header), MODEL[8 + size :] + bytes("more" in header))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *[
+            lambda header, about, name=name, shape=shape: header[name].update(shape=shape)
+            for name, shape in (
+                ("embedding.weight", [1, 2]), ("embedding.weight", [2]), ("positions.table", [1, 3]),
+                ("readout.weight", [2, 1]), ("readout.bias", [2, 1]), ("blocks.0.mixer.project.weight", [3, 1]),
+            )
+        ],
+        *[
+            lambda header, about, value=value: about.update(value)
+            for value in (
+                {"kind": "other"}, {"kind": "rotary-transformer"}, {"width": 0}, {"width": 2}, {"heads": 2},
+                {"epsilon": [2, 1]}, {"epsilon": [1]}, {"epsilon": [1, 1, 1]}, {"epsilon": [0, 1]}, {"hidden": 2},
+                {"vocabulary": 3}, {"vocabulary": 1}, {"classes": 1}, {"classes": 3}, {"positions": 2}, {"more": 1},
+            )
+        ],
+        lambda header, about: about.pop("heads"),
+    ],
+)  # fmt: skip
+def test_weights_of_other_shapes_are_refused(change):
+    Weights(with_header(lambda header, about: None))
+    with pytest.raises(RefusedError):
+        Weights(with_header(change))
+
+
+def test_vectors_of_other_lengths_are_refused():
+    def longer(header: Any, about: Any) -> None:
+        del about
+        first, second = header["blocks.0.norm.weight"], header["blocks.0.norm.bias"]
+        start, stop = first["data_offsets"][0], second["data_offsets"][1]
+        first.update(shape=[2], data_offsets=[start, stop])
+        second.update(shape=[0], data_offsets=[stop, stop])
+
+    with pytest.raises(RefusedError, match="shape"):
+        Weights(with_header(longer))
+
+
+def test_a_tensor_that_no_model_has_is_refused():
+    size = int.from_bytes(MODEL[:8], "little")
+    rest = len(MODEL) - 8 - size
+    with pytest.raises(RefusedError, match="not part"):
+        Weights(with_header(lambda header, about: header.update(more=entry(rest, rest + 1, [1]))))
 
 
 # -- lookups, by a model that answers 0 to everything ---
@@ -378,9 +472,12 @@ LEAF = ["leaf", []]
 
 
 def test_lookups_of_a_constant_model_are_certified_for_the_symbol_that_it_answers():
-    claim = pairs([[0, 0, LEAF], [1, 0, ["split", 0, [1], LEAF, LEAF]]], counterexamples=[[0, 1, 3]], open=[[0, 1]])
+    claim = pairs(
+        [[0, 0, LEAF], [1, 0, ["split", 0, [1], LEAF, LEAF]]], counterexamples=[[0, 1, 3], [1, 0, 2]], open=[[0, 1]]
+    )
     accepted = check_trained(claim, TEXTS)
-    assert (accepted.certified, accepted.counterexamples, accepted.left_open) == (((0, 0), (1, 0)), ((0, 1, 3),), 1)
+    assert (accepted.certified, accepted.left_open) == (((0, 0), (1, 0)), 1)
+    assert accepted.counterexamples == ((0, 1, 3), (1, 0, 2))
     assert accepted.share == accepted.share.__class__(1, 2)
     assert accepted.share_in_words() == "1/2 of all inputs"
     said: list[tuple[int, int]] = []
@@ -400,6 +497,7 @@ def test_lookups_of_a_constant_model_are_certified_for_the_symbol_that_it_answer
         pairs([], counterexamples=[[2, 0, 2]]), pairs([], counterexamples=[[0, 0, 4]]),
         pairs([], counterexamples=[[0, 0, 1]]), pairs([[0, 0, LEAF]], counterexamples=[[0, 1, 2]]),
         pairs([[1, 0, LEAF]], counterexamples=[[1, 0, 3]]), pairs([], alphabet=3), pairs([], length=3),
+        pairs([], counterexamples=[[0, 2, 2]]), pairs([], alphabet=3, length=1),
         pairs([], format="other"), pairs([], task="other"), pairs([], alphabet=1), pairs([], length=0),
     ],
 )  # fmt: skip
@@ -496,6 +594,31 @@ def changed(boxes: Any, box: int, field: int, value: Any) -> Any:
 def test_a_false_or_malformed_claim_about_words_is_refused(claim):
     with pytest.raises(RefusedError):
         check_words(claim, CELL)
+
+
+def test_boxes_of_two_numbers():
+    """A network whose state is 0 whatever it reads, and whose answer is 0."""
+    zeros = {f"blocks.0.mixer.{name}": ([2, 2], [0] * 4) for name in ("input_weight", "state_weight")}
+    zeros |= {f"blocks.0.mixer.{name}_bias": ([2], [0] * 2) for name in ("input", "state")}
+    zeros |= {"embedding.weight": ([2, 2], [0] * 4), "readout.weight": ([2, 2], [0] * 4)}
+    data = cell(about={"width": 2}, **zeros)
+    t, alike = TENTH, {"start": 0, "steps": [[0, 0]], "answers": [0]}
+    around = [0, [0, 0], [-t, -t], [t, t]]
+    assert check_words(word([around], data, automaton=alike), data).boxes == 1
+    levels = [0, [0, 0], [-3, -3], [3, 3]]
+    assert check_words(word([levels], data, 2, automaton=alike), data).boxes == 1
+    away = [[[1, -t], [t, t]], [[-t, 1], [t, t]], [[-t, -t], [-1, t]], [[-t, -t], [t, -1]]]
+    for claim in (
+        word([levels], data, 2, automaton=alike, unit=3),
+        *[word([[0, [1, 1], *ends], [0, [1, 1], *around[2:]]], data, automaton=alike) for ends in away],
+        word([around, [0, [0, 0], [t, -t], [-t, t]]], data, automaton=alike),
+        word([around, [0, [0, 0], [-t, t], [t, -t]]], data, automaton=alike),
+        word([[0, [0, 0], [-t, -t], [t]]], data, automaton=alike),
+        word([[0, [0, 0], [-t], [t, t]]], data, automaton=alike), word([[0, [0, 0], [-t], [t]]], data, automaton=alike),
+        word([around], data, automaton={**alike, "answers": [1]}),
+    ):  # fmt: skip
+        with pytest.raises(RefusedError):
+            check_words(claim, data)
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from math import prod
 from typing import Any, cast
 
 import pytest
 
 from separatrix_kernel.attention import FixedWeights, packed
 from separatrix_kernel.content import Case, Choices, ContentEdges, Grouped, together, weight_sums, weighted_sum
-from separatrix_kernel.counting import Polynomial
+from separatrix_kernel.counting import Polynomial, coefficients
 from separatrix_kernel.evaluation import decode, embed, score
 from separatrix_kernel.matching import hull
 from separatrix_kernel.network import (
@@ -34,7 +35,7 @@ from separatrix_kernel.network import (
     Transformer,
 )
 from separatrix_kernel.numbers import Numbers
-from separatrix_kernel.powers import PowerSums
+from separatrix_kernel.powers import PowerSums, distance
 from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.rules import Claim
 from separatrix_kernel.specification import read_specification
@@ -200,6 +201,14 @@ def test_true_claims_by_counting_are_accepted():
     assert true.prove(COUNT_3) == "layers"
 
 
+def test_coefficients_give_their_table_back():
+    for sizes in ((6,), (2, 3), (3, 2), (2, 3, 2)):
+        table = tuple(7 * number**2 % 11 for number in range(prod(sizes)))
+        found = coefficients(table, sizes)
+        for entry, held in zip(table, product(*map(range, sizes)), strict=True):
+            assert sum(value for name, value in found if all(held[axis] == i for axis, i in name)) == entry
+
+
 def test_lines_of_a_count_are_all_of_its_coefficients():
     inputs, _ = read_specification({"inputs": [{"count": 2, "tokens": [0, 2]}], "answer": always(0)})
 
@@ -337,6 +346,29 @@ def test_matching_by_what_attention_writes(terms):
             stated.prove(layered(FREE if right else {"kind": "match"}))
 
 
+@pytest.mark.parametrize(("least", "column", "right"), [(0.5, 0, True), (1.5, 0, False), (0.5, 2, False)])
+def test_whether_one_of_some_tokens_matches_is_a_count(least, column, right):
+    """Modulo 3 a token 0 matches and a token 1 does not; position 0 is not asked about."""
+    spec = {"kind": "sums", "window": [1, 3], "modulus": 3, "terms": 2, "asked": "any"}
+    parts = [part([[1, 0, 0], [0, 0, 1]], BITS, (1, 3)), part([[3, 0, 3]], (0, 1), (0, 1))]
+    adds = attention(head([[2.625 * (each == column) for each in range(3)]], TO_1), residual=False)
+    match, count = {"kind": "match"}, {"kind": "count"}
+    # Position 0 adds 3.
+    stated = claim(parts, [NOTHING, adds], above(least + 3), [(0, 1), BITS, BITS], spec, "nearest")
+    assert wrong(stated) != right
+    if right:
+        assert stated.prove(layered(match, count)) == "layers"
+    for statements in ([match, {"kind": "fetch"}], [count, count], [match, count] * (not right)):
+        with pytest.raises(RefusedError):
+            stated.prove(layered(*statements))
+    # Each token is asked although a layer mixes them, and one answer is asked although none does.
+    for asked, at_place, layers in (("each", "every", [NOTHING, adds]), ("any", "last", [NOTHING])):
+        read = replace(above(least + 3), at=at_place)
+        other = claim(parts, layers, read, [(0, 1), BITS, BITS], {**spec, "asked": asked}, "nearest")
+        with pytest.raises(RefusedError):
+            other.prove(layered(*[match, count][: len(layers)]))
+
+
 def test_rules_refuse_networks_and_questions_that_they_are_not_about():
     automaton = {"kind": "automaton", "start": 0, "steps": [[0, 1], [1, 1]], "answers": [0, 1]}
     inputs, answers = read_specification({"inputs": [{"count": 2, "tokens": [0, 2]}], "answer": automaton})
@@ -447,13 +479,11 @@ THREE = (0, 3)
 EACH = {"kind": "sums", "window": [0, 1], "modulus": 3, "terms": 3, "asked": "each"}
 
 
-def sketch(
-    parts: Sequence[Part], layer: Attention, row: Sequence[float], bias: float = 0, rounding: str = "down"
-) -> Claim:
+def sketch(parts: Sequence[Part], layer: Attention, row: Sequence[float], bias: float = 0, asked: Any = EACH) -> Claim:
     """One token, whose number is read from column 0 and whose power sum is read by a row."""
     own = [1.0, *[0] * (len(row) - 1)]
     read = readout([own, row], [0, bias], "power-sums", "every", (3, 3))
-    return claim(parts, [layer], read, [THREE], EACH, rounding)
+    return claim(parts, [layer], read, [(0, 2) if asked["modulus"] == 2 else THREE], asked)
 
 
 def tokens(*rows: Sequence[float]) -> Part:
@@ -481,6 +511,35 @@ POWERS = {
     "the stream is saturated above": moved((6, 6, 6), (0, 2, 4), -3),
     "the stream is saturated below": moved((-6, -6, -6), (0, -4, -2), 3),
     "the stream is saturated where the token's own part is low": moved((0, -6, 0), (0, -4, 4), 0),
+    "the readout is saturated": sketch(
+        [tokens([0, 0, 0], [1, 2.5, 0], [2, 0.5, 0])], attention(head([[0, 1, 0]], [[0], [0], [1]])), [0, 0, 4]
+    ),
+    "the stream is saturated where the token's own part is high": sketch(
+        [tokens([0, 0, 0], [1, 3, 7], [2, 0, 2])], attention(head([[0, 0, 1]], TO_1)), [0, 1, 0]
+    ),
+    "two numbers are summed up and one sum is read": claim(
+        [part([[0, 0], [1, 0], [2, 0]], THREE, (0, 2))],
+        [attention(head([[2, 0]], [[0], [1]]))],
+        readout([[1, 0], [0, 1]], [0, 0], "power-sums", "every", (3, 3)),
+        [THREE, THREE],
+        {**EACH, "window": [0, 2]},
+    ),
+    "a head sees nothing": sketch(
+        [tokens([0, 0], [1, 0], [2, 0])], attention(head([[1, 0]], [[0], [1]], mask="strict")), [0, 1]
+    ),
+    "keys are weighed by their scores": claim(
+        [tokens([0, 0, 0]), part([[0, 0, 1], [1, 0, 1], [2, 0, 1]], THREE, (1, 2))],
+        [attention(head([[2, 0, 0]], TO_1, [[0, 0, 1]], [[0, 0, 1]]))],
+        readout([[1, 0, 0], [0, 1, 0]], [0, 0], "power-sums", "every", (3, 3)),
+        [(0, 1), THREE],
+        {**EACH, "window": [1, 2]},
+    ),
+    "another modulus is asked for": sketch(
+        [tokens([0, 0], [1, 0])], attention(head([[1, 0]], [[0], [1]])), [0, 1], asked={**EACH, "modulus": 2}
+    ),
+    "sums of two numbers are asked for": sketch(
+        [tokens([0, 0], [1, 0], [2, 0])], attention(head([[1, 0]], [[0], [1]])), [0, 1], asked={**EACH, "terms": 2}
+    ),
     "a tie is rounded up": sketch([tokens([0, 0], [1, 0], [2, 0])], attention(head([[1, 0]], [[0], [1]])), [0, 1], 0.5),
 }
 
@@ -492,10 +551,29 @@ def test_a_false_claim_by_power_sums_is_refused(name):
         POWERS[name].prove(layered({"kind": "power-sums"}))
 
 
+def test_power_sums_are_read_from_one_layer():
+    layers = [
+        attention(head([[1, 0]], [[0], [1]])),
+        FeedForward(matrix([], 2), [], matrix([[]] * 2, 0), [0, ONE], False),
+    ]
+    read = readout([[1, 0], [0, 1]], [0, 0], "power-sums", "every", (3, 3))
+    false = claim([tokens([0, 0], [1, 0], [2, 0])], layers, read, [THREE], EACH)
+    assert wrong(false)
+    with pytest.raises(RefusedError):
+        false.prove(layered({"kind": "power-sums"}, {"kind": "feed-forward"}))
+
+
 @pytest.mark.parametrize("true", [moved((6, 6, 6), (0, 2, -2), -3), moved((-6, -6, -6), (0, 2, -2), 3)])
 def test_sums_that_reach_the_end_of_the_range_are_not_saturated(true):
     assert not wrong(true)
     assert true.prove(layered({"kind": "power-sums"})) == "layers"
+    with pytest.raises(RefusedError):
+        true.prove(layered({"kind": "match"}))
+
+
+def test_distances_are_those_of_the_farthest_number():
+    for values, modulus, right in (([7, -1], 3, 1), ([3, 6], 3, 0), ([2, 4], 5, 2), ([4, 1], 5, 1), ([-7], 16, 7)):
+        assert distance(values, modulus) == right
 
 
 def test_averages_of_power_sums_are_not_saturated():
@@ -577,6 +655,13 @@ def test_a_true_claim_of_recall_is_accepted():
         true = recalled([], *layers, attention(FETCH))
         assert not wrong(true)
         assert true.prove(layered(MATCH, *[FORWARD] * (len(layers) - 1), FETCHES)) == "layers"
+        alone = recalled([], *layers)
+        with pytest.raises(RefusedError):
+            alone.prove(layered(MATCH, *[FORWARD] * (len(layers) - 1)))
+        # Without a residual it does not matter what the answer was before.
+        true = recalled([part([[1], [1]], BITS, (2, 3))], *layers, attention(FETCH, residual=False))
+        assert not wrong(true)
+        assert true.prove(layered(MATCH, *[FORWARD] * (len(layers) - 1), FETCHES)) == "layers"
         for first, last in ((FETCHES, FETCHES), (MATCH, MATCH)):
             with pytest.raises(RefusedError):
                 true.prove(layered(first, *[FORWARD] * (len(layers) - 1), last))
@@ -588,12 +673,14 @@ def test_a_true_claim_of_recall_is_accepted():
 @pytest.mark.parametrize("scoring", ["softmax", "hard", "leftmost"])
 @pytest.mark.parametrize("rounding", ["down", "nearest"])
 def test_weights_of_groups_hold_for_every_choice_of_scores(scoring, rounding):
-    fixed, some = numbers(rounding), (-9, -1, 0, 1, 8)
+    fixed, some = numbers(rounding), (-9, -8, -4, -1, 0, 1, 8)
     for groups in (
         [(1, 0, 1, 0), (1, None, 0, 1)], [(1, 1, 8, 0), (2, None, 0, 1)], [(2, -1, 0, 0), (1, -9, -1, 1)],
         [(1, 8, 8, 0), (1, 8, 8, 1)], [(3, 0, 0, 0)],
+        [(1, 1, 8, 0), (1, None, 0, 1), (1, None, 8, 2)], [(1, -4, 8, 0), (1, -8, -4, 1)],
     ):  # fmt: skip
         found = weight_sums(groups, scoring, fixed)
+        assert len(found) == len(groups)
         keys = [number for number, (count, *_) in enumerate(groups) for _ in range(count)]
         for scores in product(some, repeat=len(keys)):
             held = [[s for s, k in zip(scores, keys, strict=True) if k == g] for g in range(len(groups))]
@@ -614,6 +701,13 @@ def test_weights_of_groups_hold_for_every_choice_of_scores(scoring, rounding):
                     mine = [w for w, k in zip(option, keys, strict=True) if k == number]
                     assert low <= sum(mine) <= high
                     assert sum(map(bool, mine)) <= most
+
+
+def test_nothing_is_said_of_other_attention_and_of_unknown_scores():
+    for groups, scoring in (([(1, None, 0, 0)], "hard"), ([(1, 0, 0, 0)], "linear"), ([(9, 0, 0, 0)], "hard")):
+        with pytest.raises(RefusedError):
+            weight_sums(cast("Any", groups), scoring, numbers())
+    assert weight_sums([(8, 0, 0, 0)], "hard", numbers()) == [(1, 8, 8)]
 
 
 def test_groups_that_are_put_together_know_what_all_of_them_know():

@@ -1,6 +1,7 @@
 """Trained models in the package: what their certificates claim, and some of it proved again."""
 
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import numpy
@@ -18,6 +19,7 @@ from separatrix_kernel.lookup import Lookup, proved
 from separatrix_kernel.thresholds import check_counts, read_counting
 from separatrix_kernel.trained import TRAINED_FILE, WEIGHTS_FILE, check_trained, check_trained_folder, read_claim
 from separatrix_kernel.transformer import Weights
+from separatrix_kernel.two_layers import check_two_layers, groups_of, read_lookup
 from separatrix_kernel.words import WordsAccepted, read_automaton
 
 PLACE: Path = FOLDER / "trained" / "index-lookup-100"
@@ -66,6 +68,22 @@ def test_majority_is_right_on_all_inputs():
     assert (search.margins(inputs) > 0).all()
 
 
+def test_recall_of_two_layers_is_right_on_all_inputs():
+    """Every case is claimed, and the cases of two keys are proved again; torch agrees on inputs of the task."""
+    place = FOLDER / "trained" / "recall-8"
+    claim, data = json.loads((place / TRAINED_FILE).read_text()), (place / WEIGHTS_FILE).read_bytes()
+    task = tasks()["associative-recall"]
+    specification = read_lookup(task.specification(8))
+    assert read_lookup(claim["specification"]) == specification
+    cases = {(p, tuple(held)) for p, held, _ in claim["certified"]}
+    assert cases == set(groups_of(specification).every()) and len(cases) == 8 * 16 * 2
+    assert (claim["open"], claim["counterexamples"]) == ([], [])
+    some = [row for row in claim["certified"] if row[1][0] in (3, 11)]
+    assert check_two_layers({**claim, "certified": some}, data).share == Fraction(1, 8)
+    search = Attack(model_from(data), task, 8)
+    assert (search.margins(numpy.asarray(task.sample(draws_from(0), 512, 8, "eval").inputs)) > 0).all()
+
+
 def test_torch_agrees_on_texts_of_repeated_symbols(weights):
     task = tasks()["index-lookup"]
     search = Attack(model_from(weights), task, LENGTH)
@@ -78,19 +96,20 @@ def test_torch_agrees_on_texts_of_repeated_symbols(weights):
 
 
 @pytest.mark.parametrize(
-    ("name", "cell", "width", "bits"),
+    ("name", "cell", "width", "bits", "task"),
     [
-        ("dyck-rnn", "rnn", 16, 0),
-        ("dyck-gru-3-bits", "gru", 16, 3),
-        ("dyck-lstm-3-bits", "lstm", 16, 3),
-        ("dyck-lstm-64", "lstm", 64, 0),
+        ("dyck-rnn", "rnn", 16, 0, {}),
+        ("dyck-gru-3-bits", "gru", 16, 3, {}),
+        ("dyck-lstm-3-bits", "lstm", 16, 3, {}),
+        ("dyck-lstm-64", "lstm", 64, 0, {}),
+        ("dyck-mamba-2-bits", "mamba", 8, 2, {"types": 1, "depth": 1}),
     ],
 )
-def test_recurrent_networks_are_right_after_every_word(name, cell, width, bits):
+def test_recurrent_networks_are_right_after_every_word(name, cell, width, bits, task):
     accepted = check_trained_folder(FOLDER / "trained" / name)
     assert isinstance(accepted, WordsAccepted)
     assert (accepted.cell, accepted.width, accepted.bits) == (cell, width, bits)
-    assert accepted.automaton == read_automaton(automaton_of(tasks()["dyck"]))
+    assert accepted.automaton == read_automaton(automaton_of(tasks()["dyck"].with_parameters(**task)))
     model = recurrent_from((FOLDER / "trained" / name / WEIGHTS_FILE).read_bytes())
     assert first_failing(model, accepted.automaton, words_to_try(accepted.automaton, seed=1), bits) is None
 

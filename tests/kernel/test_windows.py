@@ -195,6 +195,89 @@ def test_windows_of_too_many_numbers_are_refused_before_they_fill_the_memory(mon
         check(content, data)
 
 
+BUMPS = ((1, -2, 1), (1, -1, 0), (2, -4, 2), (1, 0, -1), (0, 1, 0), (-1, 2, -1), (1, -2, 2))
+
+
+def forged(bases: list[tuple[dict[str, Any], bytes]], random: Random) -> tuple[dict[str, Any], bytes]:
+    """A network and a question that are near to right ones, by changes that keep most of what makes them work."""
+    content, data = random.choice(bases)
+    file, answer = File(data), dict(content["specification"]["answer"])
+    layers, parts = file.structure["layers"], {part["slot"]: part for part in file.structure["embedding"]}
+    inner, bias = (numbers_of(file, "layers", 3, name) for name in ("inner", "inner_bias"))
+    outer, units = numbers_of(file, "layers", 3, "outer"), len(bias)
+    width = len(inner) // units
+    for _ in range(random.choice((1, 1, 2, 2, 3))):
+        change, bump = random.randrange(14), 3 * random.randrange(units // 3)
+        if change == 0:
+            answer[random.choice(("reach", "modulus", "terms"))] = random.randint(2, 4)
+        elif change == 1:
+            shift = random.choice((-1, 1, 2, answer["modulus"], -answer["modulus"]))
+            bias[bump : bump + 3] = [each + shift for each in bias[bump : bump + 3]]
+        elif change == 2:
+            shape = random.choice(BUMPS)
+            outer[len(outer) - units + bump : len(outer) - units + bump + 3] = shape
+        elif change == 3:
+            factor = random.choice((2, 3))
+            for unit in range(units) if random.random() < 0.7 else range(bump, bump + 3):
+                inner[unit * width : unit * width + width] = [factor * each for each in inner[unit * width :][:width]]
+                bias[unit] *= factor
+        elif change == 4:
+            indices = file.tensors[parts["place"]["indices"]][2]
+            indices[random.randrange(len(indices))] = random.randrange(max(indices) + 1)
+        elif change == 5:
+            _, (rows, columns), table = file.tensors[parts["own"]["rule"]["table"]["numerators"]]
+            order = random.sample(range(rows), rows)
+            table[:] = [table[row * columns + column] for row in order for column in range(columns)]
+        elif change == 6:
+            layers[1]["heads"][0]["scoring"] = random.choice(("hard", "leftmost", "relu", "linear"))
+        elif change == 7:
+            layers[1]["heads"][0]["mask"] = random.choice(("causal", "strict"))
+        elif change == 8:
+            table = file.tensors[parts["asked"]["rule"]["table"]["numerators"]][2]
+            parts["asked"]["rule"]["table"]["denominator"] = random.choice((1 << 18, 1 << 21, 1 << 22, 1 << 24))
+            table[random.randrange(len(table))] *= random.choice((1, -1, 0))
+        elif change == 9:
+            restoring = numbers_of(file, "layers", 2, "inner_bias")
+            restoring[random.randrange(len(restoring))] += random.choice((-1, 1))
+        elif change == 10:
+            file.structure["readout"]["bias"]["denominator"] = 4
+            numbers_of(file, "readout", "bias")[0] = random.choice((-4, -3, -2, -1, 1, 2))
+        elif change == 11:
+            # What is missing counts for less, or for more.
+            missing = min(inner)
+            factor = random.choice((1, 2, 4))
+            inner[:] = [each * factor // 2 if each == missing else each for each in inner]
+        elif change == 12:
+            source, target = random.randrange(units), random.randrange(units)
+            inner[target * width : target * width + width] = inner[source * width : source * width + width]
+        else:
+            layers[random.randrange(4)]["residual"] = False
+    changed = file.to_bytes()
+    return claimed(content, changed, specification={**content["specification"], "answer": answer}), changed
+
+
+def campaign(count: int, seed: int) -> Counter[str]:
+    """How many such claims were refused, accepted and right, accepted and wrong."""
+    random, found = Random(seed), Counter[str]()
+    sizes = ((2, 2, 1), (3, 2, 1), (2, 4, 1), (3, 4, 1), (3, 2, 2))
+    bases = [proved("match3-local", n, {"modulus": modulus, "window": window}) for n, modulus, window in sizes]
+    for _ in range(count):
+        content, data = forged(bases, random)
+        try:
+            rules_accept(content, data)
+        except RefusedError:
+            found["refused"] += 1
+            continue
+        found["right" if wrong_input(content, data) is None else "wrong"] += 1
+    return found
+
+
+def test_networks_that_are_nearly_right_are_refused_or_right():
+    found = campaign(150, 1)
+    assert not found["wrong"]
+    assert min(found["right"], found["refused"]) >= 15, found
+
+
 def judged(bends: list[tuple[int, int]], const: int, unit: int, terms: int, modulus: int, numbers: Numbers) -> Any:
     """What the rule says about one form that adds up so many numbers; None where it refuses."""
     rule = SimpleNamespace(numbers=numbers, spec=SimpleNamespace(modulus=modulus, terms=terms))

@@ -22,7 +22,7 @@ def profile_sheet(found: "Profile", network: "ProvedNetwork | None", model: "Exc
     cuts = zip(found.residuals.classes, found.residuals.bits, strict=True)
     grids = [
         Grid(
-            "Cuts: residual classes after t symbols (exact)",
+            "Cuts after t symbols (exact)",
             ("t", "classes", "state bits"),
             tuple((str(t), str(count), str(bits)) for t, (count, bits) in enumerate(cuts)),
             numbers=("t", "classes", "state bits"),
@@ -31,7 +31,7 @@ def profile_sheet(found: "Profile", network: "ProvedNetwork | None", model: "Exc
     if found.partitions:
         grids.append(
             Grid(
-                "Partitions: rectangles of each value, and the bits that any deterministic protocol exchanges",
+                "Partitions, and the bits that every deterministic protocol sends",
                 ("partition", "distinct rows × columns", "ranks", "largest fooling set", "bits"),
                 tuple(map(_partition, found.partitions)),
                 numbers=("distinct rows × columns", "ranks", "largest fooling set", "bits"),

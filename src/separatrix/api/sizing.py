@@ -244,25 +244,10 @@ class Designed(Answer):
         return self.found.plain()
 
     def sheet(self) -> Sheet:
-        """Show a row for each design, then the presets by outcome."""
-        from separatrix.table import Outcome
+        """Show a row for each design, why, then the presets by outcome."""
+        from separatrix.api.design_sheet import design_sheet
 
-        rows = tuple(
-            (
-                row.design,
-                "; ".join(f"{need.at_least:,} {need.quantity}" for need in row.needs) or "no bound is known",
-                row.enough[0].how if row.enough else "nothing is known",
-                row.enough[0].evidence if row.enough else "",
-            )
-            for row in self.found.rows
-        )
-        names = {outcome: [each.preset for each in self.found.judged(outcome)] for outcome in Outcome}
-        words = {Outcome.EXCLUDED: "excluded", Outcome.PASSES: "not excluded", Outcome.UNKNOWN: "nothing is known"}
-        presets = [Fact(words[each], ", ".join(found) or "none") for each, found in names.items()]
-        title = f"{self.found.task.name} at N = {self.found.length:,}, right on every input"
-        grid = Grid("", ("design", "needs at least", "enough", "evidence"), rows)
-        note = "Satisfying a bound implies neither ability nor learnability."
-        return Sheet(title, tuple(presets), (grid,), (note,))
+        return design_sheet(self.found)
 
 
 @checked

@@ -63,8 +63,10 @@ def cited(model: ModelDescription) -> tuple[Cited, ...]:
         return ()
     if kinds == {"attention"} and all(is_softmax(layer) for layer in model.layers):
         return (DECODERS,)
+    # A convolution is no linear attention: nothing in it adds up over the text.
     if kinds == {"attention", "recurrent"} and all(
-        is_softmax(each) for each in model.layers if each.kind == "attention"
+        is_softmax(each) if each.kind == "attention" else any(part.running for part in each.state)
+        for each in model.layers
     ):
         return (HYBRIDS,)
     return (STATE_SPACES,) if kinds == {"recurrent"} and model.state_space else ()
@@ -85,10 +87,15 @@ def which_bounds(model: ModelDescription) -> tuple[tuple[Model, ...], str]:
         return (), f"No bound applies: the input is read {model.passes} times; Theorem 2's protocol needs one pass."
     silent = [layer.name for layer in model.layers if layer.kind == "unstated"]
     if silent:
+        remedy = (
+            "Describe it layer by layer; see docs/capacity.md."
+            if model.evidence == "guess"
+            else "Give the class a static method state_numbers(width, length) that returns how many numbers that is; "
+            "see docs/how-to/own-architecture.md."
+        )
         return (), (
             f"Nothing is known about this model: {' and '.join(silent)} does not say what it carries from one position "
-            "to the next. Give the class a static method state_numbers(width, length) that returns how many numbers "
-            "that is; see docs/how-to/own-architecture.md."
+            f"to the next. {remedy}"
         )
     if attending == 0 and model.ahead and not single:
         return (), (

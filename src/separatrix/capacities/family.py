@@ -245,7 +245,9 @@ class Reader:
         pieces = text.split("{")
         rest = (piece.partition("}") for piece in pieces[1:])
         shown = (self.value(formula) for formula, _, _ in (each.partition("}") for each in pieces[1:]))
-        numbers = (f"{each:,}" if isinstance(each, int) and not isinstance(each, bool) else str(each) for each in shown)
+        numbers = (
+            f"{each:,}" if isinstance(each, int) and not isinstance(each, bool) else str(each)[:60] for each in shown
+        )
         return pieces[0] + "".join(number + after for number, (_, _, after) in zip(numbers, rest, strict=True))
 
     def listing(self, name: str) -> str:

@@ -14,13 +14,13 @@ from separatrix.extras import require
 from separatrix.files import check_writable
 
 if TYPE_CHECKING:
-    from separatrix.models import Certified, CertifiedCounts, SequenceModel, WordsVerdict
+    from separatrix.models import Certified, CertifiedCases, CertifiedCounts, SequenceModel, WordsVerdict
     from separatrix.tasks import Task
 
 RUN_NAME = re.compile(r"[0-9a-f]{4,16}")
 COVERED_TASKS = (
-    "covered are TF of one layer on index-lookup, majority and other counts of places, and RNN, GRU and LSTM of one "
-    "layer on dyck"
+    "covered are TF of one layer on index-lookup, majority and other counts of places, TF of two layers on "
+    "index-lookup and associative-recall, and RNN, GRU, LSTM and Mamba of one layer on dyck"
 )
 LARGEST_CLAIM = 1 << 26
 ARITHMETIC = "exact over the stored float32 weights, and float32 in any order of summation"
@@ -57,7 +57,7 @@ def certify_trained(
     """Certify a trained model and say what is certified, refuted and open; 0 where every input is certified."""
     require("certifying a trained run", "torch")
     from separatrix.cli.progress import progress_bar
-    from separatrix.models import certify_counts, certify_lookup, certify_words
+    from separatrix.models import certify_cases, certify_counts, certify_lookup, certify_words
     from separatrix.progress import listening
     from separatrix.provenance import provenance
     from separatrix_kernel.trained import TRAINED_FILE
@@ -83,6 +83,8 @@ def certify_trained(
             summary = _words_summary(certify_words(given.model, given.task, folder, bits or 0), given.task)
         elif given.kind == "counts":
             summary = _counts_summary(certify_counts(given.model, given.task, chosen, folder, nodes), given.task)
+        elif given.kind == "cases":
+            summary = _cases_summary(certify_cases(given.model, given.task, chosen, folder, nodes), given.task)
         else:
             summary = _summary(certify_lookup(given.model, chosen, folder, nodes))
     result = {
@@ -108,7 +110,7 @@ class _Given(NamedTuple):
     label: str
     """What to call it."""
     task: "Task"
-    kind: Literal["lookup", "counts", "words"]
+    kind: Literal["lookup", "counts", "words", "cases"]
 
 
 def _given(name: str, store: Path | None) -> _Given:
@@ -119,7 +121,7 @@ def _given(name: str, store: Path | None) -> _Given:
         if store is not None:
             raise SeparatrixError(f"--store {store} is for the name of a run, and {name} is a folder; leave it out")
         return _in_folder(Path(name))
-    from separatrix.models import CELLS, check_described, check_recurrent, counts_places, parse_spec
+    from separatrix.models import CELLS, check_described, check_recurrent, counts_places, lookup_groups, parse_spec
     from separatrix.tasks import automaton_of
     from separatrix.training import Records, store_path, trained_model
 
@@ -130,12 +132,14 @@ def _given(name: str, store: Path | None) -> _Given:
         if automaton_of(task) is not None:
             kind = "words"
             check_recurrent(model, spec.precision)
-        elif spec.task != "index-lookup" and not counts_places(task, spec.length):
-            raise SeparatrixError(f"run {name} is of {spec.task}, which cannot be certified; {COVERED_TASKS}")
-        elif model.entries[0].name in CELLS:
-            raise SeparatrixError(f"{model} on {spec.task} cannot be certified; {COVERED_TASKS}")
         else:
-            kind = "lookup" if spec.task == "index-lookup" else "counts"
+            counts, groups = counts_places(task, spec.length), lookup_groups(task, spec.length)
+            if not counts and groups is None:
+                raise SeparatrixError(f"run {name} is of {spec.task}, which cannot be certified; {COVERED_TASKS}")
+            one_layer = counts or spec.task == "index-lookup"
+            if model.entries[0].name in CELLS or (not one_layer if model.depth == 1 else groups is None):
+                raise SeparatrixError(f"{model} on {spec.task} cannot be certified; {COVERED_TASKS}")
+            kind = "cases" if model.depth > 1 else "counts" if counts else "lookup"
             check_described(model, spec.precision)
         return _Given(trained_model(record, records.files), spec.length, spec.name, task, kind)
 
@@ -147,6 +151,7 @@ def _in_folder(folder: Path) -> _Given:
     from separatrix.tasks import labelled_task, tasks
     from separatrix_kernel.thresholds import COUNTS_FORMAT
     from separatrix_kernel.trained import TRAINED_FILE, WEIGHTS_FILE
+    from separatrix_kernel.two_layers import TWO_LAYERS_FORMAT
     from separatrix_kernel.words import WORDS_FORMAT
 
     data = (folder / WEIGHTS_FILE).read_bytes()
@@ -157,9 +162,12 @@ def _in_folder(folder: Path) -> _Given:
     if claim.get("format") == WORDS_FORMAT:
         return _Given(recurrent_from(data), 1, folder.name, labelled_task(str(claim.get("task"))), "words")
     model, length = model_from(data), claim.get("length")
-    if claim.get("format") == COUNTS_FORMAT:
+    if claim.get("format") in (COUNTS_FORMAT, TWO_LAYERS_FORMAT):
         task = labelled_task(str(claim.get("task")))
-        return _Given(model, length if isinstance(length, int) else 0, folder.name, task, "counts")
+        kind = "counts" if claim.get("format") == COUNTS_FORMAT else "cases"
+        return _Given(model, length if isinstance(length, int) else 0, folder.name, task, kind)
+    if model.spec.depth > 1:
+        raise SeparatrixError(f"{folder} has two layers and no {TRAINED_FILE}, which names the task; name a run")
     lookup = tasks()["index-lookup"].with_parameters(alphabet=model.classes)
     return _Given(model, model.length - 1, folder.name, lookup, "lookup")
 
@@ -235,6 +243,14 @@ def _summary(found: "Certified") -> dict[str, Any]:
 
 
 def _counts_summary(found: "CertifiedCounts", task: "Task") -> dict[str, Any]:
+    return {**_parts_summary(found, task, "slices"), "open": [list(part) for part in found.left()]}
+
+
+def _cases_summary(found: "CertifiedCases", task: "Task") -> dict[str, Any]:
+    return {**_parts_summary(found, task, "cases"), "open": [[p, list(held)] for p, held in found.left()]}
+
+
+def _parts_summary(found: "CertifiedCounts | CertifiedCases", task: "Task", parts: str) -> dict[str, Any]:
     from separatrix.provers import Outcome
     from separatrix.tasks import changed_label
 
@@ -242,12 +258,11 @@ def _counts_summary(found: "CertifiedCounts", task: "Task") -> dict[str, Any]:
         "task": changed_label(task),
         "length": found.length,
         "inputs": found.inputs,
-        "slices": {str(outcome): found.count(outcome) for outcome in Outcome},
+        parts: {str(outcome): found.count(outcome) for outcome in Outcome},
         "share_certified": str(found.share),
         "certified": found.share == 1,
         "counterexamples": [list(row) for row in found.failing()],
         "counterexamples_shown": [task.write(list(row), found.length) for row in found.failing()],
-        "open": [list(part) for part, each in found.slices.items() if each.outcome == Outcome.OPEN],
     }
 
 
@@ -258,7 +273,12 @@ def _print(result: dict[str, Any]) -> None:
     table = Table(show_header=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
-    parts = "pairs" if "pairs" in result else "slices"
+    names = {
+        "pairs": "pairs (place, symbol)",
+        "slices": "slices (last token, counts)",
+        "cases": "cases (what is asked for)",
+    }
+    parts = next(name for name in names if name in result)
     counts, fails = result[parts], result["counterexamples"]
     every = sum(counts.values())
     if result["certified"]:
@@ -269,14 +289,14 @@ def _print(result: dict[str, Any]) -> None:
         ("model", escape(f"{result['model']}, run {result['run']}, trained")),
         ("verdict", verdict),
         (
-            {"pairs": "pairs (place, symbol)", "slices": "slices (last token, counts)"}[parts],
+            names[parts],
             f"{counts['certified']} of {every} certified, each for all of its inputs; {counts['counterexample']} with "
             f"a counterexample; {counts['open']} open",
         ),
         ("arithmetic", result["arithmetic"]),
         ("certificate", escape(result["certificate"])),
     ]
-    if fails and parts == "slices":
+    if fails and parts != "pairs":
         rows.insert(3, ("a counterexample", f"{escape(result['counterexamples_shown'][0])}: torch errs"))
     elif fails:
         row, alphabet = fails[0], result["alphabet"]

@@ -13,6 +13,7 @@ from separatrix.extras import require
 if TYPE_CHECKING:
     from separatrix_kernel.thresholds import CountsAccepted
     from separatrix_kernel.trained import TrainedAccepted
+    from separatrix_kernel.two_layers import TwoLayersAccepted
     from separatrix_kernel.words import WordsAccepted
 
 
@@ -27,17 +28,18 @@ def check_trained_weights(context: typer.Context, folder: Path, replay: bool, as
     from separatrix_kernel.reading import RefusedError
     from separatrix_kernel.thresholds import CountsAccepted
     from separatrix_kernel.trained import WEIGHTS_FILE, TrainedAccepted, check_trained_folder
+    from separatrix_kernel.two_layers import TwoLayersAccepted
     from separatrix_kernel.words import WordsAccepted
 
-    accepted: TrainedAccepted | CountsAccepted | WordsAccepted | None = None
+    accepted: TrainedAccepted | CountsAccepted | WordsAccepted | TwoLayersAccepted | None = None
     reason = "what it claims is shown"
     with progress_bar(f"checking {folder}", as_json) as show:
         try:
             accepted = check_trained_folder(folder, lambda done, total: show(f"checking {folder}", done, total))
             if isinstance(accepted, WordsAccepted):
                 check_automaton(accepted)
-            elif isinstance(accepted, CountsAccepted):
-                check_counting(accepted)
+            elif isinstance(accepted, CountsAccepted | TwoLayersAccepted):
+                check_specification(accepted)
         except RefusedError as refusal:
             accepted, reason = None, str(refusal)
     result: dict[str, Any] = {
@@ -65,6 +67,8 @@ def check_trained_weights(context: typer.Context, folder: Path, replay: bool, as
         }
         if isinstance(accepted, CountsAccepted):
             result |= {"task": accepted.task, "slices_certified": len(accepted.certified)}
+        elif isinstance(accepted, TwoLayersAccepted):
+            result |= {"task": accepted.task, "cases_certified": len(accepted.certified)}
         else:
             result |= {"alphabet": accepted.alphabet, "pairs_certified": len(accepted.certified)}
         if replay:
@@ -94,31 +98,31 @@ def check_automaton(accepted: "WordsAccepted") -> None:
         raise RefusedError(f"the certificate's automaton is not that of {accepted.task}")
 
 
-def check_counting(accepted: "CountsAccepted") -> None:
+def check_specification(accepted: "CountsAccepted | TwoLayersAccepted") -> None:
     """Refuse a certificate whose specification is not the one of the task and length that it names."""
     from separatrix.errors import SeparatrixError
     from separatrix.tasks import labelled_task
     from separatrix_kernel.reading import RefusedError
-    from separatrix_kernel.thresholds import read_counting
+    from separatrix_kernel.specification import read_specification
 
     try:
         task = labelled_task(accepted.task)
         task.check_length(accepted.length)
-        right = read_counting(task.specification(accepted.length)) == accepted.specification
+        right = read_specification(task.specification(accepted.length)) == accepted.specification
     except SeparatrixError as error:
         raise RefusedError(f"the certificate's task cannot be read: {error}") from error
     if not right:
         raise RefusedError(f"the certificate's specification is not that of {accepted.task}")
 
 
-def _replayed(data: bytes, accepted: "TrainedAccepted | CountsAccepted") -> list[bool]:
+def _replayed(data: bytes, accepted: "TrainedAccepted | CountsAccepted | TwoLayersAccepted") -> list[bool]:
     """Return whether torch answers the stated counterexamples wrongly."""
     from separatrix.models import answers_wrongly, fails, model_from
     from separatrix.tasks import labelled_task
-    from separatrix_kernel.thresholds import CountsAccepted
+    from separatrix_kernel.trained import TrainedAccepted
 
     model = model_from(data)
-    if not isinstance(accepted, CountsAccepted):
+    if isinstance(accepted, TrainedAccepted):
         return [fails(model, row) for row in accepted.counterexamples]
     task = labelled_task(accepted.task)
     return [answers_wrongly(model, task, accepted.length, row) for row in accepted.counterexamples]

@@ -33,6 +33,8 @@ LEAK_MARGIN = 6.0
 """The gap that --certifiable asks a lookup for: other keys then leak at most e^-6 of the weight."""
 STATE_RADIUS = 0.04
 """The tube's radius that it asks a recurrent model for."""
+STATE_LEVEL = 0.25
+"""And Mamba, whose state is rounded: to two bits."""
 EXAMPLE = 'separatrix train index-lookup "TF-(1,64)" --length 20 --lr 1e-3,5e-4 --steps 1000'
 
 
@@ -64,7 +66,7 @@ def command(
         bool,
         typer.Option(
             "--certifiable",
-            help="index-lookup with TF, dyck with RNN, GRU, LSTM: train all steps for what separatrix certify needs.",
+            help="Lookups with TF; dyck with RNN, GRU, LSTM, Mamba: train all steps for what separatrix certify needs.",
         ),
     ] = False,
     examples: Annotated[int, typer.Option("--examples", help="Fresh examples of the last evaluation.")] = 5000,
@@ -80,6 +82,7 @@ def command(
     from separatrix.answer import show
     from separatrix.api import run_specs, trained
     from separatrix.cli.training_run import run_groups
+    from separatrix.models import parse_spec
     from separatrix.profiles import task_argument
     from separatrix.provenance import provenance
     from separatrix.tasks import automaton_of
@@ -92,7 +95,8 @@ def command(
     if certifiable:
         refuse_given(context, ("goal",), "is not asked with --certifiable, which trains all steps; leave it out")
         words = automaton_of(chosen) is not None
-        fields |= {"state_radius": STATE_RADIUS} if words else {"leak_margin": LEAK_MARGIN}
+        radius = STATE_LEVEL if "mamba" in parse_spec(_model(architecture, arch)).layers else STATE_RADIUS
+        fields |= {"state_radius": radius} if words else {"leak_margin": LEAK_MARGIN}
         fields["goal"] = 0.0
     specs = run_specs(
         chosen, _model(architecture, arch), length, rates=parse_rates(rates), seeds=parse_list(seeds, int, "--seed"),

@@ -21,6 +21,9 @@ from separatrix.models.certify_counts import counts_places as counts_places
 from separatrix.models.certify_lookup import Certified as Certified
 from separatrix.models.certify_lookup import certify_lookup as certify_lookup
 from separatrix.models.certify_lookup import fails as fails
+from separatrix.models.certify_two_layers import CertifiedCases as CertifiedCases
+from separatrix.models.certify_two_layers import certify_cases as certify_cases
+from separatrix.models.certify_two_layers import lookup_groups as lookup_groups
 from separatrix.models.certify_words import WordsVerdict as WordsVerdict
 from separatrix.models.certify_words import certify_words as certify_words
 from separatrix.models.described import description as description
@@ -36,11 +39,13 @@ from separatrix.models.measured import Measured as Measured
 from separatrix.models.measured import capacity as capacity
 from separatrix.models.mixers.attention import SelfAttention as SelfAttention
 from separatrix.models.mixers.attention import rotate as rotate
+from separatrix.models.mixers.mamba import MambaMixer as MambaMixer
 from separatrix.models.mixers.recurrent import TorchLayerMixer as TorchLayerMixer
 from separatrix.models.naming import code_named_in as code_named_in
 from separatrix.models.naming import parse_spec as parse_spec
 from separatrix.models.recurrent_files import CELLS as CELLS
 from separatrix.models.recurrent_files import check_recurrent as check_recurrent
+from separatrix.models.recurrent_files import levels as levels
 from separatrix.models.recurrent_files import recurrent_from as recurrent_from
 from separatrix.models.saved_tensors import fill as fill
 from separatrix.models.saved_tensors import kept_buffers as kept_buffers

@@ -41,6 +41,10 @@ class CertifiedCounts:
         """How many slices ended so."""
         return sum(each.outcome == outcome for each in self.slices.values())
 
+    def left(self) -> list[Slice]:
+        """The slices that are open."""
+        return [part for part, each in self.slices.items() if each.outcome == Outcome.OPEN]
+
     def failing(self) -> list[tuple[int, ...]]:
         """The inputs that torch answers wrongly, one of each slice that has any that were found."""
         return [each.failing for each in self.slices.values() if each.failing is not None]
@@ -84,7 +88,7 @@ def certify_counts(model: SequenceModel, task: Task, length: int, folder: Path, 
         "sha256": hashlib.sha256(data).hexdigest(),
         "certified": [[*_stated(prover, part), each.proof] for part, each in shown.items()],
         "counterexamples": [list(row) for row in result.failing()],
-        "open": [_stated(prover, part) for part, each in found.items() if each.outcome == Outcome.OPEN],
+        "open": [_stated(prover, part) for part in result.left()],
     }
     write_atomically(folder / WEIGHTS_FILE, data)
     write_atomically(folder / TRAINED_FILE, json.dumps(claim, separators=(",", ":")) + "\n")

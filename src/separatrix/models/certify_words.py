@@ -19,12 +19,14 @@ from separatrix.files import write_atomically
 from separatrix.models.recurrent_files import answers_to_words, recurrent_file
 from separatrix.models.sequence_model import SequenceModel
 from separatrix.progress import report
-from separatrix.provers import UNIT, Outcome, WordsProver
+from separatrix.provers import UNIT, Found, Outcome, SelectiveProver, WordsProver
 from separatrix.tasks import Task, needed_automaton, task_label
+from separatrix_kernel.cells import Cell
 from separatrix_kernel.reading import RefusedError
+from separatrix_kernel.selective import Selective
 from separatrix_kernel.specification import Automaton
 from separatrix_kernel.trained import TRAINED_FILE, WEIGHTS_FILE
-from separatrix_kernel.words import MOST_BITS, WORDS_FORMAT, Cell, check_words, read_automaton
+from separatrix_kernel.words import MOST_BITS, WORDS_FORMAT, check_words, network_of, read_automaton
 
 WORDS_TRIED = 1 << 12
 WALKS, WALK_LENGTH = 1024, 32
@@ -49,15 +51,14 @@ def certify_words(model: SequenceModel, task: Task, folder: Path, bits: int = 0,
         raise SeparatrixError(f"--bits {bits} is out of range; choose 1 to {MOST_BITS}, or leave it out")
     data, automaton = recurrent_file(model), read_automaton(plain)
     try:
-        cell = Cell(data)
+        network = network_of(data)
     except RefusedError as refusal:
         raise SeparatrixError(f"these weights cannot be certified: {refusal}") from refusal
     states = len(automaton.steps)
     failing = first_failing(model, automaton, words_to_try(automaton), bits)
     if failing is not None:
         return WordsVerdict(Outcome.COUNTEREXAMPLE, bits, states, failing=failing)
-    prover = WordsProver(cell, automaton, most)
-    found = prover.rounded(bits) if bits else prover.as_it_is()
+    found = searched(network, automaton, bits, most)
     if found.failing is not None:
         replayed = first_failing(model, automaton, torch.tensor([found.failing], dtype=torch.int64), bits)
         if replayed is not None:
@@ -73,6 +74,8 @@ def certify_words(model: SequenceModel, task: Task, folder: Path, bits: int = 0,
         "automaton": plain,
         "boxes": found.boxes,
     }
+    if found.last is not None:
+        content["last"] = found.last
     try:
         check_words(content, data, lambda done, total: report("checking boxes", done, total))
     except RefusedError:
@@ -80,6 +83,14 @@ def certify_words(model: SequenceModel, task: Task, folder: Path, bits: int = 0,
     write_atomically(folder / WEIGHTS_FILE, data)
     write_atomically(folder / TRAINED_FILE, json.dumps(content, separators=(",", ":")) + "\n")
     return WordsVerdict(Outcome.CERTIFIED, bits, states, len(found.boxes))
+
+
+def searched(network: Cell | Selective, automaton: Automaton, bits: int, most: int) -> Found:
+    """What the prover of this network finds."""
+    if isinstance(network, Selective):
+        return SelectiveProver(network, automaton, most).search(bits)
+    prover = WordsProver(network, automaton, most)
+    return prover.rounded(bits) if bits else prover.as_it_is()
 
 
 def words_to_try(automaton: Automaton, seed: int = 0) -> Tensor:
@@ -115,8 +126,10 @@ def first_failing(model: SequenceModel, automaton: Automaton, words: Tensor, bit
     for token in words.T:
         state = steps[state, token]
         right.append(answers[state])
-    wrong = answers_to_words(model, words, bits) != torch.stack(right, dim=1)
+    found = answers_to_words(model, words, bits)
+    first = len(right) - found.shape[1]
+    wrong = found != torch.stack(right, dim=1)[:, first:]
     if not bool(wrong.any()):
         return None
-    length = int(wrong.any(dim=0).nonzero()[0, 0])
-    return tuple(words[int(wrong[:, length].nonzero()[0, 0]), :length].tolist())
+    place = int(wrong.any(dim=0).nonzero()[0, 0])
+    return tuple(words[int(wrong[:, place].nonzero()[0, 0]), : place + first].tolist())

@@ -125,7 +125,7 @@ class SequenceModel(nn.Module):
         final = len(self.blocks) - 1
         for number, block in enumerate(self.blocks):
             x = block(x, inputs, read if number == final else None, lengths)
-        return self._logits(x)
+        return self.logits(x)
 
     def _asked(self, inputs: Tensor, read: Tensor | None, lengths: Tensor | None, questions: Tensor) -> Tensor:
         if read is None or read.shape[-1] != 1:
@@ -148,7 +148,7 @@ class SequenceModel(nn.Module):
         final = len(self.blocks) - 1
         for number, block in enumerate(self.blocks):
             x = block(x, inputs, last if number == final else None, lengths, asked)
-        return self._logits(x)
+        return self.logits(x)
 
     @torch.no_grad()
     def attention_weights(
@@ -181,7 +181,7 @@ class SequenceModel(nn.Module):
         for block, before in zip(self._layers(), state, strict=True):
             x, after = block.step(x, before)
             states.append(after)
-        return self._logits(x), tuple(states)
+        return self.logits(x), tuple(states)
 
     def member(self, number: int) -> "SequenceModel":
         """One member as a model of its own, with copies of its weights."""
@@ -207,7 +207,8 @@ class SequenceModel(nn.Module):
         x = self.embedding(inputs)
         return x if self.positions is None else self.positions(x)
 
-    def _logits(self, x: Tensor) -> Tensor:
+    def logits(self, x: Tensor) -> Tensor:
+        """What is read from the last layer's activations."""
         return self.readout(x) if self.norm is None else self.readout(self.norm.normalise(x), self.norm.affine())
 
     def _layers(self) -> list[Block]:

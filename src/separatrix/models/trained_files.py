@@ -6,6 +6,7 @@ run's files; here their float32 tables are written out like a learned one.
 
 import json
 from fractions import Fraction
+from typing import Any, cast
 
 import torch
 from safetensors.torch import load, save
@@ -16,10 +17,13 @@ from separatrix.models.mixers.attention import rotate
 from separatrix.models.naming import parse_spec
 from separatrix.models.saved_tensors import fill, kept_tensors
 from separatrix.models.sequence_model import SequenceModel
-from separatrix_kernel.reading import RefusedError
+from separatrix_kernel.reading import RefusedError, Tensors, integer
 from separatrix_kernel.transformer import Weights
 
-COVERED = "covered are TF-(1,WIDTH) with learned, sinusoidal or rotary positions, any number of heads, in float32"
+COVERED = (
+    "covered are TF-(1,WIDTH) with learned, sinusoidal or rotary positions and TF-(2,WIDTH) with learned or sinusoidal "
+    "ones, any number of heads, in float32"
+)
 
 
 def weights_file(model: SequenceModel) -> bytes:
@@ -42,6 +46,8 @@ def weights_file(model: SequenceModel) -> bytes:
         "classes": model.classes,
         "positions": model.length,
     }
+    if model.spec.depth > 1:
+        structure["layers"] = model.spec.depth
     return save(tensors, {"separatrix": json.dumps(structure)})
 
 
@@ -64,7 +70,7 @@ def check_covered(model: SequenceModel) -> None:
     >>> check_covered(build_model(parse_spec("LSTM-(1,8)"), vocabulary=7, classes=3, length=4, seeds=[0]))
     Traceback (most recent call last):
     separatrix.errors.SeparatrixError: LSTM-(1,8) cannot be certified: covered are TF-(1,WIDTH) with learned, \
-sinusoidal or rotary positions, any number of heads, in float32
+sinusoidal or rotary positions and TF-(2,WIDTH) with learned or sinusoidal ones, any number of heads, in float32
     """
     double = model.readout.weight.dtype != torch.float32 or model.members != 1 or bool(model.columns)
     check_described(model.spec, "float64" if double else "float32")
@@ -72,22 +78,23 @@ sinusoidal or rotary positions, any number of heads, in float32
 
 def check_described(spec: ModelSpec, precision: str) -> None:
     """Refuse a model by its description, before anything of it is made."""
-    entries = spec.entries
-    plain = len(entries) == 1 and entries[0].name == "transformer" and precision == "float32"
-    if not plain or spec.options_of(entries[0])["positions"] not in ("learned", "sinusoidal", "rotary"):
+    entries, positions = spec.entries, ["learned", "sinusoidal", *(["rotary"] if spec.depth == 1 else [])]
+    plain = {entry.name for entry in entries} == {"transformer"} and spec.depth <= 2 and precision == "float32"
+    if not plain or spec.options_of(entries[0])["positions"] not in positions:
         raise SeparatrixError(f"{spec} cannot be certified: {COVERED}")
 
 
 def model_from(data: bytes) -> SequenceModel:
     """The model of a file that :func:`weights_file` wrote, with its positions as a learned table."""
     try:
-        Weights(data)
+        depth = cast("dict[str, Any]", Tensors(data).structure).get("layers", 1)
+        Weights(data, integer(depth, "the number of layers", 1, 2))
     except RefusedError as refusal:
         raise SeparatrixError(f"the weights cannot be read: {refusal}; {COVERED}") from refusal
     size = int.from_bytes(data[:8], "little")
     about = json.loads(json.loads(data[8 : 8 + size])["__metadata__"]["separatrix"])
     rotary = ",positions=rotary" if about["kind"] == "rotary-transformer" else ""
-    spec = parse_spec(f"TF-(1,{about['width']},heads={about['heads']}{rotary})")
+    spec = parse_spec(f"TF-({depth},{about['width']},heads={about['heads']}{rotary})")
     model = SequenceModel(
         spec, vocabulary=about["vocabulary"], classes=about["classes"], length=about["positions"], members=1
     )

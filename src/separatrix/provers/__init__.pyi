@@ -4,8 +4,11 @@ from separatrix.provers.proofs import attempt as attempt
 from separatrix.provers.proofs import prove as prove
 from separatrix.provers.trained_counts import CountsProver as CountsProver
 from separatrix.provers.trained_counts import Slice as Slice
+from separatrix.provers.trained_lookup import ChosenProver as ChosenProver
 from separatrix.provers.trained_lookup import LookupProver as LookupProver
+from separatrix.provers.trained_selective import SelectiveProver as SelectiveProver
 from separatrix.provers.trained_transformer import Decided as Decided
 from separatrix.provers.trained_transformer import Outcome as Outcome
 from separatrix.provers.trained_words import UNIT as UNIT
+from separatrix.provers.trained_words import Found as Found
 from separatrix.provers.trained_words import WordsProver as WordsProver

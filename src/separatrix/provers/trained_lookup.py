@@ -8,13 +8,13 @@ symbol at a time. The search is float64 and untrusted: its proofs are checked by
 """
 
 import math
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy
 
 from separatrix.provers.trained_transformer import Decided, Floats, Integers, Outcome, TransformerProver
 from separatrix_kernel.balls import BITS, ONE
-from separatrix_kernel.lookup import STATED_BITS, Lookup, everything
+from separatrix_kernel.lookup import STATED_BITS, Chosen, Lookup, everything
 from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.transformer import Weights
 
@@ -22,47 +22,24 @@ ITERATIONS = 60
 ROUNDS = 40
 STARTS = 6
 UNIT = 2.0**-STATED_BITS
+Kernel = TypeVar("Kernel", bound=Chosen)
 
 
-class LookupProver(TransformerProver[Lookup]):
-    """Decides pairs of one model at one length; ``nodes`` is how many leaves and splits a proof may have.
+class ChosenProver(TransformerProver[Kernel]):
+    """Proofs for texts whose symbols are chosen one by one; ``nodes`` is how many leaves and splits one may have."""
 
-    >>> from separatrix_kernel.lookup import proved
-    >>> from separatrix.models.naming import parse_spec
-    >>> from separatrix.models.task_model import model_for_task
-    >>> from separatrix.models.trained_files import weights_file
-    >>> from separatrix.tasks import tasks
-    >>> task = tasks()["index-lookup"].with_parameters(alphabet=3)
-    >>> model = model_for_task(parse_spec("TF-(1,8)"), task, 2, seeds=[0])
-    >>> prover = LookupProver(Weights(weights_file(model)), alphabet=3, length=2)
-    >>> sorted({str(prover.decide(p, c).outcome) for p in range(2) for c in range(3)})
-    ['certified', 'counterexample']
-    """
-
-    def __init__(self, weights: Weights, alphabet: int, length: int, nodes: int = 64) -> None:
-        super().__init__(Lookup(weights, alphabet, length))
+    def __init__(self, model: Kernel, nodes: int = 64) -> None:
+        super().__init__(model)
         self.nodes = nodes
 
-    # -- deciding ------------------------------------------------------------------------------------------
-
-    def decide(self, p: int, c: int) -> Decided:
-        """Certify a pair, or find an input of it that fails, or leave it open.
-
-        An input that fails does so in float64; whether torch agrees is for the caller to see.
-        """
-        sets = everything(self.alphabet, self.length, p, c)
-        proof = self._leaf(p, c, sets)[0]
-        if proof is None:
-            failing = self.attack(p, c)
-            if failing is not None:
-                return Decided(Outcome.COUNTEREXAMPLE, failing=failing)
-            self._left = self.nodes
-            proof = self._tree(p, c, sets)
-        return Decided(Outcome.OPEN) if proof is None else Decided(Outcome.CERTIFIED, proof=proof)
+    def tree(self, p: int, right: int, sets: list[list[int]]) -> list[Any] | None:
+        """A proof with splits that the question p has the answer ``right`` on texts with these symbols."""
+        self._left = self.nodes
+        return self._tree(p, right, sets)
 
     def _tree(self, p: int, c: int, sets: list[list[int]]) -> list[Any] | None:
         self._left -= 1
-        proof, doubt = self._leaf(p, c, sets)
+        proof, doubt = self.leaf(p, c, sets)
         if proof is not None:
             return proof
         split = self._split(p, sets, doubt) if self._left > 0 else None
@@ -74,7 +51,7 @@ class LookupProver(TransformerProver[Lookup]):
         second = None if first is None else self._tree(p, c, [*sets[:place], rest, *sets[place + 1 :]])
         return None if second is None else ["split", place, some, first, second]
 
-    def _leaf(self, p: int, c: int, sets: list[list[int]]) -> tuple[list[Any] | None, list[int] | None]:
+    def leaf(self, p: int, c: int, sets: list[list[int]]) -> tuple[list[Any] | None, list[int] | None]:
         """A proof for these texts by one box, or a linear form that it falls short on."""
         try:
             passed = self.model.answers.passed(self.model.leak(p, sets))
@@ -138,6 +115,41 @@ class LookupProver(TransformerProver[Lookup]):
                 heavy = int((effect > effect.max() / 2).sum())
                 best = float(effect.max()), place, ranked[: min(heavy, len(some) // 2)]
         return None if best is None else (best[1], sorted(best[2]))
+
+
+class LookupProver(ChosenProver[Lookup]):
+    """Decides pairs of one model at one length; ``nodes`` is how many leaves and splits a proof may have.
+
+    >>> from separatrix_kernel.lookup import proved
+    >>> from separatrix.models.naming import parse_spec
+    >>> from separatrix.models.task_model import model_for_task
+    >>> from separatrix.models.trained_files import weights_file
+    >>> from separatrix.tasks import tasks
+    >>> task = tasks()["index-lookup"].with_parameters(alphabet=3)
+    >>> model = model_for_task(parse_spec("TF-(1,8)"), task, 2, seeds=[0])
+    >>> prover = LookupProver(Weights(weights_file(model)), alphabet=3, length=2)
+    >>> sorted({str(prover.decide(p, c).outcome) for p in range(2) for c in range(3)})
+    ['certified', 'counterexample']
+    """
+
+    def __init__(self, weights: Weights, alphabet: int, length: int, nodes: int = 64) -> None:
+        super().__init__(Lookup(weights, alphabet, length), nodes)
+
+    # -- deciding ------------------------------------------------------------------------------------------
+
+    def decide(self, p: int, c: int) -> Decided:
+        """Certify a pair, or find an input of it that fails, or leave it open.
+
+        An input that fails does so in float64; whether torch agrees is for the caller to see.
+        """
+        sets = everything(self.alphabet, self.length, p, c)
+        proof = self.leaf(p, c, sets)[0]
+        if proof is None:
+            failing = self.attack(p, c)
+            if failing is not None:
+                return Decided(Outcome.COUNTEREXAMPLE, failing=failing)
+            proof = self.tree(p, c, sets)
+        return Decided(Outcome.OPEN) if proof is None else Decided(Outcome.CERTIFIED, proof=proof)
 
     # -- inputs that fail --------------------------------------------------------------------------------------
 

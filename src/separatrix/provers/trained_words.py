@@ -15,8 +15,8 @@ import numpy
 from numpy.typing import NDArray
 
 from separatrix_kernel.balls import ONE
+from separatrix_kernel.cells import Cell
 from separatrix_kernel.specification import Automaton
-from separatrix_kernel.words import Cell
 
 Floats: TypeAlias = NDArray[numpy.float64]
 Integers: TypeAlias = NDArray[numpy.int64]
@@ -37,6 +37,8 @@ class Found:
 
     boxes: Boxes | None = None
     failing: tuple[int, ...] | None = None
+    last: list[list[int]] | None = None
+    """The last tokens of each box, where they are a part of the state."""
 
 
 class WordsProver:
@@ -196,10 +198,7 @@ class WordsProver:
 
     def rounded(self, bits: int) -> Found:
         """All rounded states that words reach, or a word after which the answer is wrong."""
-        scale, half, largest = 2.0**bits, 2.0 ** (bits - 1), (1 << bits) - 1
-
-        def level(values: Floats) -> Integers:
-            return numpy.clip(2 * numpy.floor(values * half).astype(numpy.int64) + 1, -largest, largest)
+        scale = 2.0**bits
 
         zero = numpy.zeros(self.cell.numbers, dtype=numpy.int64)
         known: dict[tuple[int, bytes, bytes], int] = {(self.automaton.start, zero.tobytes(), zero.tobytes()): 0}
@@ -214,7 +213,7 @@ class WordsProver:
             fresh: list[tuple[int, Integers, Integers]] = []
             added: list[int] = []
             for token in range(self.steps.shape[1]):
-                least, most = (level(each) for each in self.after(token, *real))
+                least, most = (levels(each, bits) for each in self.after(token, *real))
                 after = self.steps[states, token]
                 for place, box in enumerate(front):
                     key = int(after[place]), least[place].tobytes(), most[place].tobytes()
@@ -242,6 +241,12 @@ class WordsProver:
             box, token = parents[box]
             word.append(token)
         return tuple(reversed(word))
+
+
+def levels(values: Floats, bits: int) -> Integers:
+    """The levels that values are rounded to, in units of 2^-bits."""
+    most = (1 << bits) - 1
+    return numpy.clip(2 * numpy.floor(values * 2.0 ** (bits - 1)).astype(numpy.int64) + 1, -most, most)
 
 
 def _sizes(gates: Floats, x: Floats, width: int) -> Floats:

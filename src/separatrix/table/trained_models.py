@@ -14,6 +14,8 @@ from typing import Any, cast
 from separatrix.bounds import NUMBERS, Model, ModelSize, ProtocolBound, bounds_for, covered
 from separatrix.shipped import FOLDER, short_path
 from separatrix.tasks import tasks
+from separatrix_kernel.selective import TAPS
+from separatrix_kernel.specification import read_specification
 
 PLACE = FOLDER / "trained"
 CLAIM, WEIGHTS, ATTACKS = "trained.json", "weights.safetensors", "attacks.json"
@@ -135,18 +137,24 @@ def _model(folder: Path) -> TrainedModel:
     task = _usual_name(claim["task"])
     width = about["width"]
     if "boxes" in claim:
-        name = f"{about['cell'].upper()}-(1,{width})"
+        selective = "state" in about
+        name = f"{about['cell'].title() if selective else about['cell'].upper()}-(1,{width})"
         state = f"rounded to {claim['bits']} bits" if claim["bits"] else ""
         numbers, precision = width * (2 if about["cell"] == "lstm" else 1), claim["bits"] or 32
+        if selective:
+            # With the convolution's last inputs, which take more than the tokens that they are of.
+            numbers = about["expansion"] * width * (about["state"] + TAPS - 1)
         return TrainedModel(
             task, name, "rnn", None, "words of every length", state, numbers, precision, 1, command, size
         )
     heads, length = about["heads"], claim["length"]
     rotary = ",positions=rotary" if about["kind"] == "rotary-transformer" else ""
-    name = f"TF-(1,{width}{f',heads={heads}' if heads > 1 else ''}{rotary})"
+    layers = about.get("layers", 1)
+    name = f"TF-({layers},{width}{f',heads={heads}' if heads > 1 else ''}{rotary})"
+    column: Model = "transformer-1layer" if layers == 1 else "transformer-2layer"
     inputs = f"all {length}·{claim['alphabet']}^{length} inputs" if "alphabet" in claim else _counted(claim)
     rows = width // heads
-    return TrainedModel(task, name, "transformer-1layer", length, inputs, "", rows, 32, heads, command, size)
+    return TrainedModel(task, name, column, length, inputs, "", rows, 32, heads, command, size)
 
 
 def _structure(path: Path) -> dict[str, Any]:
@@ -164,6 +172,5 @@ def _usual_name(label: str) -> str:
 
 
 def _counted(claim: dict[str, Any]) -> str:
-    runs = claim["specification"]["inputs"]
-    sizes = [(run["tokens"][1] - run["tokens"][0], run["count"]) for run in runs]
-    return "all " + "·".join(f"{size}^{count}" for size, count in sizes if size > 1) + " inputs"
+    inputs, answer = read_specification(claim["specification"])
+    return f"all {answer.covered(inputs)} inputs".replace("*", "·")

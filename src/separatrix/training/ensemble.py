@@ -20,11 +20,12 @@ import torch
 from torch import Tensor
 
 from separatrix.errors import SeparatrixError
-from separatrix.models import Block, SequenceModel, kept_buffers, model_for_task, parse_spec
+from separatrix.models import Block, SequenceModel, kept_buffers, lookup_groups, model_for_task, parse_spec
 from separatrix.training.adam import Adam, FlatParameters, MemberRates
 from separatrix.training.batches import CHUNK_STEPS, Batch, data_source
 from separatrix.training.checkpoints import BUFFER
 from separatrix.training.cuda_graph import CapturedStep
+from separatrix.training.layered_leaks import layered_losses
 from separatrix.training.leaks import check_leaks, leak_losses
 from separatrix.training.objective import losses, scores
 from separatrix.training.spec import START, RunSpec
@@ -84,6 +85,8 @@ class Ensemble:
         )
         check_leaks(first)
         check_tubes(first)
+        layered = first.leak_margin and self.architecture.depth > 1
+        self.groups = lookup_groups(self.task, self.length) if layered else None
         self.automaton = tables_of(self.task, self.device) if first.state_radius else None
         if self.device.type == "cuda":
             compile_blocks(self.model)
@@ -123,7 +126,11 @@ class Ensemble:
             outputs = self.model(batch.inputs, read=batch.read, lengths=batch.lengths, questions=batch.questions)
             loss = losses(self.task, self.length, outputs, batch)
             if margin := self.specs[0].leak_margin:
-                loss = loss + leak_losses(self.model, self.length, margin)
+                if self.groups is None:
+                    loss = loss + leak_losses(self.model, self.length, margin)
+                else:
+                    done = (self.adam.step / self.specs[0].steps).to(torch.float32)
+                    loss = loss + layered_losses(self.model, self.groups, margin, done)
             if self.automaton is not None:
                 words = mixed_words(batch.inputs, self.automaton)
                 radius = radius_at(self.specs[0], self.adam.step)

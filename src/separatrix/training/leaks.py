@@ -6,7 +6,8 @@ the other symbols are. With S_p(c) the score of the asked key and S_j(s) those o
     min_c S_p(c) - log Σ_{j ≠ p} exp(max_s S_j(s))
 
 bounds the leak by exp(-gap) on every text at once. The loss adds the mean over questions and heads of what the gap
-lacks of a margin. It is about texts of exactly the run's length, from the weights alone, without any example.
+lacks of a margin. It is about texts of exactly the run's length, from the weights alone, without any example. Two
+layers have a loss of the same kind (``layered_leaks``).
 """
 
 import torch
@@ -20,6 +21,7 @@ from separatrix.models import (
     SequenceModel,
     check_described,
     linear,
+    lookup_groups,
     parse_spec,
     rotate,
 )
@@ -34,13 +36,18 @@ def check_leaks(run: RunSpec) -> None:
     ...     RunSpec(task="equality", architecture="TF-(1,8)", length=8, learning_rate=0.1, steps=80, leak_margin=6)
     ... )
     Traceback (most recent call last):
-    separatrix.errors.SeparatrixError: leak_margin=6.0 is for index-lookup, not for equality; leave it out
+    separatrix.errors.SeparatrixError: leak_margin=6.0 is for lookups, not for equality; leave it out
     """
     if not run.leak_margin:
         return
-    if run.task != "index-lookup":
-        raise SeparatrixError(f"leak_margin={run.leak_margin} is for index-lookup, not for {run.task}; leave it out")
-    check_described(parse_spec(run.architecture), run.precision)
+    if lookup_groups(run.the_task(), run.length) is None:
+        raise SeparatrixError(f"leak_margin={run.leak_margin} is for lookups, not for {run.task}; leave it out")
+    model = parse_spec(run.architecture)
+    check_described(model, run.precision)
+    if model.depth == 1 and run.task != "index-lookup":
+        raise SeparatrixError(
+            f"leak_margin={run.leak_margin} is for two layers on {run.task}; take TF-(2,{model.width})"
+        )
 
 
 def gaps(model: SequenceModel, length: int) -> Tensor:

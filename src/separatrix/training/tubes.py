@@ -12,19 +12,36 @@ from 0 to ``state_radius`` over the middle of training:
 - how much of a tube of radius R around the centre of a node leaves the tube of the next node, for each token, by
   interval arithmetic, and the same of the start. Where nothing leaves, these tubes are the boxes of a certificate.
 
+Mamba's state is rounded instead, because each of its decays is below 1: unrounded it forgets whatever its automaton
+asks for. With R = 2^-p that is to p bits, which moves no number between -1 and 1 further than R. The loss adds the
+cross-entropy of the answer after each prefix when the state is moved from what it is towards its level, by the share of
+R that the radius has reached, with the gradient of the state as it is; and what its numbers have beyond ±1.
+
 Words are made from the batch's own inputs (``mixed_words``), so that a run stays a function of its seed.
 """
 
+import math
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from separatrix.models import Block, SequenceModel, TorchLayerMixer, check_recurrent, linear, parse_spec
+from separatrix.errors import SeparatrixError
+from separatrix.models import (
+    Block,
+    MambaMixer,
+    SequenceModel,
+    TorchLayerMixer,
+    check_recurrent,
+    levels,
+    linear,
+    parse_spec,
+)
 from separatrix.tasks import Task, needed_automaton
 from separatrix.training.spec import RunSpec
-from separatrix_kernel.words import read_automaton
+from separatrix_kernel.selective import SELECTIVE
+from separatrix_kernel.words import MOST_BITS, read_automaton
 
 QUIET, GROWING = 0.4, 0.3
 """The radius is 0 for the first two fifths of training and whole after 70 %."""
@@ -41,7 +58,22 @@ def check_tubes(run: RunSpec) -> None:
     if not run.state_radius:
         return
     needed_automaton(run.the_task())
-    check_recurrent(parse_spec(run.architecture), run.precision)
+    spec = parse_spec(run.architecture)
+    check_recurrent(spec, run.precision)
+    if spec.entries[0].name == SELECTIVE and rounding_bits(run.state_radius) is None:
+        raise SeparatrixError(
+            f"state_radius={run.state_radius} is not the half of a level of {spec}; choose 2^-p, which rounds to p bits"
+        )
+
+
+def rounding_bits(radius: float) -> int | None:
+    """The p of a radius 2^-p that the certificate's rounding knows.
+
+    >>> rounding_bits(0.25), rounding_bits(0.04)
+    (2, None)
+    """
+    bits = round(-math.log2(radius))
+    return bits if 1 <= bits <= MOST_BITS and radius == 2.0**-bits else None
 
 
 class Tables(NamedTuple):
@@ -101,7 +133,10 @@ def tube_losses(model: SequenceModel, tables: Tables, words: Tensor, radius: Ten
     is to it: at first it would keep the network from learning anything.
     """
     block = model.blocks[0]
-    assert isinstance(block, Block) and isinstance(block.mixer, TorchLayerMixer)
+    assert isinstance(block, Block)
+    if isinstance(block.mixer, MambaMixer):
+        return _rounded_losses(model, block, tables, words, radius / whole, whole)
+    assert isinstance(block.mixer, TorchLayerMixer)
     mixer, count = block.mixer, tables.steps.shape[1]
     states, reached = _states(mixer, model.embedding(words)), _reached(tables, words)
     own = functional.one_hot(reached[:, :, 1:] * count + words, len(tables.steps) * count).to(states.dtype)
@@ -143,6 +178,34 @@ def _excess(
     return (outer - KEPT * radius).clamp(min=0) * (radius / whole**2) * happens[..., None]
 
 
+def _rounded_losses(
+    model: SequenceModel, block: Block, tables: Tables, words: Tensor, share: Tensor, whole: float
+) -> Tensor:
+    """What is added to each member's loss for Mamba, whose state is moved by this share towards its level."""
+    logits, states = rounded_run(model, block, words, share, whole)
+    right = tables.answers[_reached(tables, words)[:, :, 1:]]
+    own = functional.one_hot(right, logits.shape[-1]).to(logits.dtype)
+    beyond = (states.abs() - 1).clamp(min=0).mean(dim=(1, 2, 3, 4))
+    return _entropy(logits, right, own) + beyond
+
+
+def rounded_run(
+    model: SequenceModel, block: Block, words: Tensor, share: Tensor, whole: float
+) -> tuple[Tensor, Tensor]:
+    """Logits after each token, and the states before they are moved: (members, batch, length, inner, state)."""
+    mixer, bits = block.mixer, rounding_bits(whole)
+    assert isinstance(mixer, MambaMixer) and block.norm is not None and bits is not None
+    x = model.embedding(words)
+    unrolled = mixer.unrolled(block.norm(x))
+    state, found = torch.zeros_like(unrolled.given[:, :, 0]), list[Tensor]()
+    for place in range(words.shape[2]):
+        state = unrolled.decay[:, :, place] * state + unrolled.given[:, :, place]
+        found.append(state)
+        state = state + share * (levels(state, bits) - state).detach()
+    states = torch.stack(found, dim=2)
+    return model.logits(x + mixer.shown(unrolled, states)), states
+
+
 def _reached(tables: Tables, words: Tensor) -> Tensor:
     """The automaton's states after each prefix: (members, batch, length + 1)."""
     state = torch.full(words.shape[:2], tables.start, device=words.device)
@@ -154,15 +217,16 @@ def _reached(tables: Tables, words: Tensor) -> Tensor:
 
 
 def _worst_entropy(model: SequenceModel, hidden: Tensor, right: Tensor, radius: Tensor) -> Tensor:
-    """Cross-entropy where the right logit is as low and the others are as high as states within the radius make them.
-
-    Answers are weighted so that each class has the same share.
-    """
+    """Cross-entropy where the right logit is as low, and the others as high, as states within the radius make them."""
     logits = model.readout(hidden)
     spread = radius * model.readout.weight.abs().sum(dim=1)[:, None, None]
     own = functional.one_hot(right, logits.shape[-1]).to(logits.dtype)
-    worst = logits + spread * (1 - 2 * own)
-    entropy = functional.cross_entropy(worst.flatten(0, 2), right.flatten(), reduction="none").view(right.shape)
+    return _entropy(logits + spread * (1 - 2 * own), right, own)
+
+
+def _entropy(logits: Tensor, right: Tensor, own: Tensor) -> Tensor:
+    """The cross-entropy of each member, with the same share for each class; ``own`` is one-hot."""
+    entropy = functional.cross_entropy(logits.flatten(0, 2), right.flatten(), reduction="none").view(right.shape)
     share = own.mean(dim=(1, 2))[:, None, None].expand_as(own).gather(3, right[..., None]).squeeze(3)
     return (entropy / (share * logits.shape[-1]).clamp(min=0.05)).mean(dim=(1, 2))
 

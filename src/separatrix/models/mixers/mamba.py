@@ -1,6 +1,7 @@
 """The mixing layer of ``architectures.mamba``, which has its equations and deviations."""
 
 import math
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -18,6 +19,16 @@ from separatrix.models.starts import Constant, Generators, Normal, fill_members,
 
 NO_STEP = -1e4
 """softplus of it is 0: the state neither decays nor takes anything in."""
+
+
+class Unrolled(NamedTuple):
+    """What a word makes of the state: h_t = decay_t ⊙ h_{t-1} + given_t, and how it is read."""
+
+    decay: Tensor
+    given: Tensor
+    query: Tensor
+    skipped: Tensor
+    gate: Tensor
 
 
 class MambaMixer(RecurrentMixer):
@@ -122,6 +133,20 @@ class MambaMixer(RecurrentMixer):
 
     def _split(self, selection: Tensor) -> tuple[Tensor, ...]:
         return selection.split([self.rank, self.state_size, self.state_size], dim=-1)
+
+    def unrolled(self, x: Tensor) -> Unrolled:
+        """The recurrence of x (members, batch, length, width); decay and given also (…, inner, state)."""
+        entered, gate = self.project_in(x).chunk(2, dim=-1)
+        used, step, write, query = self._selected(entered)
+        delta = functional.softplus(step + self.step_bias[:, None, None])
+        decay = torch.exp(delta.unsqueeze(-1) * self._rate()[:, None, None])
+        given = (delta * used).unsqueeze(-1) * write.unsqueeze(-2)
+        return Unrolled(decay, given, query, self.skip[:, None, None] * used, gate)
+
+    def shown(self, found: Unrolled, states: Tensor) -> Tensor:
+        """The outputs of states (members, batch, length, inner, state)."""
+        mixed = (states * found.query.unsqueeze(-2)).sum(-1) + found.skipped
+        return self.project_out(mixed * functional.silu(found.gate))
 
     def initial_state(self, batch: int) -> State:
         """The convolution's window and the state h, 0."""

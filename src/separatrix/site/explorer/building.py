@@ -22,6 +22,7 @@ from separatrix.networks import (
     GraphAttention,
     Integers,
     Network,
+    TableRows,
 )
 from separatrix.site.explorer.limits import ExplorerError
 from separatrix.site.explorer.requests import Input, Setting
@@ -122,6 +123,8 @@ def _own_gain(text: str) -> Fraction | None:
 def _scales(network: Network) -> list[Fraction]:
     """Return the largest score weights of each attention layer, the last one first, and of embedded sets."""
     found: list[Fraction] = [part.gain for part in network.dual_parts]
+    tables = (part.rule for part in network.embedding if part.source == "position")
+    found += [_largest(rule.table) for rule in tables if isinstance(rule, TableRows)]
     for layer in reversed(network.layers):
         if isinstance(layer, Attention):
             found.append(max(_largest(head.query) for head in layer.heads))
