@@ -10,10 +10,10 @@ from typing import Any, cast
 
 import pytest
 
-from separatrix_kernel import balls
+from separatrix_kernel import balls, cells
 from separatrix_kernel.balls import BITS, ONE, Balls, Packed, exponentials, fixed, norm, power_range, slack
 from separatrix_kernel.boxes import BoxLayer, BoxReadout, affine_range
-from separatrix_kernel.cells import ABSOLUTE, balls_of, gated, products, size, squashed
+from separatrix_kernel.cells import ABSOLUTE, balls_of, gated, products, squashed
 from separatrix_kernel.content import rounded_sum, weighted_sum
 from separatrix_kernel.evaluation import decode, feed_forward, read
 from separatrix_kernel.heads import Heads, least_product, turned, turned_sizes
@@ -415,7 +415,7 @@ def test_keys_without_weight_are_refused():
 def test_contexts_and_ends():
     assert _ends([[1, 5], [3, 2], [2, 2]]) == ([1, 2], [3, 5])
     assert everything(2, 3, 1, 0) == [[0, 1], [0], [0, 1]]
-    assert [size(each) for each in ((-5, 3), (3, 5), (-2, -1))] == [5, 5, 2]
+    assert [cells.size(each) for each in ((-5, 3), (3, 5), (-2, -1))] == [5, 5, 2]
 
 
 def test_distances_are_at_least_the_real_ones():
