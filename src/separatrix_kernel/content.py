@@ -175,7 +175,8 @@ class Choices:
         name = tuple(asked), without
         if name not in self._bounds:
             signs = packed(asked) if self.size else None
-            left = {token - self.first for token in without}
+            # A token that no key may have leaves nothing out.
+            left = {token - self.first for token in without if 0 <= token - self.first < len(self.keys)}
             scores = self._scored(asked, left) if signs is None else self._by_signs(signs, left)
             require(bool(scores), "no token is left that a key could hold")
             self._bounds[name] = min(scores), max(scores)

@@ -9,6 +9,7 @@ import pytest
 from separatrix.models.certify_counts import certify_counts
 from separatrix.models.trained_files import weights_file
 from separatrix.provers.trained_lookup import LookupProver
+from separatrix.shipped import FOLDER
 from separatrix.tasks import tasks
 from separatrix_kernel.trained import TRAINED_FILE, WEIGHTS_FILE
 from tests.kernel.test_thresholds import trained as counting
@@ -216,6 +217,19 @@ def test_a_recurrent_run_is_certified_for_every_length(words_store, call, tmp_pa
     (folder / TRAINED_FILE).write_text(json.dumps({**claim, "task": "dyck:depth=2,types=1"}))
     refused = call("check", str(folder), "--json")
     assert (refused.code, json.loads(refused.out)["valid"]) == (1, False)
+
+
+def test_a_mamba_is_right_with_a_rounded_state_and_forgets_as_it_is(call, tmp_path):
+    place, folder = str(FOLDER / "trained" / "dyck-mamba-2-bits"), str(tmp_path / "mamba")
+    ended = call("certify", place, "--bits", "2", "--out", folder, "--json")
+    found = json.loads(ended.out)
+    assert (ended.code, found["outcome"], found["words"]) == (0, "certified", "every length but 0")
+    checked = json.loads(call("check", folder, "--json").out)
+    assert (checked["valid"], checked["boxes"], checked["words"]) == (True, found["boxes"], found["words"])
+    # After an error the unrounded state comes back to what it is without one.
+    ended = call("certify", place, "--out", str(tmp_path / "none"), "--json")
+    found = json.loads(ended.out)
+    assert (ended.code, found["outcome"], found["counterexample_shown"][-2:]) == (1, "counterexample", "()")
 
 
 def test_a_word_that_fails_is_reported(words_store, call, tmp_path):

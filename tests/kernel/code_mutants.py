@@ -202,7 +202,11 @@ def put_in(mutant: Mutant) -> None:
         function.__code__, function.__defaults__ = other.__code__, other.__defaults__
         function.__kwdefaults__ = other.__kwdefaults__
     for name, value in list(vars(module).items()):
-        if isinstance(value, int | tuple | dict | str) and not name.startswith("__") and vars(new)[name] != value:
+        if (
+            isinstance(value, int | tuple | dict | str | list)
+            and not name.startswith("__")
+            and vars(new)[name] != value
+        ):
             for holder in [each for key, each in sys.modules.items() if key.startswith("separatrix_kernel")]:
                 if vars(holder).get(name) is value:
                     setattr(holder, name, vars(new)[name])
@@ -249,8 +253,10 @@ class Attack:
             for file, lines in files.items():
                 for line in lines if name in tests else ():
                     by_line[file, line].add(name)
-        for each in gc.get_objects():
-            # What trained models are like does not depend on the kernel; all else that is kept may.
+        # What trained models are like does not depend on the kernel; all else that is kept may. What was frozen is
+        # not among all objects, so that modules are gone through as well.
+        known = [value for name, each in [*sys.modules.items()] if "kernel" in name for value in vars(each).values()]
+        for each in (*gc.get_objects(), *known):
             if isinstance(each, functools._lru_cache_wrapper) and getattr(each, "__name__", "") != "trained":
                 each.cache_clear()
         gc.collect()

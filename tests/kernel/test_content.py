@@ -124,7 +124,8 @@ def test_scores_are_right_up_to_the_ends_of_the_range(rounding):
             keys = [[random.choice((-1, 1)) * size for _ in range(3)] for size in random.choices(sizes, k=len(keys))]
             query = [random.choice((-1, 1)) * 7 for _ in range(3)]
         scores = [score(query, key, numbers) for key in keys]
-        assert Choices(keys, 5, numbers).bounds(query, range(0)) == (min(scores), max(scores))
+        for without in (range(0), (4,), (5 + len(keys),)):  # no token, or one that no key has
+            assert Choices(keys, 5, numbers).bounds(query, without) == (min(scores), max(scores))
         assert [Choices(keys, 5, numbers).score(query, 5 + each) for each in range(len(keys))] == scores
 
 

@@ -1,9 +1,10 @@
 """Where a direction of rounding matters: bounds against exact fractions at ties, next to whole numbers, and below 0."""
 
+import struct
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 from itertools import product
-from math import exp, isqrt, tanh
+from math import exp, isqrt, pi, sqrt, tanh
 from random import Random
 from types import SimpleNamespace
 from typing import Any, cast
@@ -11,11 +12,12 @@ from typing import Any, cast
 import pytest
 
 from separatrix_kernel import balls, cells
-from separatrix_kernel.balls import BITS, ONE, Balls, Packed, exponentials, fixed, norm, power_range, slack
+from separatrix_kernel.balls import BITS, ONE, Balls, Packed, exponentials, fixed, gelu, norm, power_range, slack
 from separatrix_kernel.boxes import BoxLayer, BoxReadout, affine_range
 from separatrix_kernel.cells import ABSOLUTE, balls_of, gated, products, squashed
 from separatrix_kernel.content import rounded_sum, weighted_sum
-from separatrix_kernel.evaluation import decode, feed_forward, read
+from separatrix_kernel.evaluation import decode, feed_forward, read, sketched
+from separatrix_kernel.floats import Floats
 from separatrix_kernel.heads import Heads, least_product, turned, turned_sizes
 from separatrix_kernel.lookup import Lookup, _distance, _ends, everything
 from separatrix_kernel.network import FeedForward, Matrix, Readout
@@ -176,6 +178,39 @@ def test_sums_of_weights_times_values_are_bounded_by_their_lemma(rounding):
             (ends,) = weighted_sum([((8 * least, 8 * greatest, True),)], [(light, heavy, 1)], numbers)
             every = [weight * value for weight in range(light, heavy + 1) for value in range(least, greatest + 1)]
             assert ends == (numbers.saturate(min(every)), numbers.saturate(max(every)))
+
+
+def test_floats_are_the_nearest_ones_with_ties_to_even():
+    floats, random = Floats(), Random(2)
+    numbers = [float(random.getrandbits(random.randint(1, 52))) * 2.0 ** random.randint(-149, 70) for _ in range(300)]
+    numbers += [2.0**24 + 1, 2.0**24 + 3, 2.0**25 + 2, 2.0**25 + 6, 2.0**-149, 2.0**-150, 3 * 2.0**-150, 1 - 2.0**-25]
+    for number in (*numbers, *[-each for each in numbers], 0.0):
+        (single,) = struct.unpack("f", struct.pack("f", number))
+        found = floats.nearest(int(Fraction(number) * 2**1000), 2**851)
+        assert Fraction(found, 1 << 149) == Fraction(single)
+        if single == number:
+            assert floats.encode(*number.as_integer_ratio()) == found
+        else:
+            with pytest.raises(RefusedError):
+                floats.encode(*number.as_integer_ratio())
+    largest = ((1 << 24) - 1) << 253
+    assert floats.nearest(largest) == largest
+    for number in (1 << 277, largest + (1 << 252), -(1 << 277)):
+        with pytest.raises(RefusedError):
+            floats.nearest(number)
+
+
+def test_exact_answers_are_zeros_and_ones():
+    numbers, matrix = small("down"), Matrix(((), ()), 1)
+    read_out = Readout(matrix, [0, 0], "exact", "last")
+    for raw, answer in (([8, 0], 2), ([8, 8], 3), ([8, 4], None), ([4, 8], None), ([4, 4], None), ([0, 16], None)):
+        assert decode(read_out, raw, numbers) == answer
+
+
+def test_sketches_are_the_numbers_that_were_summed_up():
+    for held in product(range(4), repeat=3):
+        sums = tuple(sum(each**power for each in held) % 5 for power in (1, 2, 3))
+        assert sketched(sums, 4, 5) == set(held)
 
 
 # -- balls ---
@@ -404,6 +439,26 @@ def test_averages_over_counts_are_bounded_from_below():
         close += bound >= min(averages) - 1
         assert bound >= min(itself, *map(min, values))
     assert close > 60
+
+
+def test_a_deviation_that_is_known_helps_and_one_below_0_says_nothing():
+    x, epsilon = Balls([-ONE, 0, 2 * ONE], [ONE // 4] * 3), Fraction(1, 1000)
+    plain = norm(x, epsilon)
+    assert norm(x, epsilon, None, -9 * ONE) == plain
+    assert plain.least < norm(x, epsilon, None, ONE).least == ONE
+    for reach in (ONE // 16, 9 * ONE):
+        assert norm(x, epsilon, reach).least >= plain.least
+
+
+def test_gelu_is_near_its_tangent():
+    for centre, radius in ((0, ONE), (-ONE, ONE // 2), (2 * ONE, ONE), (17 * ONE, ONE), (-17 * ONE, ONE)):
+        bend = gelu(centre, radius)
+        assert bend.low < 0 < bend.high
+        for x in (centre - radius, centre, centre + radius):
+            z = x / ONE
+            value = z / 2 * (1 + tanh(sqrt(2 / pi) * (z + 0.044715 * z**3)))
+            line = bend.value + bend.slope * (x - centre) // ONE
+            assert line + bend.low <= value * ONE <= line + bend.high
 
 
 def test_keys_without_weight_are_refused():

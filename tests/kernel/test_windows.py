@@ -357,3 +357,57 @@ def test_feed_forwards_before_the_first_attention_are_part_of_the_embedding():
         else:
             with pytest.raises(RefusedError):
                 rules_accept(claim, changed)
+
+
+def test_numbers_may_be_written_by_any_tokens():
+    """Tokens 2 to 5 for the numbers 0 to 3 modulo 4, in this order."""
+    content, data = proved(*SMALL)
+    file = File(data)
+    file.structure["vocabulary"] = 6
+    for part in file.structure["embedding"]:
+        part["tokens"] = [2, 6] if part["source"] == "token" else [0, 6]
+        if part["source"] == "token":
+            _, (rows, columns), table = file.tensors[part["rule"]["table"]["numerators"]]
+            # Rows were those of 1, 2, 3, 4; now they are those of 2, 3, 4 ≡ 0, 5 ≡ 1.
+            table[:] = [table[row % rows * columns + column] for row in range(1, rows + 1) for column in range(columns)]
+    changed = file.to_bytes()
+    claim = claimed(content, changed)
+    claim["specification"]["inputs"][1]["tokens"] = [2, 6]
+    rules_accept(claim, changed)
+    assert wrong_input(claim, changed) is None
+    claim["specification"]["inputs"][1]["tokens"] = [2, 5]
+    with pytest.raises(RefusedError, match="every residue"):
+        rules_accept(claim, changed)
+
+
+def test_windows_with_more_choices_than_sums_are_refused_at_once():
+    content, data = proved(*SMALL)
+    file = File(data)
+    units = shape_of(file, "layers", 3, "inner")[0]
+    outer = numbers_of(file, "layers", 3, "outer")
+    # Nine units have the same weights: three for each multiple of M.
+    outer[len(outer) - units : len(outer) - units + 9] = [0] * 9
+    changed = file.to_bytes()
+    with pytest.raises(RefusedError, match="too few different sums"):
+        rules_accept(claimed(content, changed), changed)
+
+
+def test_what_one_coordinate_adds_to_another_is_noticed():
+    """ReLU(x - 1) of a window's coordinate, which is above 1 at the query's own place alone, moves a bit of its own."""
+    content, data = proved(*SMALL)
+    file = File(data)
+    slots = file.structure["slots"]
+    start = {name: sum(size for _, size in slots[:number]) for number, (name, _) in enumerate(slots)}
+    width, layer = sum(size for _, size in slots), file.structure["layers"][2]
+    units = shape_of(file, "layers", 2, "inner")[0]
+    reads = [int(column == start["window"]) for column in range(width)]
+    tensors = {name: file.tensors[layer[name]["numerators"]] for name in ("inner", "inner_bias", "outer")}
+    assert all(layer[name]["denominator"] == 1 for name in tensors)
+    old = tensors["outer"][2]
+    outer = [[*old[row * units : row * units + units], int(row == start["own"] + 1)] for row in range(width)]
+    file.tensors[layer["inner"]["numerators"]] = ("I64", [units + 1, width], [*tensors["inner"][2], *reads])
+    file.tensors[layer["inner_bias"]["numerators"]] = ("I64", [units + 1, 1], [*tensors["inner_bias"][2], -1])
+    file.tensors[layer["outer"]["numerators"]] = ("I64", [width, units + 1], [each for row in outer for each in row])
+    changed = file.to_bytes()
+    with pytest.raises(RefusedError, match="known exactly"):
+        rules_accept(claimed(content, changed), changed)

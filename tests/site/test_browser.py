@@ -708,6 +708,12 @@ def test_tables_can_be_read_on_a_phone(browser: Browser, site: Path) -> None:
             page.goto((site / f"{name}.html").as_uri())
             assert page.locator(".scroll caption").evaluate_all(CUT_CAPTIONS) == []
             assert page.locator(".scroll td:visible").evaluate_all(PRESSED) == []
+        page.goto((site / "training.html").as_uri())
+        # What a cell cost is folded, so that the first numbers of every table are in view.
+        ends = page.locator(".heat-map tr:visible td:nth-child(3)").evaluate_all(
+            "all => all.map(each => each.getBoundingClientRect().right)"
+        )
+        assert len(ends) > 20 and max(ends) <= PHONE["width"]
 
 
 def test_the_site_is_readable_without_javascript(browser: Browser, site: Path) -> None:

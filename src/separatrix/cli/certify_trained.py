@@ -178,7 +178,7 @@ def _words_summary(found: "WordsVerdict", task: "Task") -> dict[str, Any]:
 
     return {
         "task": task_label(task),
-        "words": "every length",
+        "words": "every length" if found.empty else "every length but 0",
         "state_bits": found.bits or None,
         "outcome": str(found.outcome),
         "certified": found.outcome == Outcome.CERTIFIED,
@@ -201,7 +201,7 @@ def _print_words(result: dict[str, Any]) -> None:
 
     bits = result["state_bits"]
     verdict = {
-        "certified": "[green]certified[/green]: right after every word, of every length",
+        "certified": "[green]certified[/green]: right after every word, of " + result["words"],
         "counterexample": "[red]counterexample[/red]: a word after which torch errs",
         "open": "[yellow]open[/yellow]: no boxes were found that no token leaves, and no word that fails",
     }[result["outcome"]]

@@ -26,6 +26,7 @@ def check_trained_weights(context: typer.Context, folder: Path, replay: bool, as
     from separatrix.cli.progress import progress_bar
     from separatrix.provenance import provenance
     from separatrix_kernel.reading import RefusedError
+    from separatrix_kernel.selective import SELECTIVE
     from separatrix_kernel.thresholds import CountsAccepted
     from separatrix_kernel.trained import WEIGHTS_FILE, TrainedAccepted, check_trained_folder
     from separatrix_kernel.two_layers import TwoLayersAccepted
@@ -53,7 +54,7 @@ def check_trained_weights(context: typer.Context, folder: Path, replay: bool, as
     if isinstance(accepted, WordsAccepted):
         result |= {
             "task": accepted.task,
-            "words": "every length",
+            "words": "every length but 0" if accepted.cell == SELECTIVE else "every length",
             "state_bits": accepted.bits or None,
             "sha256": accepted.sha256,
             "boxes": accepted.boxes,

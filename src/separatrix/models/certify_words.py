@@ -8,6 +8,7 @@ import hashlib
 import itertools
 import json
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy
@@ -42,6 +43,8 @@ class WordsVerdict:
     """Of the automaton."""
     boxes: int = 0
     failing: tuple[int, ...] | None = None
+    empty: bool = True
+    """Whether the network answers after the empty word."""
 
 
 def certify_words(model: SequenceModel, task: Task, folder: Path, bits: int = 0, most: int = 1 << 15) -> WordsVerdict:
@@ -54,17 +57,17 @@ def certify_words(model: SequenceModel, task: Task, folder: Path, bits: int = 0,
         network = network_of(data)
     except RefusedError as refusal:
         raise SeparatrixError(f"these weights cannot be certified: {refusal}") from refusal
-    states = len(automaton.steps)
+    verdict = partial(WordsVerdict, bits=bits, states=len(automaton.steps), empty=network.answers_before)
     failing = first_failing(model, automaton, words_to_try(automaton), bits)
     if failing is not None:
-        return WordsVerdict(Outcome.COUNTEREXAMPLE, bits, states, failing=failing)
+        return verdict(Outcome.COUNTEREXAMPLE, failing=failing)
     found = searched(network, automaton, bits, most)
     if found.failing is not None:
         replayed = first_failing(model, automaton, torch.tensor([found.failing], dtype=torch.int64), bits)
         if replayed is not None:
-            return WordsVerdict(Outcome.COUNTEREXAMPLE, bits, states, failing=replayed)
+            return verdict(Outcome.COUNTEREXAMPLE, failing=replayed)
     if found.boxes is None:
-        return WordsVerdict(Outcome.OPEN, bits, states)
+        return verdict(Outcome.OPEN)
     content = {
         "format": WORDS_FORMAT,
         "task": task_label(task),
@@ -79,10 +82,10 @@ def certify_words(model: SequenceModel, task: Task, folder: Path, bits: int = 0,
     try:
         check_words(content, data, lambda done, total: report("checking boxes", done, total))
     except RefusedError:
-        return WordsVerdict(Outcome.OPEN, bits, states)
+        return verdict(Outcome.OPEN)
     write_atomically(folder / WEIGHTS_FILE, data)
     write_atomically(folder / TRAINED_FILE, json.dumps(content, separators=(",", ":")) + "\n")
-    return WordsVerdict(Outcome.CERTIFIED, bits, states, len(found.boxes))
+    return verdict(Outcome.CERTIFIED, boxes=len(found.boxes))
 
 
 def searched(network: Cell | Selective, automaton: Automaton, bits: int, most: int) -> Found:
