@@ -176,7 +176,9 @@ def test_certified_trained_models_and_attacks_are_on_the_pages(site):
     text = unescape((site / "training.html").read_text(encoding="utf-8"))
     for one in trained_models():
         assert one.text in text
-        assert one.text in unescape((site / task_address(one.task)).read_text(encoding="utf-8"))
+        # The page of a task speaks of its usual parameters.
+        if one.task in tasks():
+            assert one.text in unescape((site / task_address(one.task)).read_text(encoding="utf-8"))
     assert attacked_in_words() in text
     assert all(row.one in text for row in attacks().rows)
 

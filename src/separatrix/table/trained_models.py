@@ -144,9 +144,9 @@ def _model(folder: Path) -> TrainedModel:
         if selective:
             # With the convolution's last inputs, which take more than the tokens that they are of.
             numbers = about["expansion"] * width * (about["state"] + TAPS - 1)
-        return TrainedModel(
-            task, name, "rnn", None, "words of every length", state, numbers, precision, 1, command, size
-        )
+        # Without a token Mamba has no last token, and so no answer.
+        words = f"words of every length{' but 0' if selective else ''}"
+        return TrainedModel(task, name, "rnn", None, words, state, numbers, precision, 1, command, size)
     heads, length = about["heads"], claim["length"]
     rotary = ",positions=rotary" if about["kind"] == "rotary-transformer" else ""
     layers = about.get("layers", 1)
