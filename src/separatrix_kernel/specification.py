@@ -280,10 +280,10 @@ class Recall(Form):
 
     def words(self) -> str:
         """For people."""
+        asked = f"each of the last {self.queries} tokens" if self.queries > 1 else "the last token"
         return (
-            f"for each of the last {self.queries} tokens the label that follows the same token among {self.pairs} "
-            f"pairs of a key and a label, where label {self.labels.start} is 0; promised: keys are distinct, queries "
-            "are distinct and among the keys"
+            f"for {asked} the label that follows the same token among {self.pairs} pairs of a key and a label, where "
+            f"label {self.labels.start} is 0; promised: keys are distinct, queries are distinct and among the keys"
         )
 
 
