@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from separatrix.errors import SeparatrixError
-from separatrix.site.sections.errata import SECTION, _entry
+from separatrix.site.sections.errata import SECTION, ErrataResults, ErratumRow
 from separatrix.table.errata import errata
 from separatrix.table.errata.erratum import ABOUT_SLIDES, errata_of
 
@@ -50,7 +50,7 @@ def test_a_table_and_its_functions_that_differ_are_an_error():
 
 
 def test_the_atlas_shows_the_remark():
-    slides, paper = _entry(errata()["E12"]), _entry(errata()["E4"])
-    text = SECTION.body({"rows": [slides, paper]})
+    slides, paper = ErratumRow.of(errata()["E12"]), ErratumRow.of(errata()["E4"])
+    text = SECTION.body(ErrataResults((slides, paper)))
     assert text.count("the paper was not checked for it") == 1
-    assert paper["remark"] == ""
+    assert paper.remark == ""

@@ -492,7 +492,7 @@ def test_undertrained_cells_are_marked_and_not_coloured():
     assert why(0.01, 0.99, ending="diverged") == ()
     reasons = {("r", "c"): ("at chance",)}
     shown = {("r", "c"): 10.0, ("r", "d"): 90.0}
-    table = piece("heat_table", "t", ["r"], ["c", "d"], shown, "share", pale=reasons, source="experiments.html")
+    table = piece("heat_table", "t", ["r"], ["c", "d"], shown, "share", undertrained=reasons, source="experiments.html")
     assert table.count('class="undertrained"') == 1 and table.count("--strength") == 1 and "at chance" in table
 
 
