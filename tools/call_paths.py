@@ -26,6 +26,8 @@ REQUESTS = (
     "train equality TF-(1,16) --length 8 --steps 20 --examples 64 --store {folder}/runs.sqlite",
 )
 MOST_LINES = 40
+WRAPPER = "checked.<locals>.call"
+"""What looks at the arguments of the api's functions, between these and who calls them."""
 
 
 def place(code: CodeType) -> tuple[str, str] | None:
@@ -33,6 +35,8 @@ def place(code: CodeType) -> tuple[str, str] | None:
     if not code.co_filename.startswith(PACKAGE) or "/" not in code.co_filename[len(PACKAGE) :]:
         return None
     module = code.co_filename[len(PACKAGE) : -3].replace("/", ".")
+    if code.co_qualname == WRAPPER:
+        return None
     return module.partition(".")[0], f"{module}.{code.co_qualname}"
 
 
