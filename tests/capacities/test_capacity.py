@@ -514,3 +514,12 @@ def test_an_arithmetic_by_name_never_counts_fewer_bits_than_the_model_has() -> N
         assert wide == [32 * model.state_numbers, 64 * model.state_numbers]
     with pytest.raises(SeparatrixError, match="do not go together"):
         capacity(gru, 16, arithmetic=numbers_named("float64"))
+
+
+@pytest.mark.parametrize("name", ["num_key_value_heads", "num_kv_heads"])
+@pytest.mark.parametrize("width", ["head_dim", "kv_channels"])
+def test_an_unknown_type_may_name_its_heads_otherwise(name, width):
+    usual = {"hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 4, "model_type": "of_nobody"}
+    card = describe({**usual, name: 2, width: 32})
+    assert {(layer.key_value_heads, layer.head_width) for layer in card.layers} == {(2, 32)}
+    assert card.evidence == "guess"

@@ -179,6 +179,8 @@ def described(raw: Mapping[str, Any], where: str, source: str = "") -> ModelDesc
 USUAL_FIELDS = ("hidden_size", "num_hidden_layers", "num_attention_heads")
 STATE_WORDS = ("ssm", "mamba", "conv", "linear", "lru", "rwkv", "state", "recurrent", "lstm", "delta", "retention")
 """Parts of field names that speak of a state next to attention, or in its place."""
+OTHER_NAMES = {"num_kv_heads": "num_key_value_heads", "kv_channels": "head_dim"}
+"""Names that some types have for usual fields; described types read them only where their code does."""
 
 
 def _usual(raw: Mapping[str, Any]) -> bool:
@@ -200,7 +202,9 @@ def _known_or_usual(raw: Mapping[str, Any], kind: str, where: str, source: str) 
     plain = {"full_attention", "attention", "sliding_attention", "chunked_attention"}
     strange = sorted({str(each)[:40] for each in names if str(each) not in plain})
     states = [] if names else [each for each in raw if any(word in each.lower() for word in STATE_WORDS)]
-    fields = {**raw, "layer_types": ["full_attention" if str(each)[:40] in strange else each for each in names] or None}
+    renamed = {usual: raw.get(name) for name, usual in OTHER_NAMES.items() if raw.get(usual) is None}
+    kinds = ["full_attention" if str(each)[:40] in strange else each for each in names]
+    fields = {**raw, **renamed, "layer_types": kinds or None}
     found = model_types()["llama"].describe(fields, where, source, "llama")
     note = f"model_type {kind!r} is not known; it is read by the usual fields of a decoder, a guess"
     unknown = sum(str(each)[:40] in strange for each in names)
