@@ -34,13 +34,16 @@ FOR_TESTS = ("SEPARATRIX_SITE", "SEPARATRIX_SCREENSHOTS")
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 """One each, also for the processes that tests start: small products gain nothing from a second thread, sums are added
 up in one order, and threads that wait for a core that another test has take ten times the processor time."""
+INSTRUCTIONS = {"ATEN_CPU_CAPABILITY": "avx2", "MKL_CBWR": "COMPATIBLE", "ONEDNN_MAX_CPU_ISA": "AVX2"}
+"""The same sums in torch on every processor: what a test trains would else differ from one machine to the next, and
+with it the verdicts about it."""
 BALL_BITS = 53
 """The precision with which flint starts, one for the whole process."""
 COLOURS = ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
 
 for name in (*COLOURS, *(each for each in os.environ if each.startswith("SEPARATRIX_") and each not in FOR_TESTS)):
     os.environ.pop(name, None)
-os.environ.update(dict.fromkeys(THREADS, "1"))
+os.environ.update(dict.fromkeys(THREADS, "1") | INSTRUCTIONS)
 # Bytecode is kept, as with make: every process of a run, and every run, would compile all modules anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
