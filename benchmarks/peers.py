@@ -34,8 +34,8 @@ SECONDS = 20.0
 ABOUT = f"""\
 {MODEL} at N = {LENGTH}, batch 64, one thread, against peers that compute only what is needed: query, attention,
 feed-forward and readout at the query position only, keys and values for all positions, data from the same sampler in
-chunks, and no results copied back. With our weights they give our outputs (tested). All sides alternate, and the fastest
-turn counts."""
+chunks, and no results copied back. With our weights they give our outputs (tested). All sides alternate, and the
+fastest turn counts."""
 Weights = Mapping[str, Tensor]
 
 

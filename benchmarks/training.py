@@ -130,8 +130,8 @@ def against_the_loop(names: Sequence[str], threads: int, seconds: float) -> Repo
     report = Report(
         f"Training against the authors' loop ({measure})",
         f"One layer of width {WIDTH}, index lookup at N = {LENGTH} (graphs of {GRAPH} vertices), batch {BATCH}; "
-        "milliseconds for one model-step, and the speed-up over the loop in model-steps per second, for a grid of seven "
-        "learning rates and for a single run.",
+        "milliseconds for one model-step, and the speed-up over the loop in model-steps per second, for a grid of "
+        "seven learning rates and for a single run.",
         ("model", "seven at once", "one", "loop", "ms", "seven against loop", "one against loop"),
     )
     for name in names:
