@@ -34,9 +34,9 @@ from separatrix.errors import SeparatrixError
 TITLE = "Construction sizes"
 INTRO = (
     "Every network below was built and checked for all inputs in one run, on one core. *p* is the number of bits of a "
-    "number, *CPU s* are the processor's seconds for building and checking together. What the constructions are and "
-    "how they are checked is in [constructions](constructions.md); how narrow and how coarse they can be made, in "
-    "[the frontier](frontier.md)."
+    "number, *CPU s* is the processor time of building and checking together. [Constructions](constructions.md) "
+    "describes the constructions and how they are checked; [the frontier](frontier.md) shows how narrow and how coarse "
+    "they can be made."
 )
 
 SYMBOLS = 64

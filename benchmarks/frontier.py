@@ -31,41 +31,44 @@ from separatrix.table.frontier_survey import (
 
 TITLE = "The frontier: how narrow, how coarse"
 INTRO = """\
-BHBK24's upper bounds say "width O(log N) and precision O(log N)". How narrow can the networks really be, and with how
-few bits? Every network below was built and decided by the checker for *all* inputs of its length, with all rounding.
+BHBK24's upper bounds state "width O(log N) and precision O(log N)". This page measures how narrow the networks can
+really be, and how few bits they need. Every network below was built, and the checker decided it for *all* inputs of
+its length, with all rounding.
 
-The addresses of positions come from a ladder of codes: N points on one circle (two dimensions), on several circles
-(one digit of the position each), the binary digits as signs (k = log₂ N), and linear sign codes of smaller and smaller
-inner products up to the theorems' own. Numbers are multiples of 2^-b up to 2^b, which is BHBK24 B.2 with
-Kc = b / log₂ N; *p* is the number of bits of one number, 2b + 2. η scales the scores.
+The addresses of positions come from a ladder of codes: N points on one circle (two dimensions), points on several
+circles (one digit of the position each), binary digits as signs (k = log₂ N), and linear sign codes of decreasing
+inner products, down to the theorem's code. Numbers are multiples of 2^-b up to 2^b, which is BHBK24 B.2 with Kc = b /
+log₂ N; *p* is the number of bits of one number, 2b + 2. η scales the scores.
 
-Two searches, both by bisection: at N^Kc, the narrowest code on the ladder for which some η is certified, and the
-smallest η found for it; and for each code the fewest bits for which some η is certified. The network next to a smallest
-one (one code narrower, one bit less) was tried with several η and not certified; this does not prove that none exists.
+There are two searches, both by bisection. At N^Kc, the first finds the narrowest code on the ladder for which some η
+is certified, and the smallest such η. The second finds, for each code, the fewest bits for which some η is certified.
+The next smaller network (one code narrower, or one bit less) was tried with several η and not certified; this does
+not prove that none exists.
 
-What comes out:
+Results:
 
-* Width and precision trade against each other all the way. An address needs two numbers if those have nearly 4 log₂ N
-  bits (one circle), four if they have a little more than 2 log₂ N (two circles), and log₂ N signs if they have a dozen.
-  So width O(1) goes with precision O(log N); log N dimensions are needed only where numbers have fewer bits than that.
-  Theorem 1 over 64 symbols at N = 2^20 is certified with width 14 and 44-bit numbers, with width 46 and 12 bits, and
-  with width 228 and 8 bits; the theorem's own code has width 256, at Kc = 1 with 42 bits. The atlas shows the narrowest
-  networks of a whole Kc, there width 18 at Kc = 1. A precision between two whole Kc is asked for by its steps; for the
-  first of these networks 2^-21: `separatrix certify index-lookup --length 1048576 --family circles:2 --gain 1562000
-  --arithmetic fixed:N=2,Kc=21,down`.
-* Narrow is not small. Points on circles are stored, so that the description of the network grows with N: 5·10^8 bits
-  at N = 2^20 for width 18. Sign codes are generated; the theorem's own network has 33,896 bits there.
-* That 6 to 8 bits are enough for any N tried is the work of rounding: the fixed point rounds small exponentials down to
-  0, attention becomes exactly hard, and nothing is averaged. What is left to hold is η/k in the query, so the bits grow
-  with log k alone. ([Over the reals](reals.md) no such help is needed for the theorems' η.)
-* Theorem 6 averages over all N positions in its second layer, and 1/N must not round to 0. It needs 2 log₂ N + 2 bits
-  whatever the addresses are; from there on it behaves like Theorem 1. Theorem 13 (majority, disjointness, DNF, CNF)
-  has N + 1 positions, so at Kc = 1 it is certified with no code at all (erratum E4).
+* Width and precision trade off over the whole range. An address takes two numbers if these have nearly 4 log₂ N bits
+  (one circle), four if they have slightly more than 2 log₂ N bits (two circles), and log₂ N signs if they have a
+  dozen bits. So width O(1) is possible with precision O(log N); log N dimensions are needed only if numbers have
+  fewer bits. Theorem 1 over 64 symbols at N = 2^20 is certified with width 14 and 44-bit numbers, with width 46 and
+  12 bits, and with width 228 and 8 bits; the theorem's code has width 256, at Kc = 1 with 42 bits. The atlas shows
+  the narrowest networks for integer Kc, here width 18 at Kc = 1. To use a precision between two integers Kc, give its
+  step; the step of the first of these networks is 2^-21: `separatrix certify index-lookup --length 1048576 --family
+  circles:2 --gain 1562000 --arithmetic fixed:N=2,Kc=21,down`.
+* A narrow network can have a long description. Points on circles are stored, so the description grows with N: 5·10^8
+  bits at N = 2^20 for width 18. Sign codes are generated; the theorem's network has 33,896 bits there.
+* 6 to 8 bits suffice for every N tried because of rounding: the fixed point rounds small exponentials down to 0, so
+  attention becomes exactly hard, and nothing is averaged. Only η/k in the query must be represented, so the number of
+  bits grows with log k alone. ([Over the reals](reals.md), the theorems' η work without this effect.)
+* Theorem 6 averages over all N positions in its second layer, and 1/N must not round to 0. So it needs 2 log₂ N + 2
+  bits for any addresses; above that it behaves like Theorem 1. Theorem 13 (majority, disjointness, DNF, CNF) has N +
+  1 positions, so at Kc = 1 it is certified with no code (erratum E4).
 
-The largest N of each construction is that of the checker, not of the theorem. A circle has at most 2048 points here,
-because they are compared each with each; fixed points of more than 62 bits are left out; where addresses are neither
-circles nor all rows of a linear code (Theorem 13 has N + 1 positions) every pair of positions is scored.
-`separatrix frontier CONSTRUCTION` repeats any of the tables; the data for machines is in the folder `records`.
+The largest N of each construction is a limit of the checker, not of the theorem. A circle has at most 2048 points
+here, because all pairs of points are compared. Fixed points of more than 62 bits are omitted. If addresses are
+neither circles nor all rows of a linear code (Theorem 13 has N + 1 positions), every pair of positions is scored.
+`separatrix frontier CONSTRUCTION` reproduces any of the tables; the folder `records` has the data in machine-readable
+form.
 """
 STORE = Path(tempfile.gettempdir()) / "separatrix-frontier.json"
 DRAWN = ("index-lookup", "equality")

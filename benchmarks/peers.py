@@ -32,10 +32,10 @@ WIDTH = 64
 MODEL = ModelSpec(("transformer",), WIDTH)
 SECONDS = 20.0
 ABOUT = f"""\
-{MODEL} at N = {LENGTH}, batch 64, one thread, against peers that compute only what is asked: query, attention,
-feed-forward part and readout at the asked position alone, keys and values for all, data from the same sampler in
-chunks, nothing read back. With our weights they give our outputs (tested). All sides run in turns, and the fastest turn
-counts."""
+{MODEL} at N = {LENGTH}, batch 64, one thread, against peers that compute only what is needed: query, attention,
+feed-forward and readout at the query position only, keys and values for all positions, data from the same sampler in
+chunks, and no results copied back. With our weights they give our outputs (tested). All sides alternate, and the
+fastest turn counts."""
 Weights = Mapping[str, Tensor]
 
 
@@ -187,8 +187,8 @@ def reports() -> Iterator[Report]:
     prepare_process(CPU, 1)
     report = Report(
         "Training against careful peers (CPU time of one thread)",
-        "Milliseconds for one model-step, and how many times more model-steps a second seven learning rates as one "
-        "ensemble make.",
+        "Milliseconds for one model-step, and the speed-up in model-steps per second of seven learning rates as one "
+        "ensemble.",
         ("who", "models at once", "ms a model-step", "ours is faster by"),
     )
     progress(f"{MODEL} against careful peers")
@@ -196,16 +196,16 @@ def reports() -> Iterator[Report]:
     seven, one = Ensemble(specs, CPU), Ensemble(specs[2:3], CPU)
     sides: list[tuple[str, int, Steps]] = [
         ("the trainer, seven learning rates", len(RATES), seven.advance), ("the trainer, one", 1, one.advance),
-        ("plain torch, asked position only", 1, plain_torch(Ensemble(specs[2:3], CPU))),
-        ("torch.func.vmap, asked position only", len(RATES), by_vmap(Ensemble(specs, CPU))),
+        ("plain torch, query position only", 1, plain_torch(Ensemble(specs[2:3], CPU))),
+        ("torch.func.vmap, query position only", len(RATES), by_vmap(Ensemble(specs, CPU))),
     ]  # fmt: skip
     jax = by_jax(Ensemble(specs, CPU))
     if jax is not None:
-        sides.append(("JAX vmap + scan, asked position only", len(RATES), jax))
+        sides.append(("JAX vmap + scan, query position only", len(RATES), jax))
     times = in_turns([each[2] for each in sides], [4] * len(sides), SECONDS, clock_for(1))
     each = [seconds / models for seconds, (_, models, _) in zip(times, sides, strict=True)]
     for (name, models, _), seconds in zip(sides, each, strict=True):
         report.add(name, models, f"{1e3 * seconds:.2f}", f"{seconds / each[0]:.1f}×")
     if jax is None:
-        report.add("JAX vmap + scan, asked position only", len(RATES), "–", "jax is not installed here")
+        report.add("JAX vmap + scan, query position only", len(RATES), "–", "jax is not installed here")
     yield report

@@ -56,10 +56,10 @@ STEPS, EVERY, SAVE_EVERY = 5000, 250, 30.0
 RECORDED = {"transformer": RATES, "lstm": RATES[2:3]}
 """Models of the table of costs, and their learning rates."""
 ABOUT = """\
-The loop is what BHBK24's authors describe: one model at a time (Hugging Face GPT-2, Mamba or Mamba-2, `torch.nn`, or an
-eager module), batch 64, data made example by example in Python, `torch.optim.Adam`, the loss read at every step. Ours
-is the trainer: seven learning rates as one ensemble, or one alone. Both sides run in turns, a few steps each, and the
-fastest turn counts."""
+The baseline is the training loop that BHBK24's authors describe: one model at a time (Hugging Face GPT-2, Mamba or
+Mamba-2, `torch.nn`, or an eager module), batch 64, data generated example by example in Python, `torch.optim.Adam`,
+and the loss read at every step. Our side is the trainer, with seven learning rates as one ensemble, or with one
+alone. Both sides alternate, a few steps each, and the fastest turn counts."""
 CPU = torch.device("cpu")
 Steps = Callable[[int], Any]
 
@@ -126,12 +126,12 @@ def the_loop(model: ModelSpec) -> tuple[str, Steps]:
 
 def against_the_loop(names: Sequence[str], threads: int, seconds: float) -> Report:
     """Every architecture: seven learning rates at once, one alone, and the loop."""
-    measure = "CPU time of one thread" if threads == 1 else f"{threads} threads, time that passed"
+    measure = "CPU time of one thread" if threads == 1 else f"{threads} threads, wall time"
     report = Report(
         f"Training against the authors' loop ({measure})",
         f"One layer of width {WIDTH}, index lookup at N = {LENGTH} (graphs of {GRAPH} vertices), batch {BATCH}; "
-        "milliseconds for one model-step, and how many times more model-steps a second a grid of seven learning rates "
-        "and a single run make than the loop.",
+        "milliseconds for one model-step, and the speed-up over the loop in model-steps per second, for a grid of "
+        "seven learning rates and for a single run.",
         ("model", "seven at once", "one", "loop", "ms", "seven against loop", "one against loop"),
     )
     for name in names:

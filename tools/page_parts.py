@@ -287,8 +287,8 @@ def _lookup() -> str:
     headings = [
         "length",
         "positions",
-        "right on all",
-        "pairs (place, symbol) certified",
+        "correct on all",
+        "pairs (position, symbol) certified",
         "with λ or splits",
         "training",
         "`certify`",
@@ -298,7 +298,7 @@ def _lookup() -> str:
         [
             markdown_table(headings, rows),
             "",
-            "Training is wall time of one thread on a busy two-core machine, `certify` processor time of one process, "
+            "Training: wall time of one thread on a busy two-core machine. `certify`: processor time of one process, "
             "for the search",
             "and the kernel's check of every proof.",
         ]
@@ -309,7 +309,7 @@ def _counts() -> str:
     claim, size = _shipped("majority-31")
     kinds = [proof[0] for *_, proof in claim["certified"]]
     return (
-        f"It is right on all 2^{claim['length']} inputs: {len(kinds)} slices are certified, {kinds.count('leaf')} of "
+        f"It is correct on all 2^{claim['length']} inputs: {len(kinds)} slices are certified, {kinds.count('leaf')} of "
         f"them by one box and {kinds.count('split')} with splits. Both files take {size} kB."
     )
 
@@ -320,7 +320,7 @@ def _recall() -> str:
     kinds = [proof == ["leaf", []] for *_, proof in claim["certified"]]
     assert not claim["open"] and not claim["counterexamples"]
     return (
-        f"It is right on all {answer.covered(inputs)} = {answer.count(inputs):,} inputs: {len(kinds)} cases are "
+        f"It is correct on all {answer.covered(inputs)} = {answer.count(inputs):,} inputs: {len(kinds)} cases are "
         f"certified, {kinds.count(True)} of them by one box and {kinds.count(False)} with λ or splits. Both files take "
         f"{size} kB."
     )
@@ -340,7 +340,7 @@ def _words() -> str:
         [
             model,
             claim["task"],
-            f"{claim['bits']} bits" if claim["bits"] else "as it is",
+            f"{claim['bits']} bits" if claim["bits"] else "not rounded",
             str(len(claim["boxes"])),
             f"{size} kB",
         ]
@@ -352,9 +352,9 @@ def _words() -> str:
             "",
             f"The runs of the command took {measured['training_processor_seconds']} s of processor time together, and "
             "answered all fresh examples of length 10",
-            "rightly:",
+            "correctly:",
             "",
-            markdown_table(["run", "as it is"], measured["rows"]),
+            markdown_table(["run", "verdict without rounding"], measured["rows"]),
         ]
     )
 
@@ -394,7 +394,7 @@ PARTS: tuple[Part, ...] = (
     *code_tables.PARTS,
     Table("docs/constructions.md", construction_table.table, "| construction | theorem |"),
     Table("docs/constructions.md", trusted_code.table, "| method | constructions | files |"),
-    Table("docs/kernel.md", trusted_code.kernel_table, "| file of the kernel | what is in it |"),
+    Table("docs/kernel.md", trusted_code.kernel_table, "| file of the kernel | content |"),
     Section("docs/kernel.md", "trained lookup", _lookup),
     Section("docs/kernel.md", "trained recall", _recall),
     Section("docs/kernel.md", "trained counts", _counts),

@@ -249,7 +249,7 @@ def type_section() -> str:
             f" card, but for one exception (below). Of {len(other['types'])} types of flash-linear-attention (commit "
             f"{other['commit'][:7]}, in italics) {len(linear)} are read; {len(other['models'])} small models of "
             f"{len(run)} types were run and held exactly the bytes of the card. ° was not run: {nested} types of "
-            "transformers hold a decoder that is another type, the others are described from code that was read. The "
+            "transformers contain a decoder of another type, the others are described from their source code. The "
             "last column has the bytes that the first model of a row held, by tokens.",
             "",
             markdown_table(["family", "types", "bytes held = bytes of the card"], rows, left=3),

@@ -24,12 +24,12 @@ LARGEST = 700
 KERNEL_FILES = {
     "reading.py": "strict JSON and safetensors",
     "numbers.py": "fixed point, certified exponential, attention weights",
-    "network.py": "networks as data, read strictly",
-    "evaluation.py": "a network run on one input: what claims mean",
-    "specification.py": "inputs and right answers as data",
+    "network.py": "networks as data, strictly parsed",
+    "evaluation.py": "evaluation of a network on one input: the meaning of claims",
+    "specification.py": "inputs and correct answers as data",
     "rules.py": "the four rules for fixed point",
-    "embedding.py": "which tokens and positions look alike",
-    "attention.py": "rule: weights fixed by positions",
+    "embedding.py": "tokens and positions with equal embeddings",
+    "attention.py": "rule: attention weights fixed by positions",
     "boxes.py": "feed-forwards and readouts on boxes",
     "content.py": "rule: groups of keys, where keys depend on tokens or edges",
     "matching.py": "rules: pairs, cycles and recall",
@@ -37,22 +37,22 @@ KERNEL_FILES = {
     "powers.py": "rule: answers decoded from power sums",
     "counting.py": "rule: a second layer that counts",
     "prefixes.py": "rule: causal networks that flag errors",
-    "floats.py": "float32 in integers, sums in their order",
+    "floats.py": "float32 in integers, sums in order",
     "running.py": "rule: running sums in float32",
     "checker.py": "from a folder to a verdict",
     "balls.py": "trained weights: balls around exact numbers and float32",
-    "transformer.py": "trained weights: a Transformer of one or two layers, read strictly",
-    "heads.py": "trained weights: a layer's attention at the last place, over all texts",
-    "answers.py": "trained weights: feed-forward, norms and margins behind it",
+    "transformer.py": "trained weights: a Transformer of one or two layers, strictly parsed",
+    "heads.py": "trained weights: a layer's attention at the last position, over all texts",
+    "answers.py": "trained weights: feed-forward, norms and margins after it",
     "lookup.py": "trained weights: rule for lookups",
-    "two_layers.py": "trained weights: rule for lookups of two layers",
-    "thresholds.py": "trained weights: rule for counts of places",
+    "two_layers.py": "trained weights: rule for lookups with two layers",
+    "thresholds.py": "trained weights: rule for counts of positions",
     "cells.py": "trained weights: a step of RNN, GRU and LSTM on boxes",
-    "selective.py": "trained weights: a step of Mamba on boxes, and its leads",
+    "selective.py": "trained weights: a step of Mamba on boxes, and its margins",
     "words.py": "trained weights: rule for words of every length",
     "trained.py": "trained weights: from a folder to a verdict",
     "__main__.py": "the command",
-    "__init__.py": "the names that others import",
+    "__init__.py": "the public names",
 }
 KERNEL_ORDER = tuple(KERNEL_FILES)
 
@@ -157,7 +157,7 @@ def kernel_lines() -> dict[str, tuple[int, int]]:
 def kernel_table() -> str:
     """The table of the kernel's files in Markdown."""
     found = kernel_lines()
-    rows = ["| file of the kernel | what is in it | lines of code | all lines |", "|---|---|---:|---:|"]
+    rows = ["| file of the kernel | content | lines of code | all lines |", "|---|---|---:|---:|"]
     rows += [f"| `{name}` | {KERNEL_FILES[name]} | {code} | {every} |" for name, (code, every) in found.items()]
     code, every = (sum(each[side] for each in found.values()) for side in (0, 1))
     return "\n".join([*rows, f"| all | | {code:,} | {every:,} |"])

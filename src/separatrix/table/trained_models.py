@@ -124,7 +124,7 @@ def attacked_in_words() -> str:
     failing = sum(row.failing > 0 for row in rows)
     proved = sum(row.certified for row in rows)
     return (
-        f"{failing} of {len(rows)} runs that answered every sampled input rightly have inputs on which they fail; "
+        f"{failing} of {len(rows)} runs that answered every sampled input correctly have inputs on which they fail; "
         f"{proved} are certified for every input."
     )
 
