@@ -178,7 +178,8 @@ def test_certified_trained_models_and_attacks_are_on_the_pages(site):
         assert one.text in text
         # The page of a task speaks of its usual parameters.
         if one.task in tasks():
-            assert one.text in unescape((site / task_address(one.task)).read_text(encoding="utf-8"))
+            page = unescape((site / task_address(one.task)).read_text(encoding="utf-8"))
+            assert all(each in page for each in (one.name, one.inputs, one.command.split()[-1]))
     assert attacked_in_words() in text
     assert all(row.one in text for row in attacks().rows)
 

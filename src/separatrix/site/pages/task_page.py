@@ -77,6 +77,10 @@ def task_page(row: "TaskRow", found: "Found", grid: Grid) -> Page:
     main = render(
         "task.html", entry=entry, grid=grid, facts=_facts(entry), why=why(task, problem.problem, problem.note),
         cells={model: row.cells[model] for model in TITLES if row.cells[model].verdict != "not applicable"},
+        trained={
+            model: [(each.name, each.inputs, each.command) for each in cell.trained]
+            for model, cell in row.cells.items()
+        },
         networks=networks, headings=HEADINGS, drawn=graph(example) or strip(entry, example),
         example_origin=Origin("measured", "a random example", entry.command, seed=0),
         sizes_origin=sizes and Origin("proved", "certificates and bounds, exact", sizes[0], "fixed point and integers"),
