@@ -335,8 +335,10 @@ def test_nothing_beyond_the_reach_of_windows_changes_an_output(kind):
     other = tokens.clone()
     other[0, :7] = (tokens[0, :7] - 3 + 11) % 29 + 3
     with torch.no_grad():
-        same = torch.equal(*(model(input_ids=each).logits[0, -1] for each in (tokens, other)))
-    assert same == (card.reach is not None)
+        last, changed = (model(input_ids=each).logits[0, -1] for each in (tokens, other))
+    # Not bit for bit: other tokens may go to other experts, whose batches then have other sizes and round otherwise.
+    # What is read moves a logit by several hundredths.
+    assert bool((last - changed).abs().max() < 1e-4) == (card.reach is not None)
     assert (card.reach is None) == (kind in READ_WHOLE)
     assert ("rnn" in which_bounds(card)[0]) == (kind not in READ_WHOLE)
 

@@ -20,7 +20,7 @@ import torch
 from separatrix.cli.app import run
 from separatrix.errors import SeparatrixError
 from separatrix.training.driver import Driver
-from separatrix.training.events import Event, Saved
+from separatrix.training.events import Event, Finished, Saved
 from separatrix.training.executors.ray import RayExecutor
 from separatrix.training.grouping import Group
 from separatrix.training.records import Records
@@ -61,18 +61,24 @@ def say(**facts: Any) -> None:
 
 
 class NodeKiller(Listener):
-    """Kills a node as soon as two groups have saved something; both nodes are in training, slowly until then."""
+    """Kills a node once two groups that have not ended have saved something: both nodes train, slowly until then."""
 
     def __init__(self, cluster: "Cluster", node: Any) -> None:
         super().__init__()
         self.cluster, self.node = cluster, node
         self.killed = False
+        self.saved, self.ended = set[str](), set[str]()
 
     def happened(self, group: Group, event: Event) -> None:
-        """Count who has saved."""
+        """Keep count of who is in training."""
         super().happened(group, event)
-        saved = {name for name, each in self.events if isinstance(each, Saved)}
-        if len(saved) >= 2 and not self.killed:
+        if isinstance(event, Saved):
+            self.saved.add(group.name)
+        elif isinstance(event, Finished):
+            self.ended.update(each.run for each in event.results)
+            if self.ended.issuperset(spec.name for spec in group.specs):
+                self.saved.discard(group.name)
+        if len(self.saved) >= 2 and not self.killed:
             self.killed = True
             self.cluster.remove_node(self.node, allow_graceful=False)
             Path(os.environ[VARIABLE]).unlink()

@@ -39,7 +39,7 @@ def on_a_cluster(*words: str, **variables: str) -> list[dict[str, Any]]:
 
 def test_a_node_that_is_killed_takes_nothing_with_it(tmp_path: Path) -> None:
     file, store, reference = tmp_path / "sweep.toml", tmp_path / "runs.sqlite", tmp_path / "reference.sqlite"
-    sweep_file(file, 96, [SLOW, "TF-(1,8)"])
+    sweep_file(file, 480, [SLOW, SLOW.replace("8", "4")])
     slow = tmp_path / "slow"
     slow.touch()
     log = {each["happened"]: each for each in on_a_cluster(str(file), str(store), **{VARIABLE: str(slow)})}

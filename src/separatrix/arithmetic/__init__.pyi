@@ -4,8 +4,7 @@ from separatrix.arithmetic.codes.choose import sign_code as sign_code
 from separatrix.arithmetic.codes.delsarte import delsarte_width as delsarte_width
 from separatrix.arithmetic.codes.dual import dual_multiples as dual_multiples
 from separatrix.arithmetic.codes.dual import outside_bound as outside_bound
-from separatrix.arithmetic.codes.families.random_draw import paper_width as paper_width
-from separatrix.arithmetic.codes.linear import LinearRule as LinearRule
+from separatrix.arithmetic.codes.random_draw import paper_width as paper_width
 from separatrix.arithmetic.codes.sign_code import SignCode as SignCode
 from separatrix.arithmetic.codes.table import CodeRow as CodeRow
 from separatrix.arithmetic.codes.table import code_table as code_table

@@ -48,8 +48,8 @@ def complete_figure(incomplete: str) -> list[tuple[str, str]]:
 def complete_family(incomplete: str) -> list[str]:
     """Return the names of families of sign codes.
 
-    >>> complete_family("ker")
-    ['kerdock']
+    >>> complete_family("tr")
+    ['trace']
     """
     from separatrix.arithmetic import families
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy
 
-from separatrix.arithmetic import LinearRule, sign_code
+from separatrix.arithmetic import sign_code
 from separatrix.bit_counts import bits_for
 from separatrix.errors import SeparatrixError
 from separatrix.networks import ExactMatrix, FeedForward, Head, Integers, SignRows, Slots, TableRows, identity, zeros
@@ -49,20 +49,18 @@ class Addresses:
 
 @lru_cache(maxsize=16)  # searches over one length build many networks with the same few codes
 def addresses(count: int, max_inner: Fraction, family: str | None, two_sided: bool = False) -> Addresses:
-    """The narrowest linear sign code for ``count`` addresses: described by a generator of O(log² N) bits.
+    """The narrowest sign code for ``count`` addresses: described by a generator of O(log² N) bits.
 
-    Nonlinear codes can be narrower but have no generator, so they would have to be stored. Two kinds of addresses are
-    no such code and are asked for by name: ``digits``, the binary digits as signs, and ``circle`` or ``circles:J``,
-    points of J unit circles: 2J dimensions, stored, and inner products so close to 1 that they need bits.
+    Two kinds of addresses are not such codes and are asked for by name: ``digits``, the binary digits as signs, and
+    ``circle`` or ``circles:J``, points of J unit circles: 2J dimensions, stored, and inner products so close to 1 that
+    they need bits.
     With ``two_sided`` no inner product is below -``max_inner`` either.
     """
     if family == "digits":
         return digits(count)
     if family is not None and family.partition(":")[0] in ("circle", "circles"):
         return circles(count, family.partition(":")[2] or "1")
-    best = sign_code(max(count, 2), max_inner, two_sided, family, linear=family is None)
-    if not isinstance(best.rule, LinearRule):
-        raise SeparatrixError(f"{family} is not a family of linear codes; choose trace, orbit or reed-muller")
+    best = sign_code(max(count, 2), max_inner, two_sided, family)
     rule = best.rule
     generator = numpy.array([[row >> place & 1 for place in range(rule.width)] for row in rule.rows], dtype=numpy.uint8)
     needed = max(1, bits_for(count))

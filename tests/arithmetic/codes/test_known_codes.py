@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from separatrix.arithmetic.codes import families, sign_code
-from separatrix.arithmetic.codes.families._cosets import CosetRule, lifted_polynomial
 from separatrix.arithmetic.codes.families.elliptic import affine_points, functions
 from separatrix.arithmetic.codes.families.trace import narrow_sense_exponents
 from separatrix.arithmetic.codes.weights import linear_distances, weight_distribution
@@ -71,75 +70,6 @@ def test_trace_words_are_traces_of_polynomials():
         exponent, coefficient = (1, 5)[place // 5], 1 << place % 5
         values = [field.trace(field.multiply(coefficient, field.power(x, exponent))) for x in places]
         assert row == sum(value << position for position, value in enumerate(values))
-
-
-def test_nordstrom_robinson_distances_from_every_word():
-    words = CosetRule(3, cubes=0, constant=True).words(np.arange(256))
-    for word in words:
-        distances = (words ^ word).sum(axis=1)
-        assert np.bincount(distances, minlength=17)[[0, 6, 8, 10, 16]].tolist() == [1, 112, 30, 112, 1]
-
-
-def assert_exact(rule, count):
-    """The rule's extremes against all pairs, counted place by place."""
-    words = rule.words(np.arange(count))
-    assert words.shape == (count, rule.width)
-    signs = 1 - 2 * words.astype(np.float32)
-    # Sums of at most 64 signs are exact in float32.
-    products = (signs @ signs.T)[~np.eye(count, dtype=bool)]
-    measured = rule.distances(count)
-    assert rule.width - 2 * measured.smallest == products.max()
-    assert rule.width - 2 * measured.largest == products.min()
-
-
-@pytest.mark.parametrize("cubes", [0, 1])
-@pytest.mark.parametrize("constant", [True, False])
-@pytest.mark.parametrize("count", [3, 16, 17, 33, 100, 128, 129, 1000, 2048])
-def test_coset_distances_are_exact_for_every_count(count, constant, cubes):
-    assert_exact(CosetRule(5, cubes, constant), count)
-
-
-@pytest.mark.parametrize("dropped", [(1, 0), (0, 1), (2, 1), (3, 3)])
-@pytest.mark.parametrize(("degree", "cubes", "count"), [(3, 0, 32), (3, 0, 21), (5, 0, 500), (5, 1, 3000)])
-def test_dropping_places_keeps_the_extremes_exact(degree, cubes, count, dropped):
-    assert_exact(CosetRule(degree, cubes, True, *dropped), count)
-
-
-def test_shortened_coset_words_are_those_of_the_full_code_that_vanish_there():
-    full = CosetRule(3, cubes=0, constant=True).words(np.arange(256))
-    expected = full[~full[:, :2].any(axis=1)][:, 3:]
-    derived = CosetRule(3, 0, True, shortened=2, punctured=1).words(np.arange(64))
-    assert {word.tobytes() for word in derived} == {word.tobytes() for word in expected}
-    assert len({word.tobytes() for word in derived}) == 64
-
-
-@pytest.mark.parametrize(("variables", "cubes"), [(4, 0), (6, 0), (8, 0), (10, 0), (6, 1), (8, 1)])
-def test_kerdock_and_delsarte_goethals_codes_reach_their_distance(variables, cubes):
-    rule = CosetRule(variables - 1, cubes, constant=True)
-    measured = rule.distances(1 << (2 * variables + cubes * (variables - 1)))
-    assert measured.smallest == (1 << (variables - 1)) - (1 << (variables // 2 - 1 + cubes))
-    assert measured.largest == 1 << variables
-
-
-def test_the_delsarte_goethals_code_is_distance_invariant():
-    """What the weights represent: distances from any word have the same distribution as from the first."""
-    rule = CosetRule(5, cubes=1, constant=True)
-    words = rule.words(np.arange(1 << 17))
-    expected = np.bincount(words.sum(axis=1), minlength=65)
-    for index in (1, 4096, 77_777, 131_071):
-        distances = (words ^ rule.words(np.array([index]))).sum(axis=1)
-        assert np.array_equal(np.bincount(distances, minlength=65), expected)
-
-
-@pytest.mark.parametrize("degree", range(2, 12))
-def test_the_lifted_polynomial_divides_its_cyclotomic_one(degree):
-    """x^(2^degree − 1) is 1 modulo 4 and the lift, which is what makes the powers a Teichmüller set."""
-    polynomial = lifted_polynomial(degree)
-    state = [1] + [0] * (degree - 1)
-    for _ in range((1 << degree) - 1):
-        top = state[-1]
-        state = [(low - top * each) % 4 for low, each in zip([0, *state[:-1]], polynomial[:-1], strict=True)]
-    assert state == [1] + [0] * (degree - 1)
 
 
 def test_the_elliptic_code_of_2_to_the_24_words():

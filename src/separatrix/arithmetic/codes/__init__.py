@@ -7,8 +7,8 @@ any code could be, :func:`code_table` both side by side with the paper's random 
 from separatrix.arithmetic.codes.catalog import families
 from separatrix.arithmetic.codes.choose import code_from_description, sign_code
 from separatrix.arithmetic.codes.delsarte import DelsarteBound, delsarte_width
-from separatrix.arithmetic.codes.families.random_draw import paper_width
 from separatrix.arithmetic.codes.family import CodeFamily
+from separatrix.arithmetic.codes.random_draw import paper_width
 from separatrix.arithmetic.codes.sign_code import SignCode
 from separatrix.arithmetic.codes.table import CodeRow, code_table
 

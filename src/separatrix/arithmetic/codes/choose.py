@@ -10,7 +10,6 @@ from typing import Any, cast
 
 from separatrix.arithmetic.codes.catalog import families
 from separatrix.arithmetic.codes.family import CodeFamily, Proposal
-from separatrix.arithmetic.codes.linear import LinearRule
 from separatrix.arithmetic.codes.sign_code import QUARTER, Parameters, SignCode
 from separatrix.errors import SeparatrixError
 
@@ -22,34 +21,29 @@ def sign_code(
     max_inner: Fraction = QUARTER,
     two_sided: bool = False,
     family: str | None = None,
-    linear: bool = False,
 ) -> SignCode:
     """The narrowest code known to the package with ``count`` vectors and inner products at most ``max_inner``.
 
-    With ``two_sided`` they are also at least −``max_inner``. ``family`` restricts the choice to one family, ``linear``
-    to codes that a generator describes.
+    With ``two_sided`` they are also at least −``max_inner``. ``family`` restricts the choice to one family.
     """
     check_request(count, max_inner)
     known = families()
     offered = [known[family]] if family is not None else list(known.values())
     proposals = [each for one in offered for each in one.proposals(count, max_inner, two_sided)]
-    code = narrowest(proposals, count, max_inner, two_sided, linear)
+    code = narrowest(proposals, count, max_inner, two_sided)
     if code is None:
         raise SeparatrixError(
-            f"no {family or 'known'}{' linear' if linear else ''} sign code holds {count} vectors within {max_inner}"
+            f"no {family or 'known'} sign code holds {count} vectors within {max_inner}"
             f"{' on both sides' if two_sided else ''}; give a smaller count"
             f"{', a larger inner product or another family' if family is not None else ' or a larger inner product'}"
         )
     return code
 
 
-def narrowest(
-    proposals: list[Proposal], count: int, max_inner: Fraction, two_sided: bool, linear: bool = False
-) -> SignCode | None:
+def narrowest(proposals: list[Proposal], count: int, max_inner: Fraction, two_sided: bool) -> SignCode | None:
     """The first proposal by width that holds up when built; among equal widths the smallest description wins.
 
-    With ``linear`` only codes with a generator count. What is wider than the one found is not even built: verifying
-    all pairs of a random draw takes longer than everything else together.
+    What is wider than the one found is not even built.
     """
     best: SignCode | None = None
     for proposal in sorted(proposals, key=lambda each: (each.width, each.family, str(each.parameters))):
@@ -57,7 +51,7 @@ def narrowest(
             break
         code = families()[proposal.family].build(count, proposal.parameters)
         better = best is None or (code.width, code.description_bits) < (best.width, best.description_bits)
-        if better and code.satisfies(max_inner, two_sided) and (not linear or isinstance(code.rule, LinearRule)):
+        if better and code.satisfies(max_inner, two_sided):
             best = code
     return best
 

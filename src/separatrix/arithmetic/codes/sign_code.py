@@ -11,12 +11,15 @@ code of the same N is several times narrower and because all N² inner products 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.errors import SeparatrixError
+
+if TYPE_CHECKING:
+    from separatrix.arithmetic.codes.linear import LinearRule
 
 Int8Array = NDArray[np.int8]
 UInt8Array = NDArray[np.uint8]
@@ -24,14 +27,6 @@ Indices = NDArray[np.int64]
 Parameters = Mapping[str, "int | Sequence[int]"]
 QUARTER = Fraction(1, 4)
 """The γ that every construction here asks for unless set otherwise."""
-
-
-class WordRule(Protocol):
-    """How the word of an index is made without making the others."""
-
-    def words(self, indices: Indices) -> UInt8Array:
-        """One row of bits per index."""
-        ...
 
 
 @final
@@ -60,7 +55,7 @@ class SignCode:
     width: int
     parameters: Parameters
     distances: Distances
-    rule: WordRule
+    rule: "LinearRule"
 
     @property
     def max_inner(self) -> Fraction:

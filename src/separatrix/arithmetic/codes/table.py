@@ -12,7 +12,7 @@ from typing import final
 from separatrix.arithmetic.codes.catalog import families
 from separatrix.arithmetic.codes.choose import check_request, narrowest
 from separatrix.arithmetic.codes.delsarte import DelsarteBound, delsarte_width
-from separatrix.arithmetic.codes.families.random_draw import paper_width
+from separatrix.arithmetic.codes.random_draw import drawn_width, paper_width
 from separatrix.arithmetic.codes.sign_code import QUARTER, SignCode
 from separatrix.errors import SeparatrixError
 
@@ -20,7 +20,10 @@ from separatrix.errors import SeparatrixError
 @final
 @dataclass(frozen=True)
 class CodeRow:
-    """What is known about one N: a width per family (None where it has no code), the best code and the limits."""
+    """What is known about one N: a width per family (None where it has no code), the best code and the limits.
+
+    ``drawn`` is the width of the narrowest random draw, where one was searched for.
+    """
 
     count: int
     max_inner: Fraction
@@ -28,6 +31,7 @@ class CodeRow:
     widths: Mapping[str, int | None]
     best: SignCode
     limit: DelsarteBound
+    drawn: int | None
     paper_width: int
 
     @property
@@ -59,5 +63,6 @@ def _row(count: int, max_inner: Fraction, two_sided: bool) -> CodeRow:
         {name: None if code is None else code.width for name, code in codes.items()},
         min(built, key=lambda code: (code.width, code.description_bits)),
         delsarte_width(count, max_inner, two_sided),
+        None if two_sided or max_inner < QUARTER else drawn_width(count),
         paper_width(count, max_inner),
     )

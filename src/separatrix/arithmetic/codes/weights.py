@@ -54,15 +54,6 @@ def weight_distribution(rows: Sequence[int], width: int) -> NDArray[np.int64]:
     >>> weight_distribution([0b0001111, 0b0110011, 0b1010101], 7).tolist()
     [1, 0, 0, 0, 7, 0, 0, 0]
     """
-    return coset_distribution(pack_rows([0], width), rows, width)
-
-
-def coset_distribution(offsets: UInt64Array, rows: Sequence[int], width: int) -> NDArray[np.int64]:
-    """How many words offset + sum of rows have each weight, over all packed offsets and all sums.
-
-    >>> coset_distribution(pack_rows([0b100, 0b111], 3), [0b110], 3).tolist()
-    [0, 3, 0, 1]
-    """
     if len(rows) > LARGEST_DIMENSION:
         raise SeparatrixError(
             f"a code of dimension {len(rows)} has too many words to weigh; stay at or below {LARGEST_DIMENSION}"
@@ -70,20 +61,17 @@ def coset_distribution(offsets: UInt64Array, rows: Sequence[int], width: int) ->
     packed = pack_rows(rows, width)
     low, high = packed[:BLOCK_DIMENSION], packed[BLOCK_DIMENSION:]
     # One contiguous array per 64-bit piece: the block is XORed and counted without new arrays.
-    block = np.zeros((offsets.shape[1], 1 << len(low)), dtype=np.uint64)
+    block = np.zeros((packed.shape[1], 1 << len(low)), dtype=np.uint64)
     for place, row in enumerate(low):
         block[:, 1 << place : 2 << place] = block[:, : 1 << place] ^ row[:, None]
     histogram = np.zeros(width + 1, dtype=np.int64)
-    shifted = np.empty_like(block)
     counts = np.empty(block.shape, dtype=np.uint8)
     for step in range(1 << len(high)):
         if step:
             # Gray order: between step − 1 and step exactly the lowest set bit of step changes.
             block ^= high[(step & -step).bit_length() - 1][:, None]
-        for offset in offsets:
-            np.bitwise_xor(block, offset[:, None], out=shifted)
-            np.bitwise_count(shifted, out=counts)
-            histogram += np.bincount(counts.sum(axis=0, dtype=np.uint16), minlength=width + 1)
+        np.bitwise_count(block, out=counts)
+        histogram += np.bincount(counts.sum(axis=0, dtype=np.uint16), minlength=width + 1)
     return histogram
 
 

@@ -19,8 +19,8 @@ MAX_INNER = Fraction(1, 4)
 
 @dataclass(frozen=True, kw_only=True)
 class SignCodeRow:
-    """The codes of one count of vectors; ``widths`` are those of each family. The random draw is searched for powers
-    of 4; other counts would borrow the next one's width."""
+    """The codes of one count of vectors; ``widths`` are those of each family. A random draw is searched for powers of
+    4 only."""
 
     count: int
     width: int
@@ -135,7 +135,7 @@ def _entry(row: CodeRow) -> SignCodeRow:
     return SignCodeRow(
         count=row.count, width=best.width, family=best.family, max_inner=str(best.max_inner), evidence=best.evidence,
         description_bits=best.description_bits, description=best.description(), widths=dict(row.widths),
-        random_width=row.widths.get("random-draw") if row.count.bit_length() % 2 else None,
+        random_width=row.drawn,
         delsarte_limit=row.limit.width, delsarte_limit_complete=row.limit.complete, paper_width=row.paper_width,
         command=f"separatrix code --count {row.count} --max-inner {row.max_inner}",
     )  # fmt: skip

@@ -12,9 +12,9 @@ from typing import final
 
 import numpy as np
 
-from separatrix.arithmetic.codes.families._random_bits import random_words
 from separatrix.arithmetic.codes.family import CodeFamily, Proposal, integer
 from separatrix.arithmetic.codes.linear import LinearRule
+from separatrix.arithmetic.codes.random_bits import random_words
 from separatrix.arithmetic.codes.sign_code import QUARTER, Parameters, SignCode
 from separatrix.arithmetic.codes.weights import LARGEST_DIMENSION, linear_distances
 from separatrix.bit_counts import bits_for

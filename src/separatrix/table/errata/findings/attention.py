@@ -13,7 +13,7 @@ def e1() -> tuple[Finding, ...]:
     """Widths for the same number of vectors and the same bound on their inner products."""
     count = 256
     row = code_table([count], Fraction(1, 4))[0]
-    drawn = row.widths["random-draw"]
+    drawn = row.drawn
     assert drawn is not None
     return (
         Finding(
