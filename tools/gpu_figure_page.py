@@ -2,8 +2,8 @@
 
     python -m tools.gpu_figure_page        # writes the page and its pictures, docs/figures/gpu-NAME.svg
 
-Each figure has our accuracies next to the paper's, the difference of every cell, and what must be said about it.
-Nothing is typed in: the tests make the page again from the records and compare.
+Each figure has our accuracies next to the paper's, the difference of every cell, and remarks on its limits.
+The tests generate the page again from the records and compare.
 """
 
 import re
@@ -87,11 +87,11 @@ def limit_section() -> Iterable[str]:
     yield f"{LEAD} `separatrix figure {NAME} --records shipped` draws it, interactive as {NAME}.html.\n"
     yield f"![{TITLE}](figures/{NAME}.svg)\n"
     yield (
-        "Above the shaded edge no weights reach the accuracy on average: N uniform symbols, read before the question, "
-        "are a random access code in the bits of the state (Fano's inequality, `communication/random_access.py`). "
-        "Beyond the black line no weights are right on every input (`separatrix bound index-lookup --model rnn`). Both "
-        "hold where the state is handed on step by step, with 32 bits a number. Open marks: training may reach "
-        "further, because nothing longer was tried or the next length is undertrained (\\*). Recipe `strong`, learned "
+        "Above the shaded edge no weights reach the accuracy on average: N uniform symbols, read before the query, are "
+        "a random access code in the bits of the state (Fano's inequality, `communication/random_access.py`). Beyond "
+        "the black line no weights are correct on every input (`separatrix bound index-lookup --model rnn`). Both "
+        "limits hold if the state passes on step by step, with 32 bits a number. Open marks: training may reach "
+        "further, because no longer text was tried or the next length is undertrained (\\*). Recipe `strong`, learned "
         "to 99 %:\n"
     )
     view = limit().views[0]
@@ -129,10 +129,11 @@ def cost() -> str:
     hours, mean = int(found[1]), sum(steps()) / len(steps())
     return (
         f"All {len(everything())} recorded runs together took {spent}. The authors report at most {hours:,} GPU-hours "
-        f"on {found[2]} for theirs, {hours * 3600 / sum(seconds.values()):,.0f} times as much. A run here was given "
-        f"{min(steps()):,} to {max(steps()):,} steps, {mean:,.0f} on average, theirs up to {recipe['max_steps']:,}, "
-        f"which explains a factor of {recipe['max_steps'] / mean:.0f} at most. The rest has other reasons, which were "
-        "not separated: a newer card, many runs trained as one, fewer runs (one to three seeds, a few learning rates)."
+        f"on {found[2]} for theirs, {hours * 3600 / sum(seconds.values()):,.0f} times as much. A run here had "
+        f"{min(steps()):,} to {max(steps()):,} steps, {mean:,.0f} on average; theirs had up to "
+        f"{recipe['max_steps']:,}, which explains a factor of at most {recipe['max_steps'] / mean:.0f}. The other "
+        "causes were not measured separately: a newer card, many runs trained as one, fewer runs (one to three seeds, "
+        "a few learning rates)."
     )
 
 
@@ -144,12 +145,12 @@ def made() -> str:
     trained = " and ".join(f"{count} runs were trained in {kind}" for kind, count in kinds.most_common())
     return (
         f"{recipes['paper']} runs follow the recipe `paper` with one seed each. {recipes['strong']} follow the recipe "
-        "`strong` ([what it changes](training.md)) with three seeds each; a cell that shows one of them says so, with "
-        f"the lowest and the highest seed. {trained}. An accuracy is the share of {examples:,} fresh examples or more "
+        "`strong` ([what it changes](training.md)) with three seeds each; a cell that shows one of them says so and gives "
+        f"the results of the worst and the best seed. {trained}. An accuracy is the share of {examples:,} fresh examples or more "
         f"(a standard error of up to {100 * (0.25 / examples) ** 0.5:.1f} points). The best run of a cell is chosen by "
-        "that same number, so the best of many is a little too good. *At full length* says that all training "
+        "the same number, so the best of many runs has a small upward bias. *At full length* means that all training "
         "examples, or half of them, had the length of the evaluation; the paper draws them from all lengths up to it. "
-        "*Lengths growing* says that the training texts were short at first and grew up to that length."
+        "*Lengths growing* means that the training texts were short at first and grew up to that length."
     )
 
 
@@ -165,16 +166,16 @@ def text() -> str:
     missing = "" if recorded == len(cells) else "; the others are `–`"
     lines = [
         "# Figures trained on a GPU\n",
-        "The papers' figures and what goes beyond them, trained on one GPU by "
+        "This page shows the papers' figures and further experiments, trained on one GPU by "
         f"`python -m tools.gpu_figures --plan {PLAN} --at-once 8` and, for the recipe `strong`, by "
-        "`python -m tools.gpu_figures --recipe strong --at-once 8` (how: [GPU notes](gpu-notes.md)). "
-        f"{recorded} of {len(cells)} cells of these figures have a record{missing}. After each accuracy come the "
-        "steps of the best run and how many runs it is the best of.\n",
-        "**How to read them.** Every run had far fewer steps than the papers allow, and cells differ in steps, recipe "
+        "`python -m tools.gpu_figures --recipe strong --at-once 8` (details: [GPU notes](gpu-notes.md)). "
+        f"{recorded} of {len(cells)} cells of these figures have a record{missing}. Each accuracy is followed "
+        "by the steps of the best run and the number of runs.\n",
+        "**How to read the tables.** Every run had far fewer steps than the papers allow, and cells differ in steps, recipe "
         "and number of runs. So the tables show what a model reaches on a small budget, and a low number says nothing "
-        "about what the model could learn. A star marks cells that are undertrained: "
-        f"{RULE}. The remarks below each table say which cells were still rising, which have not begun to learn, and "
-        "which differ from the paper by more than ten points.\n",
+        "about what the model could learn. A star marks undertrained cells: "
+        f"{RULE}. The remarks below each table name the cells that were still rising, that have not begun to learn, and "
+        "that differ from the paper by more than ten points.\n",
         f"{made()}\n",
         f"{cost()}\n",
     ]

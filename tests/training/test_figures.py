@@ -122,11 +122,11 @@ def test_models_that_score_what_a_constant_answer_does_are_named(store):
     for name, nothing, something in (
         ("figure2-left", 0.02, 0.05), ("figure4-random", 0.51, 0.6), ("figure4-ncp", 0.0, 0.01),
     ):  # fmt: skip
-        said = telling(name, nothing).partition("commonest answer (within 3 standard errors): ")[2]
+        said = telling(name, nothing).partition("majority baseline (within 3 standard errors): ")[2]
         assert said.startswith("LSTM"), name
         assert "TF-(1" not in said.partition(". ")[0], name
         assert "TF-(2,64,heads" not in said.partition(". ")[0], name
-        assert "commonest answer" not in telling(name, something), name
+        assert "majority baseline" not in telling(name, something), name
 
 
 def test_runs_of_other_settings_count_within_the_budget_of_the_scale(store):
@@ -178,8 +178,8 @@ def test_far_cells_say_whether_they_were_still_learning(store):
             )
         data = gather(experiment, "reduced", records)
     text = " ".join(data.remarks)
-    assert "still rising when their steps were used up: Mamba-(2,32) at 20, 50, 75, 100, 200, 400. More" in text
-    assert "level when their steps were used up: Mamba-(2,64) at 20, 50, 75, 100, 200; Mamba-(2,256) at 20," in text
+    assert "still rising at the end of training: Mamba-(2,32) at 20, 50, 75, 100, 200, 400. More" in text
+    assert "level at the end of training: Mamba-(2,64) at 20, 50, 75, 100, 200; Mamba-(2,256) at 20," in text
 
 
 def test_a_model_of_other_heads_is_the_papers_row_and_other_options_are_not(store):

@@ -77,8 +77,8 @@ def test_a_best_run_that_was_given_up_is_no_want_of_steps(store):  # noqa: F811
         result = Result(better.name, "pruned", 10_000, 0.6, 0.5, 30.0, 1000)
         records.add_results([better], [result], {**WHERE, "group": "other"}, None)
     told = said(store, "eq-one")
-    assert any("given up for another learning rate" in each and "LinTF-(2,64) at 20" in each for each in told)
-    assert not any("not for want of steps" in each for each in told)
+    assert any("stopped in favour of another learning rate" in each and "LinTF-(2,64) at 20" in each for each in told)
+    assert not any("not because of too few steps" in each for each in told)
 
 
 def test_the_bits_of_rounded_states_stand_beside_the_runs(store):  # noqa: F811

@@ -24,8 +24,8 @@ TITLE = "Learned against impossible"
 LIMIT_TASK = "index-lookup"
 LIMIT_COMMAND = "separatrix figure state-limit --records shipped"
 LEAD = (
-    "Index lookup over 64 symbols, recurrent models by the bits of their state: the longest text that training "
-    "reached, and the longest that the state can hold."
+    "Index lookup over 64 symbols, recurrent models by the number of bits of their state: the longest text that "
+    "training reached, and the longest that the state can hold."
 )
 GLYPHS = ("●○", "■□", "◆◇", "▲△", "▼▽", "★☆", "⬢⬡", "⬟⬠")
 """Filled and open; a kind of layer has one, so that colours are not needed."""

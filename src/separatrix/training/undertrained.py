@@ -1,14 +1,13 @@
 """When a low accuracy says little about a model: the one rule for undertrained runs, on data alone.
 
-Tables, pictures, pages and frontiers all ask here. A run that ended below what was wanted is undertrained if
+Tables, pictures, pages and frontiers all use it. A run that ended below its target is undertrained if
 
 - it had less than half of the steps of another cell of the same comparison, or
-- its accuracy was still rising or its loss still falling when its steps were used up (or its curve is too short to
-  tell), or
-- it scored what a constant answer scores and had fewer steps than BHBK24 allows: runs that learn late look like this.
+- its accuracy was still rising or its loss still falling when its steps ended (or its curve is too short to tell), or
+- it scored the majority baseline and had fewer steps than BHBK24 allows: runs that learn late look like this.
 
-A run that reached what was wanted, or diverged, is never undertrained. One that had its share of the steps, levelled
-off above chance and fell short is a result.
+A run that reached its target, or diverged, is never undertrained. One that had enough steps, levelled off above chance
+and missed the target is a result.
 """
 
 import math
@@ -30,8 +29,8 @@ EXAMPLES = 16384
 PAPER_STEPS = 250_000
 """What BHBK24 Appendix H allows a run."""
 RULE = (
-    "below what was wanted, and: less than half of the steps of another cell, or accuracy still rising, or loss still "
-    "falling, or at chance"
+    "accuracy below the target, and less than half of the steps of another cell, or accuracy still rising, or loss "
+    "still falling, or at chance"
 )
 """The rule for those who read a table."""
 

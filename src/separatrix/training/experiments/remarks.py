@@ -35,12 +35,12 @@ def remarks(
     if beside_paper:
         shared = sum(cell.paper is not None for cell in cells)
         if shared < len(cells):
-            yield f"{shared} of {len(cells)} cells have a model and a length of the paper's table."
+            yield f"{shared} of {len(cells)} cells have a model and a length that are in the paper's table."
     short = [cell for cell in recorded if cell.record and cell.record.spec.steps < most and not _perfect(cell)]
     if short and experiment.replicates:
         budgets = sorted({cell.record.spec.steps for cell in short if cell.record})
         spans = f"{budgets[0]:,}" if len(budgets) == 1 else f"{budgets[0]:,} to {budgets[-1]:,}"
-        yield f"{len(short)} cells did not reach the goal and had {spans} steps; the paper allows {most:,}."
+        yield f"{len(short)} cells did not reach the goal with {spans} steps; the paper allows {most:,}."
     yield from _unequal(recorded)
     if pale := [cell for cell in recorded if cell.undertrained]:
         yield f"{len(pale)} of {len(recorded)} recorded cells are undertrained (*): {RULE}."
@@ -51,16 +51,16 @@ def remarks(
         yield from _reasons(far, most)
     elif worse := [cell for cell in recorded if _below_words(cell, experiment)]:
         names = ", ".join(f"{cell.row} at {cell.column} ({cell.accuracy:.1f})" for cell in worse)
-        yield f"The paper calls these near-perfect; ours are more than {NOTABLE:g} points below that: {names}."
+        yield f"The paper calls these near-perfect; ours are more than {NOTABLE:g} points lower: {names}."
         yield from _reasons(worse, most)
     elif any(cell.deviation is not None for cell in recorded):
         yield f"No cell differs from the paper by more than {NOTABLE:g} points."
     if lost := diverged(cells):
-        yield f"Diverged at every learning rate tried, so that its accuracy means nothing: {_named(lost)}."
+        yield f"Diverged at every learning rate tried, so the accuracy means nothing: {_named(lost)}."
     idle = [cell for cell in recorded if cell.record and at_chance(cell.record)]
     if idle:
         yield (
-            f"Not shown to be better than always giving the commonest answer (within {ERRORS:g} standard errors): "
+            f"Not shown to be better than the majority baseline (within {ERRORS:g} standard errors): "
             f"{_listed(idle, cells, experiment)}."
         )
     yield from rounding_remarks(recorded, rounded)
@@ -86,7 +86,7 @@ def diverged(cells: "Iterable[FigureCell]") -> "list[FigureCell]":
 def diverged_note(cells: "Iterable[FigureCell]") -> str:
     """The cells that diverged, for those who see a picture alone; empty where none did."""
     lost = diverged(cells)
-    return f"Diverged, so that the accuracy means nothing: {_named(lost)}." if lost else ""
+    return f"Diverged, so the accuracy means nothing: {_named(lost)}." if lost else ""
 
 
 def _reasons(far: "Sequence[FigureCell]", most: int) -> Iterable[str]:
@@ -97,25 +97,25 @@ def _reasons(far: "Sequence[FigureCell]", most: int) -> Iterable[str]:
     given_up = [cell for cell in far if cell.record and cell.record.result.ending in OPEN_ENDED]
     rising, flat, unclear = ([cell for cell in plain if cell.rising is each] for each in (True, False, None))
     if rising:
-        yield f"Of these, still rising when their steps were used up: {_named(rising)}. More steps may bring more."
+        yield f"Of these, still rising at the end of training: {_named(rising)}. More steps may help."
     if longer:
-        yield f"Of these, no better in a run of more steps: {_named(longer)}."
+        yield f"Of these, no better in a run with more steps: {_named(longer)}."
     if flat:
         yield (
-            f"Of these, level when their steps were used up: {_named(flat)}. Runs that learn late look like this, and "
-            "so do learning rates that do not suit; with these steps the two cannot be distinguished."
+            f"Of these, level at the end of training: {_named(flat)}. Runs that learn late and unsuitable learning "
+            "rates both look like this; with these steps the two cannot be distinguished."
         )
     if unclear:
-        yield f"Of these, too short to tell whether they were rising: {_named(unclear)}."
+        yield f"Of these, with curves too short to tell whether they were rising: {_named(unclear)}."
     if given_up:
-        yield f"Of these, given up for another learning rate, which ended below them: {_named(given_up)}."
+        yield f"Of these, stopped in favour of another learning rate, which ended lower: {_named(given_up)}."
     other = [cell for cell in far if cell not in short and cell not in given_up]
     if other:
-        yield f"Of these, not for want of steps: {_named(other)}."
+        yield f"Of these, not because of too few steps: {_named(other)}."
 
 
 def _unequal(recorded: "Sequence[FigureCell]") -> Iterable[str]:
-    """Where models that are side by side were not given the same: the column in which that is worst."""
+    """Where models side by side had different budgets: the column with the largest difference."""
     columns: dict[str, list[FigureCell]] = {}
     for cell in recorded:
         columns.setdefault(cell.column, []).append(cell)
@@ -123,7 +123,7 @@ def _unequal(recorded: "Sequence[FigureCell]") -> Iterable[str]:
     most, least = max(pairs, key=lambda pair: pair[0].most_steps / pair[1].most_steps, default=(None, None))
     if most is not None and least is not None and most.most_steps >= UNEQUAL * least.most_steps:
         yield (
-            f"Models were not given the same: at {most.column}, {most.row} had up to {most.most_steps:,} steps "
+            f"Models had different budgets: at {most.column}, {most.row} had up to {most.most_steps:,} steps "
             f"and {_counted(most)}, {least.row} {least.most_steps:,} and {_counted(least)}."
         )
 
