@@ -145,6 +145,32 @@ def test_options_that_mean_nothing_alone_are_refused(capsys, tmp_path):
     assert json.loads(capsys.readouterr().out)["fits"]["weights_bytes"] == 1000
 
 
+def _fits(capsys, *line):
+    assert run(["capacity", *line, "--memory", "80GB", "--task", "mqar", "--json"]) == 0
+    return json.loads(capsys.readouterr().out)["fits"]
+
+
+def test_texts_fit_next_to_the_weights_of_a_preset(capsys):
+    found = _fits(capsys, "llama-3-8b")
+    assert found["weights_bytes"] == 2 * 8_030_261_248
+    assert found["texts"]["8192"] == (80 * 2**30 - 2 * 8_030_261_248) // 2**30
+    assert _fits(capsys, "meta-llama/Meta-Llama-3-8B") == found
+    assert _fits(capsys, "openai/gpt-oss-20b")["weights_bytes"] < 2 * presets()["gpt-oss-20b"].parameters, "in 4 bits"
+    assert set(_fits(capsys, "kimi-linear-48b-a3b")["texts"].values()) == {0}, "its weights alone are larger"
+    assert _fits(capsys, "mamba-2.8b")["weights_bytes"] is None
+
+
+def test_the_index_of_weights_says_what_they_take(tmp_path, capsys):
+    (tmp_path / "config.json").write_text(json.dumps(TINY))
+    index = tmp_path / "model.safetensors.index.json"
+    index.write_text(json.dumps({"metadata": {"total_size": 2**30}, "weight_map": {}}))
+    assert _fits(capsys, str(tmp_path))["weights_bytes"] == 2**30
+    for wrong in ("[]", "{", '{"metadata": {"total_size": "many"}}', '{"metadata": {"total_size": NaN}}'):
+        index.write_text(wrong)
+        assert run(["capacity", str(tmp_path), "--memory", "80GB"]) == 2
+        assert capsys.readouterr().out == ""
+
+
 def test_every_preset_has_a_card(capsys):
     for name in presets():
         found = capacity(describe(name), only=("mqar",))

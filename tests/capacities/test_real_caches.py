@@ -1,6 +1,7 @@
 """The card against the caches of real models: a small one of every causal type of transformers, byte for byte."""
 
 import gc
+import json
 import warnings
 
 import pytest
@@ -24,11 +25,12 @@ from tools.real_caches import (
     types,
 )
 
-from separatrix.capacities import Budget, describe, model_types, which_bounds
+from separatrix.capacities import Budget, describe, model_types, presets, which_bounds
 from separatrix.capacities.budget import kept as kept_under
 from separatrix.capacities.catalog import config_families, inside
 from separatrix.capacities.held_bytes import bytes_at, memory
 from separatrix.models.measured import arrays
+from separatrix.models.parameters import parameter_count
 
 LENGTHS = (3, 17)
 pytestmark = pytest.mark.filterwarnings("ignore")  # of transformers and of what it imports
@@ -106,6 +108,9 @@ AS_WRITTEN = (
     ("persimmon", {"num_key_value_heads": 1}),
     ("stablelm", {"head_dim": 4}),
     ("llama4_text", {"no_rope_layers": []}),
+    ("inkling_text", {"sconv_kernel_size": 3, "conv_kernel_size": ...}),
+    ("glm4_moe_lite", {"head_dim": 6, "qk_rope_head_dim": ...}),
+    ("trocr", {"decoder_layers": ..., "decoder_attention_heads": ...}),
     ("hrm_text", {"num_layers_per_stack": None, "num_key_value_heads": 1}),
     ("olmo3", {"sliding_window_pattern": 2}),
     ("cohere2_moe", {"first_k_dense_replace": 2}),
@@ -126,7 +131,10 @@ AS_WRITTEN = (
     ("gemma4_text", {"layer_types": ["sliding_attention"] * 3, "global_head_dim": 16, "num_kv_shared_layers": 0}),
     ("gemma4_text", {"num_global_key_value_heads": 1, "global_head_dim": 16, "num_kv_shared_layers": 0}),
 )  # fmt: skip
-"""Fields as published files write them, where a config class turns them into others or fills in what they leave out."""
+"""Fields as published files write them, where a config class turns them into others or fills in what they leave out.
+
+``...`` leaves a field out.
+"""
 
 
 @pytest.mark.parametrize(("kind", "given"), AS_WRITTEN, ids=[f"{kind}-{next(iter(each))}" for kind, each in AS_WRITTEN])
@@ -137,7 +145,8 @@ def test_a_file_as_it_is_published_is_read_as_its_config_class_reads_it(kind, gi
     plain = made()
     known = {*plain.to_dict(), *getattr(plain, "attribute_map", {})}
     small = {name: each for name, each in {**SMALL, **OWN.get(kind, {})}.items() if name in known}
-    left_out = ["layer_types", "linear_head_dim", "n_layer"]
+    left_out = ["layer_types", "linear_head_dim", "n_layer", *(name for name, each in given.items() if each is ...)]
+    given = {name: each for name, each in given.items() if each is not ...}
     left_out += ["sliding_window"] if "local_attention" in given else []
     left_out += ["hidden_size", "n_embd"] if "n_embed" in given else []
     fields = {**{name: each for name, each in small.items() if name not in left_out}, "num_hidden_layers": 3, **given}
@@ -145,6 +154,14 @@ def test_a_file_as_it_is_published_is_read_as_its_config_class_reads_it(kind, gi
     model = made_model(kind, made(**fields))
     for length in (3, 4, 5, 11):
         assert size(kept(model, length)) == bytes_at(card, length)
+
+
+@pytest.mark.parametrize("kind", ["mamba", "falcon_mamba", "mamba2"])
+def test_states_of_a_model_in_float64(kind):
+    """Mamba's are then in float64 as well; others stay in float32."""
+    config = config_of(kind)
+    card = describe({**fields_of(config), "dtype": "float64"})
+    assert size(kept(made_model(kind, config).double(), 9)) == bytes_at(card, 9)
 
 
 @pytest.mark.parametrize("kind", ["llama", "mistral", "deepseek_v4", "qwen3_next", "kimi_linear", "lfm2", "mamba"])
@@ -221,6 +238,30 @@ def test_a_model_at_hand_is_measured_and_agrees_with_its_card(kind):
     assert found.by_config
     assert found.agrees
     assert any(each.growth == "token" for each in found.arrays) == (kind in ("llama", "qwen3_next"))
+
+
+# -- weights --------------------------------------------------------------------------------------------------------
+
+
+def test_parameters_of_presets_are_those_that_transformers_counts():
+    slow = ("deepseek-v4-flash", "gemma-4-31b")
+    counted = {name: each for name, each in presets().items() if each.parameters and name not in slow}
+    assert len(counted) >= 25
+    assert {name: parameter_count(each.config) for name, each in counted.items()} == {
+        name: each.parameters for name, each in counted.items()
+    }
+
+
+def test_parameters_of_a_file_are_those_of_the_model_made_of_it(tmp_path, capsys):
+    from separatrix.cli.app import run
+
+    config = config_of("llama")
+    (tmp_path / "config.json").write_text(json.dumps(fields_of(config)))
+    number = sum(each.numel() for each in made_model("llama", config).parameters())
+    assert run(["capacity", str(tmp_path), "--memory", "1M", "--task", "mqar", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["fits"]["weights_bytes"] == 2 * number
+    for more in ({"quantization_config": {"bits": 4}}, {"num_hidden_layers": 10**5}, {"intermediate_size": -1}):
+        assert parameter_count({**fields_of(config), **more}) is None
 
 
 # -- what is kept is a message ----------------------------------------------------------------------------------

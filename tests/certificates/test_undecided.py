@@ -9,7 +9,7 @@ from tests.certificates.changes import build
 def test_what_stands_in_the_way_is_said_by_the_method_for_the_task():
     verdict = check(*build("nearest-neighbour", 16, exponent=9))
     assert not verdict.valid and not verdict.refuted
-    assert verdict.reason.startswith("not proved; content-addressed: fixed:N=16,Kc=9,down needs more than 62 bits")
+    assert verdict.reason.startswith("content-addressed: fixed:N=16,Kc=9,down needs more than 62 bits")
     assert "position-addressed" in verdict.reason.partition("also tried")[2]
     assert "\n" not in verdict.reason and len(verdict.reason) < 250
     assert [each.partition(":")[0] for each in verdict.reasons] == [
@@ -26,9 +26,8 @@ def test_what_a_method_found_wrong_comes_first():
     ]
     verdict = undecided(told)
     assert verdict.reason == (
-        "not proved; third: position 2 does not hand on an exact 0 or 1; no input that fails was found; "
-        "also tried: first, second"
+        "third: position 2 does not hand on an exact 0 or 1; no input that fails was found; also tried: first, second"
     )
     assert verdict.suspected and len(verdict.reasons) == 4
     only = undecided(told[3:])
-    assert only.reason == "not proved; fourth: the method covers match3, not majority" and not only.suspected
+    assert only.reason == "fourth: the method covers match3, not majority" and not only.suspected

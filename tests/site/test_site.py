@@ -20,6 +20,7 @@ from separatrix.errors import SeparatrixError
 from separatrix.networks import Attention, Network, evaluate
 from separatrix.networks.evaluate import embedded
 from separatrix.site import ordered_sections
+from separatrix.site.experiment_rows import figure_data
 from separatrix.site.html import asset, piece
 from separatrix.site.origin import MEANINGS, Origin
 from separatrix.site.pages.cells import ARGUMENT, BITS, CERTIFIED, FORMULA, UNKNOWN
@@ -178,7 +179,8 @@ def test_certified_trained_models_and_attacks_are_on_the_pages(site):
         assert one.text in text
         # The page of a task speaks of its usual parameters.
         if one.task in tasks():
-            assert one.text in unescape((site / task_address(one.task)).read_text(encoding="utf-8"))
+            page = unescape((site / task_address(one.task)).read_text(encoding="utf-8"))
+            assert all(each in page for each in (one.name, one.inputs, one.command.split()[-1]))
     assert attacked_in_words() in text
     assert all(row.one in text for row in attacks().rows)
 
@@ -669,7 +671,7 @@ def test_recorded_runs_become_marks_tables_and_figures(store):
     assert row.origin.kind == "recorded"
     assert "a device" in row.origin.reach
     assert row.origin.version == "0.0.7"
-    data = training.figure_data(row)
+    data = figure_data(row)
     assert data.recorded == 2
     assert json.loads(json.dumps(data.as_dict()["cells"])) == json.loads(json.dumps(plain(row.cells)))
     body = training.SECTION.body(results)

@@ -14,6 +14,7 @@ from separatrix import shipped
 from separatrix.cli import verb_atlas
 from separatrix.constructions import constructions
 from separatrix.site import ordered_sections
+from separatrix.site.experiment_rows import figure_data
 from separatrix.site.html import asset, piece
 from separatrix.site.pages.cells import BITS, Grid
 from separatrix.site.pages.found import Found
@@ -72,10 +73,10 @@ def test_exported_figures_say_that_steps_differ(sections):
     from separatrix.site.training_figures import step_note
 
     rows = {row.figure: row for row in read_sections(sections)["training"].rows}
-    data = training.figure_data(rows["figure2-left"])
+    data = figure_data(rows["figure2-left"])
     least, most = data.steps
     assert step_note(data) == f"Steps differ between cells: {least:,} to {most:,}; the paper allows 250,000."
-    beyond = training.figure_data(rows["qsa-attention"])
+    beyond = figure_data(rows["qsa-attention"])
     assert step_note(beyond).startswith("Every model was given at most "), "one cell"
 
 

@@ -64,10 +64,10 @@ class Certified(Answer):
 
     def sheet(self) -> Sheet:
         """Claim, verdict, size and files."""
-        from separatrix.certificates import WORDS, after_word, shown_count, shown_trust
+        from separatrix.certificates import WORDS, shown_count, shown_trust
 
         sizes = f"{counted(self.layers, 'layer')}, {counted(self.heads, 'head')}, width {self.width}"
-        verdict = f"{WORDS[self.state]}: {after_word(self.state, self.reason_shown)}"
+        verdict = f"{WORDS[self.state]}: {self.reason_shown}"
         rows = [
             Fact("claim", self.claim),
             Fact("verdict", verdict, TONES[self.state]),
@@ -89,7 +89,6 @@ class Certified(Answer):
             rows.insert(
                 2, Fact("a task of your own", "all inputs are tried, up to 2^20; no other method knows the task")
             )
-            rows[3:3] = [Fact("another method", each) for each in self.reasons if "no description of" in each][:1]
         if self.counterexample_shown is not None:
             kept = self.refutation
             rows += [

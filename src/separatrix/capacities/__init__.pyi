@@ -27,6 +27,7 @@ from separatrix.capacities.layers import recurrent as recurrent
 from separatrix.capacities.number_formats import Bits as Bits
 from separatrix.capacities.number_formats import layer_bits as layer_bits
 from separatrix.capacities.number_formats import part_bits as part_bits
+from separatrix.capacities.reading import config_file as config_file
 from separatrix.capacities.reading import describe as describe
 from separatrix.capacities.reading import read_config as read_config
 from separatrix.capacities.receptive_field import DISTANCES as DISTANCES
@@ -38,3 +39,6 @@ from separatrix.capacities.report import Capacity as Capacity
 from separatrix.capacities.report import Limit as Limit
 from separatrix.capacities.report import capacity as capacity
 from separatrix.capacities.report import check_sizes as check_sizes
+from separatrix.capacities.weights import Weights as Weights
+from separatrix.capacities.weights import of_parameters as of_parameters
+from separatrix.capacities.weights import weights_of as weights_of

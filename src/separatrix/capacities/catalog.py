@@ -230,12 +230,18 @@ def _without(layers: tuple[LayerDescription, ...], number: int) -> tuple[LayerDe
 
 @dataclass(frozen=True)
 class Preset:
-    """A published model: its sizes in the spelling of its own config file, and where they were read."""
+    """A published model: its sizes in the spelling of its own config file, and where they were read.
+
+    ``parameters``: how many it has; ``weights``: the bytes of its files, where they are in fewer bits than it computes
+    in.
+    """
 
     name: str
     source: str
     config: Mapping[str, Any]
     note: str = ""
+    parameters: int | None = None
+    weights: int | None = None
 
     def describe(self) -> ModelDescription:
         """The model, through the same validation as a file."""
@@ -255,7 +261,7 @@ def presets() -> Catalog[Preset]:
     for table in tables:
         entries: dict[str, Any] = json.loads(table.read_text(encoding="utf-8"))
         found += [
-            Preset(name, entry["source"], MappingProxyType(entry["config"]), entry.get("note", ""))
+            Preset(**{"name": name, **entry, "config": MappingProxyType(entry["config"])})
             for name, entry in entries.items()
         ]
     return Catalog("preset", found)

@@ -49,6 +49,7 @@ class PartRule:
     size: str = "1"
     running: bool = False
     number_format: str = ""
+    or_wider: bool = False
     unread: str = "0"
     when: str = "True"
 
@@ -363,7 +364,8 @@ class Reader:
         if entries is not None:
             numbers, formula = numbers * entries, f"{formula} × {entries}"
         return StatePart(
-            rule.name, numbers, formula, rule.running, rule.number_format, rule.per, size, self.whole(rule.unread)
+            rule.name, numbers, formula, rule.running, rule.number_format, rule.per, size, self.whole(rule.unread),
+            rule.or_wider,
         )  # fmt: skip
 
 

@@ -37,6 +37,7 @@ class StatePart:
     ``running``: every step adds to what is there, and code keeps it in more bits than other numbers
     (:mod:`separatrix.capacities.number_formats`); otherwise it holds numbers as they were computed.
     ``number_format``: the format in which its code keeps it whatever the weights are in; empty: that of the weights.
+    ``or_wider``: where the weights are in a wider one, in theirs.
     ``numbers`` counts all entries of an array of bounded size, and one entry of one that grows (``per`` token or
     every). ``unread``: numbers that its code keeps as well and never reads again, which take memory and carry nothing.
     """
@@ -49,6 +50,7 @@ class StatePart:
     per: Per = "sequence"
     size: int = 1
     unread: int = 0
+    or_wider: bool = False
 
     @property
     def grows(self) -> bool:

@@ -113,9 +113,11 @@ def kept_bits(model: ModelDescription, part: StatePart, given: int | None = None
     >>> kept_bits(model, part), part_bits(model, part).bits
     (16, 32)
     """
+    own = number_bits(model, given).bits
     if given is None and part.number_format:
-        return FORMATS[part.number_format]
-    return number_bits(model, given).bits
+        kept = FORMATS[part.number_format]
+        return max(kept, own) if part.or_wider else kept
+    return own
 
 
 def layer_bits(model: ModelDescription, state: tuple[StatePart, ...], given: int | None = None) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from separatrix.capacities.catalog import described, presets, unknown
+from separatrix.capacities.catalog import Preset, described, presets, unknown
 from separatrix.capacities.layers import ModelDescription
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.reading import parse_json, read_file
@@ -59,6 +59,36 @@ def describe(config: str | Path | Mapping[str, Any]) -> ModelDescription:
     return described(fields, str(path), source=f"file {path}")
 
 
+def preset_named(config: str) -> Preset | None:
+    """Return the preset that a name or an id at Hugging Face means; None where it means a file, or nothing.
+
+    >>> found = preset_named("mistralai/Mistral-7B-v0.1")
+    >>> found is not None and found.name
+    'mistral-7b-v0.1'
+    """
+    if config in presets():
+        return presets()[config]
+    if config_file(config) is not None or not _ID.fullmatch(config):
+        return None
+    known = {preset.name.lower(): preset for preset in presets().values()}
+    for preset in presets().values():
+        known.update(dict.fromkeys((each.lower() for each in _NAMED.findall(preset.source)), preset))
+    return known.get(config.lower()) or known.get(config.partition("/")[2].lower())
+
+
+def config_file(config: str) -> Path | None:
+    """Return the config file that a path, a folder or an id at Hugging Face means; None where there is none."""
+    path = Path(config)
+    if _exists(path / CONFIG_FILE):
+        return path / CONFIG_FILE
+    if _exists(path):
+        return path
+    if not _ID.fullmatch(config):
+        return None
+    organisation, _, model = config.partition("/")
+    return next(iter(sorted(_hub().glob(f"models--{organisation}--{model}/snapshots/*/{CONFIG_FILE}"))[-1:]), None)
+
+
 def by_id(name: str) -> ModelDescription | None:
     """A model by its id at Hugging Face, without asking there: from the cache on this machine, or from the presets.
 
@@ -68,13 +98,9 @@ def by_id(name: str) -> ModelDescription | None:
     """
     if not _ID.fullmatch(name):
         return None
-    organisation, _, model = name.partition("/")
-    for found in sorted(_hub().glob(f"models--{organisation}--{model}/snapshots/*/{CONFIG_FILE}"))[-1:]:
+    if (found := config_file(name)) is not None:
         return described(read_config(found), name, source=f"file {found}")
-    known = {preset.name.lower(): preset for preset in presets().values()}
-    for preset in presets().values():
-        known.update(dict.fromkeys((each.lower() for each in _NAMED.findall(preset.source)), preset))
-    preset = known.get(name.lower()) or known.get(model.lower())
+    preset = preset_named(name)
     return preset.describe() if preset else None
 
 

@@ -12,7 +12,6 @@ from separatrix.certificates.proofs import states_itself as states_itself
 from separatrix.certificates.proofs import with_proof as with_proof
 from separatrix.certificates.refutations import replay as replay
 from separatrix.certificates.shown import WORDS as WORDS
-from separatrix.certificates.shown import after_word as after_word
 from separatrix.certificates.shown import claimed_inputs as claimed_inputs
 from separatrix.certificates.shown import shown_claim as shown_claim
 from separatrix.certificates.shown import shown_count as shown_count

@@ -35,15 +35,6 @@ shown; neither. Of a file, ``check`` says *valid*, *refuted*, or *not valid*: it
 """
 
 
-def after_word(state: str, reason: str) -> str:
-    """A reason as it follows the word for its state, without saying that word again.
-
-    >>> after_word("undecided", "not proved; pair-matching: 70 bits are too many")
-    'pair-matching: 70 bits are too many'
-    """
-    return reason.removeprefix(f"{WORDS[state]}; ")
-
-
 def shown_trust(trust: str) -> str:
     """What a valid verdict relies on, for a person.
 

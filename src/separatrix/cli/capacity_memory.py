@@ -1,7 +1,7 @@
 """What a text takes in memory, as ``separatrix capacity`` shows it: of one model, and of several side by side."""
 
 from collections.abc import Sequence
-from pathlib import Path
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, cast
 
 from separatrix.api import described
@@ -10,7 +10,7 @@ from separatrix.errors import SeparatrixError
 from separatrix.wording import counted
 
 if TYPE_CHECKING:
-    from separatrix.capacities import Capacity, ModelDescription
+    from separatrix.capacities import Capacity, ModelDescription, Weights
 
 
 def compared(models: "Sequence[ModelDescription]", precision: int | None, length: int | None) -> dict[str, Any]:
@@ -81,28 +81,40 @@ def _number(value: float) -> str:
 
 def fits_of(found: "Capacity", memory: str | None, weights: str | None, config: str) -> dict[str, object]:
     """Return how many texts fit next to the weights at each length."""
-    from separatrix.capacities import texts_that_fit
+    from separatrix.capacities import Weights, texts_that_fit
     from separatrix.cli.limits import parse_bytes
 
     if memory is None:
         if weights is not None:
             raise SeparatrixError(f"--weights {weights} says what is next to the texts; give --memory as well")
         return {}
-    room, taken = parse_bytes(memory), _weights(config) if weights is None else parse_bytes(weights)
+    room = parse_bytes(memory)
+    taken = Weights(parse_bytes(weights), "given") if weights is not None else _weights(found, config)
     if room == 0:
         raise SeparatrixError(f"--memory {memory} holds nothing; give a size above 0, such as 80GB")
-    left = room - (taken or 0)
+    left = room - (taken.size if taken else 0)
     counts = {str(each): texts_that_fit(found.model, left, each, found.given) for each in found.bytes_at}
-    return {"memory_bytes": room, "weights_bytes": taken, "texts": counts}
+    return {
+        "memory_bytes": room,
+        "weights_bytes": taken.size if taken else None,
+        "weights_from": taken.because if taken else None,
+        "texts": counts,
+    }
 
 
-def _weights(config: str) -> int | None:
-    """Return the bytes of the weights in the folder of a model."""
-    folder = Path(config)
-    if folder.name == "config.json":
-        folder = folder.parent
-    found = [each.stat().st_size for each in folder.glob("*.safetensors")] if folder.is_dir() else []
-    return sum(found) or None
+def _weights(found: "Capacity", config: str) -> "Weights | None":
+    """Return the bytes of the weights: from files or a preset, else counted by transformers where it is installed."""
+    from separatrix.capacities import config_file, of_parameters, read_config, weights_of
+
+    if (known := weights_of(config, found.model, found.given)) is not None:
+        return known
+    file = config_file(config)
+    if file is None or find_spec("torch") is None:
+        return None
+    from separatrix.models import parameter_count
+
+    number = parameter_count(read_config(file))
+    return None if number is None else of_parameters(number, found.model, found.given)
 
 
 def crossing_of(found: "Capacity", against: str | None, precision: int | None) -> dict[str, object]:
@@ -151,9 +163,13 @@ def print_memory(found: "Capacity", fits: dict[str, object], crossing: dict[str,
     if counts:
         taken = cast("int | None", fits["weights_bytes"])
         weights = (
-            "the weights are not known; give --weights" if taken is None else f"weights of {shown_bytes(8 * taken)}"
+            "[red]without the weights[/red], which are not known; give --weights"
+            if taken is None
+            else f"next to weights of {shown_bytes(8 * taken)} ({fits['weights_from']})"
         )
-        out.print(f"Into {shown_bytes(8 * cast('int', fits['memory_bytes']))}: {weights}.")
+        room = cast("int", fits["memory_bytes"])
+        more = " The weights alone take more." if taken is not None and taken > room else ""
+        out.print(f"Texts that fit into {shown_bytes(8 * room)}, {weights}.{more}")
     if crossing:
         first, last = crossing["cheaper_from"], crossing["dearer_from"]
         words = f"fewer from {_tokens(first)} on" if first else f"more from {_tokens(last)} on" if last else "as many"

@@ -43,6 +43,7 @@ from separatrix.models.mixers.mamba import MambaMixer as MambaMixer
 from separatrix.models.mixers.recurrent import TorchLayerMixer as TorchLayerMixer
 from separatrix.models.naming import code_named_in as code_named_in
 from separatrix.models.naming import parse_spec as parse_spec
+from separatrix.models.parameters import parameter_count as parameter_count
 from separatrix.models.recurrent_files import CELLS as CELLS
 from separatrix.models.recurrent_files import check_recurrent as check_recurrent
 from separatrix.models.recurrent_files import levels as levels

@@ -30,6 +30,11 @@ from separatrix.table.frontier_survey import spread as spread
 from separatrix.table.frontier_survey import survey as survey
 from separatrix.table.frontier_survey import units as units
 from separatrix.table.frontier_survey import width_rows as width_rows
+from separatrix.table.learned import Best as Best
+from separatrix.table.learned import Climb as Climb
+from separatrix.table.learned import Mark as Mark
+from separatrix.table.learned import learned_by_architecture as learned_by_architecture
+from separatrix.table.learned import marks as marks
 from separatrix.table.recorded import RecordedSurvey as RecordedSurvey
 from separatrix.table.recorded import Sources as Sources
 from separatrix.table.recorded import opened_runs as opened_runs

@@ -44,10 +44,14 @@ class TrainedModel:
     kilobytes: int
 
     @property
+    def name(self) -> str:
+        """The model, and how its state is rounded where it is."""
+        return f"{self.model} with its state {self.state}" if self.state else self.model
+
+    @property
     def text(self) -> str:
         """In words, for a cell."""
-        state = f" with its state {self.state}" if self.state else ""
-        return f"{self.model}{state}: trained, and right on {self.inputs}"
+        return f"{self.name}: trained, and right on {self.inputs}"
 
 
 @cache

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from separatrix.arithmetic import FixedPoint
-from separatrix.certificates import WORDS, Claim, after_word, check, shown_count, size_of, state_of, with_proof
+from separatrix.certificates import WORDS, Claim, check, shown_count, size_of, state_of, with_proof
 from separatrix.constructions import Options, constructions
 from separatrix.tasks import SparseFunction, SparseThreshold
 
@@ -55,7 +55,7 @@ class ProvedNetwork:
         """What is known, in the words of every verdict."""
         if self.certified:
             return f"{WORDS[self.state]} for all {shown_count(self.inputs_covered)} inputs"
-        return f"{WORDS[self.state]}: {after_word(self.state, self.reason)}"
+        return f"{WORDS[self.state]}: {self.reason}"
 
 
 def certify_sparse_form(function: SparseFunction, length: int) -> ProvedNetwork:

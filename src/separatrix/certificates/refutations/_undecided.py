@@ -17,4 +17,4 @@ def undecided(verdicts: Sequence[Verdict]) -> Verdict:
     also = [each.method for each in near if each is not best]
     told = f"{best.method}: {best.reason}" + ("; no input that fails was found" if found else "")
     listed = f"; also tried: {', '.join(also)}" if also else ""
-    return Verdict(False, False, f"not proved; {told}{listed}", "none", suspected=bool(found), reasons=reasons)
+    return Verdict(False, False, f"{told}{listed}", "none", suspected=bool(found), reasons=reasons)

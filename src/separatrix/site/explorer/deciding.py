@@ -8,7 +8,6 @@ from typing import cast
 from separatrix.certificates import (
     Claim,
     Verdict,
-    after_word,
     check,
     check_memory,
     shown_counterexample,
@@ -35,7 +34,7 @@ def decide(request: Decide, max_memory: int) -> VerdictReply:
     verdict = check(made.network, claim)
     state = cast("State", state_of(verdict))
     return VerdictReply(
-        state=state, reason=after_word(state, shown_reason(verdict.reason, claim)), method=verdict.method,
+        state=state, reason=shown_reason(verdict.reason, claim), method=verdict.method,
         inputs_covered=verdict.inputs_covered, counterexample=_counterexample(made, claim, verdict),
         size=size_of(made.network, claim), command=command_of(request.setting),
         seconds=round(time.perf_counter() - started, 3),

@@ -9,7 +9,8 @@ from separatrix.site.pages.text import number, percent, task_address
 if TYPE_CHECKING:
     from separatrix.site.pages.found import Found
     from separatrix.site.sections.architectures import ArchitectureRow
-    from separatrix.site.sections.training import Best, Climb, Learned
+    from separatrix.site.sections.training import Learned
+    from separatrix.table import Best, Climb
 
 
 def architecture_page(row: "ArchitectureRow", found: "Found") -> Page:

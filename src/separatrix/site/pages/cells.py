@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from separatrix.site.pages.found import Found
     from separatrix.site.sections.frontier import FrontierPoint
     from separatrix.site.sections.numbers import BoundSizes, CellSizes, FactSizes
-    from separatrix.site.sections.training import Mark
+    from separatrix.table import Mark
 
 TITLES: Mapping[Model, str] = CLASSES
 """The columns of the table: class of models and its title."""
@@ -115,7 +115,7 @@ class Trained:
 
     @classmethod
     def of(cls, mark: "Mark | None") -> "Trained":
-        """Return the sign of the marks that ``sections.training`` made; without any, that there are none."""
+        """Return the sign of the marks that ``table.learned`` found; without any, that there are none."""
         if mark is None:
             return cls()
         tried, learned, runs = mark.tried, mark.learned, f"({mark.runs} runs)"

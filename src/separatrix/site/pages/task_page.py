@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from separatrix.bounds import Model
 from separatrix.certificates import shown_count
+from separatrix.site.experiment_rows import shown_first
 from separatrix.site.html import render
 from separatrix.site.origin import Origin
 from separatrix.site.pages.cells import TITLES, Grid
@@ -17,7 +18,6 @@ from separatrix.site.pages.drawing import graph, strip
 from separatrix.site.pages.shell import Page
 from separatrix.site.pages.text import length_text, number, percent, task_address
 from separatrix.site.pages.why import why
-from separatrix.site.sections.training import shown_first
 
 if TYPE_CHECKING:
     from separatrix.site.pages.found import Found
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from separatrix.site.sections.numbers import CellSizes
     from separatrix.site.sections.separation import TaskRow
     from separatrix.site.sections.tasks import TaskEntry
-    from separatrix.site.sections.training import Mark
+    from separatrix.table import Mark
 
 HEADINGS = ("N", "layers", "heads", "width", "p", "size in bits", "inputs covered", "method")
 """Of the table of certified sizes."""
@@ -77,6 +77,10 @@ def task_page(row: "TaskRow", found: "Found", grid: Grid) -> Page:
     main = render(
         "task.html", entry=entry, grid=grid, facts=_facts(entry), why=why(task, problem.problem, problem.note),
         cells={model: row.cells[model] for model in TITLES if row.cells[model].verdict != "not applicable"},
+        trained={
+            model: [(each.name, each.inputs, each.command) for each in cell.trained]
+            for model, cell in row.cells.items()
+        },
         networks=networks, headings=HEADINGS, drawn=graph(example) or strip(entry, example),
         example_origin=Origin("measured", "a random example", entry.command, seed=0),
         sizes_origin=sizes and Origin("proved", "certificates and bounds, exact", sizes[0], "fixed point and integers"),
