@@ -145,12 +145,13 @@ def made() -> str:
     trained = " and ".join(f"{count} runs were trained in {kind}" for kind, count in kinds.most_common())
     return (
         f"{recipes['paper']} runs follow the recipe `paper` with one seed each. {recipes['strong']} follow the recipe "
-        "`strong` ([what it changes](training.md)) with three seeds each; a cell that shows one of them says so and gives "
-        f"the results of the worst and the best seed. {trained}. An accuracy is the share of {examples:,} fresh examples or more "
-        f"(a standard error of up to {100 * (0.25 / examples) ** 0.5:.1f} points). The best run of a cell is chosen by "
-        "the same number, so the best of many runs has a small upward bias. *At full length* means that all training "
-        "examples, or half of them, had the length of the evaluation; the paper draws them from all lengths up to it. "
-        "*Lengths growing* means that the training texts were short at first and grew up to that length."
+        "`strong` ([what it changes](training.md)) with three seeds each; a cell that shows one of them says so and "
+        f"gives the results of the worst and the best seed. {trained}. An accuracy is the share of {examples:,} fresh "
+        f"examples or more (a standard error of up to {100 * (0.25 / examples) ** 0.5:.1f} points). The best run of a "
+        "cell is chosen by the same number, so the best of many runs has a small upward bias. *At full length* means "
+        "that all training examples, or half of them, had the length of the evaluation; the paper draws them from "
+        "all lengths up to it. *Lengths growing* means that the training texts were short at first and grew up to "
+        "that length."
     )
 
 
@@ -171,11 +172,11 @@ def text() -> str:
         "`python -m tools.gpu_figures --recipe strong --at-once 8` (details: [GPU notes](gpu-notes.md)). "
         f"{recorded} of {len(cells)} cells of these figures have a record{missing}. Each accuracy is followed "
         "by the steps of the best run and the number of runs.\n",
-        "**How to read the tables.** Every run had far fewer steps than the papers allow, and cells differ in steps, recipe "
-        "and number of runs. So the tables show what a model reaches on a small budget, and a low number says nothing "
-        "about what the model could learn. A star marks undertrained cells: "
-        f"{RULE}. The remarks below each table name the cells that were still rising, that have not begun to learn, and "
-        "that differ from the paper by more than ten points.\n",
+        "**How to read the tables.** Every run had far fewer steps than the papers allow, and cells differ in steps, "
+        "recipe and number of runs. So the tables show what a model reaches on a small budget, and a low number says "
+        f"nothing about what the model could learn. A star marks undertrained cells: {RULE}. The remarks below each "
+        "table name the cells that were still rising, that have not begun to learn, and that differ from the paper "
+        "by more than ten points.\n",
         f"{made()}\n",
         f"{cost()}\n",
     ]

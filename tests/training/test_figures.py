@@ -103,7 +103,7 @@ def test_a_cell_is_the_best_of_its_grid_beside_the_papers_number(store):
     text = " ".join(data.remarks)
     assert "29 of 30 cells" in text
     assert "No record: TF-(1,64) at 50. Train with: separatrix sweep figure2-left --scale reduced" in text
-    assert "29 cells did not reach the goal and had 20,000 steps; the paper allows 250,000" in text
+    assert "29 cells did not reach the goal with 20,000 steps; the paper allows 250,000" in text
     assert "Mamba-(6,256) at 200 (+61.1)" in text
     # 29 groups of 30 s each, not 145 runs of 30 s.
     assert "870 s on a processor" in text

@@ -43,8 +43,9 @@ def frontier_picture(found: Survey) -> Figure:
 def picture_caption(found: Survey) -> str:
     """What the picture shows, in words."""
     return (
-        f"{found.construction}: left, the narrowest network that is certified for all inputs; right, the boundary "
-        "of the certified region: circles of few dimensions and many bits at the lower right, sign codes at the upper left."
+        f"{found.construction}: left, the narrowest network that is certified for all inputs; right, the "
+        "boundary of the certified region: circles of few dimensions and many bits at the lower right, sign codes at "
+        "the upper left."
     )
 
 
