@@ -22,7 +22,7 @@ from separatrix.site.state_limit import LEAD, TITLE, StateLimitResults, state_li
 from separatrix.training.experiments.catalog import experiments
 from separatrix.training.experiments.figure_data import FigureCell, FigureData, gather, paper_figures
 from separatrix.training.exported_records import ExportedRecords
-from separatrix.training.records import Record
+from separatrix.training.record import Record
 from separatrix.training.state_limit import NAME
 from separatrix.training.undertrained import RULE
 

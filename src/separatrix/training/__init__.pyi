@@ -58,11 +58,11 @@ from separatrix.training.planning import counted as counted
 from separatrix.training.planning import in_words as in_words
 from separatrix.training.planning import plan as plan
 from separatrix.training.recipes import recipe_fields as recipe_fields
+from separatrix.training.record import Record as Record
+from separatrix.training.record import best_of as best_of
+from separatrix.training.record import kept_file as kept_file
 from separatrix.training.records import ENVIRONMENT_VARIABLE as ENVIRONMENT_VARIABLE
-from separatrix.training.records import Record as Record
 from separatrix.training.records import Records as Records
-from separatrix.training.records import best_of as best_of
-from separatrix.training.records import kept_file as kept_file
 from separatrix.training.records import store_path as store_path
 from separatrix.training.row_checks import recorded_spec as recorded_spec
 from separatrix.training.run_source import RunSource as RunSource

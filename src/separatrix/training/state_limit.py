@@ -16,7 +16,7 @@ from typing import Any
 from separatrix.communication import longest_on_average
 from separatrix.models import code_named_in, constant_state, parse_spec
 from separatrix.training.learned_frontier import PRECISION_BITS, longest_possible
-from separatrix.training.records import Record, best_of
+from separatrix.training.record import Record, best_of
 from separatrix.training.run_source import RunSource
 from separatrix.training.undertrained import undertrained
 
