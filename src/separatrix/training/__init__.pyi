@@ -73,9 +73,10 @@ from separatrix.training.spec import spec_from as spec_from
 from separatrix.training.state_limit import GOALS as GOALS
 from separatrix.training.state_limit import RECIPES as RECIPES
 from separatrix.training.state_limit import Reached as Reached
+from separatrix.training.state_limit import StateLimits as StateLimits
+from separatrix.training.state_limit import View as View
 from separatrix.training.state_limit import best_by_length as best_by_length
-from separatrix.training.state_limit import nearest as nearest
-from separatrix.training.state_limit import state_limit as state_limit
+from separatrix.training.state_limit import state_limits as state_limits
 from separatrix.training.sweep import Cell as Cell
 from separatrix.training.sweep import Sweep as Sweep
 from separatrix.training.sweep_file import read_sweep as read_sweep
