@@ -18,12 +18,12 @@ from tools.pages import ROOT, markdown_table
 
 from separatrix import shipped
 from separatrix.files import write_atomically
-from separatrix.site.state_limit import LEAD, TITLE, StateLimitResults, state_limit_figure, state_limit_results
+from separatrix.site.state_limit import LEAD, TITLE, state_limit_figure
 from separatrix.training.experiments.catalog import experiments
 from separatrix.training.experiments.figure_data import FigureCell, FigureData, gather, paper_figures
 from separatrix.training.exported_records import ExportedRecords
-from separatrix.training.records import Record
-from separatrix.training.state_limit import NAME
+from separatrix.training.record import Record
+from separatrix.training.state_limit import NAME, StateLimits, state_limits
 from separatrix.training.undertrained import RULE
 
 PAGE = "docs/gpu-figures.md"
@@ -74,9 +74,9 @@ def section(data: FigureData) -> Iterable[str]:
 
 
 @cache
-def limit() -> StateLimitResults:
+def limit() -> StateLimits:
     """What training reached of what the state allows."""
-    found = state_limit_results(source())
+    found = state_limits(source())
     assert found is not None
     return found
 

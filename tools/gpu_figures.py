@@ -42,7 +42,8 @@ from separatrix.training.executors.opening import open_executor
 from separatrix.training.experiments.catalog import experiments
 from separatrix.training.experiments.figure_data import FigureCell, gather
 from separatrix.training.grouping import Group
-from separatrix.training.records import Record, Records
+from separatrix.training.record import Record
+from separatrix.training.records import Records
 from separatrix.training.sweep import Cell, Sweep
 
 PIECES = (

@@ -38,7 +38,8 @@ from separatrix.training.exported_records import ExportedRecords
 from separatrix.training.grouping import Group
 from separatrix.training.observers import Observer
 from separatrix.training.recipes import recipe_fields
-from separatrix.training.records import Record, Records
+from separatrix.training.record import Record
+from separatrix.training.records import Records
 from separatrix.training.spec import RunSpec
 
 SEEDS = (0, 1, 2)

@@ -6,7 +6,7 @@ import pytest
 
 import separatrix as sx
 from separatrix.answer import to_html
-from separatrix.api.comparing import SHORT, Compared, Entry
+from separatrix.api.comparison import SHORT, Compared, Entry
 from separatrix.cli.app import run
 from separatrix.cli.training_options import parse_names
 from separatrix.training.records import Records

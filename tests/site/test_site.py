@@ -33,9 +33,9 @@ from separatrix.site.sections import profiles, training
 from separatrix.site.user_function_figure import _paint_lengths
 from separatrix.table import Sources
 from separatrix.table.attention import attention_maps
+from separatrix.table.certified import CLASSES, certified_size
 from separatrix.table.errata import Erratum, Finding, errata
 from separatrix.table.recorded import opened_runs, recorded_surveys
-from separatrix.table.separation import CLASSES, certified_size
 from separatrix.table.trained_models import attacked_in_words, attacks, trained_models
 from separatrix.tasks import draws_from, tasks
 from tests.site.reading import grid_of, read_sections

@@ -23,8 +23,8 @@ from separatrix.site.pages.why import why
 from separatrix.site.sections import errata as errata_section
 from separatrix.site.sections import protocols, separation, training
 from separatrix.table import Sources
+from separatrix.table.certified import kind_of
 from separatrix.table.errata import Finding
-from separatrix.table.separation import kind_of
 from tests.site.reading import read_sections
 
 ROOT = Path(__file__).parents[2]

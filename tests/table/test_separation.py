@@ -15,8 +15,8 @@ from rich.console import Console
 from separatrix.bounds import MODELS, NUMBERS, ContradictionError, ModelSize, protocol_bounds
 from separatrix.constructions import constructions
 from separatrix.site.sections.separation import SECTION
-from separatrix.table import separation
-from separatrix.table.separation import CLASSES, Certified, cell, size_of_model, table, upper_bounds
+from separatrix.table.certified import CLASSES, Certified, certify_all, size_of_model
+from separatrix.table.separation import cell, table, upper_bounds
 from separatrix.tasks import tasks
 
 LENGTH = 16
@@ -24,7 +24,7 @@ LENGTH = 16
 
 @pytest.fixture(scope="module")
 def certified() -> tuple[Certified, ...]:
-    return separation.certify_all(LENGTH)
+    return certify_all(LENGTH)
 
 
 @pytest.fixture(scope="module")

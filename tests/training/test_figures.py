@@ -26,7 +26,8 @@ from separatrix.training.experiments.figure_data import (
     plain_model,
 )
 from separatrix.training.grouping import Group
-from separatrix.training.records import Record, Records
+from separatrix.training.record import Record
+from separatrix.training.records import Records
 from separatrix.training.sweep import Cell, Sweep
 from separatrix.training.sweep_file import read_sweep
 from separatrix.training.undertrained import undertrained

@@ -9,7 +9,8 @@ from separatrix.models.naming import parse_spec
 from separatrix.site.training_figures import learned_frontier_figure
 from separatrix.training.events import Result
 from separatrix.training.learned_frontier import Ladder, climb, longest_possible
-from separatrix.training.records import Record, Records
+from separatrix.training.record import Record
+from separatrix.training.records import Records
 from tests.cli.conftest import call  # noqa: F401 - the fixture
 from tests.training.cases import drive, tiny
 

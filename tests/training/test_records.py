@@ -18,7 +18,8 @@ from separatrix.training.events import Result
 from separatrix.training.export_records import export, flat_row
 from separatrix.training.exported_records import ExportedRecords
 from separatrix.training.grouping import Group
-from separatrix.training.records import ENVIRONMENT_VARIABLE, Record, Records, best_of, store_path
+from separatrix.training.record import Record, best_of
+from separatrix.training.records import ENVIRONMENT_VARIABLE, Records, store_path
 from tests.cli.conftest import call  # noqa: F401 - the fixture
 from tests.training.cases import drive, grid, tiny
 

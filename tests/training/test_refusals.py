@@ -20,7 +20,8 @@ from separatrix.training.export_records import export
 from separatrix.training.exported_records import ExportedRecords
 from separatrix.training.group_files import GroupFiles
 from separatrix.training.learned_frontier import Ladder, climb, longest_possible
-from separatrix.training.records import Record, Records
+from separatrix.training.record import Record
+from separatrix.training.records import Records
 from separatrix.training.row_checks import checked_environment, checked_point, checked_run, checked_text
 from separatrix.training.spec import RunSpec, spec_from
 from separatrix.training.sweep import Sweep

@@ -7,11 +7,11 @@ import pytest
 
 from separatrix.bounds import protocol_bounds
 from separatrix.models.naming import parse_spec
-from separatrix.site.state_limit import state_limit_page, state_limit_picture, state_limit_results
+from separatrix.site.state_limit import state_limit_page, state_limit_picture
 from separatrix.tasks import tasks
 from separatrix.training.events import Point, Result
 from separatrix.training.records import Records
-from separatrix.training.state_limit import nearest, state_limit
+from separatrix.training.state_limit import nearest, state_limit, state_limits
 from tests.cli.conftest import call  # noqa: F401 - the fixture
 from tests.training.cases import tiny
 
@@ -38,18 +38,18 @@ def store(tmp_path):
 def test_every_model_has_what_was_learned_and_what_is_possible(store):
     with Records(store, create=False) as records:
         small, large = state_limit(records, 0.99, "strong")
-        assert (small.model, small.learned.length, small.failed.length, small.open_ended) == (
+        assert (small.model, small.learned, small.failed, small.open_ended) == (
             "LSTM-(1,8)",
             10,
             20,
             False,
         )
         assert (large.model, large.learned, large.open_ended) == ("LSTM-(1,16)", None, True)
-        assert large.failed.undertrained == ("accuracy still rising",)
+        assert large.tried[0].undertrained == ("accuracy still rising",)
         assert small.state_bits == parse_spec("LSTM-(1,8)").state_bits(10, 32) == 512
-        assert nearest([small, large]) is small and small.gap == small.limit / 10
+        assert nearest([small, large]) == small.model and small.gap == small.limit / 10
         at_ninety = state_limit(records, 0.9, "strong")
-        assert at_ninety[1].learned.length == 10 and at_ninety[1].failed is None and at_ninety[1].open_ended
+        assert at_ninety[1].learned == 10 and at_ninety[1].failed is None and at_ninety[1].open_ended
         assert [each.model for each in state_limit(records, 0.99, "any")] == [
             "LSTM-(1,8)",
             "LSTM-(1,16)",
@@ -84,7 +84,7 @@ def test_it_is_drawn_and_told(store, tmp_path, call):  # noqa: F811
     page = (tmp_path / "out" / "state-limit.html").read_text("utf-8")
     assert page.count("data-view=") >= 2 * 6 and "accuracy still rising" in page
     with Records(store, create=False) as records:
-        results = state_limit_results(records)
+        results = state_limits(records)
     linked = state_limit_picture(results, "")
     assert 'href="architectures/lstm.html#learned"' in linked and "href" not in state_limit_picture(results, None)
     assert "<script>" in state_limit_page(results, "made")

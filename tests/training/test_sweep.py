@@ -17,7 +17,8 @@ from separatrix.training.experiments.figure_data import experiment_of
 from separatrix.training.grouping import Group
 from separatrix.training.heatmap import heat_maps
 from separatrix.training.planning import Timing, cost_key, counted, known_timings, measure, phases, plan
-from separatrix.training.records import Record, Records
+from separatrix.training.record import Record
+from separatrix.training.records import Records
 from separatrix.training.sweep import Sweep
 from separatrix.training.sweep_file import read_sweep
 from tests.cli.conftest import call  # noqa: F401 - the fixture

@@ -6,6 +6,10 @@ from separatrix.api.datasets import dataset as dataset
 from separatrix.api.examples import Sampled as Sampled
 from separatrix.api.examples import sample as sample
 from separatrix.api.models import described as described
+from separatrix.api.numbers import exponent_for_bits as exponent_for_bits
+from separatrix.api.numbers import find_code as find_code
+from separatrix.api.numbers import fixed_point_of as fixed_point_of
+from separatrix.api.numbers import unused_bits as unused_bits
 from separatrix.api.sizing import capacity as capacity
 from separatrix.api.sizing import design as design
 from separatrix.api.sizing import profile as profile

@@ -58,7 +58,8 @@ def options_from(
     offers_arithmetic: bool = False,
 ) -> "Options":  # fmt: skip
     """Return what a construction is asked to build; whatever does not make sense ends in one line."""
-    from separatrix.cli.verb_precision import exponent_for_bits, tell_unused_bits
+    from separatrix.api import exponent_for_bits
+    from separatrix.cli.verb_precision import tell_unused_bits
     from separatrix.constructions import Options
     from separatrix.networks import SCORINGS
     from separatrix.tasks import tasks, with_text_parameters

@@ -78,6 +78,7 @@ def input_of(subject: Subject, text: str | None, seed: int) -> "tuple[Integers, 
     """Return the cells of one input, and the last position at which the task asks for an answer."""
     import numpy
 
+    from separatrix.communication import read_position
     from separatrix.networks import Network
     from separatrix.tasks import draws_from, to_numpy
 
@@ -96,10 +97,7 @@ def input_of(subject: Subject, text: str | None, seed: int) -> "tuple[Integers, 
                 f"--input has {len(row)} symbols, {subject.name} at length {length} reads {network.positions}: "
                 f"{task.layout(length)}"
             )
-    _, read = task.label(row[None], length)
-    places = numpy.nonzero(to_numpy(read)[0])[0]
-    every = network.readout.at == "every"
-    return row, int(places[-1]) if every and len(places) else None
+    return row, read_position(network, task, row, length)
 
 
 def _input_of_file(network: "AnyNetwork", text: str | None, seed: int) -> "Integers":

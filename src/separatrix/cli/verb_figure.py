@@ -108,7 +108,8 @@ def _state_limit(
     from separatrix.answer import plain
     from separatrix.files import check_writable, write_atomically
     from separatrix.provenance import provenance
-    from separatrix.site import state_limit_figure, state_limit_page, state_limit_results
+    from separatrix.site import state_limit_figure, state_limit_page
+    from separatrix.training import state_limits
 
     started = time.perf_counter()
     if scale is not None:
@@ -117,7 +118,7 @@ def _state_limit(
         raise SeparatrixError(f"--out {out} is a file; give a folder")
     check_writable(out / "figure.svg")
     with opened_source(store, records) as source:
-        found = state_limit_results(source)
+        found = state_limits(source)
     if found is None:
         raise SeparatrixError(
             f"no recurrent model has a recorded run of index-lookup in {source_text(store, records)}; name other runs "

@@ -20,8 +20,8 @@ from separatrix.errors import SeparatrixError
 from separatrix.wording import counted
 
 if TYPE_CHECKING:
-    from separatrix.communication import Partition, Transcript
-    from separatrix.networks import Integers, Network, RecurrentNetwork
+    from separatrix.communication import Conversation
+    from separatrix.networks import Integers
 
 NAME = "protocol"
 ORDER = 74
@@ -67,7 +67,7 @@ def command(
     as_json: JsonOption = False,
 ) -> int:
     """Let Alice and Bob compute a network's answer by exchanging bits, and count them next to the claim."""
-    from separatrix.communication import parse_partition
+    from separatrix.communication import hold_conversation
     from separatrix.networks import RecurrentNetwork
     from separatrix.provenance import provenance
 
@@ -75,22 +75,47 @@ def command(
     if arithmetic is not None:
         refuse_given(context, ("rounding",), ROUNDED_ALREADY)
     subject = subject_named(network, length, exponent, rounding, arithmetic, attention, settings or [])
-    recurrent = isinstance(subject.network, RecurrentNetwork)
-    split = parse_partition(partition or ("halves" if recurrent else "odd-even"), subject.network.positions)
     cells, asked = input_of(subject, text, seed)
-    if isinstance(subject.network, RecurrentNetwork):
-        if (version, products, position) != (None, None, None):
-            raise SeparatrixError(
-                f"--version, --products and --position are for Theorem 4; {network} is recurrent and has Theorem 2's "
-                "protocol, which has one version"
-            )
-        result, transcript = _theorem_2(subject, subject.network, cells, split)
-    else:
-        place = position if position is not None else asked
-        result, transcript = _theorem_4(
-            subject, subject.network, cells, split, version or "repaired", products or "rounded", place
+    if isinstance(subject.network, RecurrentNetwork) and (version, products, position) != (None, None, None):
+        raise SeparatrixError(
+            f"--version, --products and --position are for Theorem 4; {network} is recurrent and has Theorem 2's "
+            "protocol, which has one version"
         )
-    result = {
+    found = hold_conversation(
+        subject.network, cells, subject.arithmetic, partition, version=version or "repaired",
+        products=products or "rounded", position=asked if position is None else position,  # type: ignore[arg-type]
+    )  # fmt: skip
+    if as_json:
+        drawn = None if text is not None else seed
+        record = provenance(command_line(context), arithmetic=str(subject.arithmetic), seed=drawn, started=started)
+        print_json({**_plain(subject, cells, found), "provenance": record})
+    else:
+        _print(subject, cells, found)
+    return 0 if found.equal else 1
+
+
+def _plain(subject: Subject, cells: "Integers", found: "Conversation") -> dict[str, Any]:
+    """Return the conversation as plain data."""
+    claim, facts = found.claim, found.one_layer
+    what: dict[str, Any] = {
+        "version": "one-way", "formula": "m*p",
+        "claim": {"formula": "m*p", "m": claim.m, "precision_bits": claim.p, "claimed_bits": claim.bits,
+                  "holds": claim.holds},
+    }  # fmt: skip
+    if facts is not None:
+        plan, stated = facts.plan, facts.sufficient
+        what = {
+            "version": plan.version.name, "about_version": plan.version.about, "products": plan.products,
+            "read_position": plan.position, "held_by": plan.holder, "step_bits": plan.step_bits(),
+            "formula": "query + maxima + totals + values + answer",
+            "claim": {
+                **facts.sizes.as_json(),
+                "sufficient": {"constant": stated.constant, "when": stated.when, "met": stated.met},
+                "told": facts.caveats,
+            },
+        }  # fmt: skip
+    split = found.partition
+    return {
         "network": subject.name,
         "length": subject.length,
         "positions": subject.network.positions,
@@ -98,73 +123,15 @@ def command(
         "partition": {"name": split.name, "alice": list(split.alice), "bob": list(split.bob)},
         "input": cells.tolist(),
         "input_text": subject.task.write(cells.tolist(), subject.length) if subject.task else None,
-        **result,
-        "transcript": transcript.as_json(),
+        "theorem": found.theorem,
+        **what,
+        "bits": found.transcript.total_bits,
+        "formula_bits": found.formula_bits,
+        "answer": found.answer.tolist(),
+        "direct_answer": found.direct.answer.tolist(),
+        "equal": found.equal,
+        "transcript": found.transcript.as_json(),
     }
-    if as_json:
-        drawn = None if text is not None else seed
-        record = provenance(command_line(context), arithmetic=str(subject.arithmetic), seed=drawn, started=started)
-        print_json({**result, "provenance": record})
-    else:
-        _print(subject, result, transcript)
-    return 0 if result["equal"] else 1
-
-
-def _theorem_2(
-    subject: Subject, network: "RecurrentNetwork", cells: "Integers", split: "Partition"
-) -> "tuple[dict[str, Any], Transcript]":
-    from separatrix.communication import recurrent_directly, run_recurrent
-
-    run = run_recurrent(network, cells, subject.arithmetic, split)
-    direct = recurrent_directly(run, network, cells, subject.arithmetic)
-    assert run.answers is not None
-    p = subject.arithmetic.precision_bits
-    return {
-        "theorem": "BHBK24 Theorem 2",
-        "version": "one-way",
-        "bits": run.transcript.total_bits,
-        "formula": "m*p",
-        "formula_bits": run.formula_bits,
-        "claim": {"formula": "m*p", "m": network.width, "precision_bits": p, "claimed_bits": run.formula_bits,
-                  "holds": run.transcript.total_bits <= run.formula_bits},
-        "answer": run.answers[-1].tolist(),
-        "direct_answer": direct.answer.tolist(),
-        "equal": direct.equal,
-    }, run.transcript  # fmt: skip
-
-
-def _theorem_4(
-    subject: Subject, network: "Network", cells: "Integers", split: "Partition", version: str, products: str,
-    position: int | None,
-) -> "tuple[dict[str, Any], Transcript]":  # fmt: skip
-    from separatrix.communication import caveats, compare, condition, one_layer_directly, run_one_layer
-
-    run = run_one_layer(
-        network, cells, subject.arithmetic, split, version=version, products=products, position=position  # type: ignore[arg-type]
-    )  # fmt: skip
-    plan = run.plan
-    direct = one_layer_directly(run, cells)
-    stated, sizes = condition(plan), compare(plan, run.transcript.total_bits)
-    return {
-        "theorem": "BHBK24 Theorem 4",
-        "version": plan.version.name,
-        "about_version": plan.version.about,
-        "products": plan.products,
-        "read_position": plan.position,
-        "held_by": plan.holder,
-        "bits": run.transcript.total_bits,
-        "formula": "query + maxima + totals + values + answer",
-        "formula_bits": plan.formula_bits,
-        "step_bits": plan.step_bits(),
-        "claim": {
-            **sizes.as_json(),
-            "sufficient": {"constant": stated.constant, "when": stated.when, "met": stated.met},
-            "told": caveats(sizes, stated),
-        },
-        "answer": run.answer.tolist(),
-        "direct_answer": direct.answer.tolist(),
-        "equal": direct.equal,
-    }, run.transcript
 
 
 def _cells(cells: list[Any]) -> str:
@@ -172,43 +139,48 @@ def _cells(cells: list[Any]) -> str:
     return str(cells) if any(isinstance(cell, list) for cell in cells) else " ".join(map(str, cells))
 
 
-def _print(subject: Subject, result: dict[str, Any], transcript: "Transcript") -> None:
+def _print(subject: Subject, cells: "Integers", found: "Conversation") -> None:
     from rich.markup import escape
     from rich.table import Table
 
     out = console()
-    kind = f", {result['version']}" if result["theorem"].endswith("4") else ""
-    out.print(f"[bold]{escape(subject.name)}[/bold], length {subject.length}: {result['theorem']}{kind}")
-    shown = result["input_text"] or _cells(result["input"])
+    facts, claim = found.one_layer, found.claim
+    kind = "" if facts is None else f", {facts.plan.version.name}"
+    out.print(f"[bold]{escape(subject.name)}[/bold], length {subject.length}: {found.theorem}{kind}")
+    row: list[Any] = cells.tolist()
+    shown = _cells(row) if subject.task is None else subject.task.write(row, subject.length)
     shown = shown if len(shown) <= SHOWN_INPUT else f"{shown[:SHOWN_INPUT]} …"
     out.print(f"input {escape(shown)}", soft_wrap=True)
-    held = result["partition"]
-    counts = [f"[{COLOURS[who]}]{who}[/] {counted(len(held[who.lower()]), 'position')}" for who in COLOURS]
+    held = {"Alice": found.partition.alice, "Bob": found.partition.bob}
+    counts = [f"[{COLOURS[who]}]{who}[/] {counted(len(held[who]), 'position')}" for who in COLOURS]
     numbers = f"numbers of {counted(subject.arithmetic.precision_bits, 'bit')}"
-    out.print(f"{' and '.join(counts)} ({held['name']}), {numbers}")
+    out.print(f"{' and '.join(counts)} ({found.partition.name}), {numbers}")
     table = Table()
     table.add_column("", justify="right", style="dim")
     table.add_column("from")
     table.add_column("what", overflow="fold")
     table.add_column("bits", justify="right")
     table.add_column("sent")
-    for message in transcript.messages:
+    for message in found.transcript.messages:
         colour = COLOURS[message.sender]
         sent = message.bits if message.length <= SHOWN_BITS else f"{message.bits[:SHOWN_BITS]}…"
         who = f"[{colour}]{message.sender}[/{colour}]"
         table.add_row(str(message.round), who, escape(message.what), str(message.length), f"[{colour}]{sent}[/]")
     out.print(table)
-    claim = result["claim"]
-    p, holds = claim["precision_bits"], "[green]within[/green]" if claim["holds"] else "[red]beyond[/red]"
-    formula = "mp" if kind == "" else "3m(p + log N)H"
-    sizes = f"m = {claim['m']}, p = {p}"
-    sizes += f", N = {claim['positions']}, H = {claim['heads']}" if kind else ""
-    out.print(f"[bold]{result['bits']} bits[/bold], {holds} the claimed {formula} = {claim['claimed_bits']} ({sizes})")
-    for line in claim.get("told", []):
-        shown = escape(line).replace(": within ", ": [green]within[/green] ")
-        out.print(shown.replace(": beyond ", ": [red]beyond[/red] "), soft_wrap=True)
-    equal = "[green]equal bit for bit[/green]" if result["equal"] else "[red]not equal[/red]"
-    answer: Any = result["answer"]
+    sizes = f"m = {claim.m}, p = {claim.p}"
+    formula = "mp" if facts is None else claim.formula
+    if facts is not None:
+        sizes += f", N = {facts.sizes.positions}, H = {facts.sizes.heads}"
+    total = counted(found.transcript.total_bits, "bit")
+    out.print(f"[bold]{total}[/bold], {_within(claim.holds)} the claimed {formula} = {claim.bits} ({sizes})")
+    for line in [] if facts is None else facts.caveats:
+        out.print(escape(line), soft_wrap=True)
+    equal = "[green]equal bit for bit[/green]" if found.equal else "[red]not equal[/red]"
+    answer: Any = found.answer.tolist()
     if subject.task is not None:
         answer = subject.task.write_answer(answer if isinstance(answer, int) else tuple(answer), subject.length)
     out.print(f"answer {escape(str(answer))}; protocol and direct evaluation are {equal}")
+
+
+def _within(holds: bool) -> str:
+    return "[green]within[/green]" if holds else "[red]beyond[/red]"

@@ -30,13 +30,11 @@ from separatrix.communication.problem import from_task as from_task
 from separatrix.communication.protocols.bits import BitReader as BitReader
 from separatrix.communication.protocols.bits import BitWriter as BitWriter
 from separatrix.communication.protocols.bits import Code as Code
-from separatrix.communication.protocols.cost import caveats as caveats
+from separatrix.communication.protocols.conversation import Conversation as Conversation
+from separatrix.communication.protocols.conversation import hold_conversation as hold_conversation
+from separatrix.communication.protocols.conversation import read_position as read_position
 from separatrix.communication.protocols.cost import claim_holds_as_written as claim_holds_as_written
 from separatrix.communication.protocols.cost import claimed_bits as claimed_bits
-from separatrix.communication.protocols.cost import compare as compare
-from separatrix.communication.protocols.cost import condition as condition
-from separatrix.communication.protocols.direct import one_layer_directly as one_layer_directly
-from separatrix.communication.protocols.direct import recurrent_directly as recurrent_directly
 from separatrix.communication.protocols.one_layer import run_one_layer as run_one_layer
 from separatrix.communication.protocols.plan import VERSIONS as VERSIONS
 from separatrix.communication.protocols.plan import make_plan as make_plan

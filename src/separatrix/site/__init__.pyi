@@ -21,7 +21,6 @@ from separatrix.site.section import RecordedSection as RecordedSection
 from separatrix.site.section import Section as Section
 from separatrix.site.state_limit import state_limit_figure as state_limit_figure
 from separatrix.site.state_limit import state_limit_page as state_limit_page
-from separatrix.site.state_limit import state_limit_results as state_limit_results
 from separatrix.site.training_figures import attention_figure as attention_figure
 from separatrix.site.training_figures import curve_figure as curve_figure
 from separatrix.site.training_figures import experiment_figure as experiment_figure

@@ -56,14 +56,9 @@ class Section(ABC, Generic[Results]):
     """One part of the atlas; ``order`` sorts the parts.
 
     >>> class Squares(Section[dict[str, list[int]]]):
-    ...     units = 1
-    ...
     ...     def collect(self, advance):
     ...         advance("squared")
     ...         return {"rows": [number**2 for number in range(4)]}
-    ...
-    ...     def table(self, results):
-    ...         return None
     >>> Squares(name="squares", title="Squares", order=1).collect(print)
     squared
     {'rows': [0, 1, 4, 9]}
@@ -83,9 +78,9 @@ class Section(ABC, Generic[Results]):
     """The type of what is collected; its JSON schema is published."""
 
     @property
-    @abstractmethod
     def units(self) -> int:
         """How many times :meth:`collect` will call ``advance``."""
+        return 1
 
     @abstractmethod
     def collect(self, advance: Advance) -> Results:
@@ -101,9 +96,10 @@ class Section(ABC, Generic[Results]):
         del results
         return ""
 
-    @abstractmethod
     def table(self, results: Results) -> Table | None:
         """Return the section as a terminal table, a line for each entry; None: the terminal shows nothing of it."""
+        del results
+        return None
 
     def full_table(self, sections: Mapping[str, Any]) -> Table | None:
         """Return the terminal table from the results of all sections by name; most need their own alone."""

@@ -8,9 +8,7 @@ training may reach further. On pages every accuracy and recipe is a view of its 
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from html import escape
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from separatrix.site.figure import PALETTE, draw, legend_below, panels
@@ -18,7 +16,7 @@ from separatrix.site.html import asset, page, table
 from separatrix.site.section import Figure
 
 if TYPE_CHECKING:
-    from separatrix.training import Reached, RunSource
+    from separatrix.training import Reached, StateLimits, View
 
 TITLE = "Learned against impossible"
 LIMIT_TASK = "index-lookup"
@@ -42,111 +40,7 @@ ROOM = 1.1
 WORDS = {"strong": "recipe strong", "any": "any recipe"}
 
 
-@dataclass(frozen=True)
-class TriedLength:
-    """The best run of a model at one length."""
-
-    length: int
-    accuracy: float
-    steps: int
-    runs: int
-    run: str
-    recipe: str
-    undertrained: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class LimitedModel:
-    """How far one model was trained, and how far any weights could carry it (``training.state_limit.Reached``)."""
-
-    model: str
-    layer: str
-    state_bits: int
-    bound: int
-    claim: str
-    limit: int
-    goal: float
-    tried: tuple[TriedLength, ...]
-    learned: int | None
-    failed: int | None
-    open_ended: bool
-    gap: float | None
-    in_words: str
-
-    @property
-    def family(self) -> str:
-        """The kind of its layers."""
-        return self.model.partition("-(")[0]
-
-    @property
-    def next_tried(self) -> str:
-        """The next longer length, its accuracy, and why it says little, if it does."""
-        tried = next((one for one in self.tried if one.length == self.failed), None)
-        if tried is None:
-            return "nothing longer"
-        why = "".join(f", {reason}" for reason in tried.undertrained)
-        spent = f"{tried.steps / 1000:g}k × {tried.runs}{why}"
-        return f"N = {tried.length}: {100 * tried.accuracy:.1f} %{'*' * bool(why)} ({spent})"
-
-
-@dataclass(frozen=True)
-class View:
-    """All models at one accuracy and recipe, the smallest state first; ``nearest`` comes nearest to its limit."""
-
-    recipe: str
-    goal: float
-    models: tuple[LimitedModel, ...]
-    nearest: str | None
-
-    @property
-    def key(self) -> str:
-        """Its name in the page's style."""
-        return f"{_id(self.goal)}-{self.recipe}"
-
-    @property
-    def sentence(self) -> str:
-        """What it shows, in words."""
-        percent = f"{100 * self.goal:g} %"
-        best = next((each for each in self.models if each.model == self.nearest), None)
-        if best is None:
-            return f"No recorded run reaches {percent}."
-        return (
-            f"{best.model} comes nearest: it learned N = {best.learned} to {percent}; its {best.state_bits:,} "
-            f"bits of state leave room for N = {best.limit:,}, which is {best.gap:,.0f} times as long."
-        )
-
-
-@dataclass(frozen=True)
-class StateLimitResults:
-    """All views."""
-
-    goals: tuple[float, ...]
-    recipes: tuple[str, ...]
-    views: tuple[View, ...]
-
-
-def state_limit_results(source: "RunSource") -> StateLimitResults | None:
-    """Return all views; None where no recurrent model has a record."""
-    from separatrix.training import GOALS, RECIPES, nearest, state_limit
-
-    views: list[View] = []
-    for recipe, goal in product(RECIPES, GOALS):
-        reached = state_limit(source, goal, recipe)
-        if not reached:
-            continue
-        best = nearest(reached)
-        models = (_limited(each) for each in reached)
-        views.append(View(recipe, goal, tuple(models), None if best is None else best.model))
-    recipes = tuple(dict.fromkeys(view.recipe for view in views))
-    return StateLimitResults(tuple(GOALS), recipes, tuple(views)) if views else None
-
-
-def _limited(each: "Reached") -> LimitedModel:
-    tried: Any = tuple(TriedLength(**vars(one)) for one in each.tried)
-    return LimitedModel(**{**each.as_dict(), "tried": tried})
-
-
-def _families(views: Iterable[View]) -> list[str]:
+def _families(views: "Iterable[View]") -> list[str]:
     """Kinds of models in their order on every picture."""
     return list(dict.fromkeys(each.family for view in views for each in view.models))
 
@@ -154,7 +48,7 @@ def _families(views: Iterable[View]) -> list[str]:
 # -- for papers ---------------------------------------------------------------------------------------------------
 
 
-def state_limit_figure(results: StateLimitResults, recipe: str = "strong") -> Figure:
+def state_limit_figure(results: "StateLimits", recipe: str = "strong") -> Figure:
     """One panel for each accuracy, side by side on the same axes."""
     views = [view for view in results.views if view.recipe == recipe]
     families = _families(views)
@@ -179,7 +73,7 @@ def state_limit_figure(results: StateLimitResults, recipe: str = "strong") -> Fi
     return draw(name, caption, paint, 3.4 * len(views), 4.4)
 
 
-def _paint(axes: Any, view: View, families: list[str], ceiling: float) -> None:
+def _paint(axes: Any, view: "View", families: list[str], ceiling: float) -> None:
     models = view.models
     ends = [models[0].state_bits / 2, models[-1].state_bits * 2]
     limit, bound = ([getattr(each, name) * (end / each.state_bits) for each, end in zip((models[0], models[-1]), ends,
@@ -218,7 +112,7 @@ def _paint(axes: Any, view: View, families: list[str], ceiling: float) -> None:
 # -- for pages ----------------------------------------------------------------------------------------------------
 
 
-def state_limit_picture(results: StateLimitResults, root: str | None) -> str:
+def state_limit_picture(results: "StateLimits", root: str | None) -> str:
     """All views with their choice; ``root`` leads to the pages of architectures, None where there are none."""
     families = _families(results.views)
     first = results.views[0]
@@ -237,13 +131,13 @@ def state_limit_picture(results: StateLimitResults, root: str | None) -> str:
     )
 
 
-def state_limit_page(results: StateLimitResults, footer: str) -> str:
+def state_limit_page(results: "StateLimits", footer: str) -> str:
     """The picture as one page that needs nothing else."""
     body = f'<div class="limit">{state_limit_picture(results, None)}</div><script>{asset("site.js")}</script>'
     return page(TITLE, LEAD, [("picture", "How near does training come?", body)], footer)
 
 
-def _ends(results: StateLimitResults) -> tuple[float, float, float, float]:
+def _ends(results: "StateLimits") -> tuple[float, float, float, float]:
     """The ends of both axes as powers of two, the same for all views."""
     models = [each for view in results.views for each in view.models]
     bits = [math.log2(each.state_bits) for each in models]
@@ -251,7 +145,7 @@ def _ends(results: StateLimitResults) -> tuple[float, float, float, float]:
     return min(bits) - 0.7, max(bits) + 0.7, math.log2(SHORTEST), math.ceil(highest)
 
 
-def _view(view: View, families: list[str], ends: tuple[float, ...], first: bool, root: str | None) -> str:
+def _view(view: "View", families: list[str], ends: tuple[float, ...], first: bool, root: str | None) -> str:
     low, high, shortest, longest = ends
 
     def x(bits: float) -> float:
@@ -324,18 +218,18 @@ def _view(view: View, families: list[str], ends: tuple[float, ...], first: bool,
     )
 
 
-def _named(each: LimitedModel, models: Sequence[LimitedModel]) -> bool:
+def _named(each: "Reached", models: "Sequence[Reached]") -> bool:
     """Whether there is room for the name of a mark: it does not run into another at about its height."""
     mine = each.learned or 0
     level = [other for other in models if other is not each and mine / 1.5 <= (other.learned or 0) <= mine * 1.5]
     return _room(each, level)
 
 
-def _room(each: LimitedModel, others: Sequence[LimitedModel]) -> bool:
+def _room(each: "Reached", others: "Sequence[Reached]") -> bool:
     return not any(0 <= math.log2(other.state_bits / each.state_bits) < ROOM for other in others)
 
 
-def _mark(each: LimitedModel, families: list[str], where: str, root: str | None, named: bool = True) -> str:
+def _mark(each: "Reached", families: list[str], where: str, root: str | None, named: bool = True) -> str:
     learned, further = each.learned is not None, each.open_ended
     glyph = GLYPHS[families.index(each.family) % len(GLYPHS)][further] if learned else "×"
     name = each.model.replace("positions=learned", "positions")
@@ -351,7 +245,7 @@ def _mark(each: LimitedModel, families: list[str], where: str, root: str | None,
     )
 
 
-def _numbers(view: View) -> str:
+def _numbers(view: "View") -> str:
     """Every number of a view as a folded table."""
     rows = [
         (

@@ -27,8 +27,9 @@ from separatrix.constructions import Built, Construction, Options, constructions
 from separatrix.errors import SeparatrixError
 from separatrix.networks import AnyNetwork, Attention, Network, to_bytes
 from separatrix.shipped import FOLDER
+from separatrix.table.certified import model_of_construction, size_of_model
 from separatrix.table.design_record import CLASSES, Enough, Evidence
-from separatrix.table.separation import CONTAINS, INHERITED, model_of_construction, serving, size_of_model
+from separatrix.table.separation import CONTAINS, INHERITED, serving
 from separatrix.tasks import Task
 
 PROVED_AT_ONCE = 1024

@@ -58,11 +58,11 @@ from separatrix.training.planning import counted as counted
 from separatrix.training.planning import in_words as in_words
 from separatrix.training.planning import plan as plan
 from separatrix.training.recipes import recipe_fields as recipe_fields
+from separatrix.training.record import Record as Record
+from separatrix.training.record import best_of as best_of
+from separatrix.training.record import kept_file as kept_file
 from separatrix.training.records import ENVIRONMENT_VARIABLE as ENVIRONMENT_VARIABLE
-from separatrix.training.records import Record as Record
 from separatrix.training.records import Records as Records
-from separatrix.training.records import best_of as best_of
-from separatrix.training.records import kept_file as kept_file
 from separatrix.training.records import store_path as store_path
 from separatrix.training.row_checks import recorded_spec as recorded_spec
 from separatrix.training.run_source import RunSource as RunSource
@@ -73,9 +73,10 @@ from separatrix.training.spec import spec_from as spec_from
 from separatrix.training.state_limit import GOALS as GOALS
 from separatrix.training.state_limit import RECIPES as RECIPES
 from separatrix.training.state_limit import Reached as Reached
+from separatrix.training.state_limit import StateLimits as StateLimits
+from separatrix.training.state_limit import View as View
 from separatrix.training.state_limit import best_by_length as best_by_length
-from separatrix.training.state_limit import nearest as nearest
-from separatrix.training.state_limit import state_limit as state_limit
+from separatrix.training.state_limit import state_limits as state_limits
 from separatrix.training.sweep import Cell as Cell
 from separatrix.training.sweep import Sweep as Sweep
 from separatrix.training.sweep_file import read_sweep as read_sweep

@@ -28,7 +28,8 @@ from separatrix.training.executors.executor import Executor, Failure, Job
 from separatrix.training.group_files import SNAPSHOTS, WEIGHTS, GroupFiles
 from separatrix.training.grouping import Group
 from separatrix.training.observers import Observer
-from separatrix.training.records import OPEN_ENDED, Record, Records
+from separatrix.training.record import OPEN_ENDED, Record
+from separatrix.training.records import Records
 from separatrix.training.spec import RunSpec
 from separatrix.training.user_code import check_trainable, user_code
 

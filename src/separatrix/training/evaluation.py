@@ -18,7 +18,7 @@ from separatrix.models import SequenceModel, outputs_of
 from separatrix.tasks import Task
 from separatrix.training.batches import Batch, data_source, derived_seed
 from separatrix.training.objective import losses, scores
-from separatrix.training.records import Record
+from separatrix.training.record import Record
 from separatrix.training.trained import trained_model
 
 ROWS = 256

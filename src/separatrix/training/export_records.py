@@ -16,7 +16,7 @@ from separatrix.errors import SeparatrixError
 from separatrix.extras import require
 from separatrix.files import write_atomically
 from separatrix.training.exported_records import FORMAT, snapshot_name
-from separatrix.training.records import Record
+from separatrix.training.record import Record
 from separatrix.training.run_source import RunSource
 from separatrix.training.spec import FIELDS
 

@@ -15,17 +15,17 @@ from typing import Any
 from separatrix.errors import SeparatrixError
 from separatrix.reading import parse_json, read_file
 from separatrix.training.events import Point
-from separatrix.training.records import (
+from separatrix.training.record import (
     FINISHED_AT,
     NAME,
     SPEC,
     Record,
-    Records,
     Row,
     kept_folder,
     record_from_row,
     snapshot_entry,
 )
+from separatrix.training.records import Records
 from separatrix.training.row_checks import (
     TaskNotHereError,
     checked_environment,

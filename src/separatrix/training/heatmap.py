@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from separatrix.errors import UnknownNameError
-from separatrix.training.records import Record
+from separatrix.training.record import Record
 from separatrix.training.sweep import Cell, value_text
 
 

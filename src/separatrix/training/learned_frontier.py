@@ -19,7 +19,7 @@ from separatrix.errors import SeparatrixError
 from separatrix.models import ModelSpec, bounded_as, constant_state, parse_spec
 from separatrix.tasks import tasks
 from separatrix.training.grouping import Group
-from separatrix.training.records import Record
+from separatrix.training.record import Record
 from separatrix.training.spec import RunSpec
 from separatrix.training.sweep import Cell
 

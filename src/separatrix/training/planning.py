@@ -26,7 +26,7 @@ from separatrix.training.devices import out_of_memory
 from separatrix.training.driver import missing_runs
 from separatrix.training.ensemble import Ensemble
 from separatrix.training.grouping import Group
-from separatrix.training.records import Record
+from separatrix.training.record import Record
 from separatrix.training.spec import RunSpec
 from separatrix.training.user_code import check_trainable, user_code
 

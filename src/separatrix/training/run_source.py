@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from separatrix.training.events import Point
-from separatrix.training.records import Record
+from separatrix.training.record import Record
 
 
 class RunSource(Protocol):

@@ -10,13 +10,13 @@ then ``open_ended`` says so.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from itertools import product
 
 from separatrix.communication import longest_on_average
 from separatrix.models import code_named_in, constant_state, parse_spec
 from separatrix.training.learned_frontier import PRECISION_BITS, longest_possible
-from separatrix.training.records import Record, best_of
+from separatrix.training.record import Record, best_of
 from separatrix.training.run_source import RunSource
 from separatrix.training.undertrained import undertrained
 
@@ -44,7 +44,12 @@ class Tried:
 @dataclass(frozen=True)
 class Reached:
     """How far a model was trained, and how far any weights could carry it: ``bound`` is the longest input that any may
-    be right on everywhere, ``limit`` the longest on which any may have the accuracy ``goal`` on average."""
+    be right on everywhere, ``limit`` the longest on which any may have the accuracy ``goal`` on average.
+
+    ``learned`` is the longest length that was learned to the goal, ``failed`` the shortest longer one that was not.
+    ``open_ended``: training may reach further, since nothing longer was tried, or what was is undertrained. ``gap``:
+    how many times longer the limit is than what was learned.
+    """
 
     model: str
     layer: str
@@ -54,50 +59,62 @@ class Reached:
     limit: int
     goal: float
     tried: tuple[Tried, ...]
+    learned: int | None
+    failed: int | None
+    open_ended: bool
+    gap: float | None
+    in_words: str
 
     @property
-    def learned(self) -> Tried | None:
-        """The longest length that was learned to the goal."""
-        reached = [each for each in self.tried if each.accuracy >= self.goal]
-        return reached[-1] if reached else None
+    def family(self) -> str:
+        """The kind of its layers."""
+        return self.model.partition("-(")[0]
 
     @property
-    def failed(self) -> Tried | None:
-        """The shortest longer length that was tried and not learned; the shortest of all where none was learned."""
-        beyond = 0 if self.learned is None else self.learned.length
-        return next((each for each in self.tried if each.length > beyond), None)
+    def next_tried(self) -> str:
+        """The next longer length, its accuracy, and why it says little, if it does."""
+        tried = next((one for one in self.tried if one.length == self.failed), None)
+        if tried is None:
+            return "nothing longer"
+        why = "".join(f", {reason}" for reason in tried.undertrained)
+        spent = f"{tried.steps / 1000:g}k × {tried.runs}{why}"
+        return f"N = {tried.length}: {100 * tried.accuracy:.1f} %{'*' * bool(why)} ({spent})"
+
+
+@dataclass(frozen=True)
+class View:
+    """All models at one accuracy and recipe, the smallest state first; ``nearest`` comes nearest to its limit."""
+
+    recipe: str
+    goal: float
+    models: tuple[Reached, ...]
+    nearest: str | None
 
     @property
-    def open_ended(self) -> bool:
-        """Whether training may reach further: nothing longer was tried, or what was is undertrained."""
-        return self.failed is None or bool(self.failed.undertrained)
+    def key(self) -> str:
+        """Its name in the page's style."""
+        return f"{str(self.goal).replace('.', '_')}-{self.recipe}"
 
     @property
-    def gap(self) -> float | None:
-        """How many times longer the limit is than what was learned."""
-        return None if self.learned is None else self.limit / self.learned.length
-
-    def in_words(self) -> str:
-        """One sentence with all numbers."""
+    def sentence(self) -> str:
+        """What it shows, in words."""
         percent = f"{100 * self.goal:g} %"
-        said = "no length tried was learned" if self.learned is None else f"learned N = {self.learned.length}"
-        ended = "; nothing longer was tried"
-        if self.failed is not None:
-            why = f", undertrained: {', '.join(self.failed.undertrained)}" if self.failed.undertrained else ""
-            ended = f"; not N = {self.failed.length} ({100 * self.failed.accuracy:.1f} %{why})"
-        times = "" if self.gap is None else f", {self.gap:,.0f} times as long"
+        best = next((each for each in self.models if each.model == self.nearest), None)
+        if best is None:
+            return f"No recorded run reaches {percent}."
         return (
-            f"{self.model}, {self.state_bits:,} bits of state: {said} to {percent}{ended}. No weights reach {percent} "
-            f"beyond N = {self.limit:,}{times}"
+            f"{best.model} comes nearest: it learned N = {best.learned} to {percent}; its {best.state_bits:,} "
+            f"bits of state leave room for N = {best.limit:,}, which is {best.gap:,.0f} times as long."
         )
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data for machines."""
-        return {
-            **asdict(self), "learned": None if self.learned is None else self.learned.length,
-            "failed": None if self.failed is None else self.failed.length,
-            "open_ended": self.open_ended, "gap": self.gap, "in_words": self.in_words(),
-        }  # fmt: skip
+
+@dataclass(frozen=True)
+class StateLimits:
+    """All views."""
+
+    goals: tuple[float, ...]
+    recipes: tuple[str, ...]
+    views: tuple[View, ...]
 
 
 def best_by_length(records: Iterable[Record], source: RunSource, goal: float, most_steps: int) -> tuple[Tried, ...]:
@@ -142,10 +159,45 @@ def state_limit(source: RunSource, goal: float = GOALS[0], recipe: str = RECIPES
         limit = longest_on_average(state, run.the_task().classes(run.length), goal)
         if bound is not None and limit is not None:
             tried = best_by_length(records, source, goal, most)
-            found.append(Reached(model, spec.entries[0].name, state, bound, claim, limit, goal, tried))
+            found.append(_reached(model, spec.entries[0].name, state, bound, claim, limit, goal, tried))
     return sorted(found, key=lambda each: (each.state_bits, each.model))
 
 
-def nearest(reached: Sequence[Reached]) -> Reached | None:
+def _reached(
+    model: str, layer: str, state_bits: int, bound: int, claim: str, limit: int, goal: float, tried: tuple[Tried, ...]
+) -> Reached:
+    learned = max((each.length for each in tried if each.accuracy >= goal), default=None)
+    failed = next((each for each in tried if each.length > (learned or 0)), None)
+    gap = None if learned is None else limit / learned
+    percent = f"{100 * goal:g} %"
+    said = "no length tried was learned" if learned is None else f"learned N = {learned}"
+    ended = "; nothing longer was tried"
+    if failed is not None:
+        why = f", undertrained: {', '.join(failed.undertrained)}" if failed.undertrained else ""
+        ended = f"; not N = {failed.length} ({100 * failed.accuracy:.1f} %{why})"
+    times = "" if gap is None else f", {gap:,.0f} times as long"
+    words = (
+        f"{model}, {state_bits:,} bits of state: {said} to {percent}{ended}. No weights reach {percent} beyond "
+        f"N = {limit:,}{times}"
+    )
+    return Reached(
+        model, layer, state_bits, bound, claim, limit, goal, tried, learned, failed and failed.length,
+        failed is None or bool(failed.undertrained), gap, words,
+    )  # fmt: skip
+
+
+def state_limits(source: RunSource) -> StateLimits | None:
+    """Return all views; None where no recurrent model has a record."""
+    views: list[View] = []
+    for recipe, goal in product(RECIPES, GOALS):
+        reached = tuple(state_limit(source, goal, recipe))
+        if reached:
+            views.append(View(recipe, goal, reached, nearest(reached)))
+    recipes = tuple(dict.fromkeys(view.recipe for view in views))
+    return StateLimits(GOALS, recipes, tuple(views)) if views else None
+
+
+def nearest(reached: Sequence[Reached]) -> str | None:
     """The model whose training came nearest to its limit."""
-    return min((each for each in reached if each.gap is not None), key=lambda each: each.gap or 0.0, default=None)
+    gaps = {each.model: each.gap for each in reached if each.gap is not None}
+    return min(gaps, key=lambda model: gaps[model], default=None)

@@ -17,7 +17,7 @@ from separatrix.models import parse_spec
 from separatrix.profiles import changed_parameters, known_task, task_argument
 from separatrix.training.grouping import Group, halving_rungs
 from separatrix.training.recipes import recipe_fields
-from separatrix.training.records import Record, best_of
+from separatrix.training.record import Record, best_of
 from separatrix.training.spec import FIELDS, MEMBER_FIELDS, REQUIRED_FIELDS, RunSpec
 
 LARGEST_SWEEP = 100_000

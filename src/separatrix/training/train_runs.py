@@ -14,7 +14,8 @@ from separatrix.training.driver import Driver, interruptible
 from separatrix.training.executors.opening import open_executor
 from separatrix.training.grouping import groups_of
 from separatrix.training.observers import Observer, Observers
-from separatrix.training.records import Record, Records, store_path
+from separatrix.training.record import Record
+from separatrix.training.records import Records, store_path
 from separatrix.training.spec import RunSpec
 
 

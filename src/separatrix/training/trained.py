@@ -12,7 +12,7 @@ from separatrix.models import SequenceModel, fill, model_for_task, parse_spec
 from separatrix.sources import check_unchanged
 from separatrix.training.checkpoints import read_weights
 from separatrix.training.ensemble import WEIGHT_TYPES
-from separatrix.training.records import Record, kept_file
+from separatrix.training.record import Record, kept_file
 from separatrix.training.spec import RunSpec
 from separatrix.training.user_code import check_trusted, user_code
 

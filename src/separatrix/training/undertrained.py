@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from separatrix.tasks import ConstantAnswer, Task, constant_scored, guessed_answer
 from separatrix.training.events import Point
-from separatrix.training.records import Record
+from separatrix.training.record import Record
 
 LESS = 2
 """A cell had less than another by more than this factor."""

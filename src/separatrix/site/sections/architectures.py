@@ -109,11 +109,6 @@ class ArchitecturesSection(Section[ArchitecturesResults]):
     order: int = 30
     results_type: type = ArchitecturesResults
 
-    @property
-    def units(self) -> int:
-        """The catalog is one unit."""
-        return 1
-
     def collect(self, advance: Advance) -> ArchitecturesResults:
         """Describe every architecture."""
         from separatrix.models import architectures

@@ -5,27 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy
 from rich.table import Table
 
-from separatrix.communication import (
-    ALICE,
-    BOB,
-    Message,
-    Transcript,
-    caveats,
-    compare,
-    condition,
-    odd_even,
-    one_layer_directly,
-    parse_partition,
-    recurrent_directly,
-    run_one_layer,
-    run_recurrent,
-)
+from separatrix.communication import ALICE, BOB, Message, Transcript, hold_conversation, read_position
 from separatrix.constructions import Built, Construction, constructions
 from separatrix.errors import SeparatrixError
-from separatrix.networks import Integers, Network, RecurrentNetwork
+from separatrix.networks import Network
 from separatrix.site.figure import PALETTE, draw
 from separatrix.site.origin import Origin
 from separatrix.site.section import Advance, Figure, Section
@@ -33,8 +18,6 @@ from separatrix.tasks import draws_from, to_numpy
 
 SEED = 0
 LENGTH = 16
-SHOWN_BITS = 24
-VERSION = "repaired"
 
 
 @dataclass(frozen=True)
@@ -169,40 +152,25 @@ def conversation(construction: Construction) -> Run:
     if isinstance(network, Network) and network.reads_graphs:
         raise SeparatrixError("graph attention weighs pairs of vertices, and no sum over pairs splits in two")
     row = to_numpy(built.task.sample(draws_from(SEED), 1, built.length).inputs)[0]
-    if isinstance(network, RecurrentNetwork):
-        theorem, version = "BHBK24 Theorem 2", ""
-        split = parse_partition("halves", network.positions)
-        run = run_recurrent(network, row, arithmetic, split)
-        assert run.answers is not None
-        answer, equal = run.answers[-1], recurrent_directly(run, network, row, arithmetic).equal
-        holds = run.transcript.total_bits <= run.formula_bits
-        claim = ClaimedBits("m·p", network.width, arithmetic.precision_bits, run.formula_bits, holds)
-    else:
-        theorem, version = "BHBK24 Theorem 4", VERSION
-        split = odd_even(network.positions)
-        run = run_one_layer(network, row, arithmetic, split, version=VERSION, position=_read_position(built, row))
-        answer, equal = run.answer, one_layer_directly(run, row).equal
-        sizes, stated = compare(run.plan, run.transcript.total_bits), condition(run.plan)
+    position = read_position(network, built.task, row, built.length)
+    found = hold_conversation(network, row, arithmetic, position=position)
+    split, facts = found.partition, found.one_layer
+    for_rows = None
+    if facts is not None:
+        sizes, stated = facts.sizes, facts.sufficient
         for_rows = ClaimForRows(
             sizes.heads, sizes.smallest_constant(), sizes.projection_rows, sizes.claimed(rows=True),
-            sizes.holds(rows=True), stated.constant, stated.when, stated.met, tuple(caveats(sizes, stated)),
+            sizes.holds(rows=True), stated.constant, stated.when, stated.met, tuple(facts.caveats),
         )  # fmt: skip
-        bits = sizes.claimed()
-        claim = ClaimedBits("3m(p + log N)H", sizes.width, sizes.precision_bits, bits, sizes.holds(), for_rows)
+    of_width = found.claim
+    claim = ClaimedBits(of_width.formula, of_width.m, of_width.p, of_width.bits, of_width.holds, for_rows)
     command = f"separatrix protocol {construction.name} --length {built.length} --seed {SEED}"
     return Run(
-        built.length, network.positions, built.task.write(row.tolist(), built.length), theorem,
-        Parts(split.name, split.alice, split.bob), Said.of(run.transcript), claim, _written(built, answer), equal,
-        Origin("measured", "one input", command, str(arithmetic), SEED), version,
+        built.length, network.positions, built.task.write(row.tolist(), built.length), found.theorem,
+        Parts(split.name, split.alice, split.bob), Said.of(found.transcript), claim,
+        _written(built, found.answer), found.equal,
+        Origin("measured", "one input", command, str(arithmetic), SEED), facts.plan.version.name if facts else "",
     )  # fmt: skip
-
-
-def _read_position(built: Built, row: Integers) -> int | None:
-    """Return the last position that is read, where each has an answer of its own."""
-    if built.network.readout.at != "every":
-        return None
-    _, read = built.task.label(row[None], built.length)
-    return int(numpy.nonzero(to_numpy(read)[0])[0][-1])
 
 
 def _written(built: Built, answer: Any) -> str:

@@ -20,9 +20,7 @@ from separatrix.site.section import Advance, Figure, RecordedSection
 from separatrix.site.state_limit import (
     LIMIT_COMMAND,
     LIMIT_TASK,
-    StateLimitResults,
     state_limit_figure,
-    state_limit_results,
 )
 from separatrix.table import (
     Attacks,
@@ -37,6 +35,7 @@ from separatrix.table import (
     opened_runs,
     trained_models,
 )
+from separatrix.training import StateLimits
 
 if TYPE_CHECKING:
     from separatrix.training import Record
@@ -68,7 +67,7 @@ class TrainingResults:
     rows: tuple[ExperimentRow, ...]
     marks: Mapping[str, Mapping[Model, Mark]]
     learned: Mapping[str, Learned]
-    state_limit: StateLimitResults | None
+    state_limit: StateLimits | None
     state_limit_origin: Origin | None
     certified: tuple[TrainedModel, ...]
     attacks: Attacks
@@ -91,14 +90,9 @@ class TrainingSection(RecordedSection[TrainingResults]):
         "paper's, and the difference, cell by cell. Cells without a record are empty and say how to fill them."
     )
 
-    @property
-    def units(self) -> int:
-        """All experiments are one unit."""
-        return 1
-
     def collect_from(self, sources: Sources, advance: Advance) -> TrainingResults:
         """Gather every experiment from the runs that are recorded."""
-        from separatrix.training import experiments, paper_figures, run_files
+        from separatrix.training import experiments, paper_figures, run_files, state_limits
 
         # What a reader adds to a command so that it reads the same records.
         read = "".join(f" --records {quote(short_path(path))}" for path in sources.recorded if run_files(path))
@@ -106,7 +100,7 @@ class TrainingSection(RecordedSection[TrainingResults]):
             rows = tuple(experiment_row(each, runs, read) for each in experiments().values())
             records = runs.all()
             built_in = _built_in(records)
-            limit = state_limit_results(runs)
+            limit = state_limits(runs)
             asked = [record for record in built_in if record.spec.task == LIMIT_TASK]
             marked = marks(built_in, runs)
             listed = f"separatrix runs list{read}"

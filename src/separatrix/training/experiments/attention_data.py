@@ -17,7 +17,7 @@ from separatrix.models import SequenceModel, attention_weights, fill
 from separatrix.tasks import SparseAveraging
 from separatrix.training.batches import derived_seed, draw
 from separatrix.training.checkpoints import read_weights
-from separatrix.training.records import Record
+from separatrix.training.record import Record
 from separatrix.training.run_source import RunSource
 from separatrix.training.trained import untrained_model
 

@@ -19,7 +19,7 @@ from separatrix.training.experiments.experiment import SCALES, Experiment
 from separatrix.training.experiments.remarks import remarks
 from separatrix.training.experiments.rounded_states import rounded_states
 from separatrix.training.heatmap import table_axes
-from separatrix.training.records import Record, best_of
+from separatrix.training.record import Record, best_of
 from separatrix.training.run_source import RunSource
 from separatrix.training.spec import START, RunSpec
 from separatrix.training.sweep import Cell, Sweep, value_text

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from separatrix.training.experiments.experiment import Experiment
 from separatrix.training.experiments.rounded_states import RoundedState, rounding_remarks
-from separatrix.training.records import OPEN_ENDED, Record
+from separatrix.training.record import OPEN_ENDED, Record
 from separatrix.training.undertrained import ERRORS, RULE, at_chance
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def missing_note(experiment: Experiment, scale: str | None, cells: "Sequence[Fig
 
 
 def diverged(cells: "Iterable[FigureCell]") -> "list[FigureCell]":
-    """Cells whose best run diverged, as it does only where all did (:func:`~separatrix.training.records.best_of`)."""
+    """Cells whose best run diverged, as it does only where all did (:func:`~separatrix.training.record.best_of`)."""
     return [cell for cell in cells if cell.record is not None and cell.record.result.ending == "diverged"]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from separatrix.models import PrecisionReport, state_precision
-from separatrix.training.records import Record
+from separatrix.training.record import Record
 from separatrix.training.sweep import Cell
 from separatrix.training.trained import trained_model
 
