@@ -404,6 +404,20 @@ def test_a_guess_is_named_and_makes_nothing_impossible(tmp_path, capsys, fields)
     assert run(["capacity", str(path)]) == 0
 
 
+def test_nothing_is_impossible_for_a_type_that_is_not_known(tmp_path, capsys):
+    """What it keeps may be more than its usual fields say, and no code says that it is causal."""
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"model_type": "brand_new", **USUAL, "dtype": "bfloat16"}), encoding="utf-8")
+    line = ["capacity", str(path), "--length", "1000000000"]
+    for budget in (["--cache-tokens", "1"], ["--cache-window", "2"], ["--cache-bits", "1"]):
+        assert run([*line, *budget, "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert (told["evidence"], told["limits"], told["cache_needs"], told["cited"]) == ("guess", [], [], [])
+        assert told["budget_not_judged"]
+        assert run([*line, *budget]) == 0
+        assert "not known" in capsys.readouterr().out
+
+
 IDS = {
     "state-spaces/mamba-130m": "mamba-130m", "state-spaces/mamba2-2.7b": "mamba2-2.7b",
     "mistralai/Mistral-7B-v0.1": "mistral-7b-v0.1", "meta-llama/Meta-Llama-3-8B": "llama-3-8b",

@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
+from tools.pages import recorded
 from tools.real_caches import (
     EXCEPTIONS,
     NOT_BUILT,
@@ -193,8 +194,8 @@ def test_what_is_left_out_is_named_and_exists():
 def test_every_family_that_was_executed_is_executed_here():
     run = {model_types()[kind].name for kind in built_types()}
     named = {family.name for family in config_families().values() if family.evidence == "executed"}
-    # torch's own modules are compared in test_capacity_states, the two others by tests of their own below.
-    assert named - run == {"lstm", "musicgen", "xlnet"}
+    # torch's own modules are compared in test_capacity_states, the others by tests of their own below.
+    assert named - run == {"lstm", "mllama", "musicgen", "xlnet"}
 
 
 @pytest.mark.parametrize("kind", [each for each in built_types() if each not in ("lfm2_moe", "qwen4_exp_text")])
@@ -426,6 +427,44 @@ def test_the_decoder_of_musicgen_keeps_the_bytes_of_the_card():
     with torch.no_grad():
         held = MusicgenForCausalLM(config).eval()(torch.ones(2, 9, dtype=torch.long), use_cache=True).past_key_values
     assert size(held) == bytes_at(card, 9)
+
+
+def test_llama_with_images_keeps_nothing_of_a_text_in_the_layers_that_read_images():
+    from transformers import MllamaForCausalLM, MllamaTextConfig
+
+    config = MllamaTextConfig(
+        vocab_size=64, hidden_size=32, num_hidden_layers=5, num_attention_heads=4, num_key_value_heads=2,
+        intermediate_size=32, cross_attention_layers=[1, 3], pad_token_id=0, bos_token_id=1, eos_token_id=2,
+    )  # fmt: skip
+    model = MllamaForCausalLM(config).bfloat16().eval()
+    card = describe({"model_type": "mllama", "text_config": fields_of(config)})
+    assert [size(kept(model, length)) for length in LENGTHS] == [bytes_at(card, length) for length in LENGTHS]
+
+
+def test_emu_keeps_the_bytes_of_the_card():
+    from transformers import Emu3ForCausalLM, Emu3TextConfig
+
+    sizes = {name: SMALL[name] for name in ("hidden_size", "num_hidden_layers", "num_attention_heads", "head_dim")}
+    config = Emu3TextConfig(**sizes, vocab_size=64, num_key_value_heads=2, intermediate_size=32, pad_token_id=0)
+    model = Emu3ForCausalLM(config).bfloat16().eval()
+    card = describe({"model_type": "emu3", "text_config": fields_of(config)})
+    assert [size(kept(model, length)) for length in LENGTHS] == [bytes_at(card, length) for length in LENGTHS]
+
+
+def test_a_type_of_which_no_model_was_run_is_not_called_executed():
+    run = {*built_types(), *(each["fields"]["model_type"] for each in recorded("fla-caches")["models"])}
+    # By tests of their own, here and in test_capacity_states; griffin is another name of recurrent_gemma.
+    run |= {"musicgen_decoder", "musicgen_melody_decoder", "xlnet", "mllama_text_model", "emu3_text_model"}
+    run |= {"lstm", "gru", "rnn", "griffin"}
+    executed = {
+        kind for kind, family in model_types().items() if family.evidence == "executed" and kind not in family.not_run
+    }
+    assert executed <= run
+    assert describe({"model_type": "kimi_k2", **LATENT_FILE}).evidence == "published"
+    assert describe({"model_type": "deepseek_v3", **LATENT_FILE}).evidence == "executed"
+
+
+LATENT_FILE = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@ from separatrix.capacities.budget import RECENT as RECENT
 from separatrix.capacities.budget import Budget as Budget
 from separatrix.capacities.budget import CacheNeed as CacheNeed
 from separatrix.capacities.budget import cache_needs as cache_needs
+from separatrix.capacities.budget import not_judged as not_judged
 from separatrix.capacities.catalog import Preset as Preset
 from separatrix.capacities.catalog import config_families as config_families
 from separatrix.capacities.catalog import model_types as model_types

@@ -134,6 +134,26 @@ class CacheNeed:
         return None if self.available_bits is None else self.needed_bits > self.available_bits
 
 
+def not_judged(model: ModelDescription) -> str:
+    """Why nothing is said about what the caches of a model must keep; empty where it is.
+
+    >>> from separatrix.capacities import describe
+    >>> not_judged(describe("bert-base")), not_judged(describe("llama-3-8b"))
+    ('it is not known to be causal', '')
+    """
+    if model.evidence == "guess":
+        return "its type is not known"
+    if any(layer.kind == "unstated" for layer in model.layers):
+        return "it keeps something of unknown size"
+    if not model.causal:
+        return "it is not known to be causal"
+    if model.passes > 1:
+        return f"it reads its input {model.passes} times"
+    if any(layer.kind == "attention" and not layer.cache and not layer.shared for layer in model.layers):
+        return "it reads more of a text that is given at once than it keeps"
+    return ""
+
+
 def kept(model: ModelDescription, budget: Budget, given: int | None = None) -> Kept | None:
     """What a causal model keeps at most under a budget; None where that is not known.
 
@@ -141,10 +161,8 @@ def kept(model: ModelDescription, budget: Budget, given: int | None = None) -> K
     >>> kept(describe("jamba-v0.1"), Budget(window=1025)).per_token
     131072
     """
-    if not model.causal or model.passes > 1 or any(layer.kind == "unstated" for layer in model.layers):
+    if not_judged(model):
         return None
-    if any(layer.kind == "attention" and not layer.cache and not layer.shared for layer in model.layers):
-        return None  # it reads more of a text that is given at once than it keeps
     fixed = growing = recent = 0
     for layer in model.layers:
         for part in layer.state:

@@ -21,7 +21,7 @@ LISTED = "separatrix capacity, with nothing after it, lists all"
 
 
 TABLE = "families.toml"
-OF_AN_ENTRY = ("only", "types", "notes", "recognised_by")
+OF_AN_ENTRY = ("only", "types", "not_run", "notes", "recognised_by")
 
 
 @cache
@@ -63,7 +63,8 @@ def _family(name: str, entry: Mapping[str, Any]) -> Family:
     given["fields"] = {key: _field(key, each) for key, each in given["fields"].items()}
     given["rules"] = {key: _rule(each) for key, each in given["rules"].items()}
     given["places"] = {key: tuple(each) for key, each in given["places"].items()}
-    given["recognised_by"] = tuple(given.get("recognised_by", ()))
+    for part in ("recognised_by", "not_run"):
+        given[part] = tuple(given.get(part, ()))
     return Family(name=name, model_types=tuple(given.pop("types")), **given)
 
 
@@ -190,10 +191,11 @@ def _usual(raw: Mapping[str, Any]) -> bool:
 def _known_or_usual(raw: Mapping[str, Any], kind: str, where: str, source: str) -> ModelDescription:
     """By the family of a type, or as a decoder with the usual fields.
 
-    What is guessed errs to the side of more memory, so that nothing is called impossible for it: a window counts only
-    where the file says which layers have it, and next to layers of bounded memory, a single layer (which may be run
-    several times), layers of an unknown kind and fields that speak of states there is always something of which it is
-    not known what it keeps.
+    What is guessed errs to the side of more memory, so that nothing is called impossible for it: it is not known to be
+    causal, nor its heads to be those of Theorem 4, so that no budget of its caches and no layer is judged. A window
+    counts only where the file says which layers have it, and next to layers of bounded memory, a single layer (which
+    may be run several times), layers of an unknown kind and fields that speak of states there is always something of
+    which it is not known what it keeps.
     """
     if kind in model_types():
         return model_types()[kind].describe(raw, where, source, kind)
@@ -215,7 +217,10 @@ def _known_or_usual(raw: Mapping[str, Any], kind: str, where: str, source: str) 
         open_layer = LayerDescription(kind="unstated", name=why, count=max(unknown, 1))
         found = replace(found, layers=(*kept, open_layer))
         note += f"; what else {why} may keep is not known and is left out of every number"
-    return replace(found, family="usual fields", evidence="guess", notes=(*found.notes, note))
+    layers = tuple(replace(layer, softmax=False) for layer in found.layers)
+    return replace(
+        found, family="usual fields", evidence="guess", causal=False, layers=layers, notes=(*found.notes, note)
+    )
 
 
 def _without(layers: tuple[LayerDescription, ...], number: int) -> tuple[LayerDescription, ...]:

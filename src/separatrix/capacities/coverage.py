@@ -97,6 +97,8 @@ def which_bounds(model: ModelDescription) -> tuple[tuple[Model, ...], str]:
             f"Nothing is known about this model: {' and '.join(silent)} does not say what it carries from one position "
             f"to the next. {remedy}"
         )
+    if model.evidence == "guess":
+        return (), "No bound applies: its type is not known, so that what its layers read and keep is a guess."
     if attending == 0 and model.ahead and not single:
         return (), (
             "No bound applies: positions read later ones, so that what its layers keep of a prefix depends on what "

@@ -95,8 +95,8 @@ class Family:
     ``model_types`` are the values of the field ``model_type`` that belong to it; ``only`` what is another default for
     one of them. ``layers`` is the formula of the list of layers; ``places`` the kinds that each name in it means.
     ``shared``: so many of the last layers read the cache of an earlier one. ``state`` is the formula of the state in
-    words, ``source`` where it is from, ``evidence`` how it was checked. ``recognised_by``: fields that a file without
-    ``model_type`` has. ``state_space``: its recurrent layers are state-space models of Mamba's kind.
+    words, ``source`` where it is from, ``evidence`` how it was checked, ``not_run`` types of which no model was run.
+    ``recognised_by``: fields that a file without ``model_type`` has. ``state_space``: its recurrent layers are state-space models of Mamba's kind.
     """
 
     name: str
@@ -107,6 +107,7 @@ class Family:
     source: str
     code: str = "transformers 5.22"
     evidence: Evidence = "executed"
+    not_run: tuple[str, ...] = ()
     places: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     rules: Mapping[str, LayerRule] = field(default_factory=dict[str, LayerRule])
     fields: Mapping[str, Field] = field(default_factory=dict[str, Field])
@@ -163,7 +164,7 @@ class Family:
             number_format=format_name(stated_format(reader.raw)),
             state_format=format_name(reader.value(self.state_format)) or _wider(reader.raw),
             source=source,
-            evidence=self.evidence,
+            evidence="published" if reader.model_type in self.not_run else self.evidence,
             code=self.code.partition(" ")[0],
             state_space=self.state_space,
             causal=bool(reader.value(self.causal)) and not ahead,

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from separatrix.capacities.budget import Budget
+from separatrix.capacities.budget import Budget, not_judged
 from separatrix.capacities.coverage import Cited, cited
 from separatrix.capacities.held_bytes import Crossover
 from separatrix.capacities.layers import LayerDescription, ModelDescription, StatePart
@@ -149,6 +149,7 @@ class CapacityRecord:
     memory: MemoryRecord
     causal: bool
     budget: Budget
+    budget_not_judged: str | None
     cache_needs: tuple[NeedRecord, ...]
     state_numbers: int | None
     state_bits: int | None
@@ -181,7 +182,7 @@ def capacity_record(found: Capacity) -> CapacityRecord:
         memory=MemoryRecord(
             held.fixed, held.per_token / held.per_tokens, held.complete, found.bytes_at, found.crossover
         ),
-        causal=model.causal, budget=found.budget,
+        causal=model.causal, budget=found.budget, budget_not_judged=not_judged(model) or None,
         cache_needs=tuple(NeedRecord(**vars(need), impossible=need.impossible) for need in found.needs),
         state_numbers=model.state_numbers, state_bits=found.state_bits, bounded_state_bits=found.bounded_state_bits,
         reach=model.reach, bounds_apply=tuple(found.applies), reason=found.reason, cited=tuple(cited(model)),

@@ -166,11 +166,15 @@ def _print_needs(found: "Capacity") -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from separatrix.capacities import RECENT
+    from separatrix.capacities import RECENT, not_judged
 
+    out, budget = console(), found.budget
     if not found.needs:
+        if budget.in_words:
+            why = not_judged(found.model) or "none of its caches grows"
+            out.print(f"Nothing is said about {budget.in_words}: {why}.")
         return
-    out, budget, first = console(), found.budget, found.needs[0]
+    first = found.needs[0]
     under = f" with {budget.in_words}" if budget.in_words else ""
     if first.bits_of_a_recent_token > first.bits_per_token:
         under += f", {first.bits_of_a_recent_token:,} of each of the last {RECENT}, which are not quantised yet"
@@ -194,12 +198,17 @@ def _print_needs(found: "Capacity") -> None:
         shown.add_row(need.task, head, verdict, escape(f"{need.claim}{'' if need.in_the_papers else ' *'}"))
     out.print(shown)
     out.print(
-        "At the cut between what was read and what is asked: a cache that is evicted after the question is not "
-        "covered. With each token that is kept, 128 bits for each head are counted for its place and its score, with "
+        "Tokens that are kept next to a window, such as the first ones, are not in it: give --cache-tokens for all "
+        "together. With each token that is kept, 128 bits for each head are counted for its place and its score, with "
         "quantised numbers a scale and an offset."
         if budget.in_words
         else "With fewer tokens, of any place in the text, the task is impossible at that length. Give --cache-tokens, "
         "--cache-bits or --cache-window for the lengths at which a budget fails."
+    )
+    out.print(
+        "This holds at the cut between text and question, for a text that is read once and a question that comes last: "
+        "a question that is asked first, a text that is read again, or a cache that is evicted after the question is "
+        "not covered. Impossible means that some input is answered wrongly, whatever the weights."
     )
 
 
