@@ -394,6 +394,7 @@ PARTS: tuple[Part, ...] = (
     *code_tables.PARTS,
     Table("docs/constructions.md", construction_table.table, "| construction | theorem |"),
     Table("docs/constructions.md", trusted_code.table, "| method | constructions | files |"),
+    Table("docs/kernel.md", trusted_code.claims_table, "| claims about | files |"),
     Table("docs/kernel.md", trusted_code.kernel_table, "| file of the kernel | content |"),
     Section("docs/kernel.md", "trained lookup", _lookup),
     Section("docs/kernel.md", "trained recall", _recall),

@@ -10,24 +10,30 @@ networks' evaluation and the tasks are trusted as well; they say what a claim me
 import ast
 import sys
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 from tools.pages import print_or_write
 
 from separatrix.certificates import Claim, check, methods
-from separatrix.constructions import constructions
+from separatrix.certificates.kernel_files import kernel_files
+from separatrix.constructions import Built, Construction, constructions
 from separatrix.errors import SeparatrixError
+from separatrix.provers import prove
 
 SOURCE = Path(__file__).resolve().parent.parent / "src"
+KERNEL_FOLDER = SOURCE / "separatrix_kernel"
 CERTIFICATES = "separatrix.certificates"
 LARGEST = 700
+LONGEST_SMALL = 40
 KERNEL_FILES = {
     "reading.py": "strict JSON and safetensors",
     "numbers.py": "fixed point, certified exponential, attention weights",
     "network.py": "networks as data, strictly parsed",
     "evaluation.py": "evaluation of a network on one input: the meaning of claims",
     "specification.py": "inputs and correct answers as data",
-    "rules.py": "the four rules for fixed point",
+    "rules.py": "rules: enumeration and automaton; what a claim is",
+    "layers.py": "rule: one statement for each layer",
     "embedding.py": "tokens and positions with equal embeddings",
     "attention.py": "rule: attention weights fixed by positions",
     "boxes.py": "feed-forwards and readouts on boxes",
@@ -52,9 +58,17 @@ KERNEL_FILES = {
     "words.py": "trained weights: rule for words of every length",
     "trained.py": "trained weights: from a folder to a verdict",
     "__main__.py": "the command",
-    "__init__.py": "the public names",
+    "__init__.py": "a docstring only",
 }
 KERNEL_ORDER = tuple(KERNEL_FILES)
+OTHER_CLAIMS = {
+    "enumeration": "at most 65,536 inputs, of any network",
+    "lookup": "trained: lookups of one layer",
+    "two_layers": "trained: lookups and recall with two layers",
+    "thresholds": "trained: counts of positions",
+    "words": "trained: words, by RNN, GRU and LSTM",
+    "words, selective": "trained: words, by Mamba",
+}
 
 
 def module_file(module: str) -> Path:
@@ -117,15 +131,21 @@ def used_by() -> dict[str, list[str]]:
     """The constructions whose certificates each method gives, at a small length of each."""
     found: dict[str, list[str]] = {name: [] for name in methods()}
     for name, construction in constructions().items():
-        for length in range(max(8, construction.minimum_length), 40):
-            try:
-                built = construction.build(length)
-            except SeparatrixError:
-                continue
-            verdict = check(built.network, Claim(built.task, length, built.arithmetic))
-            found[verdict.method].append(name)
-            break
+        built = smallest(construction, 8)
+        verdict = check(built.network, Claim(built.task, built.length, built.arithmetic))
+        found[verdict.method].append(name)
     return found
+
+
+def smallest(construction: Construction, length: int) -> Built:
+    """The network of the least length from this one on that the construction has."""
+    while True:
+        try:
+            return construction.build(max(length, construction.minimum_length))
+        except SeparatrixError:
+            length += 1
+            if length > LONGEST_SMALL:
+                raise
 
 
 def table() -> str:
@@ -147,7 +167,7 @@ def table() -> str:
 
 def kernel_lines() -> dict[str, tuple[int, int]]:
     """Lines of code and all lines of every file of the kernel: nothing else of the project runs when it decides."""
-    files = sorted((SOURCE / "separatrix_kernel").glob("*.py"))
+    files = sorted(KERNEL_FOLDER.glob("*.py"))
     return {
         file.name: (code_lines(file), len(file.read_text(encoding="utf-8").splitlines()))
         for file in sorted(files, key=lambda each: KERNEL_ORDER.index(each.name))
@@ -161,6 +181,36 @@ def kernel_table() -> str:
     rows += [f"| `{name}` | {KERNEL_FILES[name]} | {code} | {every} |" for name, (code, every) in found.items()]
     code, every = (sum(each[side] for each in found.values()) for side in (0, 1))
     return "\n".join([*rows, f"| all | | {code:,} | {every:,} |"])
+
+
+@cache
+def kernel_rules() -> dict[str, str]:
+    """The rules by which the kernel decides, each with the constructions or the claims that it is for."""
+    found: dict[str, list[str]] = {}
+    for name, construction in constructions().items():
+        built = smallest(construction, 2)
+        proof = prove(built.network, built.task, built.length, built.arithmetic)
+        if proof is not None:
+            found.setdefault(proof.accepted.rules, []).append(name)
+    return {**{rule: ", ".join(names) for rule, names in sorted(found.items())}, **OTHER_CLAIMS}
+
+
+def claims_table() -> str:
+    """The table of what each kind of claim relies on, in Markdown."""
+    rows = [
+        "| claims about | files | which, with the common ones | lines of code | all lines |",
+        "|---|---:|---|---:|---:|",
+    ]
+    always = set[str].intersection(*(set(kernel_files(rule)) for rule in kernel_rules()))
+    for rule, about in kernel_rules().items():
+        files = kernel_files(rule)
+        code = sum(code_lines(KERNEL_FOLDER / f"{name}.py") for name in files)
+        own = ", ".join(name for name in files if name not in always)
+        rows.append(f"| {about} | {len(files)} | {own} | {code:,} | {sum(files.values()):,} |")
+    rows.append(
+        f"| all: the common ones | {len(always)} | {', '.join(f'`{name}.py`' for name in sorted(always))} | | |"
+    )
+    return "\n".join(rows)
 
 
 if __name__ == "__main__":

@@ -3,9 +3,18 @@
 import sys
 from pathlib import Path
 
-from separatrix_kernel.checker import check_folder
 from separatrix_kernel.reading import RefusedError
-from separatrix_kernel.trained import TRAINED_FILE, check_trained_folder
+
+
+def loaded() -> str:
+    """The files of the kernel that this process has loaded, and how many lines they have."""
+    names = sorted(name for name in sys.modules if name.startswith("separatrix_kernel."))
+    folder = Path(__file__).parent
+    files = sorted(
+        {*(folder / f"{name.partition('.')[2]}.py" for name in names), folder / "__init__.py", Path(__file__)}
+    )
+    lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files)
+    return f"relied on   {len(files)} files of the kernel, {lines} lines: {' '.join(file.stem for file in files)}"
 
 
 def main(arguments: list[str]) -> int:
@@ -15,15 +24,19 @@ def main(arguments: list[str]) -> int:
         return 2
     folder = Path(arguments[0])
     try:
-        if (folder / TRAINED_FILE).is_file():
+        if (folder / "trained.json").is_file():
+            from separatrix_kernel.trained import check_trained_folder
+
             shown = check_trained_folder(folder)
-            sys.stdout.write(f"{shown.words()}\nvalid: right on {shown.share_in_words()}\n")
-            return 0
-        accepted = check_folder(folder)
+            right = f"right on {shown.share_in_words()}"
+        else:
+            from separatrix_kernel.checker import check_folder
+
+            shown, right = check_folder(folder), "every input is answered rightly"
     except RefusedError as refusal:
         sys.stdout.write(f"refused: {refusal}\n")
         return 1
-    sys.stdout.write(f"{accepted.words()}\nvalid: every input is answered rightly\n")
+    sys.stdout.write(f"{shown.words()}\n{loaded()}\nvalid: {right}\n")
     return 0
 
 

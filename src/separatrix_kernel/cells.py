@@ -14,6 +14,8 @@ from separatrix_kernel.balls import BITS, ONE, ROUNDOFF_BITS, Balls, Linear, dot
 from separatrix_kernel.reading import Budget, Tensors, fields, integer, require, text
 
 STRUCTURE = ("kind", "cell", "width", "vocabulary", "classes")
+SELECTIVE = "mamba"
+"""The cell that ``selective`` reads in place of this file."""
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 MOST_WIDTH = 512
 MOST_CLASSES = 1 << 10

@@ -7,19 +7,18 @@ from pathlib import Path
 from random import Random
 from typing import Any, cast
 
-from separatrix_kernel import floats
 from separatrix_kernel.network import Reader
 from separatrix_kernel.numbers import Numbers
 from separatrix_kernel.reading import fields, hashed, integer, parse, read_bytes, require, text
 from separatrix_kernel.rules import Claim
-from separatrix_kernel.running import RunningClaim
 from separatrix_kernel.specification import read_specification
 
 FORMAT = "separatrix-proof-1"
 PROOF_FILE = "proof.json"
 FIELDS = ("format", "task", "parameters", "length", "arithmetic", "specification", "network", "sha256", "proof")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-MEANINGS = {floats.NAME: f": {floats.MEANING}"}
+FLOAT32 = "float32:in-order"
+FLOAT32_MEANS = "IEEE 754 float32, each sum taken in the order of its terms and rounded to nearest after every addition"
 LAST_NET = 8
 SHORT = 32
 SHOWN = 200
@@ -41,6 +40,13 @@ class Accepted:
     rule: str
     answer: str
     positions: int
+    special: str
+    """The file of the kernel whose rule was needed as well, if any."""
+
+    @property
+    def rules(self) -> str:
+        """The rule, with that file."""
+        return f"{self.rule}, {self.special}" if self.special else self.rule
 
     def words(self) -> str:
         """The claim in plain words, one fact a line; names that decide nothing are cut off and called names."""
@@ -51,9 +57,9 @@ class Accepted:
                 f"network     {self.network}, SHA-256 {self.sha256}",
                 f"named       {self.task} {parameters} of length {self.length} (names; what was checked is below)",
                 f"inputs      all {self.inputs_covered} inputs of {self.positions} tokens",
-                f"arithmetic  {self.arithmetic}{MEANINGS.get(self.arithmetic, '')}",
+                f"arithmetic  {self.arithmetic}{f': {FLOAT32_MEANS}' if self.arithmetic == FLOAT32 else ''}",
                 f"right is    {self.answer}",
-                f"rule        {self.rule}",
+                f"rule        {self.rules}",
             ]
         )
 
@@ -80,9 +86,10 @@ def check(content: Any, data: bytes) -> Accepted:
     digest = hashed(found["sha256"], data, "the network file has")
     arithmetic = text(found["arithmetic"], "the arithmetic")
     inputs, answers = read_specification(found["specification"])
-    claim: Claim | RunningClaim
-    if arithmetic == floats.NAME:
-        numbers = floats.Floats()
+    if arithmetic == FLOAT32:
+        from separatrix_kernel.running import Floats, RunningClaim
+
+        numbers = Floats()
         claim = RunningClaim(Reader(data, numbers).network(), inputs, answers, numbers)
     else:
         fixed = Numbers(arithmetic)
@@ -96,5 +103,5 @@ def check(content: Any, data: bytes) -> Accepted:
     return Accepted(
         task, cast("dict[str, Any]", found["parameters"]), length, arithmetic,
         cast("dict[str, Any]", found["specification"]), file, digest,
-        answers.covered(inputs), rule, answers.words(), len(inputs.tokens),
+        answers.covered(inputs), rule, answers.words(), len(inputs.tokens), claim.special,
     )  # fmt: skip

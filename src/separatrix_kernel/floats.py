@@ -12,8 +12,6 @@ is computed from it, by the same operations; a box whose two ends agree is a num
 from separatrix_kernel.network import Matrix
 from separatrix_kernel.reading import require
 
-NAME = "float32:in-order"
-MEANING = "IEEE 754 float32, each sum taken in the order of its terms and rounded to nearest after every addition"
 BITS = 24
 ONE = 1 << 149
 LIMIT = 1 << 277
@@ -23,8 +21,6 @@ Box = list[tuple[int, int]]
 
 class Floats:
     """The arithmetic."""
-
-    name = NAME
 
     def nearest(self, numerator: int, denominator: int = 1) -> int:
         """numerator / denominator, the denominator positive, rounded to a float."""

@@ -32,7 +32,7 @@ from separatrix_kernel.reading import require
 from separatrix_kernel.specification import Count, Cycles, Inputs, Recall, Sums
 
 if TYPE_CHECKING:
-    from separatrix_kernel.rules import Layers
+    from separatrix_kernel.layers import Layers
 
 ALL_EDGES = frozenset([7])
 

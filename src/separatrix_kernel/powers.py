@@ -33,7 +33,7 @@ from separatrix_kernel.reading import require
 from separatrix_kernel.specification import Sums
 
 if TYPE_CHECKING:
-    from separatrix_kernel.rules import Layers
+    from separatrix_kernel.layers import Layers
 
 
 def distance(values: Iterable[int], modulus: int) -> int:

@@ -36,14 +36,16 @@ which bounds of all numbers of the network (``floats``) decide the answer.
 """
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from separatrix_kernel.embedding import Sign
 from separatrix_kernel.floats import BITS, LIMIT, ONE, Box, Floats
 from separatrix_kernel.network import Attention, FeedForward, Network, Transformer
 from separatrix_kernel.reading import RefusedError, fields, integers, items, require, text
 from separatrix_kernel.rules import check_fit
 from separatrix_kernel.specification import Answers, Automaton, Inputs
+
+if TYPE_CHECKING:
+    from separatrix_kernel.embedding import Sign
 
 RULE = "running-sums"
 WALL = 1 << BITS
@@ -55,6 +57,8 @@ Pair: TypeAlias = tuple[Vector | None, int]
 
 class RunningClaim:
     """What is to be shown: this network answers each of these inputs as the automaton does, in float32."""
+
+    special = ""
 
     def __init__(self, network: Network, inputs: Inputs, answers: Answers, floats: Floats) -> None:
         layer = network.layers[0] if isinstance(network, Transformer) and network.layers else None

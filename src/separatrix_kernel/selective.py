@@ -27,6 +27,7 @@ from separatrix_kernel.cells import (
     MOST_CLASSES,
     MOST_WEIGHTS,
     MOST_WIDTH,
+    SELECTIVE,
     STRUCTURE,
     Range,
     balls_of,
@@ -37,7 +38,6 @@ from separatrix_kernel.cells import (
 )
 from separatrix_kernel.reading import Budget, Tensors, fields, integer, require, text
 
-SELECTIVE = "mamba"
 TAPS = 4
 MOST_STATE = 256
 MOST_EXPANSION = 8
@@ -252,7 +252,6 @@ class Selective:
             for place, each in enumerate(write, number * self.state):
                 found.factors.append(decays(delta, self.rates[place]))
                 found.given.append(_ends(_computed(_product(given, each), 4)))
-        _bounded([_ball(each) for each in found.given])
         return found
 
 
@@ -265,7 +264,6 @@ class Step:
         self.model, self.gates, self.query = model, _bounded(gates), query
         self.x = [(each, 1) for each in model.embedding[token]]
         self.skipped = [_product((skip, 1), each) for skip, each in zip(model.skip, used, strict=True)]
-        _bounded(self.skipped)
         self.factors = list[Range]()
         self.given = list[Range]()
         self._forms: dict[tuple[int, int], Form] = {}

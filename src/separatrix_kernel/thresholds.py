@@ -29,9 +29,9 @@ from separatrix_kernel.answers import Box
 from separatrix_kernel.heads import Heads, Power, least_product
 from separatrix_kernel.reading import Budget, RefusedError, fields, hashed, integer, integers, items, require, text
 from separatrix_kernel.specification import Count, Inputs, read_specification
+from separatrix_kernel.trained import COUNTS_FORMAT
 from separatrix_kernel.transformer import Weights
 
-COUNTS_FORMAT = "separatrix-counts-1"
 COUNTS_FIELDS = ("format", "task", "length", "specification", "sha256", "certified", "counterexamples", "open")
 ROUNDS = 6
 CLOSE = 1 << 12

@@ -12,16 +12,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from separatrix_kernel.lookup import Lookup, proved
 from separatrix_kernel.reading import fields, hashed, integer, integers, items, parse, read_bytes, require, text
-from separatrix_kernel.thresholds import COUNTS_FORMAT, CountsAccepted, check_counts
-from separatrix_kernel.transformer import Weights
-from separatrix_kernel.two_layers import TWO_LAYERS_FORMAT, TwoLayersAccepted, check_two_layers
-from separatrix_kernel.words import WORDS_FORMAT, WordsAccepted, check_words
+
+if TYPE_CHECKING:
+    from separatrix_kernel.thresholds import CountsAccepted
+    from separatrix_kernel.two_layers import TwoLayersAccepted
+    from separatrix_kernel.words import WordsAccepted
 
 TRAINED_FORMAT = "separatrix-trained-1"
+COUNTS_FORMAT = "separatrix-counts-1"
+TWO_LAYERS_FORMAT = "separatrix-two-layers-1"
+WORDS_FORMAT = "separatrix-words-1"
 TRAINED_FILE = "trained.json"
 WEIGHTS_FILE = "weights.safetensors"
 TRAINED_FIELDS = ("format", "task", "alphabet", "length", "sha256", "certified", "counterexamples", "open")
@@ -90,6 +93,9 @@ def read_claim(content: Any) -> dict[str, Any]:
 
 def check_trained(content: Any, data: bytes, listen: Listener | None = None) -> TrainedAccepted:
     """Check the content of ``trained.json`` against the bytes of the weights; refuses with the pair that failed."""
+    from separatrix_kernel.lookup import Lookup, proved
+    from separatrix_kernel.transformer import Weights
+
     found = read_claim(content)
     digest = hashed(found["sha256"], data, "the weights have")
     alphabet, length = found["alphabet"], found["length"]
@@ -107,12 +113,20 @@ def check_trained(content: Any, data: bytes, listen: Listener | None = None) -> 
 
 def check_trained_folder(
     folder: Path, listen: Listener | None = None
-) -> TrainedAccepted | CountsAccepted | WordsAccepted | TwoLayersAccepted:
-    """Check the claim about trained weights in a folder."""
+) -> "TrainedAccepted | CountsAccepted | WordsAccepted | TwoLayersAccepted":
+    """Check the claim about trained weights in a folder; only the files of its own rule are loaded."""
     content, data = parse(read_bytes(folder / TRAINED_FILE), TRAINED_FILE), read_bytes(folder / WEIGHTS_FILE)
     stated = cast("dict[str, Any]", content).get("format") if isinstance(content, dict) else None
     if stated == WORDS_FORMAT:
+        from separatrix_kernel.words import check_words
+
         return check_words(content, data, listen)
     if stated == TWO_LAYERS_FORMAT:
+        from separatrix_kernel.two_layers import check_two_layers
+
         return check_two_layers(content, data, listen)
-    return (check_counts if stated == COUNTS_FORMAT else check_trained)(content, data, listen)
+    if stated == COUNTS_FORMAT:
+        from separatrix_kernel.thresholds import check_counts
+
+        return check_counts(content, data, listen)
+    return check_trained(content, data, listen)

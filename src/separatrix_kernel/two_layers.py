@@ -32,9 +32,9 @@ from separatrix_kernel.heads import KEYS_IN_A_BLOCK, MOST_NUMBERS, MOST_STEPS
 from separatrix_kernel.lookup import Chosen
 from separatrix_kernel.reading import Budget, RefusedError, fields, hashed, integer, integers, items, require, text
 from separatrix_kernel.specification import Inputs, Recall, Select, read_specification
+from separatrix_kernel.trained import TWO_LAYERS_FORMAT
 from separatrix_kernel.transformer import Weights
 
-TWO_LAYERS_FORMAT = "separatrix-two-layers-1"
 TWO_LAYERS_FIELDS = ("format", "task", "length", "specification", "sha256", "certified", "counterexamples", "open")
 MOST_CASES = 1 << 22
 Listener = Callable[[int, int], None]
@@ -107,7 +107,7 @@ def groups_of(specification: tuple[Inputs, Any]) -> Groups:
     if not isinstance(answer, Select):
         raise RefusedError("the specification is neither a selection nor a recall of one query")
     right = answer.by == len(held) and asking == range(answer.first, answer.first + len(held))
-    require(right and len(held) > 0, "the last token does not name each of the places before it")
+    require(right, "the last token does not name each of the places before it")
     require(all(each == held[0] for each in held), "places hold different symbols")
     return Groups((held[0],), len(held), asking, True, 0)
 
@@ -133,8 +133,7 @@ class TwoLayers:
         require(places < weights.positions, f"the model has positions for inputs of {weights.positions} cells alone")
         require(places < KEYS_IN_A_BLOCK, f"inputs of two layers have at most {KEYS_IN_A_BLOCK} cells")
         Budget(MOST_CASES, "cases").spend(groups.cases)
-        answers = [each - groups.first_answer for each in groups.tokens[-1]]
-        require(min(answers) >= 0 and max(answers) < weights.classes, "an answer is not a class of the model")
+        require(groups.tokens[-1][-1] - groups.first_answer < weights.classes, "an answer is not a class of the model")
         self.weights, self.groups = weights, groups
         choices = [prod(map(len, groups.tokens[: i + 1])) for i in range(groups.size)]
         self.boxes_count = groups.number * sum(choices) + len(groups.asking)
@@ -152,8 +151,8 @@ class TwoLayers:
         places = [tokens for _ in range(groups.number) for tokens in groups.tokens]
         for place, tokens in enumerate([*places, groups.asking]):
             layer = Chosen(self.weights, places[:place], tokens)
-            before = place % groups.size if place < len(places) else 0
-            start = place - before
+            # The place that asks is behind the last group, and begins one.
+            start = place - place % groups.size
             free = [list(each) for each in places[:start]]
             found.append(
                 [

@@ -43,7 +43,7 @@ from separatrix_kernel.reading import Budget, require
 from separatrix_kernel.specification import Sums
 
 if TYPE_CHECKING:
-    from separatrix_kernel.rules import Layers
+    from separatrix_kernel.layers import Layers
 
 Way: TypeAlias = tuple[int, Sign | None, tuple[int | None, ...]]
 """How a coordinate's state follows from its owner's token: the coordinate, the sign of the position if that is the

@@ -28,15 +28,17 @@ float32, with any order and grouping of the sums. Rounding is monotone, so that 
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from separatrix_kernel.balls import BITS
-from separatrix_kernel.cells import Cell
+from separatrix_kernel.cells import SELECTIVE, Cell
 from separatrix_kernel.reading import Budget, Tensors, fields, hashed, integer, integers, items, require, text
-from separatrix_kernel.selective import SELECTIVE, Selective
 from separatrix_kernel.specification import Automaton, automaton_of
+from separatrix_kernel.trained import WORDS_FORMAT
 
-WORDS_FORMAT = "separatrix-words-1"
+if TYPE_CHECKING:
+    from separatrix_kernel.selective import Selective
+
 WORDS_FIELDS = ("format", "task", "sha256", "bits", "unit", "automaton", "boxes")
 MOST_BITS = 16
 FINEST_UNIT = 24
@@ -58,10 +60,14 @@ class Box(NamedTuple):
     high: list[int]
 
 
-def network_of(data: bytes) -> Cell | Selective:
+def network_of(data: bytes) -> "Cell | Selective":
     """The network of a file."""
     about = Tensors(data).structure
-    return Selective(data) if isinstance(about, dict) and about.get("cell") == SELECTIVE else Cell(data)
+    if isinstance(about, dict) and about.get("cell") == SELECTIVE:
+        from separatrix_kernel.selective import Selective
+
+        return Selective(data)
+    return Cell(data)
 
 
 @dataclass(frozen=True)

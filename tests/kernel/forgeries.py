@@ -12,7 +12,8 @@ from itertools import pairwise, product
 from random import Random
 from typing import Any
 
-from separatrix_kernel import RefusedError, attention
+from separatrix_kernel import attention
+from separatrix_kernel.reading import RefusedError
 from tests.kernel.files import File, claimed, joined
 from tests.kernel.independent import Slow, inputs_of, right_answer, wrong_input
 from tests.kernel.mutants import rules_accept

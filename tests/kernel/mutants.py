@@ -10,9 +10,9 @@ from collections.abc import Container
 from random import Random
 from typing import Any
 
-from separatrix_kernel import RefusedError
 from separatrix_kernel.network import Reader
 from separatrix_kernel.numbers import Numbers
+from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.rules import Claim
 from separatrix_kernel.specification import read_specification
 from tests.kernel.files import File, claimed, proved

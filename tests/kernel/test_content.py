@@ -11,12 +11,14 @@ import pytest
 from separatrix.constructions import Options, constructions
 from separatrix.networks.store import to_bytes
 from separatrix.provers import prove
-from separatrix_kernel import RefusedError, check, matching
+from separatrix_kernel import matching
+from separatrix_kernel.checker import check
 from separatrix_kernel.content import Case, Choices, ContentHead, ContentLayer, rounded_sum, together, weight_sums
 from separatrix_kernel.embedding import Projection
 from separatrix_kernel.evaluation import embed, score, weigh
 from separatrix_kernel.network import Attention, Head, Matrix, Reader, Transformer
 from separatrix_kernel.numbers import Numbers
+from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.specification import read_specification
 from tests.kernel.files import File, claimed, proved
 from tests.kernel.independent import wrong_input

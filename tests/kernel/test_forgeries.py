@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from separatrix_kernel import RefusedError, check
+from separatrix_kernel.checker import check
 from separatrix_kernel.evaluation import evaluate
 from separatrix_kernel.network import Reader
 from separatrix_kernel.numbers import Numbers
+from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.specification import read_specification
 from tests.kernel.files import File, claimed, proved
 from tests.kernel.forgeries import Writer, campaign, claim
@@ -110,9 +111,9 @@ def test_an_axis_without_numbers_is_not_walked():
     ("name", "limit", "base"),
     [
         ("rules.MOST_STEPS", 30, ("dyck-dfa", 8)),
-        ("rules.MOST_CASES", 30, ("majority", 33)),
-        ("rules.MOST_QUERIES", 30, ("majority", 33)),
-        ("rules.MOST_QUERIES", 7, ("index-lookup", 8)),
+        ("layers.MOST_CASES", 30, ("majority", 33)),
+        ("layers.MOST_QUERIES", 30, ("majority", 33)),
+        ("layers.MOST_QUERIES", 7, ("index-lookup", 8)),
         ("attention.MOST_KEYS", 30, ("majority", 33)),
         ("attention.MOST_BOUNDS", 30, ("majority", 33)),
         ("attention.MOST_VECTORS", 30, ("majority", 33)),

@@ -784,3 +784,96 @@ def test_averages_of_values_that_are_not_whole_allow_for_rounding():
     for whole, ends in ((True, (3, 3)), (False, (2, 3))):
         # Two keys with weights that add up to 3, and the value 1: at least 3 - 1 where products are rounded.
         assert weighted_sum([((8, 8, whole),)], [(3, 3, 2)], fixed) == (ends,)
+
+
+# -- windows: tokens 0, 1, 2 modulo 3 at two positions; column 0 holds the own one, 4 and 5 those of both positions ---
+
+NEAR_WIDTH = 7
+TWO_FORMS = ((0, 4), (0, 5))
+TERNARY_NUMBERS = [[0], [1], [2]]
+SEARCHED = layered({"kind": "windows"}, {"kind": "search"})
+MORE_SEARCHED = layered({"kind": "windows"}, {"kind": "feed-forward"}, {"kind": "search"})
+
+
+def columns(*some: int) -> list[int]:
+    """A row that reads these columns, as often as they are named."""
+    return [some.count(column) for column in range(NEAR_WIDTH)]
+
+
+def searching(
+    forms: Sequence[Sequence[float]], factors: Sequence[int] = (1, 1), starts: Sequence[int] = (0, 0),
+    step: float = 1, found: Sequence[int] = (0, 3),
+) -> FeedForward:  # fmt: skip
+    """Adds to column 1 a factor for each form, in units of a step, that is a multiple of 3 from its start on."""
+    bumps = [(at, side) for at in found for side in (1, 0, -1)]
+    inner = [[step * each for each in form] for form in forms for _ in bumps]
+    bias = [raw(step * (side - at - start)) for start in starts for at, side in bumps]
+    outer = [factor * (-2 if side == 0 else 1) for factor in factors for _, side in bumps]
+    rows = [outer if column == 1 else [0] * len(outer) for column in range(NEAR_WIDTH)]
+    return FeedForward(matrix(inner), bias, matrix(rows), [0] * NEAR_WIDTH, True)
+
+
+def adding(row: Sequence[float], bias: float, column: int) -> FeedForward:
+    """Adds ReLU(row + bias) to a column."""
+    to = [[int(each == column)] for each in range(NEAR_WIDTH)]
+    return FeedForward(matrix([row]), [raw(bias)], matrix(to), [0] * NEAR_WIDTH, True)
+
+
+def near(*after: Layer, second: int = 5, more: Sequence[Part] = ()) -> Claim:
+    """Whether the own token and one of both, perhaps itself, add up to 0 modulo 3; the second is put into a column."""
+    parts = [
+        part(TERNARY_NUMBERS, (0, 3), (0, 2)),
+        part(TERNARY_NUMBERS, (0, 3), (0, 1), 2),
+        part(TERNARY_NUMBERS, (0, 3), (1, 2), 3),
+    ]
+    # Both keys have the weight 1/2.
+    value = [[2 * each for each in columns(column)] for column in (2, 3)]
+    output = [[int(column == 4), int(column == second)] for column in range(NEAR_WIDTH)]
+    answer = {"kind": "nearby-sums", "window": [0, 2], "modulus": 3, "terms": 2, "reach": 1}
+    layers = [attention(head(value, output, scoring="softmax")), *after]
+    return claim([*parts, *more], layers, readout([columns(1)], [0], at="every"), [(0, 3)] * 2, answer)
+
+
+FORMS = [columns(*form) for form in TWO_FORMS]
+AND_6 = [columns(0, 4, 6), columns(0, 5)]
+NO_0 = [-each for each in columns(0)]
+NEARS = {
+    "both are found": (lambda: near(searching(FORMS)), SEARCHED, True),
+    "both add enough": (lambda: near(searching(FORMS, (2, 2), step=0.5)), SEARCHED, True),
+    # 1/2 is read as 0.
+    "one adds too little": (lambda: near(searching(FORMS, (1, 2), step=0.5)), SEARCHED, False),
+    "what another column adds is always 0": (lambda: near(adding(NO_0, 0, 6), searching(AND_6)), MORE_SEARCHED, True),
+    "it is 1 where the token is 0": (lambda: near(adding(NO_0, 1, 6), searching(AND_6)), MORE_SEARCHED, False),
+    "the own token where the other one is": (
+        lambda: near(
+            searching([columns(6, 4), columns(6, 0)], starts=(0, 2)),
+            second=0, more=[part(TERNARY_NUMBERS, (0, 3), (0, 2), 6)],
+        ),
+        SEARCHED, False,
+    ),
+    "three times the own token, less the other": (
+        lambda: near(searching([*FORMS, [3, 0, 0, 0, 0, -1, 0]], (1, 1, 1), (0, 0, 0))), SEARCHED, False,
+    ),
+    "twice the other token": (
+        lambda: near(searching([*FORMS, columns(5, 5)], (1, 1, 1), (0, 0, 0))), SEARCHED, False,
+    ),
+    "a sum of 3 is not found": (lambda: near(searching(FORMS, found=(0,))), SEARCHED, False),
+    "all answers are put together": (
+        lambda: near(searching(FORMS), attention(head([columns(1)], [[2 * int(each == 1)] for each in range(7)]))),
+        layered({"kind": "windows"}, {"kind": "search"}, {"kind": "count"}), False,
+    ),
+    "what the search adds to lowers it": (
+        lambda: near(searching(FORMS), more=[part([[-1], [0], [0]], (0, 3), (0, 2), 1)]), SEARCHED, False,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NEARS)
+def test_a_window_is_searched_for_all_sums_and_no_others(name):
+    stated, proof, right = NEARS[name][0](), *NEARS[name][1:]
+    assert wrong(stated) != right
+    if right:
+        stated.prove(proof)
+    else:
+        with pytest.raises(RefusedError):
+            stated.prove(proof)

@@ -9,12 +9,81 @@ import sys
 from pathlib import Path
 
 import pytest
+from tools.trusted_code import kernel_lines, kernel_rules
 
 import separatrix_kernel
+from separatrix.certificates.kernel_files import kernel_files
+from separatrix.shipped import FOLDER as SHIPPED
 from separatrix_kernel.__main__ import main
+from separatrix_kernel.trained import TRAINED_FILE, WEIGHTS_FILE
 from tests.kernel.files import proved
 
 FOLDER = Path(separatrix_kernel.__file__).parent
+
+
+RULES = {
+    "automaton": ("dyck-dfa", 4),
+    "layers": ("index-lookup", 8),
+    "layers, counting": ("equality", 4),
+    "layers, matching": ("match2", 4),
+    "layers, powers": ("match3-heads", 4),
+    "layers, windows": ("match3-local", 4),
+    "prefixes": ("dyck-transformer", 4),
+    "running-sums": ("dyck-float", 4),
+}
+TRAINED = {
+    "lookup": "rotary-lookup-50",
+    "two_layers": "recall-8",
+    "thresholds": "majority-31",
+    "words": "dyck-lstm-64",
+    "words, selective": "dyck-mamba-2-bits",
+}
+
+
+def command(place: Path, claim: Path) -> list[str]:
+    """Check a folder with the kernel in a place: -I hides the environment and -S the site packages."""
+    call = f"import sys; sys.path.insert(0, {str(place)!r}); from separatrix_kernel.__main__ import main; "
+    return [sys.executable, "-I", "-S", "-c", f"{call}sys.exit(main([{str(claim)!r}]))"]
+
+
+def loaded(claim: Path) -> tuple[str, list[str], int]:
+    """The rule that a claim names, and the files and lines that a new process says it has loaded."""
+    ended = subprocess.run(command(FOLDER.parent, claim), capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    said = dict(line.split(maxsplit=1) for line in ended.stdout.replace("relied on", "relied-on").splitlines())
+    count, names = said["relied-on"].split(": ")
+    assert int(count.split()[0]) == len(names.split())
+    return said.get("rule", ""), names.split(), int(count.split()[-2])
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_claim_loads_the_files_of_its_rule_alone(rule, tmp_path):
+    content, data = proved(*RULES[rule])
+    (tmp_path / "proof.json").write_text(json.dumps(content))
+    (tmp_path / "network.safetensors").write_bytes(data)
+    named, files, lines = loaded(tmp_path)
+    assert (named, files) == (rule, list(kernel_files(rule)))
+    assert lines == sum(kernel_files(rule).values())
+
+
+@pytest.mark.parametrize("rule", TRAINED)
+def test_a_claim_about_trained_weights_loads_the_files_of_its_rule_alone(rule, tmp_path):
+    folder = SHIPPED / "trained" / TRAINED[rule]
+    shutil.copy(folder / WEIGHTS_FILE, tmp_path)
+    content = json.loads((folder / TRAINED_FILE).read_text())
+    if "certified" in content:
+        # What is loaded does not depend on the number of cases, and this takes no time.
+        content["certified"] = []
+    (tmp_path / TRAINED_FILE).write_text(json.dumps(content))
+    _, files, lines = loaded(tmp_path)
+    assert (files, lines) == (list(kernel_files(rule)), sum(kernel_files(rule).values()))
+
+
+def test_no_claim_relies_on_more_than_half_of_the_kernel():
+    assert set(kernel_rules()) == {*RULES, *TRAINED, "enumeration"}
+    lines = kernel_lines()
+    for rule in kernel_rules():
+        assert 2 * sum(lines[f"{name}.py"][0] for name in kernel_files(rule)) < sum(code for code, _ in lines.values())
 
 
 def test_a_copy_of_the_folder_checks_a_proof_alone(tmp_path):
@@ -24,15 +93,14 @@ def test_a_copy_of_the_folder_checks_a_proof_alone(tmp_path):
     claim.mkdir()
     (claim / "proof.json").write_text(json.dumps(content))
     (claim / "network.safetensors").write_bytes(data)
-    # -I hides the environment and -S the site packages: nothing but the standard library and the copy is left.
-    call = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from separatrix_kernel.__main__ import main; "
-    command = [sys.executable, "-I", "-S", "-c", f"{call}sys.exit(main([{str(claim)!r}]))"]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    # Nothing but the standard library and the copy is left.
+    alone = command(tmp_path, claim)
+    ended = subprocess.run(alone, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr) == (0, "")
     for said in ("valid", "index-lookup", "64^8*8", "fixed:N=8,Kc=2,down", content["sha256"]):
         assert said in ended.stdout
     (claim / "network.safetensors").write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    ended = subprocess.run(alone, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr) == (1, "")
     assert ended.stdout.startswith("refused: ")
 

@@ -9,11 +9,12 @@ import pytest
 from separatrix.constructions import constructions
 from separatrix.networks.store import to_bytes
 from separatrix.provers import prove
-from separatrix_kernel import RefusedError, check
+from separatrix_kernel.checker import check
 from separatrix_kernel.evaluation import evaluate, patterns, sketched
 from separatrix_kernel.network import Reader
 from separatrix_kernel.numbers import Numbers
 from separatrix_kernel.powers import distance
+from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.specification import adjacency
 from tests.kernel.files import File, claimed, proved
 from tests.kernel.independent import Slow, wrong_input

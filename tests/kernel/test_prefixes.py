@@ -8,7 +8,8 @@ import pytest
 from separatrix.networks import ExactMatrix, FeedForward, ThirdOrderAttention, ThirdOrderHead
 from separatrix.networks.store import to_bytes
 from separatrix.tasks import tasks
-from separatrix_kernel import RefusedError, prefixes
+from separatrix_kernel import prefixes
+from separatrix_kernel.reading import RefusedError
 from tests.certificates.changes import build, with_layer
 from tests.certificates.refused import halved, head, layers, read, readout_entry, scored
 from tests.kernel.files import proved

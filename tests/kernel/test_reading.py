@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from separatrix_kernel import RefusedError, check, check_folder
-from separatrix_kernel.reading import parse, read_bytes
+from separatrix_kernel.checker import check, check_folder
+from separatrix_kernel.reading import RefusedError, parse, read_bytes
 from tests.kernel.files import File, claimed, joined, proved
 
 CONTENT, DATA = proved("equality", 4)

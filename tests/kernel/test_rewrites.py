@@ -20,7 +20,8 @@ from separatrix.networks import (
     zeros,
 )
 from separatrix.provers import prove
-from separatrix_kernel import RefusedError, check
+from separatrix_kernel.checker import check
+from separatrix_kernel.reading import RefusedError
 from tests.kernel.files import claimed
 
 NAMES = (

@@ -10,13 +10,14 @@ import pytest
 from separatrix.constructions import Options, constructions
 from separatrix.networks.store import to_bytes
 from separatrix.provers import prove
-from separatrix_kernel import RefusedError, check
 from separatrix_kernel.attention import FixedWeights, Words, blocks, packed
 from separatrix_kernel.boxes import BoxLayer, BoxReadout, live_coordinates
+from separatrix_kernel.checker import check
 from separatrix_kernel.counting import Polynomial
 from separatrix_kernel.evaluation import decode, embed, feed_forward, read, score
 from separatrix_kernel.network import Attention, FeedForward, Matrix, Reader, Readout, Transformer
 from separatrix_kernel.numbers import Numbers
+from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.specification import read_specification
 from tests.kernel.files import File, claimed, proved
 from tests.kernel.independent import wrong_input

@@ -19,10 +19,10 @@ from separatrix.networks.store import from_bytes, to_bytes
 from separatrix.provers import prove
 from separatrix.provers.running import running_sums
 from separatrix.tasks import tasks
-from separatrix_kernel import RefusedError, check
+from separatrix_kernel.checker import check
 from separatrix_kernel.floats import LIMIT, ONE, Floats
 from separatrix_kernel.network import Reader
-from separatrix_kernel.reading import parse
+from separatrix_kernel.reading import RefusedError, parse
 from separatrix_kernel.running import RunningClaim
 from separatrix_kernel.specification import read_specification
 from tests.kernel.files import File, claimed, proved

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from separatrix_kernel import RefusedError, running
+from separatrix_kernel import running
 from separatrix_kernel.floats import LIMIT, ONE, Floats
 from separatrix_kernel.network import Reader
+from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.running import RunningClaim
 from separatrix_kernel.specification import read_specification
 from tests.kernel.files import File

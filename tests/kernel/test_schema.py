@@ -10,11 +10,20 @@ import pytest
 
 import separatrix_kernel
 from separatrix.shipped import FOLDER as SHIPPED
-from separatrix_kernel import FORMAT, RefusedError, check
-from separatrix_kernel.thresholds import COUNTS_FORMAT, check_counts
-from separatrix_kernel.trained import TRAINED_FILE, TRAINED_FORMAT, WEIGHTS_FILE, read_claim
-from separatrix_kernel.two_layers import TWO_LAYERS_FORMAT, check_two_layers
-from separatrix_kernel.words import WORDS_FORMAT, check_words
+from separatrix_kernel.checker import FORMAT, check
+from separatrix_kernel.reading import RefusedError
+from separatrix_kernel.thresholds import check_counts
+from separatrix_kernel.trained import (
+    COUNTS_FORMAT,
+    TRAINED_FILE,
+    TRAINED_FORMAT,
+    TWO_LAYERS_FORMAT,
+    WEIGHTS_FILE,
+    WORDS_FORMAT,
+    read_claim,
+)
+from separatrix_kernel.two_layers import check_two_layers
+from separatrix_kernel.words import check_words
 from tests.kernel.files import proved
 from tests.kernel.test_thresholds import MIXED, certified
 from tests.kernel.test_two_layers import GOOD as TWO_LAYERS

@@ -7,6 +7,7 @@ import tempfile
 from itertools import product
 from math import ceil, floor
 from pathlib import Path
+from types import SimpleNamespace
 
 import flint
 import numpy
@@ -23,11 +24,24 @@ from separatrix.models.task_model import model_for_task
 from separatrix.provers.trained_selective import SelectiveProver
 from separatrix.provers.trained_transformer import Outcome
 from separatrix.provers.trained_words import UNIT
+from separatrix_kernel import selective
 from separatrix_kernel.balls import ONE
 from separatrix_kernel.reading import RefusedError
-from separatrix_kernel.selective import Selective, decays, log_one_more, rates, silu, softplus, softpluses
+from separatrix_kernel.selective import (
+    LARGEST,
+    Form,
+    Selective,
+    Step,
+    decays,
+    log_one_more,
+    rates,
+    silu,
+    softplus,
+    softpluses,
+)
 from separatrix_kernel.specification import Automaton
-from separatrix_kernel.words import WORDS_FORMAT, check_words, network_of
+from separatrix_kernel.trained import WORDS_FORMAT
+from separatrix_kernel.words import check_words, network_of
 from tests.kernel.test_words import AUTOMATON, MAMBA, TASK, certificate, one_thread, precise, trained
 
 __all__ = ["one_thread", "precise"]
@@ -82,6 +96,34 @@ def test_the_logarithm_encloses_the_real_one(value):
     low, high = log_one_more(value)
     real = (1 + flint.arb(flint.fmpq(value, ONE))).log() * ONE
     assert real >= low and real <= high and high - low <= 2
+
+
+def test_each_number_on_the_way_is_bounded():
+    selective._bounded([(0, 0), (1 - LARGEST, 1)])
+    for balls in ([(0, 0), (LARGEST, 1)], [(-LARGEST, 1), (0, 0)]):
+        with pytest.raises(RefusedError):
+            selective._bounded(balls)
+
+
+@pytest.mark.parametrize("ends", [(0, 1), (-1, 0), (-2, 1), (3, 3), (-4, 4)])
+def test_a_ball_holds_both_of_its_ends(ends):
+    low, high = selective._ends(selective._ball(ends))
+    assert low <= ends[0] and ends[1] <= high
+
+
+@pytest.mark.parametrize(("leads", "wins"), [((1, 1), True), ((0, 1), False), ((1, 0), False), ((1, -1), False)])
+def test_an_answer_must_lead_all_others(leads, wins):
+    known = SimpleNamespace(model=SimpleNamespace(classes=3), lead=lambda _after, _answer, other: leads[other - 1])
+    assert Step.answers(known, [], 0) == wins
+
+
+@pytest.mark.parametrize("ends", [(-5 * ONE, ONE), (-ONE, 5 * ONE), (2 * ONE, 5 * ONE)])
+def test_errors_count_by_the_largest_size_of_the_state(ends):
+    """What misses h times 2^-20 is taken off for the end that is farther from 0."""
+    form = object.__new__(Form)
+    form.centres, form.sizes, form.errors, form.constant, form.apart = [0], [0], [ONE >> 20], 0, 0
+    known = SimpleNamespace(_forms={(0, 1): form}, _deviations=lambda *_: (ONE, ONE))
+    assert Step.lead(known, [ends], 0, 1) == -5 * (ONE >> 20)
 
 
 # -- float32 in any order ---------------------------------------------------------------------------------------------
@@ -401,6 +443,8 @@ def test_files_come_back_as_the_same_model_and_others_are_refused():
         for other in ({n: t for n, t in tensors.items() if n != name}, {**tensors, name: tensors[name].flatten()[:-1]}):
             with pytest.raises(RefusedError):
                 network_of(save(other, {"separatrix": json.dumps(about)}))
+    with pytest.raises(RefusedError):
+        network_of(save({**tensors, "more": tensors["readout.bias"]}, {"separatrix": json.dumps(about)}))
     for value in (numpy.nan, numpy.inf, 300.0):
         broken = {**tensors, "readout.bias": numpy.array([value, 0], dtype=numpy.float32)}
         with pytest.raises(RefusedError):

@@ -321,6 +321,18 @@ def test_a_selection_that_names_other_places_is_refused(answer):
         )
 
 
+@pytest.mark.parametrize(("tokens", "fits"), [((3, 3, 3), True), ((3, 2, 3), False), ((4, 4, 4), False)])
+def test_places_hold_the_same_symbols_and_each_is_a_class(tokens, fits):
+    _, claim, data = certified(GOOD)
+    inputs = [*({"count": 1, "tokens": [0, stop]} for stop in tokens), {"count": 1, "tokens": [3, 6]}]
+    changed = {**claim, "certified": [], "specification": {**claim["specification"], "inputs": inputs}}
+    if fits:
+        assert check_two_layers(changed, data).cases == 9
+    else:
+        with pytest.raises(RefusedError):
+            check_two_layers(changed, data)
+
+
 def test_a_bound_that_is_stated_too_tightly_is_refused():
     case = next(case for case in CASES if any(row[2] != ["leaf", []] for row in certified(case)[1]["certified"]))
     kernel = kernel_of(trained(*case), case)
@@ -367,7 +379,7 @@ def test_the_command_states_what_was_shown(tmp_path, capsys):
     (tmp_path / TRAINED_FILE).write_text(json.dumps(claim))
     assert main([str(tmp_path)]) == 0
     said = capsys.readouterr().out
-    assert "9 of 9 cases" in said and "all inputs" in said and claim["sha256"] in said
+    assert "9 of 9 cases" in said and "valid: right on all inputs" in said and claim["sha256"] in said
     heard = []
     check_two_layers(claim, data, lambda number, whole: heard.append((number, whole)))
     assert heard == [(number, 9) for number in range(9)]

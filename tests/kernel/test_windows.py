@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from separatrix_kernel import RefusedError, check, windows
+from separatrix_kernel import windows
+from separatrix_kernel.checker import check
 from separatrix_kernel.numbers import Numbers
+from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.windows import Windows
 from tests.kernel.files import File, claimed, proved
 from tests.kernel.independent import Slow, inputs_of, right_answers, wrong_input

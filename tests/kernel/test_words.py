@@ -28,8 +28,8 @@ from separatrix.training.trained import trained_model
 from separatrix_kernel.balls import BITS, ONE, Balls, Linear, fixed
 from separatrix_kernel.cells import GATES, MOST_CLASSES, Cell, gated, sigmoids, squashed, tanhs
 from separatrix_kernel.reading import RefusedError
-from separatrix_kernel.trained import TRAINED_FILE, check_trained_folder
-from separatrix_kernel.words import WORDS_FORMAT, check_words, read_automaton, rounded
+from separatrix_kernel.trained import TRAINED_FILE, WORDS_FORMAT, check_trained_folder
+from separatrix_kernel.words import check_words, read_automaton, rounded
 
 TASK = tasks()["dyck"].with_parameters(types=1, depth=1)
 PLAIN = automaton_of(TASK)

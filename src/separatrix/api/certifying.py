@@ -230,6 +230,7 @@ class Checked(Answer):
     reasons: tuple[str, ...]
     method: str
     trust: str | None
+    kernel: dict[str, Any] | None
     inputs_covered: str
     counterexample: tuple[Any, ...] | None
     counterexample_shown: dict[str, Any] | None
@@ -248,7 +249,7 @@ class Checked(Answer):
 
     def sheet(self) -> Sheet:
         """Show what was checked first: valid for an easier claim must not look the same."""
-        from separatrix.certificates import shown_count
+        from separatrix.certificates import shown_count, shown_kernel
 
         word = "valid" if self.valid else "refuted" if self.state == "refuted" else "not valid"
         wide = ", wide trust" if self.valid and self.trust == "wide" else ""
@@ -256,6 +257,7 @@ class Checked(Answer):
         rows = [
             Fact("claim", self.claim),
             Fact("verdict", f"{word}: {self.reason_shown} ({covered})", "good" if self.valid else "bad"),
+            *([Fact("relies on", shown_kernel(self.kernel))] if self.kernel else []),
         ]
         if self.counterexample_shown is not None:
             rows += [
@@ -280,6 +282,7 @@ def check(folder: str | Path, *, replay: bool = False, memory: int | None = None
     from separatrix.certificates import (
         check_certificate,
         claimed_inputs,
+        relied_on,
         shown_claim,
         shown_counterexample,
         shown_reason,
@@ -316,6 +319,7 @@ def check(folder: str | Path, *, replay: bool = False, memory: int | None = None
         reasons=tuple(verdict.reasons),
         method=verdict.method,
         trust=verdict.trust if verdict.valid else None,
+        kernel=None if verdict.rule is None else relied_on(verdict.rule),
         inputs_covered=verdict.inputs_covered,
         counterexample=failing,
         counterexample_shown=None if failing is None else shown_counterexample(network, claim, failing),

@@ -6,6 +6,8 @@ from separatrix.certificates.certificate import write_certificate as write_certi
 from separatrix.certificates.certificate import write_refutation as write_refutation
 from separatrix.certificates.checker import check as check
 from separatrix.certificates.checker import methods as methods
+from separatrix.certificates.kernel_files import relied_on as relied_on
+from separatrix.certificates.kernel_files import shown_kernel as shown_kernel
 from separatrix.certificates.memory import check_memory as check_memory
 from separatrix.certificates.memory import estimated_bytes as estimated_bytes
 from separatrix.certificates.proofs import states_itself as states_itself

@@ -22,7 +22,7 @@ from separatrix.networks import NETWORK_FILE, AnyNetwork, load_network, save_net
 from separatrix.provenance import versions
 from separatrix.reading import contained, parse_json, read_file
 from separatrix.tasks import tasks, with_plain_parameters
-from separatrix_kernel import PROOF_FILE
+from separatrix_kernel.checker import PROOF_FILE
 
 FORMAT = "separatrix-certificate-1"
 CERTIFICATE_FILE = "certificate.json"

@@ -18,7 +18,8 @@ from separatrix.files import write_atomically
 from separatrix.networks import AnyNetwork
 from separatrix.provers import prove
 from separatrix.tasks import Task, draws_from, own_specification
-from separatrix_kernel import PROOF_FILE, Accepted, RefusedError, check_folder
+from separatrix_kernel.checker import PROOF_FILE, Accepted, check_folder
+from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.specification import read_specification
 
 RIGHT = "every input is answered correctly"
@@ -114,7 +115,7 @@ def kernel_verdict(folder: Path, named: Any, claim: Claim, network: str, digest:
     if other is not None:
         return Verdict(False, False, f"the proof is about another claim: {other}", "kernel")
     covered = accepted.inputs_covered
-    return Verdict(True, False, RIGHT, "kernel", covered, trust="kernel")
+    return Verdict(True, False, RIGHT, "kernel", covered, trust="kernel", rule=accepted.rules)
 
 
 def _other_claim(accepted: Accepted, claim: Claim, network: str, digest: str) -> str | None:

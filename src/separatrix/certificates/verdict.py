@@ -52,8 +52,8 @@ class Verdict:
     A reason names a symbol by its number, as ``token 7``, and positions from 1; ``shown.py`` puts the task's own symbol
     there. ``suspected`` says that a method found fault with it, whether or not an input that fails was found;
     ``reasons`` are those of all methods where none decides. ``trust`` says what a valid verdict relies on: the kernel
-    alone, or a method of this room with all that it uses. ``concerned``: the method is for such tasks, networks and
-    numbers.
+    alone, or a method of this room with all that it uses. ``rule`` is what the kernel decided by, where it was asked.
+    ``concerned``: the method is for such tasks, networks and numbers.
     """
 
     valid: bool
@@ -66,6 +66,7 @@ class Verdict:
     reasons: tuple[str, ...] = ()
     trust: Literal["kernel", "wide"] = "wide"
     concerned: bool = True
+    rule: str | None = None
 
 
 class Method(ABC):

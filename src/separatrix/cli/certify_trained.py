@@ -149,10 +149,7 @@ def _in_folder(folder: Path) -> _Given:
     from separatrix.models import model_from, recurrent_from
     from separatrix.reading import parse_json, read_file
     from separatrix.tasks import labelled_task, tasks
-    from separatrix_kernel.thresholds import COUNTS_FORMAT
-    from separatrix_kernel.trained import TRAINED_FILE, WEIGHTS_FILE
-    from separatrix_kernel.two_layers import TWO_LAYERS_FORMAT
-    from separatrix_kernel.words import WORDS_FORMAT
+    from separatrix_kernel.trained import COUNTS_FORMAT, TRAINED_FILE, TWO_LAYERS_FORMAT, WEIGHTS_FILE, WORDS_FORMAT
 
     data = (folder / WEIGHTS_FILE).read_bytes()
     claim: dict[str, Any] = {}

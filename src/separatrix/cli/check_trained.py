@@ -23,10 +23,11 @@ def check_trained_weights(context: typer.Context, folder: Path, replay: bool, as
         require("--replay of a trained model", "torch")
     from rich.markup import escape
 
+    from separatrix.certificates import relied_on, shown_kernel
     from separatrix.cli.progress import progress_bar
     from separatrix.provenance import provenance
+    from separatrix_kernel.cells import SELECTIVE
     from separatrix_kernel.reading import RefusedError
-    from separatrix_kernel.selective import SELECTIVE
     from separatrix_kernel.thresholds import CountsAccepted
     from separatrix_kernel.trained import WEIGHTS_FILE, TrainedAccepted, check_trained_folder
     from separatrix_kernel.two_layers import TwoLayersAccepted
@@ -47,6 +48,7 @@ def check_trained_weights(context: typer.Context, folder: Path, replay: bool, as
         "task": "index-lookup",
         "valid": accepted is not None,
         "trust": "kernel" if accepted is not None else None,
+        "kernel": None if accepted is None else relied_on(rule_of(accepted)),
         "reason": reason,
         "arithmetic": ARITHMETIC,
         "seconds": round(time.perf_counter() - started, 3),
@@ -81,11 +83,24 @@ def check_trained_weights(context: typer.Context, folder: Path, replay: bool, as
         console().print(f"[red]not valid[/red]: {escape(reason)}", soft_wrap=True)
     else:
         console().print(accepted.words(), soft_wrap=True, markup=False)
+        console().print(f"relies on   {shown_kernel(result['kernel'])}", soft_wrap=True, markup=False)
         console().print(f"[green]valid[/green]: right on {accepted.share_in_words()}")
         if "replayed" in result:
             again = f"{sum(result['replayed'])} of {len(result['replayed'])} counterexamples fail in torch"
             console().print(f"replayed: {again}", soft_wrap=True)
     return 0 if accepted is not None and all(result.get("replayed", [])) else 1
+
+
+def rule_of(accepted: "TrainedAccepted | CountsAccepted | WordsAccepted | TwoLayersAccepted") -> str:
+    """The rule of the kernel that decided, named by its files."""
+    from separatrix_kernel.cells import SELECTIVE
+    from separatrix_kernel.trained import TrainedAccepted
+    from separatrix_kernel.words import WordsAccepted
+
+    if isinstance(accepted, TrainedAccepted):
+        return "lookup"
+    last = ", selective" if isinstance(accepted, WordsAccepted) and accepted.cell == SELECTIVE else ""
+    return type(accepted).__module__.rpartition(".")[2] + last
 
 
 def check_automaton(accepted: "WordsAccepted") -> None:

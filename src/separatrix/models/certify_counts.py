@@ -21,8 +21,8 @@ from separatrix.progress import tracked
 from separatrix.provers import CountsProver, Decided, Outcome, Slice
 from separatrix.tasks import Task, changed_label
 from separatrix_kernel.reading import RefusedError
-from separatrix_kernel.thresholds import COUNTS_FORMAT, proved, read_counting
-from separatrix_kernel.trained import TRAINED_FILE, WEIGHTS_FILE
+from separatrix_kernel.thresholds import proved, read_counting
+from separatrix_kernel.trained import COUNTS_FORMAT, TRAINED_FILE, WEIGHTS_FILE
 from separatrix_kernel.transformer import Weights
 
 

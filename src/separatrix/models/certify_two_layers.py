@@ -26,9 +26,9 @@ from separatrix.progress import tracked
 from separatrix.provers import ChosenProver, Decided, Outcome
 from separatrix.tasks import Task, changed_label
 from separatrix_kernel.reading import RefusedError
-from separatrix_kernel.trained import TRAINED_FILE, WEIGHTS_FILE
+from separatrix_kernel.trained import TRAINED_FILE, TWO_LAYERS_FORMAT, WEIGHTS_FILE
 from separatrix_kernel.transformer import Weights
-from separatrix_kernel.two_layers import TWO_LAYERS_FORMAT, Case, Groups, Second, TwoLayers, groups_of, read_lookup
+from separatrix_kernel.two_layers import Case, Groups, Second, TwoLayers, groups_of, read_lookup
 
 STARTS, ROUNDS, MOST_CHANGES = 64, 12, 1024
 

@@ -26,8 +26,8 @@ from separatrix_kernel.cells import Cell
 from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.selective import Selective
 from separatrix_kernel.specification import Automaton
-from separatrix_kernel.trained import TRAINED_FILE, WEIGHTS_FILE
-from separatrix_kernel.words import MOST_BITS, WORDS_FORMAT, check_words, network_of, read_automaton
+from separatrix_kernel.trained import TRAINED_FILE, WEIGHTS_FILE, WORDS_FORMAT
+from separatrix_kernel.words import MOST_BITS, check_words, network_of, read_automaton
 
 WORDS_TRIED = 1 << 12
 WALKS, WALK_LENGTH = 1024, 32

@@ -17,8 +17,9 @@ from separatrix.models.architecture import ModelSpec
 from separatrix.models.naming import parse_spec
 from separatrix.models.saved_tensors import fill, kept_tensors
 from separatrix.models.sequence_model import SequenceModel
+from separatrix_kernel.cells import SELECTIVE
 from separatrix_kernel.reading import RefusedError
-from separatrix_kernel.selective import SELECTIVE, Selective
+from separatrix_kernel.selective import Selective
 from separatrix_kernel.words import network_of
 
 COVERED_CELLS = "covered are RNN, GRU, LSTM and Mamba of one layer, in float32"

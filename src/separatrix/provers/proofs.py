@@ -22,10 +22,11 @@ from separatrix.networks import (
 from separatrix.provers.places import stated_places
 from separatrix.provers.running import running_sums
 from separatrix.tasks import Task, own_specification
-from separatrix_kernel import FORMAT, Accepted, RefusedError, check
 from separatrix_kernel.boxes import is_idle, live_coordinates
+from separatrix_kernel.checker import FORMAT, Accepted, check
 from separatrix_kernel.network import Reader, Transformer
 from separatrix_kernel.numbers import Numbers
+from separatrix_kernel.reading import RefusedError
 
 MOST_POSITIONS = (1 << 16) + 1
 """Positions of networks that are tried: the kernel takes about a fifth of a millisecond for each."""

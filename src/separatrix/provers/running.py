@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from separatrix.networks import AnyNetwork, to_bytes
-from separatrix_kernel import RefusedError
 from separatrix_kernel.floats import LIMIT, Floats
 from separatrix_kernel.network import Reader
+from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.running import RULE, RunningClaim
 from separatrix_kernel.specification import read_specification
 

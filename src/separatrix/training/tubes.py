@@ -40,7 +40,7 @@ from separatrix.models import (
 )
 from separatrix.tasks import Task, needed_automaton
 from separatrix.training.spec import RunSpec
-from separatrix_kernel.selective import SELECTIVE
+from separatrix_kernel.cells import SELECTIVE
 from separatrix_kernel.words import MOST_BITS, read_automaton
 
 QUIET, GROWING = 0.4, 0.3

@@ -14,10 +14,10 @@ from separatrix.certificates.verdict import Claim, Tokens
 from separatrix.networks import Network, to_bytes
 from separatrix.provers import age_of
 from separatrix.tasks import own_specification
-from separatrix_kernel import RefusedError
 from separatrix_kernel.network import Reader, Transformer
 from separatrix_kernel.numbers import Numbers
 from separatrix_kernel.prefixes import Prefix, Prefixes
+from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.specification import Automaton, read_specification
 
 MOST_PREFIXES = 1 << 20
