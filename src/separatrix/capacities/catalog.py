@@ -266,7 +266,6 @@ def presets() -> Catalog[Preset]:
     for table in tables:
         entries: dict[str, Any] = json.loads(table.read_text(encoding="utf-8"))
         found += [
-            Preset(**{"name": name, **entry, "config": MappingProxyType(entry["config"])})
-            for name, entry in entries.items()
+            Preset(name=name, config=MappingProxyType(entry.pop("config")), **entry) for name, entry in entries.items()
         ]
     return Catalog("preset", found)

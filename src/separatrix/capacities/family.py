@@ -96,7 +96,8 @@ class Family:
     one of them. ``layers`` is the formula of the list of layers; ``places`` the kinds that each name in it means.
     ``shared``: so many of the last layers read the cache of an earlier one. ``state`` is the formula of the state in
     words, ``source`` where it is from, ``evidence`` how it was checked, ``not_run`` types of which no model was run.
-    ``recognised_by``: fields that a file without ``model_type`` has. ``state_space``: its recurrent layers are state-space models of Mamba's kind.
+    ``recognised_by``: fields that a file without ``model_type`` has. ``state_space``: its recurrent layers are
+    state-space models of Mamba's kind.
     """
 
     name: str

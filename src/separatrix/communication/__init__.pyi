@@ -35,6 +35,7 @@ from separatrix.communication.protocols.conversation import hold_conversation as
 from separatrix.communication.protocols.conversation import read_position as read_position
 from separatrix.communication.protocols.cost import claim_holds_as_written as claim_holds_as_written
 from separatrix.communication.protocols.cost import claimed_bits as claimed_bits
+from separatrix.communication.protocols.cost import compare as compare
 from separatrix.communication.protocols.one_layer import run_one_layer as run_one_layer
 from separatrix.communication.protocols.plan import VERSIONS as VERSIONS
 from separatrix.communication.protocols.plan import make_plan as make_plan
