@@ -819,18 +819,35 @@ def adding(row: Sequence[float], bias: float, column: int) -> FeedForward:
     return FeedForward(matrix([row]), [raw(bias)], matrix(to), [0] * NEAR_WIDTH, True)
 
 
-def near(*after: Layer, second: int = 5, more: Sequence[Part] = ()) -> Claim:
+def taking(to: dict[int, int], times: int = 2, mask: str = "none") -> Head:
+    """Puts columns, as often as named, into others; with two keys both have the weight 1/2."""
+    value = [[times * each for each in columns(column)] for column in to]
+    output = [[int(column == target) for target in to.values()] for column in range(NEAR_WIDTH)]
+    return head(value, output, scoring="softmax", mask=mask)
+
+
+def both(first: FeedForward, second: FeedForward) -> FeedForward:
+    """The units of two layers in one."""
+    shift = len(first.inner.rows)
+    rows = zip(first.outer.rows, second.outer.rows, strict=True)
+    outer = tuple((*one, *((unit + shift, weight) for unit, weight in other)) for one, other in rows)
+    inner = Matrix(first.inner.rows + second.inner.rows, NEAR_WIDTH)
+    bias = [*first.inner_bias, *second.inner_bias]
+    return FeedForward(inner, bias, Matrix(outer, len(bias)), first.outer_bias, True)
+
+
+def near(
+    *after: Layer, second: int = 5, more: Sequence[Part] = (), reach: int = 1, heads: Sequence[Head] | None = None
+) -> Claim:
     """Whether the own token and one of both, perhaps itself, add up to 0 modulo 3; the second is put into a column."""
     parts = [
         part(TERNARY_NUMBERS, (0, 3), (0, 2)),
         part(TERNARY_NUMBERS, (0, 3), (0, 1), 2),
         part(TERNARY_NUMBERS, (0, 3), (1, 2), 3),
     ]
-    # Both keys have the weight 1/2.
-    value = [[2 * each for each in columns(column)] for column in (2, 3)]
-    output = [[int(column == 4), int(column == second)] for column in range(NEAR_WIDTH)]
-    answer = {"kind": "nearby-sums", "window": [0, 2], "modulus": 3, "terms": 2, "reach": 1}
-    layers = [attention(head(value, output, scoring="softmax")), *after]
+    heads = [taking({2: 4, 3: second})] if heads is None else heads
+    answer = {"kind": "nearby-sums", "window": [0, 2], "modulus": 3, "terms": 2, "reach": reach}
+    layers = [attention(*heads), *after]
     return claim([*parts, *more], layers, readout([columns(1)], [0], at="every"), [(0, 3)] * 2, answer)
 
 
@@ -861,6 +878,23 @@ NEARS = {
     "all answers are put together": (
         lambda: near(searching(FORMS), attention(head([columns(1)], [[2 * int(each == 1)] for each in range(7)]))),
         layered({"kind": "windows"}, {"kind": "search"}, {"kind": "count"}), False,
+    ),
+    "two heads": (lambda: near(searching(FORMS), heads=[taking({2: 4}), taking({3: 5})]), SEARCHED, True),
+    "three times the own token, less the other, in small steps": (
+        lambda: near(both(searching(FORMS), searching([[3, 0, 0, 0, 0, -1, 0]], (5,), (0,), 1 / 8))), SEARCHED, False,
+    ),
+    "the own token alone": (lambda: near(searching([columns(0, 0)], (1,), (0,)), reach=0, heads=[]), SEARCHED, True),
+    **{
+        f"the second position sees more than the first, times {times}": (
+            lambda times=times: near(
+                searching([columns(0, 0)], (1,), (0,)), reach=0, heads=[taking({2: 1}, times, mask="strict")]
+            ),
+            SEARCHED, False,
+        )
+        for times in (1, -1)
+    },
+    "what the search adds to is above 0 for one token": (
+        lambda: near(searching(FORMS), more=[part([[0], [0], [1]], (0, 3), (0, 2), 1)]), SEARCHED, False,
     ),
     "what the search adds to lowers it": (
         lambda: near(searching(FORMS), more=[part([[-1], [0], [0]], (0, 3), (0, 2), 1)]), SEARCHED, False,

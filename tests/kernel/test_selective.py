@@ -356,6 +356,46 @@ def test_altered_last_tokens_are_refused():
         check_words({**cell, "last": [[]] * len(cell["boxes"])}, cells)
 
 
+def test_a_word_begins_without_last_tokens():
+    """A box for each choice of last tokens; nothing but the first one's says that no token was read before."""
+    data, read = recurrent_file(of_the_token_before()), {(): BEFORE.start}
+    for length in range(3):
+        for last in [each for each in read if len(each) == length]:
+            read.update({(*last, token): BEFORE.steps[read[last]][token] for token in range(2)})
+
+    def claim(lasts):
+        boxes = [
+            [read[each], [lasts.index((*each, t)[-3:]) for t in range(2)], [-far] * 4, [far] * 4] for each in lasts
+        ]
+        automaton = {"start": read[lasts[0]], "steps": BEFORE.steps, "answers": BEFORE.answers}
+        stated = claim_of(data, SimpleNamespace(boxes=boxes, last=list(map(list, lasts))), 0)
+        return {**stated, "automaton": automaton}
+
+    far = 1 << (UNIT - 2)
+    lasts = sorted(read, key=len)
+    check_words(claim(lasts), data)
+    # After 1 and 1 the answer to a token is 1, but the first token of a word is answered 0.
+    with pytest.raises(RefusedError):
+        check_words(claim([(1, 1, 1), *[each for each in lasts if len(each) == 3 and each != (1, 1, 1)]]), data)
+    # Everything is answered 0 if each token is taken for 0.
+    boxes = [[0, [min(length + 1, 3)] * 2, [-far] * 4, [far] * 4] for length in range(4)]
+    zeros = claim_of(data, SimpleNamespace(boxes=boxes, last=[[0] * length for length in range(4)]), 0)
+    with pytest.raises(RefusedError):
+        check_words({**zeros, "automaton": {"start": 0, "steps": [[0, 0]], "answers": [0]}}, data)
+
+
+def test_a_normed_embedding_is_between_what_both_ends_of_its_deviation_give():
+    model = random_model("Mamba-(1,1,state=1,expansion=1)", 0)
+    with torch.no_grad():
+        model.embedding.weight[0] = torch.tensor([[1.0], [-1.0]])
+        model.blocks[0].mixer.project_in.weight.fill_(1)
+    network = Selective(recurrent_file(model))
+    exact = ONE / flint.arb(1 + flint.fmpq(1, 100_000)).sqrt()
+    for token, sign in ((0, 1), (1, -1)):
+        for centre, radius in (each for part in network.entered(token) for each in part):
+            assert abs(sign * exact - centre) < radius
+
+
 def test_thinner_boxes_are_refused():
     content, data = certificate(MAMBA, 2)
     wide = [number for number, box in enumerate(content["boxes"]) if len(box) == 4]

@@ -327,6 +327,25 @@ def test_a_form_is_judged_as_all_of_its_sums_are():
     assert min(seen["refused"], seen["nothing"], seen["matching"]) > 100, seen
 
 
+def test_bumps_that_reach_sums_next_to_a_multiple_are_refused():
+    """Parts that are 0 at the neighbours of all multiples of M, and above 0 between two of these."""
+    numbers = Numbers("fixed:N=4,Kc=4,down")
+    scale = numbers.scale
+    for modulus, rest, right in (
+        (3, [(0, -2), (-1, 1), (-2, 1), (-3, -2), (-4, 1)], True),
+        # 1 at the sum 2.
+        (3, [(0, -4), (-0.5, 4), (-3, -3), (-4, 2)], False),
+        (4, [(0, -2), (-1, 1), (-3, 1), (-4, -2), (-5, 1)], True),
+        # -1 at the sum 2.
+        (4, [(0, -2), (-2.5, 4), (-4, -6), (-5, 3)], False),
+    ):
+        bends = [(round(each * scale), weight * scale) for each, weight in ((1, 1), *rest)]
+        values = {n: sum(w * max(0, n * scale + b) for b, w in bends) for n in range(2 * modulus - 1)}
+        assert all(value > 0 for n, value in values.items() if n % modulus == 0)
+        assert (not any(value for n, value in values.items() if n % modulus)) == right
+        assert (judged(bends, 0, scale, 2, modulus, numbers) is not None) == right
+
+
 def test_feed_forwards_before_the_first_attention_are_part_of_the_embedding():
     """Numbers are halved in the table, and doubled by x + ReLU(x)."""
     content, data = proved("index-lookup", 3, {"alphabet": 3})
