@@ -243,14 +243,16 @@ class Answers:
         second = [(share * s >> BITS) * ONE // normed.deviation for s in slope]
         form = [a + b - d for a, b, d in zip(w, first, second, strict=True)]
         total, square = sum(y.radii), ONE * ONE
-        error = 2 * ONE // sigma + 4 * max(map(abs, kappa)) * ONE // (sigma * sigma) + 4
+        error = 2 * ONE // sigma + 4
         error += q_error * square // (sigma * sigma) + q_size * slope_error * ONE // (sigma * sigma)
         error += 8 * q_size * square // (sigma * sigma * sigma) + 4 * ONE // sigma + 8
-        loss += (error * total >> BITS) + 1
+        across = dot(map(abs, kappa), y.radii)
+        # σ is known within two units where κ is divided by it.
+        loss += (error * total >> BITS) + 4 * across // (sigma * sigma) + 2
         # σ changes by at most |distance|/√width; κ·u by at most that of κ, and by what each coordinate allows.
         bulge, away = _bulge(half.reach, normed, width), isqrt(half.reach**2 // width) + 2
         length = isqrt(dot(kappa, kappa)) + width
-        moved = min(dot(map(abs, kappa), y.radii) + total >> BITS, length * half.reach >> BITS) + 2
+        moved = min(across + total >> BITS, length * half.reach >> BITS) + 2
         loss += moved * away * ONE // (least * sigma) + 1
         loss += q_size * away * away * ONE // (least * sigma * sigma) + 1
         loss += q_size * bulge * ONE // (sigma * sigma) + 1
