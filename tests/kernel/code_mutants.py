@@ -46,7 +46,7 @@ OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
 CHANGED = (
     ast.Compare, ast.BinOp, ast.BoolOp, ast.AugAssign, ast.UnaryOp, ast.Constant, ast.Call, ast.Raise, ast.Expr,
 )  # fmt: skip
-CLASSES = ("refuses more", "work", "same", "wider", "implied", "words", "search")
+CLASSES = ("refuses more", "work", "same", "wider", "implied", "words", "search", "apart")
 NAMES = {"min": "max", "max": "min", "any": "all", "all": "any"}
 
 

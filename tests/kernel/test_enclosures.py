@@ -184,6 +184,8 @@ def test_floats_are_the_nearest_ones_with_ties_to_even():
     floats, random = Floats(), Random(2)
     numbers = [float(random.getrandbits(random.randint(1, 52))) * 2.0 ** random.randint(-149, 70) for _ in range(300)]
     numbers += [2.0**24 + 1, 2.0**24 + 3, 2.0**25 + 2, 2.0**25 + 6, 2.0**-149, 2.0**-150, 3 * 2.0**-150, 1 - 2.0**-25]
+    # Next to the smallest number with 24 significant bits: a quarter above one float, of which 2^24 is not the nearest.
+    numbers.append((4 * (2**24 - 1) + 1) * 2.0**-151)
     for number in (*numbers, *[-each for each in numbers], 0.0):
         (single,) = struct.unpack("f", struct.pack("f", number))
         found = floats.nearest(int(Fraction(number) * 2**1000), 2**851)
