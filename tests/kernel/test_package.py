@@ -109,6 +109,7 @@ def test_the_command_says_how_it_is_called(capsys, tmp_path):
     assert main([]) == 2
     assert "usage" in capsys.readouterr().err
     assert main([str(tmp_path)]) == 1
+    assert capsys.readouterr().out.startswith("refused: ")
     content, data = proved("dyck-dfa", 4)
     (tmp_path / "proof.json").write_text(json.dumps(content))
     (tmp_path / "network.safetensors").write_bytes(data)
