@@ -100,6 +100,12 @@ def test_a_true_claim_about_such_a_network_is_accepted() -> None:
     check(Small([[0], [-1]], [[0], [-1]], [(0, 0)]), DIES_BY_1, [1], [0])
 
 
+def test_a_proof_by_another_rule_is_refused() -> None:
+    stated = claim(Small([[0], [-1]], [[0], [-1]], [(0, 0)]), DIES_BY_1)
+    with pytest.raises(RefusedError):
+        stated.prove({"rule": "automaton", "dead": [1], "weights": [1], "home": [0]})
+
+
 GAP = 5592409
 """3 GAP is above 2^24 and odd, halfway between two floats, of which the upper one is even."""
 FALSE: dict[str, tuple[Small, dict[str, Any], list[int], list[int], list[int]]] = {
