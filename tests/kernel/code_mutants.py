@@ -249,10 +249,12 @@ class Attack:
         if self.known:
             self.known.write_text(json.dumps([self.lines, self.times]), encoding="utf-8")
         by_line: dict[tuple[str, int], set[str]] = defaultdict(set)
+        by_file: dict[str, set[str]] = defaultdict(set)
         for name, files in self.lines.items():
             for file, lines in files.items():
                 for line in lines if name in tests else ():
                     by_line[file, line].add(name)
+                    by_file[file].add(name)
         # What trained models are like does not depend on the kernel; all else that is kept may. What was frozen is
         # not among all objects, so that modules are gone through as well.
         known = [value for name, each in [*sys.modules.items()] if "kernel" in name for value in vars(each).values()]
@@ -264,7 +266,8 @@ class Attack:
         killers: dict[str, list[str]] = defaultdict(list)
         started = time.perf_counter()
         for number, mutant in enumerate(self.chosen, 1):
-            about = set[str]().union(*(by_line[mutant.file, line] for line in mutant.lines))
+            # Lines that are run by an import alone may matter to all tests of the file.
+            about = set[str]().union(*(by_line[mutant.file, line] for line in mutant.lines)) or by_file[mutant.file]
             before = killers[mutant.file]
             order = sorted(about, key=lambda name: (name not in before[-8:], self.times[name]))
             killer = self._one(mutant, [tests[name] for name in order])

@@ -853,7 +853,7 @@ def near(
 
 FORMS = [columns(*form) for form in TWO_FORMS]
 AND_6 = [columns(0, 4, 6), columns(0, 5)]
-NO_0 = [-each for each in columns(0)]
+NO_0, NO_2 = ([-each for each in columns(column)] for column in (0, 2))
 NEARS = {
     "both are found": (lambda: near(searching(FORMS)), SEARCHED, True),
     "both add enough": (lambda: near(searching(FORMS, (2, 2), step=0.5)), SEARCHED, True),
@@ -861,6 +861,10 @@ NEARS = {
     "one adds too little": (lambda: near(searching(FORMS, (1, 2), step=0.5)), SEARCHED, False),
     "what another column adds is always 0": (lambda: near(adding(NO_0, 0, 6), searching(AND_6)), MORE_SEARCHED, True),
     "it is 1 where the token is 0": (lambda: near(adding(NO_0, 1, 6), searching(AND_6)), MORE_SEARCHED, False),
+    "what a column adds that the search does not read is always 0": (
+        lambda: near(adding(NO_2, 0, 6), searching(AND_6)), MORE_SEARCHED, True,
+    ),
+    "it is 1 at the second position": (lambda: near(adding(NO_2, 1, 6), searching(AND_6)), MORE_SEARCHED, False),
     "the own token where the other one is": (
         lambda: near(
             searching([columns(6, 4), columns(6, 0)], starts=(0, 2)),
