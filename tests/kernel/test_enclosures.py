@@ -452,6 +452,19 @@ def test_a_deviation_that_is_known_helps_and_one_below_0_says_nothing():
         assert norm(x, epsilon, reach).least >= plain.least
 
 
+def test_normed_vectors_hold_the_exact_ones_where_the_deviation_shrinks():
+    """Two coordinates move inwards, so that two others, which are known, become larger when they are normed."""
+    known, moved, radius = 0.3, 1.0, 0.4
+    centres = [known, -known, moved, -moved, *[0.0] * 124]
+    radii = [0, 0, *[int(radius * ONE)] * 2, *[0] * 124]
+    found = norm(Balls([int(each * ONE) for each in centres], radii), Fraction(1, 10**6), isqrt(2 * radii[2] ** 2) + 1)
+    for inwards in (-1, 1):
+        there = [known, -known, moved - inwards * radius, inwards * radius - moved, *[0.0] * 124]
+        deviation = sqrt(sum(each**2 for each in there) / 128 + 1e-6)
+        for x, c, r in zip(there, *found.balls, strict=True):
+            assert abs(x / deviation * ONE - c) <= r
+
+
 def test_gelu_is_near_its_tangent():
     for centre, radius in ((0, ONE), (-ONE, ONE // 2), (2 * ONE, ONE), (17 * ONE, ONE), (-17 * ONE, ONE)):
         bend = gelu(centre, radius)
