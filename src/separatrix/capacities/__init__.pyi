@@ -16,6 +16,7 @@ from separatrix.capacities.held_bytes import Memory as Memory
 from separatrix.capacities.held_bytes import bytes_at as bytes_at
 from separatrix.capacities.held_bytes import cheaper_from as cheaper_from
 from separatrix.capacities.held_bytes import crossover as crossover
+from separatrix.capacities.held_bytes import guessed_parts as guessed_parts
 from separatrix.capacities.held_bytes import memory as memory
 from separatrix.capacities.held_bytes import texts_that_fit as texts_that_fit
 from separatrix.capacities.layers import Kind as Kind
