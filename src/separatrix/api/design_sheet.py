@@ -21,11 +21,11 @@ NAMED = {
 def design_sheet(found: "Design") -> Sheet:
     """Show what each design needs and what is enough, why, and which presets pass."""
     positions = found.task.positions(found.length)
-    title = f"{found.task.name} at N = {found.length:,}: {positions:,} positions, right on every input"
+    title = f"{found.task.name} at N = {found.length:,}: {positions:,} positions, correct on every input"
     designs = Grid("", ("design", "needs at least", "enough", "evidence"), tuple(map(_design, found.rows)))
     grids = (designs, _arguments(found), _presets(found))
     notes = [
-        "Not excluded means that every bound that covers a preset leaves room: no promise that some weights of it do "
+        "Not excluded means that every bound that covers a preset is satisfied: no promise that some weights of it do "
         "the task, and none that training finds them. Lengths count symbols of the task, not tokens of a tokeniser."
     ]
     short = dict.fromkeys(

@@ -9,7 +9,7 @@ from separatrix.errors import SeparatrixError
 from separatrix.profiles import FunctionTask, Profile, exclusion
 from separatrix.table import Design, Enough, Judged, Need, Outcome, Row, certify_sparse_form
 
-WHOLE = "deterministic models that are right on every input of this length"
+WHOLE = "deterministic models that are correct on every input of this length"
 
 
 def function_design(task: FunctionTask, length: int, precision: int, heads: int) -> Design:

@@ -132,9 +132,9 @@ def _passed_on(task: Task, length: int) -> ModelSize:
     return ModelSize(width=task.positions(length) * features, precision=max(1, bits))
 
 
-_STORE = "the state can hold the whole input, and the update is arbitrary; asked at the last position"
+_STORE = "the state can hold the whole input, and the update is arbitrary; the query is the last position"
 _COPY = (
-    "uniform attention, each position writing its token's bits into coordinates of its own, brings the whole input to "
+    "uniform attention, each position writing its token's bits into separate coordinates, copies the whole input to "
     "every position, and the element-wise map is arbitrary"
 )
 _PASS = "the first layer can pass on every number of the input, and what follows is arbitrary"

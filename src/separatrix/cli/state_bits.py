@@ -87,5 +87,5 @@ def _print(report: "PrecisionReport", record: "Record", needed: int | None, clai
         text = f"from {counted(used, 'bit')} on at most one point in a hundred is lost: {enough}"
     console().print(f"run {record.spec.name[:SHOWN_DIGITS]}, {report.examples} examples: {text}", soft_wrap=True)
     if needed is not None:
-        text = f"a protocol that is right on every input of this length sends at least {needed:,} bits ({claim})"
+        text = f"a protocol that is correct on every input of this length sends at least {needed:,} bits ({claim})"
         console().print(text, soft_wrap=True, markup=False)

@@ -36,13 +36,13 @@ def command(
         ),
     ] = None,
     precision: Annotated[int | None, typer.Option("--precision", help=PRECISION_HELP)] = None,
-    length: Annotated[int | None, typer.Option("--length", help="Also say what is impossible at this length.")] = None,
+    length: Annotated[int | None, typer.Option("--length", help="Also show what is impossible at this length.")] = None,
     alphabet: Annotated[int, typer.Option("--alphabet", help="Symbols of index lookup.")] = 64,
     task: Annotated[list[str] | None, typer.Option("--task", help="Only this task; may be repeated.")] = None,
     arithmetic: ArithmeticOption = None,
     memory: Annotated[
         str | None,
-        typer.Option("--memory", help="Also say how many texts fit into so much, such as 80GB, next to the weights."),
+        typer.Option("--memory", help="Also show how many texts fit into a memory such as 80GB, next to the weights."),
     ] = None,
     weights: Annotated[
         str | None,
@@ -101,7 +101,7 @@ def command(
         print_json({**plain(capacity_record(found)), **more, "provenance": record})
     else:
         _print(found, tuple(dict.fromkeys(task or ())), fits, crossing)
-    # Who asks about a task asks for the bound; without a task it is one of many.
+    # A refuted bound is an error for a task that was named; without a task it is one of many.
     return int(any(name in (task or ()) for name, _ in found.refuted))
 
 
@@ -172,14 +172,14 @@ def _print_needs(found: "Capacity") -> None:
     if not found.needs:
         if budget.in_words:
             why = not_judged(found.model) or "none of its caches grows"
-            out.print(f"Nothing is said about {budget.in_words}: {why}.")
+            out.print(f"No verdict for {budget.in_words}: {why}.")
         return
     first = found.needs[0]
     under = f" with {budget.in_words}" if budget.in_words else ""
     if first.bits_of_a_recent_token > first.bits_per_token:
         under += f", {first.bits_of_a_recent_token:,} of each of the last {RECENT}, which are not quantised yet"
     out.print(
-        f"Whatever its layers, it goes on from what it kept: {first.state_bits:,} bits of states and at most "
+        f"Whatever its layers, it continues from what it kept: {first.state_bits:,} bits of states and at most "
         f"{first.bits_per_token:,} bits a token of its caches{under} (Theorem 2 with the caches as the state)."
     )
     title = f"Impossible for any weights, {budget.in_words}" if budget.bounded else "What each cache must keep at least"
@@ -199,16 +199,16 @@ def _print_needs(found: "Capacity") -> None:
     out.print(shown)
     out.print(
         "Tokens that are kept next to a window, such as the first ones, are not in it: give --cache-tokens for all "
-        "together. With each token that is kept, 128 bits for each head are counted for its place and its score, with "
-        "quantised numbers a scale and an offset."
+        "together. With each token that is kept, 128 bits for each head are counted for its position and its score, "
+        "with quantised numbers a scale and an offset."
         if budget.in_words
-        else "With fewer tokens, of any place in the text, the task is impossible at that length. Give --cache-tokens, "
+        else "With fewer tokens, from any positions, the task is impossible at that length. Give --cache-tokens, "
         "--cache-bits or --cache-window for the lengths at which a budget fails."
     )
     out.print(
-        "This holds at the cut between text and question, for a text that is read once and a question that comes last: "
-        "a question that is asked first, a text that is read again, or a cache that is evicted after the question is "
-        "not covered. Impossible means that some input is answered wrongly, whatever the weights."
+        "This holds at the cut between text and query, for a text that is read once and a query that comes last. Not "
+        "covered: a query before the text, a second pass over the text, a cache that is evicted after the query. "
+        "Impossible means: for every choice of weights, some input is answered wrongly."
     )
 
 
@@ -276,7 +276,7 @@ def _print(
     for name in asked:
         spoken = {limit.task for limit in found.limits if limit.scope == "model"} | {need.task for need in found.needs}
         if name not in spoken | {n for n, _ in found.silent}:
-            out.print(f"{name}: no bound is known that says when this model cannot do it.")
+            out.print(f"{name}: no bound is known for this task and model.")
     if found.limits:
         out.print("[bold]How to read this[/bold]")
         for caveat in found.caveats:

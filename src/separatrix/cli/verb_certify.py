@@ -81,7 +81,7 @@ def command(
     ] = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Certify that a network from a theorem, or one that was trained, is right on every input of a length."""
+    """Certify that a network from a theorem, or one that was trained, is correct on every input of a length."""
     started = time.perf_counter()
     if names_a_run(construction):
         refuse_given(context, OF_CONSTRUCTIONS, "is for a construction, not for a trained run; leave it out")

@@ -24,7 +24,7 @@ def command(
     task: Annotated[str, typer.Argument(help="Name of a task, or FILE.py:function.", autocompletion=complete_task)],
     length: Annotated[int, typer.Option("--length", "-n", help="Input length N.")],
     accuracy: Annotated[
-        str, typer.Option("--accuracy", help="exact: right on every input, which all bounds here are about.")
+        str, typer.Option("--accuracy", help="exact: correct on every input, which all bounds here are about.")
     ] = EXACT,
     precision: Annotated[
         int, typer.Option("--precision", "-p", help="Bits of a number of the models that bounds speak about.")

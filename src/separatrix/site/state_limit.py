@@ -32,7 +32,7 @@ MARKERS = "osD^v*hp"
 KEY = (
     "<li>filled: the next length was trained enough and not learned</li><li>open, dotted: training may reach further "
     "(nothing longer tried, or undertrained)</li><li>×: no length tried was learned</li><li>solid line: beyond it no "
-    "weights are right on every input, the state handed on step by step</li>"
+    "weights are correct on every input, the state passed on step by step</li>"
 )
 SHORTEST = 4
 ROOM = 1.1

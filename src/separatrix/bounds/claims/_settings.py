@@ -7,15 +7,15 @@ from separatrix.communication import claimed_bits
 from separatrix.tasks import Task
 
 RECURRENT_ASSUMPTIONS = (
-    "the state has m numbers of p bits and is all that is handed on; the update may be any function and may depend on "
+    "the state has m numbers of p bits and is all that is passed on; the update may be any function and may depend on "
     "time",
-    "the model is deterministic and right on every input of length N",
+    "the model is deterministic and correct on every input of length N",
 )
 ONE_LAYER_ASSUMPTIONS = (
     "one attention layer with H heads of m values; embeddings, feed-forwards and readout may be any functions",
     "logits, weights and values have p bits; the softmax subtracts the maximum and rounds each exponential (BHBK24 "
     "Appendix D)",
-    "the model is deterministic and right on every input of length N",
+    "the model is deterministic and correct on every input of length N",
 )
 STORED = (
     "A recurrent model has read everything before it learns what is asked: inputs with different answers to some "

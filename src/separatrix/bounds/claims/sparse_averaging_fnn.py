@@ -22,7 +22,7 @@ from separatrix.tasks import Task
 
 FIRST_LAYER_ASSUMPTIONS = (
     "the network is g(Wx) with m rows of p-bit weights and any g; the input is K numbers of p bits",
-    "the network is deterministic and right on every input of length N",
+    "the network is deterministic and correct on every input of length N",
 )
 
 
