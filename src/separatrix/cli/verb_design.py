@@ -37,7 +37,7 @@ def command(
     plot: Annotated[Path | None, typer.Option("--plot", help="Also draw it, to this .svg or .png file.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what a model for a task needs at least, which certified construction is enough, and which presets pass."""
+    """Show what a model for a task needs at least, which certified construction is enough, and which presets pass."""
     check_picture("--plot", plot)
     if accuracy != EXACT:
         raise SeparatrixError(
