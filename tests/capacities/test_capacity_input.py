@@ -223,7 +223,7 @@ def test_verb_reads_the_bits_of_a_number_from_the_file_of_a_folder(tmp_path, cap
     assert run(["capacity", str(tmp_path), "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert (data["precision_bits"], data["precision_source"], data["guessed"]) == (32, "guess", True)
-    assert "its config says 'int4'" in data["precision_from"]
+    assert "its config names 'int4'" in data["precision_from"]
     (tmp_path / "config.json").write_text(json.dumps({**GOOD, "expand": 0.3}))
     refused(capsys, [str(tmp_path)], f"{tmp_path / 'config.json'}: expand × hidden_size is 2.4")
 

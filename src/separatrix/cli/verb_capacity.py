@@ -229,7 +229,7 @@ def _print(
     for heading in ("layers", "kind", "d", "H", "head m", "kept by each layer", "bits"):
         shown.add_column(heading, justify="left" if heading in ("kind", "kept by each layer") else "right")
     for layer in model.layers:
-        growing = "it does not say" if layer.kind == "unstated" else "grows with the input"
+        growing = "not stated" if layer.kind == "unstated" else "grows with the input"
         growing = "nothing: reads the cache of an earlier layer" if layer.shared else growing
         kept = " + ".join(part.formula for part in layer.state) or growing
         kept_bits = layer_bits(model, layer.state, found.given) * layer.count
@@ -245,7 +245,8 @@ def _print(
         bits = f"[bold]{_counted(found.state_bits, 'bit')}[/bold] ({shown_bytes(found.state_bits)})"
         out.print(f"State: {_counted(model.state_numbers or 0, 'number')}, {bits}.")
     elif found.bounded_state_bits:
-        others = "do not say" if any(layer.kind == "unstated" for layer in model.layers) else "grow with the input"
+        unstated = any(layer.kind == "unstated" for layer in model.layers)
+        others = "do not state theirs" if unstated else "grow with the input"
         out.print(f"Layers of bounded memory keep {found.bounded_state_bits:,} bits; the others {others}.")
     for line in _formats(found):
         out.print(f"- {escape(line)}")
