@@ -24,6 +24,7 @@ STYLE = (
     ".sx .good{color:#00795b}.sx .bad{color:#c04a00}.sx .doubt{color:#8a6500}"
     "@media(prefers-color-scheme:dark){.sx .good{color:#4fc3a1}.sx .bad{color:#ff9255}.sx .doubt{color:#e6b84d}}"
     ".sx svg{max-width:100%;height:auto}.sx .wide{overflow-x:auto}"
+    ".sx .pictures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24em),1fr));gap:.8em}"
     ".sx td.number,.sx th.number{text-align:right;font-variant-numeric:tabular-nums}</style>"
 )
 
@@ -33,8 +34,8 @@ PAGE_STYLE = (
     "overflow-wrap:anywhere}.sx table{width:100%;margin:.2em 0 1.8em}.sx td{white-space:nowrap;"
     "padding:.4em .9em .4em 0}"
     ".sx th{padding:.4em .9em .4em 0}.sx .wide+p{margin-top:1.8em}.sx p.doubt{border-left:4px solid;padding:.1em .8em}"
-    ".sx svg{background:#fff;border:1px solid #8884;border-radius:.6em;margin:.4em 0;display:block;max-width:46em;"
-    "width:100%}@media(prefers-color-scheme:dark){body{color:#e8e9eb;background:#13161a}}"
+    ".sx svg{background:#fff;border:1px solid #8884;border-radius:.6em;margin:.4em 0;display:block;width:100%}"
+    "@media(prefers-color-scheme:dark){body{color:#e8e9eb;background:#13161a}}"
 )
 """Of a sheet that is a page of its own; a notebook has its own style."""
 
@@ -205,7 +206,8 @@ def to_html(sheet: Sheet) -> str:
             body += f"<tr>{''.join(cells)}</tr>"
         title = f"<p><strong>{html.escape(grid.title)}</strong></p>" if grid.title else ""
         parts.append(title + _scrolled(f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"))
-    parts += sheet.pictures()
+    if pictures := sheet.pictures():
+        parts.append(f'<div class="pictures">{"".join(pictures)}</div>')
     parts += [f"<p>{html.escape(note)}</p>" for note in sheet.notes]
     return "\n".join([*parts, "</div>"])
 

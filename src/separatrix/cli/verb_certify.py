@@ -82,7 +82,7 @@ def command(
     details: DetailsOption = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Certify that a network from a theorem, or one that was trained, is right on every input of a length."""
+    """Certify that a network from a theorem, or a trained one, answers every input of a length correctly."""
     started = time.perf_counter()
     if names_a_run(construction):
         refuse_given(context, OF_CONSTRUCTIONS, "is for a construction, not for a trained run; leave it out")
