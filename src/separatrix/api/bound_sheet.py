@@ -40,9 +40,8 @@ def bound_sheet(result: dict[str, Any]) -> Sheet:
         rest.append(Fact(label, f"{size}; {bound['claim']}, {bound['statement']}"))
     rest += [Fact("not about this", f"{each['claim']}: {each['text']}") for each in result["silent"]]
     rest += [Fact(each["kind"], f"{each['claim']}: {each['statement']}") for each in result["remarks"]]
-    first, *more = _sufficient(result["known_from_above"]) or [None]
-    facts += [first] if first else []
-    return Sheet(_title(result), tuple(facts), details=(*details, *more))
+    sufficient = _sufficient(result["known_from_above"])
+    return Sheet(_title(result), (*facts, *sufficient[:1]), details=(*details, *sufficient[1:]))
 
 
 def _title(result: dict[str, Any]) -> str:
