@@ -69,13 +69,11 @@ class Certified(Answer):
         sizes = f"{counted(self.layers, 'layer')}, {counted(self.heads, 'head')}, width {self.width}"
         verdict = f"{WORDS[self.state]}: {self.reason_shown}"
         rows = [
-            Fact("claim", self.claim),
             Fact("verdict", verdict, TONES[self.state]),
+            Fact("claim", self.claim),
             Fact("inputs covered", shown_count(self.inputs_covered)),
-            Fact("method", self.method),
-            *([Fact("trust", shown_trust(self.trust))] if self.trust else []),
             Fact("size", f"{sizes}, {self.size_bits} bits"),
-            Fact("arithmetic", f"{self.arithmetic} ({self.precision_bits} bits)"),
+            *([Fact("trust", shown_trust(self.trust))] if self.trust else []),
             Fact("certificate", self.certificate or "none"),
         ]
         if self.own and self.certified:
@@ -84,7 +82,7 @@ class Certified(Answer):
             )
         if self.width_as_claimed is False:
             wrong = f"claimed_width gives {self.claimed_width}, the network has {self.width}"
-            rows.insert(1, Fact("width", f"{wrong}: what the claim says about its size is false", "bad"))
+            rows.insert(2, Fact("width", f"{wrong}: what the claim says about its size is false", "bad"))
         if self.own_task and self.state == "undecided":
             rows.insert(
                 2, Fact("a task of your own", "all inputs are tried, up to 2^20; no other method knows the task")
@@ -96,7 +94,11 @@ class Certified(Answer):
                 Fact("it shows", self.counterexample_shown["in_words"]),
                 Fact("run it again", f"separatrix check {kept} --replay" if kept else KEEP),
             ]
-        return Sheet(facts=tuple(rows))
+        details = (
+            Fact("method", self.method),
+            Fact("arithmetic", f"{self.arithmetic} ({self.precision_bits} bits)"),
+        )
+        return Sheet(facts=tuple(rows), details=details)
 
 
 @checked

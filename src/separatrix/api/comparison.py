@@ -136,7 +136,7 @@ class Compared(Answer):
                 for each in self.entries
                 if each.task == task
             ]
-            found.append(curve_figure(task, curves, name=f"compare-{number}").svg)
+            found.append(curve_figure(task, curves, name=f"compare-{number}", small=True).svg)
         return tuple(found)
 
 

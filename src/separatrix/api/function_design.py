@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from separatrix.api.function_bound import ATTENTION, RECURRENT, profiled
+from separatrix.api.function_bound import ATTENTION, RECURRENT, fewest_states, profiled
 from separatrix.bit_counts import bits_for
 from separatrix.capacities import Preset, capacity, presets
 from separatrix.errors import SeparatrixError
@@ -48,9 +48,9 @@ def _one_layer(found: Profile) -> tuple[Need, ...]:
 
 
 def _automaton(found: Profile) -> Enough:
-    states = found.residuals.automaton_states if found.yes_no else found.residuals.states
+    states, where = fewest_states(found)
     bits = max(1, bits_for(states))
-    how = f"an automaton of {states:,} states for exactly N = {found.length}"
+    how = f"an automaton of {states:,} states computes it {where}"
     return Enough("automaton", "counted here", "fact", 1, 1, bits, 1, bits, how, memory_bits=bits)
 
 

@@ -45,6 +45,11 @@ VERBS = tuple(
     )
 )
 """One file ``verb_*.py`` each; adding a verb is adding a file. ``ORDER`` is its place in the help."""
+PANELS = {
+    0: "Look around", 50: "Can a model solve it, and how small?", 70: "How large must a model be?",
+    80: "Does a model learn it?", 90: "See everything",
+}  # fmt: skip
+"""The parts of the help, each with the smallest ``ORDER`` in it."""
 
 # Typer carries its own copy of Click and exports only some of its exceptions; the common base class of everything
 # that a wrong call raises is the base of BadParameter's base.
@@ -96,7 +101,8 @@ def application() -> typer.Typer:
     )
     app.callback()(_about)
     for module in VERBS:
-        app.command(name=module.NAME, epilog=f"Example: {module.EXAMPLE}")(module.command)
+        panel = PANELS[max(start for start in PANELS if start <= module.ORDER)]
+        app.command(name=module.NAME, epilog=f"Example: {module.EXAMPLE}", rich_help_panel=panel)(module.command)
     return app
 
 

@@ -13,6 +13,9 @@ from rich.console import Console
 from separatrix.cli.fitting import FittingConsole
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
+DetailsOption = Annotated[
+    bool, typer.Option("--details", help="Show all that is known, such as assumptions and evidence line by line.")
+]
 
 
 class _Aside:

@@ -10,7 +10,7 @@ from separatrix.bit_counts import OWN_PRECISION
 from separatrix.cli.completion import complete_model, complete_task
 from separatrix.cli.given_options import is_given
 from separatrix.cli.model_argument import ArithmeticOption
-from separatrix.cli.output import JsonOption, command_line, console, print_json
+from separatrix.cli.output import DetailsOption, JsonOption, command_line, console, print_json
 
 NAME = "bound"
 ORDER = 71
@@ -39,6 +39,7 @@ def command(
     limit: Annotated[int, typer.Option("--limit", help="Check reductions on all instances up to so many bits.")] = 6,
     settings: Annotated[list[str] | None, typer.Option("--set", help="A parameter of the task, NAME=VALUE.")] = None,
     arithmetic: ArithmeticOption = None,
+    details: DetailsOption = False,
     as_json: JsonOption = False,
 ) -> int:
     """Give the smallest size that a model may have for a task, and run the evidence for it."""
@@ -55,5 +56,5 @@ def command(
         record = provenance(command_line(context), arithmetic="integers", seed=None, started=started)
         print_json({**found.as_dict(), "provenance": record})
     else:
-        show(found.sheet(), console())
+        show(found.sheet(), console(), details)
     return 0 if found else 1

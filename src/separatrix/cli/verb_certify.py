@@ -24,7 +24,7 @@ from separatrix.cli.construction_options import (
 )
 from separatrix.cli.given_options import refuse_given
 from separatrix.cli.limits import MaxMemoryOption, limited_memory, memory_limit
-from separatrix.cli.output import JsonOption, command_line, console, print_json
+from separatrix.cli.output import DetailsOption, JsonOption, command_line, console, print_json
 from separatrix.errors import SeparatrixError
 
 NAME = "certify"
@@ -79,6 +79,7 @@ def command(
         int | None,
         typer.Option("--bits", help="A trained recurrent run: certify it with its state rounded to so many bits."),
     ] = None,
+    details: DetailsOption = False,
     as_json: JsonOption = False,
 ) -> int:
     """Certify that a network from a theorem, or one that was trained, is correct on every input of a length."""
@@ -120,5 +121,5 @@ def command(
         record = provenance(command_line(context), arithmetic=found.arithmetic, seed=None, started=started)
         print_json({**found.as_dict(), "provenance": record})
     else:
-        show_sheet(found.sheet(), console())
+        show_sheet(found.sheet(), console(), details)
     return 0 if found else 1

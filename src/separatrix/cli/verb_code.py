@@ -10,7 +10,7 @@ from separatrix.cli.output import JsonOption, command_line, console, print_json
 from separatrix.text_numbers import parse_fraction
 
 NAME = "code"
-ORDER = 30
+ORDER = 66
 EXAMPLE = "separatrix code --count 1024 --max-inner 1/4"
 
 

@@ -27,7 +27,7 @@ from separatrix.extras import require
 from separatrix.wording import counted
 
 NAME = "export"
-ORDER = 80
+ORDER = 64
 EXAMPLE = "separatrix export index-lookup --length 64 --to torch --out exports/index-lookup-64"
 PACKAGES = {
     "torch": ("torch",),

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from separatrix.table import Survey
 
 NAME = "frontier"
-ORDER = 70
+ORDER = 62
 EXAMPLE = "separatrix frontier index-lookup --from 4 --to 10"
 
 

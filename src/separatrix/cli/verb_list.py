@@ -225,7 +225,7 @@ COLUMNS = {
     "constructions": ("name", "theorem", "statement"),
     "bounds": ("name", "claim", "statement"),
     "reductions": ("name", "statement", "source"),
-    "theorems": ("claim", "as", "name", "file"),
+    "theorems": ("claim", "as", "name"),
     "codes": ("name", "about"),
     "arithmetics": ("name", "bits", "about"),
     "architectures": ("model", "title", "state_bits", "attention_bits"),

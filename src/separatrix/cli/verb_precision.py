@@ -9,7 +9,7 @@ from separatrix.cli.completion import complete_task
 from separatrix.cli.output import JsonOption, command_line, console, print_json, remark
 
 NAME = "precision"
-ORDER = 40
+ORDER = 67
 EXAMPLE = "separatrix precision sparse-threshold --length 1024 --bits 42"
 
 

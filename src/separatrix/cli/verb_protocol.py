@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from separatrix.networks import Integers
 
 NAME = "protocol"
-ORDER = 74
+ORDER = 75
 EXAMPLE = "separatrix protocol index-lookup --length 16 --partition odd-even --version repaired"
 COLOURS = {"Alice": "cyan", "Bob": "magenta"}
 SHOWN_BITS = 24

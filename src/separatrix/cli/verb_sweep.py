@@ -262,8 +262,8 @@ def heat_map_table(title: str, shown: "HeatMap") -> Any:
     from rich.table import Table
 
     heading = escape(f"{title}{', ' + shown.title if shown.title else ''}: accuracy in %")
-    table = Table(title=heading, caption=f"best of each cell's runs; columns: {shown.column_axis}")
-    table.add_column(shown.row_axis, style="bold", no_wrap=True)
+    table = Table(title=heading, caption="best of each cell's runs")
+    table.add_column(f"{shown.row_axis} \\ {shown.column_axis}", style="bold", no_wrap=True)
     for column in shown.columns:
         table.add_column(escape(column), justify="right")
     answers = _constant_answers(list(shown.cells.values()))

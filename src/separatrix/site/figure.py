@@ -26,7 +26,7 @@ THEME = {
     "#000000": "--ink", "#555555": "--soft", "#808080": "--soft", "#b0b0b0": "--grid", "#cccccc": "--grid",
 }  # fmt: skip
 """The variables that represent colours on a page."""
-NARROW, WIDEST, PANEL = 4.7, 5.7, 3.2
+NARROW, WIDEST, PANEL = 3.9, 4.2, 2.8
 """Inches: the width of a figure for a phone, and the widest figure that needs none;
 the height of a panel on a phone."""
 

@@ -17,14 +17,17 @@ LETTERS = 17
 """Of a footnote, in an inch."""
 
 
-def curve_figure(title: str, curves: "Sequence[tuple[str, Sequence[Point]]]", name: str = "curves") -> Figure:
+def curve_figure(
+    title: str, curves: "Sequence[tuple[str, Sequence[Point]]]", name: str = "curves", *, small: bool = False
+) -> Figure:
     """Accuracy on fresh examples over training steps, one line for each run."""
 
     def paint(axes: Any) -> None:
         _paint_curves(axes, curves)
         axes.set_title(title)
 
-    return draw(name, f"{title}: accuracy over training steps.", paint)
+    width, height = (5.2, 3.6) if small else (7.5, 4.5)
+    return draw(name, f"{title}: accuracy over training steps.", paint, width, height)
 
 
 def run_curves_figure(title: str, runs: "Sequence[tuple[str, Record, Sequence[Point]]]") -> Figure:

@@ -41,7 +41,7 @@ STORIES = (
         "A two-layer Transformer of width {width} compares both halves of {length} bits; one layer needs {needed}.",
     ),
 )  # fmt: skip
-LEFT, RIGHT, TOP, BOTTOM, WIDE, HIGH = 34.0, 8.0, 18.0, 20.0, 340.0, 176.0
+LEFT, RIGHT, TOP, BOTTOM, WIDE, HIGH = 36.0, 12.0, 24.0, 20.0, 340.0, 182.0
 """The frame of a picture, in its own units."""
 NAMED = 0.75
 """Where on the upper line its name is."""

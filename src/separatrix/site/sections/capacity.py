@@ -95,7 +95,7 @@ class CapacitySection(Section[CapacityResults]):
         bounded.sort(key=lambda row: row.first_impossible["index-lookup"])
 
         def paint(axes: Any) -> None:
-            kinds = sorted({row.kinds for row in bounded})
+            kinds = sorted({row.kinds for row in bounded}, key=str.lower)
             for number, kind in enumerate(kinds):
                 places = [place for place, row in enumerate(bounded) if row.kinds == kind]
                 lengths = [bounded[place].first_impossible["index-lookup"] for place in places]
