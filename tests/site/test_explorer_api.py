@@ -157,7 +157,7 @@ def test_a_client_that_leaves_ends_its_computation(client: httpx.Client) -> None
     asked(client, "verdict", setting=setting)  # the processes for proofs are there from now on
     before = psutil.Process().children(recursive=True)
     with pytest.raises(httpx.ReadTimeout):
-        client.post("/api/verdict", json={"setting": LONG}, timeout=1)
+        client.post("/api/verdict", json={"setting": LONG}, timeout=httpx.Timeout(HANGING, read=1))
     # Others are answered meanwhile.
     assert asked(client, "look", setting={"construction": "equality", "length": 8})
     until = time.monotonic() + HANGING
@@ -186,7 +186,9 @@ def test_many_questions_are_answered_while_proofs_run(client: httpx.Client) -> N
 
     def prove(length: int) -> None:
         with pytest.raises(httpx.ReadTimeout):
-            client.post("/api/verdict", json={"setting": {**LONG, "length": length}}, timeout=2)
+            client.post(
+                "/api/verdict", json={"setting": {**LONG, "length": length}}, timeout=httpx.Timeout(HANGING, read=2)
+            )
 
     with ThreadPoolExecutor(12) as pool:
         proofs = [pool.submit(prove, length) for length in (512, 510, 508)]
