@@ -3,7 +3,7 @@
 Rich makes a table fit by cutting cells and putting an ellipsis where the rest was; a number without its end is a wrong
 number. Here numbers and names keep their width, texts fold between words, the spaces next to the lines go if they must,
 and a table whose numbers and names do not fit side by side even then becomes one block for each row, ``heading: value``
-line by line. A table that fits is left as it is.
+line by line. A table that fits looks as Rich shows it.
 """
 
 import re
@@ -42,7 +42,10 @@ def fitted(table: Table, console: Console) -> ConsoleRenderable:
     >>> type(fitted(shown, narrow)).__name__
     'Group'
     """
-    natural = [_widest(column, console, whole=True) for column in table.columns]
+    texts = [[_text(each, console).plain for each in (column.header, *column.cells)] for column in table.columns]
+    natural = [_widest(each, whole=True) for each in texts]
+    for column, width in zip(table.columns, natural, strict=True):
+        column.width = width  # else Rich would measure every cell again, and again when it prints
     room = console.width - _frame(table, natural, console)
     if sum(natural) <= room:
         return table
@@ -51,7 +54,7 @@ def fitted(table: Table, console: Console) -> ConsoleRenderable:
         table.padding = (0, 0) if tight else padding
         room = console.width - _frame(table, natural, console)
         for names_whole in (True, False):
-            floors = [_floor(column, console, names_whole) for column in table.columns]
+            floors = [_floor(*each, names_whole) for each in zip(table.columns, texts, strict=True)]
             if sum(floors) <= room:
                 for column, width in zip(table.columns, _levelled(natural, floors, room), strict=True):
                     column.width, column.no_wrap, column.overflow = width, False, "fold"
@@ -59,9 +62,9 @@ def fitted(table: Table, console: Console) -> ConsoleRenderable:
     return Group(*_blocks(table, console))
 
 
-def _frame(table: Table, natural: list[int], console: Console) -> int:
-    """Return what lines and spaces between columns take."""
-    return Measurement.get(console, console.options.update(width=UNLIMITED), table).maximum - sum(natural)
+def _frame(table: Table, widths: list[int], console: Console) -> int:
+    """Return what lines and spaces between columns of these widths take."""
+    return Measurement.get(console, console.options.update(width=UNLIMITED), table).maximum - sum(widths)
 
 
 def _levelled(natural: list[int], floors: list[int], room: int) -> list[int]:
@@ -74,21 +77,21 @@ def _levelled(natural: list[int], floors: list[int], room: int) -> list[int]:
     return widths
 
 
-def _floor(column: Column, console: Console, names_whole: bool) -> int:
-    """Return the width below which a column would lose something."""
-    whole = _widest(column, console, whole=True, header=False)
-    words = min(LONGEST_WORD, _widest(column, console, whole=False))
-    heading = max(map(cell_len, _text(column.header, console).plain.split()), default=0)
-    one_word = not any(" " in _text(cell, console).plain for cell in column.cells)
+def _floor(column: Column, texts: list[str], names_whole: bool) -> int:
+    """Return the width below which a column, of these texts below a heading, would lose something."""
+    header, *cells = texts
+    whole = _widest(cells, whole=True)
+    words = min(LONGEST_WORD, _widest(texts, whole=False))
+    heading = _widest([header], whole=False)
+    one_word = not any(" " in cell for cell in cells)
     if column.justify == "right" or one_word or (column.no_wrap and names_whole):
         return max(whole, heading)
     return max(words, heading, min(whole, READABLE))
 
 
-def _widest(column: Column, console: Console, whole: bool, header: bool = True) -> int:
-    """Return the widest line of a column, or its widest word."""
-    cells = [_text(cell, console).plain for cell in (*((column.header,) if header else ()), *column.cells)]
-    pieces = [piece for cell in cells for piece in (cell.splitlines() if whole else cell.split())]
+def _widest(texts: list[str], whole: bool) -> int:
+    """Return the widest line of some texts, or their widest word."""
+    pieces = {piece for text in texts for piece in (text.splitlines() if whole else text.split())}
     return max(map(cell_len, pieces), default=0)
 
 

@@ -186,11 +186,16 @@ def architecture_named(name: str) -> Architecture:
         from separatrix.models.user_architecture import user_architecture
 
         return user_architecture(name)
-    known = {each.casefold(): entry for entry in architectures().values() for each in (entry.name, entry.short)}
+    known = _by_folded_name()
     if name.casefold() not in known:
         names = [each for entry in architectures().values() for each in (entry.name, entry.short)]
         raise UnknownNameError("architecture", name, names)
     return known[name.casefold()]
+
+
+@cache
+def _by_folded_name() -> dict[str, Architecture]:
+    return {each.casefold(): entry for entry in architectures().values() for each in (entry.name, entry.short)}
 
 
 @dataclass(frozen=True)
