@@ -1,9 +1,11 @@
 """``separatrix runs bits NAME``: how many bits of its state a trained recurrent model uses (BHBK24 Theorem 2)."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from separatrix.cli.output import console, print_json
+import typer
+
+from separatrix.cli.output import console, print_result
 from separatrix.cli.training_options import SHOWN_DIGITS, parse_list
 from separatrix.errors import SeparatrixError
 from separatrix.wording import counted
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 EXAMPLES = 1000
 
 
-def show_state_bits(store: Path | None, name: str, bits: str, as_json: bool, made: Any) -> None:
+def show_state_bits(context: typer.Context, store: Path | None, name: str, bits: str, as_json: bool) -> None:
     """Round the state to p bits at the cut of the task's communication problem and measure what is still right."""
     from rich.markup import escape
 
@@ -35,7 +37,7 @@ def show_state_bits(store: Path | None, name: str, bits: str, as_json: bool, mad
     if as_json:
         found = {"run": spec.name, **report.as_data(), "bits_used": report.bits_used()}
         bound = {"bits_needed": needed, "bound_claim": claim, "refuted_bounds": refuted}
-        print_json({**found, **bound, "provenance": made})
+        print_result(context, {**found, **bound}, arithmetic="float32")
     else:
         _print(report, record, needed, claim)
         for each in refuted:

@@ -1,13 +1,12 @@
 """``separatrix runs``: look at recorded runs, compare them, take them elsewhere."""
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from separatrix.cli.given_options import refuse_given
-from separatrix.cli.output import JsonOption, command_line, console, print_json, remark
+from separatrix.cli.output import JsonOption, console, print_result, remark
 from separatrix.cli.pictures import check_picture, write_picture
 from separatrix.cli.training_options import SHOWN_DIGITS, StoreOption
 from separatrix.cli.training_source import RecordsOption, opened_source, source_text, unfinished_groups
@@ -72,9 +71,7 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """List, show, compare or export recorded runs; bits: how many bits of its state a trained model uses."""
-    from separatrix.provenance import provenance
 
-    started = time.perf_counter()
     if action not in ACTIONS:
         raise UnknownNameError("action", action, ACTIONS)
     for name, actions in ACTIONS_OF.items():
@@ -91,8 +88,7 @@ def command(
 
         if records:
             raise SeparatrixError(f"bits takes a run of a --store, not of --records {records[0]}; leave it out")
-        made = provenance(command_line(context), arithmetic="float32", seed=None, started=started)
-        show_state_bits(store, given[0], bits, as_json, made)
+        show_state_bits(context, store, given[0], bits, as_json)
         return
     with opened_source(store, records) as source:
         if action in ("list", "export"):
@@ -104,10 +100,9 @@ def command(
             _tell_what_is_left_out(source)
         else:
             chosen = [source.get(name) for name in given]
-        made = provenance(command_line(context), arithmetic="float32", seed=None, started=started)
         if action == "list":
             if as_json:
-                print_json({"runs": [record.as_dict() for record in chosen], "provenance": made})
+                print_result(context, {"runs": [record.as_dict() for record in chosen]}, arithmetic="float32")
             else:
                 if chosen:
                     _print_list(chosen)
@@ -117,9 +112,9 @@ def command(
                     saved = f"saved besides: {counted(unfinished, 'unfinished group')}"
                     console().print(f"{saved}; the command that was training goes on from there", soft_wrap=True)
         elif action == "export":
-            _export(source, chosen, Path(given[0]), curves, as_json, made)
+            _export(context, source, chosen, Path(given[0]), curves, as_json)
         else:
-            _show(source, chosen, plot, as_json, made)
+            _show(context, source, chosen, plot, as_json)
 
 
 def _check_names(action: str, given: list[str], curves: bool) -> None:
@@ -245,17 +240,21 @@ def _print_list(records: "list[Record]") -> None:
     console().print(table)
 
 
-def _export(source: "RunSource", records: "list[Record]", path: Path, curves: bool, as_json: bool, made: Any) -> None:
+def _export(
+    context: typer.Context, source: "RunSource", records: "list[Record]", path: Path, curves: bool, as_json: bool
+) -> None:
     from separatrix.training import export
 
     rows = export(source, records, path, curves=curves)
     if as_json:
-        print_json({"file": str(path), "rows": rows, "provenance": made})
+        print_result(context, {"file": str(path), "rows": rows}, arithmetic="float32")
     else:
         console().print(f"wrote {rows} rows to {path}", soft_wrap=True)
 
 
-def _show(source: "RunSource", records: "Sequence[Record]", plot: Path | None, as_json: bool, made: Any) -> None:
+def _show(
+    context: typer.Context, source: "RunSource", records: "Sequence[Record]", plot: Path | None, as_json: bool
+) -> None:
     """One run in full, or several side by side: what differs between them, and how they ended."""
     from rich.markup import escape
     from rich.table import Table
@@ -271,7 +270,7 @@ def _show(source: "RunSource", records: "Sequence[Record]", plot: Path | None, a
             {**record.as_dict(), "curve": [vars(point) for point in points]}
             for record, points in zip(records, curves, strict=True)
         ]
-        print_json({"runs": listed, "provenance": made})
+        print_result(context, {"runs": listed}, arithmetic="float32")
         return
     plain = [record.as_dict() for record in records]
     alone, out = len(records) == 1, console()
