@@ -89,7 +89,7 @@ def check_trained_weights(context: typer.Context, folder: Path, replay: bool, as
 
 
 def rule_of(accepted: "TrainedAccepted | CountsAccepted | WordsAccepted | TwoLayersAccepted") -> str:
-    """The rule of the kernel that decided, named by its files."""
+    """Return the rule of the kernel that decided, named by its files."""
     from separatrix_kernel.cells import SELECTIVE
     from separatrix_kernel.trained import TrainedAccepted
     from separatrix_kernel.words import WordsAccepted

@@ -12,7 +12,7 @@ from types import FrameType
 
 @contextmanager
 def remembered() -> Generator[list[int]]:
-    """Ctrl-C as always, and noted in the list: compiled modules that load, and others, raise another error."""
+    """Note Ctrl-C in the list, besides its usual effect: compiled modules, and others, raise another error."""
     pressed: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield pressed  # only the main thread is ever interrupted

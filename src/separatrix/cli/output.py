@@ -25,7 +25,7 @@ class _Aside:
         self.results = results
 
     def __getattr__(self, name: str) -> Any:
-        """Everything but the kept output is that of standard error."""
+        """Return what standard error has: only the kept output is another."""
         return getattr(sys.stderr, name)
 
 
@@ -48,7 +48,7 @@ def only_json(wanted: bool) -> Generator[None]:
 
 
 def print_json(value: Mapping[str, Any]) -> None:
-    """One JSON object on standard output, in characters that it can take."""
+    """Print one JSON object on standard output, in characters that it can take."""
     text = json.dumps(value, ensure_ascii=False, indent=2)
     stream = getattr(sys.stdout, "results", sys.stdout)
     try:

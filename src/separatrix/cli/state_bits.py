@@ -57,7 +57,8 @@ def _check_built_in(record: "Record") -> None:
 
 
 def _needed(record: "Record") -> tuple[int | None, str, list[str]]:
-    """The bits that every protocol sends that is right on all inputs, whose theorem that is, and what is refuted."""
+    """Return the bits that every protocol sends that is right on all inputs, whose theorem that is, and what is
+    refuted."""
     from separatrix.bounds import claimed, consistent_bounds, protocol_bounds
 
     spec, task = record.spec, record.spec.the_task()

@@ -66,7 +66,7 @@ def command(
     ] = None,
     as_json: JsonOption = False,
 ) -> int:
-    """What a real model keeps in memory, and what it cannot do at any weights: its bits against the lower bounds."""
+    """Show what a real model keeps in memory and cannot do at any weights: its bits against the lower bounds."""
     check_picture("--plot", plot, interactive=True)
     from separatrix.answer import plain
     from separatrix.api import capacity
@@ -105,7 +105,7 @@ def _compare(
     context: typer.Context, configs: list[str], precision: int | None, length: int | None, plot: Path | None,
     as_json: bool,
 ) -> int:  # fmt: skip
-    """Several models side by side."""
+    """Print several models side by side."""
     from separatrix.api import described
     from separatrix.capacities import check_sizes
     from separatrix.cli.capacity_memory import compared, print_compared
@@ -156,7 +156,7 @@ def _list(as_json: bool) -> None:
 
 
 def _print_needs(found: "Capacity") -> None:
-    """What the tasks need of the caches, and under a budget from which length they are impossible."""
+    """Print what the tasks need of the caches, and under a budget from which length they are impossible."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -282,7 +282,7 @@ def _counted(number: int, unit: str) -> str:
 
 
 def _formats(found: "Capacity") -> list[str]:
-    """For each format in which numbers are kept what is kept in it, and who says so."""
+    """Return for each format in which numbers are kept what is kept in it, and who says so."""
     from separatrix.capacities import part_bits
 
     kept: dict[Bits, dict[str, int]] = {}

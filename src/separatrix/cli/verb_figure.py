@@ -101,7 +101,7 @@ def _state_limit(
     records: list[Path] | None,
     as_json: bool,
 ) -> None:
-    """What recurrent models learned of what their state can hold, from all recorded runs of index lookup."""
+    """Draw what recurrent models learned of what their state can hold, from all recorded runs of index lookup."""
     from separatrix.answer import plain
     from separatrix.files import check_writable, write_atomically
     from separatrix.site import state_limit_figure, state_limit_page

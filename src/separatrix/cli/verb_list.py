@@ -120,7 +120,8 @@ def _theorems() -> list[dict[str, Any]]:
 
 
 def _file(entry: Any, part: Any = None) -> str:
-    """The module of a catalog's entry: that of a function of it, or the one that has its name, or that of its class."""
+    """Return the module of a catalog's entry: that of a function of it, or the one that has its name, or that of its
+    class."""
     import importlib.util
     import inspect
     from pathlib import Path

@@ -179,7 +179,7 @@ def _filtered(
 
 
 def _tell_what_is_left_out(source: "RunSource") -> None:
-    """Next to the answer, so that it stays what it is: runs of tasks that only somebody's file defines."""
+    """Say on standard error how many runs are of tasks that only somebody's file defines; they are left out."""
     others = source.not_here()
     if others:
         verb = "is" if sum(others.values()) == 1 else "are"
@@ -200,7 +200,7 @@ def _runs_of(text: str) -> set[str]:
 
 
 def _tell_what_there_is(source: "RunSource", where: str) -> None:
-    """The tasks, models and lengths of all runs, where the filters leave none."""
+    """Print the tasks, models and lengths of all runs, where the filters leave none."""
     every = source.all()
     if not every:
         console().print(f"0 runs: nothing is recorded in {where}; name another store with --store", soft_wrap=True)
@@ -255,7 +255,7 @@ def _export(
 def _show(
     context: typer.Context, source: "RunSource", records: "Sequence[Record]", plot: Path | None, as_json: bool
 ) -> None:
-    """One run in full, or several side by side: what differs between them, and how they ended."""
+    """Print one run in full, or several side by side: what differs between them, and how they ended."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -318,7 +318,7 @@ def _text(value: Any) -> str:
 
 
 def sparks(values: "Sequence[float]", width: int) -> str:
-    """Numbers from 0 to 1 as a row of bars, at most ``width`` of them.
+    """Return numbers from 0 to 1 as a row of bars, at most ``width`` of them.
 
     >>> sparks([0.0, 0.5, 1.0], 10)
     '▁▅█'

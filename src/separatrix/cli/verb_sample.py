@@ -93,7 +93,8 @@ def _print(found: "Sampled") -> None:
 
 
 def _in_chunks(picture: str, width: int) -> str:
-    """A picture of lines that belong together column by column, cut so that no chunk of them is wider than ``width``.
+    """Return a picture of lines that belong together column by column, cut so that no chunk of them is wider than
+    ``width``.
 
     It is cut where all lines have a space, if there is such a place in the second half of a chunk; a line that has
     nothing in a chunk is left out there. A last line of words that fits is a remark, which comes after all chunks.

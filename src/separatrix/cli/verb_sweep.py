@@ -246,7 +246,7 @@ def _constant_answers(cells: "Sequence[Cell]") -> list[float]:
 
 
 def heat_map_table(title: str, shown: "HeatMap") -> Any:
-    """Accuracy in percent, best of the grid in each cell; a dot where nothing is recorded."""
+    """Return the accuracy in percent, best of the grid in each cell; a dot where nothing is recorded."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -273,7 +273,8 @@ def heat_map_table(title: str, shown: "HeatMap") -> Any:
 
 
 def _percent(shown: "HeatMap", row: str, column: str) -> str:
-    """One digit after the point, greener the better, where the terminal has colours; marked where it means nothing."""
+    """Return one digit after the point, greener the better, where the terminal has colours; marked where it means
+    nothing."""
     accuracy = shown.accuracy(row, column)
     if accuracy is None:
         return "·"
