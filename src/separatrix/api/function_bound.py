@@ -160,8 +160,8 @@ def _evidence(found: "Profile") -> dict[str, Any]:
 
 
 def _above(found: "Profile") -> list[dict[str, str]]:
-    """List the recurrent models that compute it: the residual class as the state, whose update depends on time as
-    Theorem 2 allows, and the smallest automaton that is known, whose update does not."""
+    """Recurrent models that compute it: the residual class as the state, whose update depends on time as Theorem 2
+    allows, and the smallest automaton that is known, whose update does not."""
     states = found.residuals.automaton_states if found.yes_no else found.residuals.states
     where = f"at exactly N = {found.length}"
     if found.automaton is not None and found.automaton.exact and found.automaton.states <= states:

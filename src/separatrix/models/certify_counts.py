@@ -38,20 +38,20 @@ class CertifiedCounts:
     """The share of all inputs that are certified."""
 
     def count(self, outcome: Outcome) -> int:
-        """Return how many slices ended so."""
+        """How many slices ended so."""
         return sum(each.outcome == outcome for each in self.slices.values())
 
     def left(self) -> list[Slice]:
-        """Return the slices that are open."""
+        """The slices that are open."""
         return [part for part, each in self.slices.items() if each.outcome == Outcome.OPEN]
 
     def failing(self) -> list[tuple[int, ...]]:
-        """Return the inputs that torch answers wrongly, one of each slice that has any that were found."""
+        """The inputs that torch answers wrongly, one of each slice that has any that were found."""
         return [each.failing for each in self.slices.values() if each.failing is not None]
 
 
 def counts_places(task: Task, length: int) -> bool:
-    """Return whether a task's answer is a function of how many conditions hold that look at one place each.
+    """Whether a task's answer is a function of how many conditions hold that look at one place each.
 
     >>> from separatrix.tasks import tasks
     >>> counts_places(tasks()["majority"], 5), counts_places(tasks()["equality"], 4)
@@ -96,14 +96,13 @@ def certify_counts(model: SequenceModel, task: Task, length: int, folder: Path, 
 
 
 def _stated(prover: CountsProver, part: Slice) -> list[int]:
-    """Return a slice as the certificate has it."""
+    """A slice as the certificate has it."""
     p, low, high = part
     return [prover.model.asking[p], low, high]
 
 
 def _checked(prover: CountsProver, part: Slice, decided: Decided) -> Decided:
-    """Return what the kernel accepts: a proof that it refuses leaves its slice open. One box was the kernel's own
-    word."""
+    """What the kernel accepts: a proof that it refuses leaves its slice open. One box was the kernel's own word."""
     if decided.proof is None or decided.proof == ["leaf"]:
         return decided
     try:
@@ -114,7 +113,7 @@ def _checked(prover: CountsProver, part: Slice, decided: Decided) -> Decided:
 
 
 def _confirmed(model: SequenceModel, task: Task, length: int, decided: Decided) -> Decided:
-    """Return a counterexample that torch agrees with; where torch is right, the slice is open."""
+    """A counterexample that torch agrees with; where torch is right, the slice is open."""
     if decided.failing is None or answers_wrongly(model, task, length, decided.failing):
         return decided
     return Decided(Outcome.OPEN)
@@ -122,6 +121,6 @@ def _confirmed(model: SequenceModel, task: Task, length: int, decided: Decided) 
 
 @torch.no_grad()
 def answers_wrongly(model: SequenceModel, task: Task, length: int, row: tuple[int, ...]) -> bool:
-    """Return whether the model's float32 answer at the last place of an input is wrong."""
+    """Whether the model's float32 answer at the last place of an input is wrong."""
     logits: Any = model(torch.tensor([[row]]), read=torch.tensor([[[len(row) - 1]]]))[0, 0, 0]
     return int(logits.argmax()) != task.solve(list(row), length)[-1]

@@ -40,7 +40,7 @@ class Certified:
     pairs: dict[Pair, Decided]
 
     def count(self, outcome: Outcome) -> int:
-        """Return how many pairs ended so."""
+        """How many pairs ended so."""
         return sum(each.outcome == outcome for each in self.pairs.values())
 
     @property
@@ -58,7 +58,7 @@ class Certified:
         return f"{self.length}*{self.alphabet}^{self.length}"
 
     def failing(self) -> list[tuple[int, ...]]:
-        """Return the inputs that torch answers wrongly, one of each pair that has any that were found."""
+        """The inputs that torch answers wrongly, one of each pair that has any that were found."""
         return [each.failing for each in self.pairs.values() if each.failing is not None]
 
 
@@ -95,13 +95,13 @@ def certify_lookup(model: SequenceModel, length: int, folder: Path, nodes: int =
 
 
 def _decided(model: SequenceModel, prover: LookupProver, pair: Pair) -> Decided:
-    """Try one box for all texts first: where the kernel accepts that, there is nothing to search."""
+    """One box for all texts is tried first: where the kernel accepts that, there is nothing to search."""
     plain = _checked(prover, pair, Decided(Outcome.CERTIFIED, ["leaf", []]))
     return plain if plain.proof is not None else _checked(prover, pair, _confirmed(model, prover.decide(*pair)))
 
 
 def _checked(prover: LookupProver, pair: Pair, decided: Decided) -> Decided:
-    """Return what the kernel accepts: a proof that it refuses leaves its pair open."""
+    """What the kernel accepts: a proof that it refuses leaves its pair open."""
     if decided.proof is None:
         return decided
     try:
@@ -112,7 +112,7 @@ def _checked(prover: LookupProver, pair: Pair, decided: Decided) -> Decided:
 
 
 def _confirmed(model: SequenceModel, decided: Decided) -> Decided:
-    """Return a counterexample that torch agrees with; where torch is right, the pair is open."""
+    """A counterexample that torch agrees with; where torch is right, the pair is open."""
     if decided.failing is None or fails(model, decided.failing):
         return decided
     return Decided(Outcome.OPEN)
@@ -120,7 +120,7 @@ def _confirmed(model: SequenceModel, decided: Decided) -> Decided:
 
 @torch.no_grad()
 def fails(model: SequenceModel, row: tuple[int, ...]) -> bool:
-    """Return whether the model's float32 answer to an input of a lookup is wrong.
+    """Whether the model's float32 answer to an input of a lookup is wrong.
 
     >>> from separatrix.models.naming import parse_spec
     >>> from separatrix.models.task_model import model_for_task
@@ -139,8 +139,7 @@ def _line(pair: Pair, decided: Decided) -> str:
 
 
 def _kept(path: Path, about: dict[str, Any]) -> Iterator[tuple[Pair, Decided]]:
-    """Yield what earlier work on the same weights, length and effort has found; a last line that was cut off is left
-    out."""
+    """What earlier work on the same weights, length and effort has found; a last line that was cut off is left out."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError):

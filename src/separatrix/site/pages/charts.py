@@ -26,7 +26,7 @@ STYLES: dict[str, Any] = {
 
 
 def width_figure(task: str, title: str, numbers: "NumbersResults", grid: Grid) -> Figure | None:
-    """Return the chart of one task; None where nothing about it has a size."""
+    """The chart of one task; None where nothing about it has a size."""
     cells = numbers.cells[task]
     precision = grid.precisions[grid.precision]
     served = [each.name for cell in cells.values() for each in cell.constructions]
@@ -80,7 +80,7 @@ def width_figure(task: str, title: str, numbers: "NumbersResults", grid: Grid) -
 
 
 def _paint_constructions(axes: Any, built: "dict[str, BuiltSizes]", grid: Grid) -> float:
-    """Paint certified marks, formula lines and Delsarte's limit; return the largest size."""
+    """Certified marks, formula lines and Delsarte's limit; returns the largest size."""
     top = 4.0
     limited = False
     for place, (name, entry) in enumerate(built.items()):
@@ -117,7 +117,7 @@ def _paint_constructions(axes: Any, built: "dict[str, BuiltSizes]", grid: Grid) 
 
 
 def _strongest(bounds: "list[tuple[Model, BoundSizes]]", precision: int) -> "list[tuple[Model, BoundSizes]]":
-    """Return for each class the bound with the largest width at the largest N."""
+    """For each class the bound with the largest width at the largest N."""
     best: dict[Model, BoundSizes] = {}
     for model, bound in bounds:
         held = best.get(model)
