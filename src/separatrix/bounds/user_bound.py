@@ -113,6 +113,17 @@ def limits(
     return open_to, refuted
 
 
+def bits_needed(found: Iterable[ProtocolBound], task: Task, length: int) -> tuple[int | None, str, list[Judgement]]:
+    """Return the most bits that one of the bounds requires of a protocol for the task's own function, with its claim,
+    and the bounds that are refuted; None where no bound says anything.
+    """
+    kept, refuted = consistent_bounds(found, task, [length])
+    speaking = [each for each in kept if not each.why_inapplicable(length, task) and not each.of_a_class(task)]
+    known = [(each.required_bits(length, task), claimed(each)) for each in speaking]
+    needed, claim = max(known, default=(None, ""))
+    return needed, claim, refuted
+
+
 def check_user_bound(bound: ProtocolBound, task: Task, length: int) -> None:
     """Raise a one-line error unless a bound can be computed with: its simulation is one of its models, its setting
     leaves out nothing of the input, and its formula gives a whole number of bits, which only int is at every length.

@@ -90,12 +90,14 @@ def command(
             raise SeparatrixError(f"bits takes a run of a --store, not of --records {records[0]}; leave it out")
         show_state_bits(context, store, given[0], bits, as_json)
         return
+    from separatrix.training import selected
+
     with opened_source(store, records) as source:
         if action in ("list", "export"):
             if limit and not any(each is not None for each in (task, architecture, length, experiment)):
                 chosen = source.newest(limit)
             else:
-                chosen = _filtered(source, task, architecture, length, experiment)
+                chosen = selected(source, task=task, architecture=architecture, length=length, experiment=experiment)
                 chosen = chosen[-limit:] if limit else chosen
             _tell_what_is_left_out(source)
         else:
@@ -136,48 +138,6 @@ def _check_names(action: str, given: list[str], curves: bool) -> None:
         check_target(Path(given[0]), curves)
 
 
-def _as_recorded(architecture: str) -> str:
-    """Return the name under which runs of a model are recorded: options at their defaults are left out.
-
-    >>> _as_recorded("ThirdTF-(1, 64, mask=none)"), _as_recorded("ThirdTF"), _as_recorded("nothing-(1,64)")
-    ('ThirdTF-(1,64)', 'ThirdTF', 'nothing-(1,64)')
-    """
-    from separatrix.models import code_named_in, parse_spec
-
-    text = architecture.replace(" ", "")
-    if "(" not in text or code_named_in(text):  # a user's code is not run to look for its records
-        return text
-    try:
-        return str(parse_spec(text))
-    except SeparatrixError:
-        return text
-
-
-def _filtered(
-    source: "RunSource", task: str | None, architecture: str | None, length: int | None, experiment: str | None
-) -> "list[Record]":
-    found = source.all()
-    if experiment is not None:
-        wanted = _runs_of(experiment)
-        found = [record for record in found if record.spec.name in wanted]
-    if task is not None:
-        from separatrix.tasks import tasks
-
-        name = tasks()[task].name
-        found = [record for record in found if record.spec.task == name]
-    if architecture is not None:
-        wanted_text = _as_recorded(architecture).casefold()
-        found = [
-            record
-            for record in found
-            if record.spec.architecture.casefold() == wanted_text
-            or record.spec.architecture.rpartition("-(")[0].casefold() == wanted_text
-        ]
-    if length is not None:
-        found = [record for record in found if record.spec.length == length]
-    return found
-
-
 def _tell_what_is_left_out(source: "RunSource") -> None:
     """Say on standard error how many runs are of tasks that only somebody's file defines; they are left out."""
     others = source.not_here()
@@ -188,15 +148,6 @@ def _tell_what_is_left_out(source: "RunSource") -> None:
             f"{counted(sum(others.values()), 'run')} of tasks that are not here ({names}) {verb} left out; bring them "
             "with  separatrix --with FILE.py"
         )
-
-
-def _runs_of(text: str) -> set[str]:
-    from separatrix.training import experiments
-
-    name, _, scale = text.partition("/")
-    experiment = experiments()[name]
-    scales = [scale] if scale else list(experiment.scales)
-    return {run.name for each in scales for cell in experiment.sweep(each).cells() for run in cell.runs}
 
 
 def _tell_what_there_is(source: "RunSource", where: str) -> None:

@@ -64,6 +64,7 @@ from separatrix.training.records import Records as Records
 from separatrix.training.records import store_path as store_path
 from separatrix.training.row_checks import recorded_spec as recorded_spec
 from separatrix.training.run_source import RunSource as RunSource
+from separatrix.training.selection import selected as selected
 from separatrix.training.sinks import Sink as Sink
 from separatrix.training.sinks import sink_from as sink_from
 from separatrix.training.spec import RunSpec as RunSpec
