@@ -61,7 +61,7 @@ class Attack:
     # -- running the model -----------------------------------------------------------------------------------
 
     def inputs(self, rows: Choices) -> NDArray[numpy.int64]:
-        """Return the inputs of choices."""
+        """The inputs of choices."""
         parts = [block[rows[:, number]] for number, block in enumerate(self.blocks)]
         return self.task.assemble(numpy.concatenate(parts, axis=1), self.length)
 
@@ -85,13 +85,13 @@ class Attack:
         return numpy.where(self.task.admissible(inputs, self.length), found, numpy.inf)
 
     def fails(self, row: NDArray[numpy.int64]) -> bool:
-        """Return whether the model, given this input alone, answers wrongly anywhere."""
+        """Whether the model, given this input alone, answers wrongly anywhere."""
         return bool(self.margins(row[None])[0] < 0)
 
     # -- where to begin, and what to change --------------------------------------------------------------------
 
     def starts(self) -> Choices:
-        """Return repeated symbols with a few others, samples of the task, uniform choices."""
+        """Repeated symbols with a few others, samples of the task, uniform choices."""
         uniform = self.generator.integers(0, self.sizes, (STARTS, len(self.sizes)))
         repeated = self.generator.integers(0, 1 << 30, (STARTS, 1)) % self.sizes
         others = self.generator.random(repeated.shape) < self.generator.integers(0, 3, (STARTS, 1)) / len(self.sizes)
@@ -103,7 +103,7 @@ class Attack:
         return numpy.concatenate([mixed[: STARTS - third], (uniform if sampled is None else sampled)[:third]])
 
     def _sampled(self) -> Choices | None:
-        """Return samples of the task as choices, where each cell is a block of its own."""
+        """Samples of the task as choices, where each cell is a block of its own."""
         if any(block.shape[1] != 1 for block in self.blocks):
             return None
         seed = int(self.generator.integers(1 << 31))
@@ -152,7 +152,7 @@ class Attack:
         return Attacked(self.tried, tuple(failing)[:most], least)
 
     def _descents(self, changes: int) -> Iterator[tuple[Choices, Floats]]:
-        """Yield rows and their margins after each round, start after start."""
+        """Rows and their margins after each round, start after start."""
         while True:
             rows = self.starts()
             margins = self.margins(self.inputs(rows))

@@ -48,20 +48,20 @@ class CertifiedCases:
         return Fraction(self.count(Outcome.CERTIFIED), len(self.cases))
 
     def count(self, outcome: Outcome) -> int:
-        """Return how many cases ended so."""
+        """How many cases ended so."""
         return sum(each.outcome == outcome for each in self.cases.values())
 
     def left(self) -> list[Case]:
-        """Return the cases that are open."""
+        """The cases that are open."""
         return [case for case, each in self.cases.items() if each.outcome == Outcome.OPEN]
 
     def failing(self) -> list[tuple[int, ...]]:
-        """Return the inputs that torch answers wrongly, one of each case that has any that were found."""
+        """The inputs that torch answers wrongly, one of each case that has any that were found."""
         return [each.failing for each in self.cases.values() if each.failing is not None]
 
 
 def lookup_groups(task: Task, length: int) -> Groups | None:
-    """Return the groups of places of a task's inputs; None where it is not a lookup that two layers are certified for.
+    """The groups of places of a task's inputs; None where it is not a lookup that two layers are certified for.
 
     >>> from separatrix.tasks import tasks
     >>> lookup_groups(tasks()["associative-recall"], 3).tokens
@@ -114,12 +114,12 @@ def certify_cases(model: SequenceModel, task: Task, length: int, folder: Path, n
 
 
 def _stated(case: Case) -> list[Any]:
-    """Return a case as the certificate has it."""
+    """A case as the certificate has it."""
     return [case[0], list(case[1])]
 
 
 def _decided(kernel: TwoLayers, prover: ChosenProver[Second], search: "CaseAttack", case: Case) -> Decided:
-    """Try one box, then look for inputs that fail, then split; the kernel has the last word."""
+    """One box is tried first, then inputs that fail are looked for, then splits; the kernel has the last word."""
     groups = kernel.groups
     about = groups.question(case), groups.answer(case), groups.sets(case)
     proof = prover.leaf(*about)[0]
@@ -146,7 +146,7 @@ class CaseAttack:
         self.generator = numpy.random.default_rng(0)
 
     def failing(self, case: Case) -> tuple[int, ...] | None:
-        """Return an input of a case that torch answers wrongly, or None where none was found."""
+        """An input of a case that torch answers wrongly, or None where none was found."""
         rows = numpy.concatenate([self._drawn(case), *self._repeated(case)])
         margins = self.search.margins(rows)
         for _ in range(ROUNDS):
@@ -164,18 +164,18 @@ class CaseAttack:
         return None
 
     def _others(self, case: Case) -> NDArray[numpy.int64]:
-        """Return what other groups may hold."""
+        """What other groups may hold."""
         return self.choices if self.groups.named else self.choices[self.choices[:, 0] != case[1][0]]
 
     def _row(self, held: NDArray[numpy.int64], case: Case) -> NDArray[numpy.int64]:
-        """Return the input of a case with these tokens in all groups."""
+        """The input of a case with these tokens in all groups."""
         p, own = case
         held = held.copy()
         held[p] = own
         return numpy.append(held.flatten(), self.groups.question(case) + self.groups.asking.start)
 
     def _drawn(self, case: Case) -> NDArray[numpy.int64]:
-        """Return random inputs; where keys name groups, no two groups have the same."""
+        """Random inputs; where keys name groups, no two groups have the same."""
         rows, others = list[NDArray[numpy.int64]](), self._others(case)
         elsewhere = numpy.arange(self.groups.number) != case[0]
         for _ in range(STARTS):
@@ -187,13 +187,13 @@ class CaseAttack:
         return numpy.array(rows)
 
     def _repeated(self, case: Case) -> Iterator[NDArray[numpy.int64]]:
-        """Yield inputs whose other groups all hold the same, where that is allowed."""
+        """Inputs whose other groups all hold the same, where that is allowed."""
         if self.groups.named:
             for each in self._others(case)[:MOST_CHANGES]:
                 yield self._row(numpy.repeat(each[None], self.groups.number, axis=0), case)[None]
 
     def _neighbours(self, row: NDArray[numpy.int64], case: Case) -> Iterator[NDArray[numpy.int64]]:
-        """Yield inputs that differ in one other group; keys that are elsewhere already change places."""
+        """Inputs that differ in one other group; keys that are elsewhere already change places."""
         held = row[:-1].reshape(self.groups.number, -1)
         others = self._others(case)
         for at in range(self.groups.number):

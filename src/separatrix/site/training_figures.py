@@ -18,7 +18,7 @@ LETTERS = 17
 
 
 def curve_figure(title: str, curves: "Sequence[tuple[str, Sequence[Point]]]", name: str = "curves") -> Figure:
-    """Draw accuracy on fresh examples over training steps, one line for each run."""
+    """Accuracy on fresh examples over training steps, one line for each run."""
 
     def paint(axes: Any) -> None:
         _paint_curves(axes, curves)

@@ -10,7 +10,7 @@ from separatrix.tasks.task import Task
 
 
 def with_text_parameters(task: Task, assignments: Iterable[str]) -> Task:
-    """Return the task with parameters changed as in ``["alphabet=8", "depth=3"]``."""
+    """The task with parameters changed as in ``["alphabet=8", "depth=3"]``."""
     hints = typing.get_type_hints(type(task))
     changes: dict[str, Any] = {}
     for assignment in assignments:
@@ -24,7 +24,7 @@ def with_text_parameters(task: Task, assignments: Iterable[str]) -> Task:
 
 
 def with_plain_parameters(task: Task, values: Mapping[str, Any]) -> Task:
-    """Return the task with parameters from plain data, such as the JSON of a certificate; other types are refused.
+    """The task with parameters from plain data, such as the JSON of a certificate; other types are refused.
 
     >>> from separatrix.tasks import tasks
     >>> with_plain_parameters(tasks()["dyck"], {"types": 3}).parameters()
@@ -39,7 +39,7 @@ def with_plain_parameters(task: Task, values: Mapping[str, Any]) -> Task:
 
 
 def _fits(hint: Any, value: Any) -> bool:
-    """Return whether a value is of a declared type; true and false are not numbers."""
+    """Whether a value is of a declared type; true and false are not numbers."""
     origin = typing.get_origin(hint)
     if origin in (typing.Union, types.UnionType):
         return any(_fits(option, value) for option in typing.get_args(hint))
@@ -49,12 +49,12 @@ def _fits(hint: Any, value: Any) -> bool:
 
 
 def _in_words(hint: Any) -> str:
-    """Return a declared type as an error names it."""
+    """A declared type as an error names it."""
     return hint.__name__ if isinstance(hint, type) else str(hint).replace("typing.", "")
 
 
 def _parse(where: str, hint: Any, text: str) -> Any:
-    """Return one value of the declared type, or a one-line error that says what is allowed."""
+    """One value of the declared type, or a one-line error that says what is allowed."""
     origin = typing.get_origin(hint)
     if origin in (typing.Union, types.UnionType):
         options = [option for option in typing.get_args(hint) if option is not type(None)]
