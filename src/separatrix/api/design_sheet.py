@@ -51,7 +51,7 @@ def _design(row: "Row") -> tuple[str, ...]:
 
 
 def _arguments(found: "Design") -> Grid:
-    """A row for each argument, not for each design that it holds for."""
+    """Return a row for each argument, not for each design that it holds for."""
     rows = [
         (
             f"at least {need.at_least:,} {need.quantity}",
@@ -65,7 +65,7 @@ def _arguments(found: "Design") -> Grid:
 
 
 def _presets(found: "Design") -> Grid:
-    """The presets by outcome, the smallest memory first; of those that are excluded, why."""
+    """Return the presets by outcome, the smallest memory first; of those that are excluded, why."""
     from separatrix.table import Outcome
 
     positions = found.task.positions(found.length)

@@ -51,11 +51,11 @@ class Profiled(Answer):
         return tuple(self.found.residuals.classes)
 
     def __bool__(self) -> bool:
-        """Whether no network that was built for the function failed."""
+        """Return whether no network that was built for the function failed."""
         return self.network is None or self.network.certified
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """Return everything, ready for JSON."""
         from separatrix.profiles import profile_record
 
         return {**plain(profile_record(self.found)), "network": plain(self.network), "model": plain(self.model)}
@@ -162,14 +162,14 @@ class Kept(Answer):
         return self.measured is None or self.measured.agrees
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """Return everything, ready for JSON."""
         from separatrix.capacities import capacity_record
 
         seen = None if self.measured is None else {"bytes_at": dict(self.bytes_at), "agrees": self.agrees}
         return {**plain(capacity_record(self.card)), **({} if seen is None else {"measured": seen})}
 
     def sheet(self) -> Sheet:
-        """Memory first, then what is impossible."""
+        """Show memory first, then what is impossible."""
         card = self.card
         kept = "grows with the input" if card.state_bits is None else f"{card.state_bits:,} bits"
         rows = [Fact("state", kept), Fact("bounds", card.reason)]
@@ -261,7 +261,7 @@ class Designed(Answer):
     found: "Design"
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """Return everything, ready for JSON."""
         return self.found.plain()
 
     def sheet(self) -> Sheet:

@@ -24,7 +24,6 @@ from separatrix.capacities.layers import LayerDescription as LayerDescription
 from separatrix.capacities.layers import ModelDescription as ModelDescription
 from separatrix.capacities.layers import StatePart as StatePart
 from separatrix.capacities.layers import attention as attention
-from separatrix.capacities.layers import local_attention as local_attention
 from separatrix.capacities.layers import recurrent as recurrent
 from separatrix.capacities.number_formats import Bits as Bits
 from separatrix.capacities.number_formats import layer_bits as layer_bits

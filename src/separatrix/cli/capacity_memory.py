@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 
 def compared(models: "Sequence[ModelDescription]", precision: int | None, length: int | None) -> dict[str, Any]:
-    """For each model its bytes, fixed, for each token and at the lengths; and which is cheaper than which, from where.
+    """Return for each model its bytes, fixed, for each token and at the lengths; and which is cheaper than which, from
+    where.
 
     The bits of every number are ``precision`` where that is given.
     """
@@ -44,7 +45,7 @@ def compared(models: "Sequence[ModelDescription]", precision: int | None, length
 
 
 def print_compared(found: dict[str, Any]) -> None:
-    """One table: a row for each model, the fewest bytes at each length in bold."""
+    """Print one table: a row for each model, the fewest bytes at each length in bold."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -138,7 +139,7 @@ def crossing_of(found: "Capacity", against: str | None, precision: int | None) -
 
 
 def print_memory(found: "Capacity", fits: dict[str, object], crossing: dict[str, object]) -> None:
-    """What people ask first: bytes of a text, fixed and for each token, and how many texts fit."""
+    """Print what people ask first: bytes of a text, fixed and for each token, and how many texts fit."""
     from rich.table import Table
 
     from separatrix.capacities import guessed_parts

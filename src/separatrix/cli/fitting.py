@@ -28,12 +28,13 @@ class FittingConsole(Console):
     """A console that prints every table so that it fits."""
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """As of Rich, with tables made to fit the width."""
+        """Print as Rich does, with tables made to fit the width."""
         super().print(*[fitted(each, self) if isinstance(each, Table) else each for each in objects], **options)
 
 
 def fitted(table: Table, console: Console) -> ConsoleRenderable:
-    """The table with columns that no number and no name is too wide for, or blocks of lines where there is no room.
+    """Return the table with columns that no number and no name is too wide for, or blocks of lines where there is no
+    room.
 
     >>> from io import StringIO
     >>> narrow = FittingConsole(file=StringIO(), width=30)
@@ -68,7 +69,7 @@ def _frame(table: Table, widths: list[int], console: Console) -> int:
 
 
 def _levelled(natural: list[int], floors: list[int], room: int) -> list[int]:
-    """Widths that add up to the room: the widest column gives way first, none below its floor."""
+    """Return widths that add up to the room: the widest column gives way first, none below its floor."""
     widths = list(natural)
     while sum(widths) > room:
         shrinkable = [place for place in reversed(range(len(widths))) if widths[place] > floors[place]]

@@ -1,6 +1,5 @@
 """``separatrix capacity``: the state of a real model in bits, and the lengths at which each bound bites."""
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +9,7 @@ from separatrix.cli.capacity_memory import crossing_of, fits_of, print_memory, s
 from separatrix.cli.completion import complete_preset
 from separatrix.cli.given_options import refuse_given
 from separatrix.cli.model_argument import PRECISION_HELP, ArithmeticOption
-from separatrix.cli.output import JsonOption, command_line, console, print_json
+from separatrix.cli.output import JsonOption, command_line, console, print_json, print_result
 from separatrix.cli.pictures import check_picture, write_picture
 
 if TYPE_CHECKING:
@@ -67,15 +66,13 @@ def command(
     ] = None,
     as_json: JsonOption = False,
 ) -> int:
-    """What a real model keeps in memory, and what it cannot do at any weights: its bits against the lower bounds."""
+    """Show what a real model keeps in memory and cannot do at any weights: its bits against the lower bounds."""
     check_picture("--plot", plot, interactive=True)
     from separatrix.answer import plain
     from separatrix.api import capacity
     from separatrix.capacities import Budget, capacity_record
     from separatrix.profiles import refuse_function
-    from separatrix.provenance import provenance
 
-    started = time.perf_counter()
     if not config:
         refuse_given(
             context, ("precision", "length", "plot", *OF_ONE_MODEL), "asks about a model; name one, such as gpt2"
@@ -84,7 +81,7 @@ def command(
         return 0
     if len(config) > 1:
         refuse_given(context, OF_ONE_MODEL, f"asks about one model, and {len(config)} are named; name one")
-        return _compare(context, config, precision, length, plot, as_json, started)
+        return _compare(context, config, precision, length, plot, as_json)
     for name in task or ():
         refuse_function(name)
     found = capacity(
@@ -96,9 +93,8 @@ def command(
     if plot is not None:
         _draw(context, plot, [found.model], found.given)
     if as_json:
-        record = provenance(command_line(context), arithmetic="integers", seed=None, started=started)
         more = {name: each for name, each in (("fits", fits), ("against", crossing)) if each}
-        print_json({**plain(capacity_record(found)), **more, "provenance": record})
+        print_result(context, {**plain(capacity_record(found)), **more}, arithmetic="integers")
     else:
         _print(found, tuple(dict.fromkeys(task or ())), fits, crossing)
     # A refuted bound is an error for a task that was named; without a task it is one of many.
@@ -107,13 +103,12 @@ def command(
 
 def _compare(
     context: typer.Context, configs: list[str], precision: int | None, length: int | None, plot: Path | None,
-    as_json: bool, started: float,
+    as_json: bool,
 ) -> int:  # fmt: skip
-    """Several models side by side."""
+    """Print several models side by side."""
     from separatrix.api import described
     from separatrix.capacities import check_sizes
     from separatrix.cli.capacity_memory import compared, print_compared
-    from separatrix.provenance import provenance
 
     check_sizes(precision, length)
     models = [described(each, precision) for each in dict.fromkeys(configs)]
@@ -121,8 +116,7 @@ def _compare(
     if plot is not None:
         _draw(context, plot, models, precision)
     if as_json:
-        record = provenance(command_line(context), arithmetic="integers", seed=None, started=started)
-        print_json({**found, "provenance": record})
+        print_result(context, {**found}, arithmetic="integers")
     else:
         print_compared(found)
     return 0
@@ -162,7 +156,7 @@ def _list(as_json: bool) -> None:
 
 
 def _print_needs(found: "Capacity") -> None:
-    """What the tasks need of the caches, and under a budget from which length they are impossible."""
+    """Print what the tasks need of the caches, and under a budget from which length they are impossible."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -289,7 +283,7 @@ def _counted(number: int, unit: str) -> str:
 
 
 def _formats(found: "Capacity") -> list[str]:
-    """For each format in which numbers are kept what is kept in it, and who says so."""
+    """Return for each format in which numbers are kept what is kept in it, and who says so."""
     from separatrix.capacities import part_bits
 
     kept: dict[Bits, dict[str, int]] = {}

@@ -1,6 +1,5 @@
 """``separatrix design``: what a task of a length needs at least, what is enough, and which published models pass."""
 
-import time
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +8,7 @@ import typer
 from separatrix.bit_counts import OWN_PRECISION
 from separatrix.cli.completion import complete_task
 from separatrix.cli.given_options import refuse_given
-from separatrix.cli.output import JsonOption, command_line, console, print_json
+from separatrix.cli.output import JsonOption, print_answer
 from separatrix.cli.pictures import check_picture, write_picture
 from separatrix.errors import SeparatrixError
 
@@ -44,15 +43,12 @@ def command(
             f"--accuracy {accuracy} is not known here: bounds and certificates are about models that are right on "
             "every input; give exact, or leave it out"
         )
-    from separatrix.answer import show as show_sheet
     from separatrix.api import design
     from separatrix.cli.progress import progress_bar
     from separatrix.profiles import task_argument
     from separatrix.progress import listening
-    from separatrix.provenance import provenance
     from separatrix.site import design_picture
 
-    started = time.perf_counter()
     chosen = task_argument(task, settings or [])
     if plot is not None and chosen.name != task and ":" in task:
         refuse_given(context, ("plot",), "draws the tasks of the papers; of a function use  separatrix profile --plot")
@@ -60,8 +56,4 @@ def command(
         answer = design(chosen, length, precision=precision, heads=heads, certify=certify)
     if plot is not None:
         write_picture(plot, design_picture(answer.found))
-    if as_json:
-        record = provenance(command_line(context), arithmetic="integers", seed=None, started=started)
-        print_json({**answer.as_dict(), "provenance": record})
-        return
-    show_sheet(answer.sheet(), console())
+    print_answer(context, answer, as_json, arithmetic="integers")

@@ -29,12 +29,12 @@ CONVERSATION = (
 
 
 def plain_setting(task: Task, length: int) -> Setting:
-    """The positions of a task; no party has to send a token."""
+    """Return the positions of a task; no party has to send a token."""
     return Setting(positions=task.positions(length))
 
 
 def announced_token(task: Task, length: int) -> Setting:
-    """The positions of a task whose query token one party must send."""
+    """Return the positions of a task whose query token one party must send."""
     return Setting(positions=task.positions(length), query_bits=bits_for(task.vocabulary(length).size))
 
 
@@ -44,5 +44,5 @@ def width_by_state(bits: int, precision: int) -> int:
 
 
 def width_by_claim(bits: int, precision: int, length: int, heads: int) -> int:
-    """The smallest m with 3m(p + log2 N)H ≥ bits, exactly: BHBK24 Theorem 4 as claimed."""
+    """Return the smallest m with 3m(p + log2 N)H ≥ bits, exactly: BHBK24 Theorem 4 as claimed."""
     return smallest_number(lambda width: claimed_bits(width, precision, length, heads) >= bits)

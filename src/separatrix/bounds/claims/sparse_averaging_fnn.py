@@ -27,7 +27,7 @@ FIRST_LAYER_ASSUMPTIONS = (
 
 
 def first_layer_setting(task: Task, length: int) -> Setting:
-    """All numbers of an input."""
+    """Return all numbers of an input."""
     cells = task.positions(length)
     return Setting(positions=cells, numbers=cells * max(1, task.features(length)))
 
