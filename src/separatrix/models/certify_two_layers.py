@@ -2,7 +2,7 @@
 
 A case is an asked group with its tokens, such as a place with its symbol or a pair of key and label. Proofs have been
 accepted by the kernel (``separatrix_kernel.two_layers``) before they are written next to the weights, and each
-counterexample was run in torch and failed.
+counterexample was run in torch and failed. Work that was stopped resumes (``certify_progress``).
 """
 
 import hashlib
@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,12 @@ from numpy.typing import NDArray
 from separatrix.errors import SeparatrixError
 from separatrix.files import write_atomically
 from separatrix.models.attack import Attack
+from separatrix.models.certify_progress import Progress, from_plain, to_plain
 from separatrix.models.sequence_model import SequenceModel
 from separatrix.models.trained_files import weights_file
 from separatrix.progress import tracked
 from separatrix.provers import ChosenProver, Decided, Outcome
-from separatrix.tasks import Task, changed_label
+from separatrix.tasks import Task, changed_label, task_label
 from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.trained import TRAINED_FILE, TWO_LAYERS_FORMAT, WEIGHTS_FILE
 from separatrix_kernel.transformer import Weights
@@ -41,6 +43,8 @@ class CertifiedCases:
     cases: dict[Case, Decided]
     inputs: str
     """How many inputs there are, as a product."""
+    resumed: int = 0
+    """How many cases earlier work had decided."""
 
     @property
     def share(self) -> Fraction:
@@ -95,21 +99,25 @@ def certify_cases(model: SequenceModel, task: Task, length: int, folder: Path, n
     covered = answer.covered(inputs)
     found: dict[Case, Decided] = {}
     # In the order of questions, so that the scores of each are computed once.
-    for case in tracked(sorted(groups.every(), key=groups.question), f"certifying cases of {covered} inputs"):
-        found[case] = _decided(kernel, prover, search, case)
-    result = CertifiedCases(length, found, covered)
+    cases, digest = sorted(groups.every(), key=groups.question), hashlib.sha256(data).hexdigest()
+    about = {"sha256": digest, "task": task_label(task), "length": length, "nodes": nodes}
+    with Progress(folder, from_plain, to_plain, **about) as progress:
+        for case in tracked(cases, f"certifying cases of {covered} inputs"):
+            found[case] = progress.decided(case, partial(_decided, kernel, prover, search, case))
+    result = CertifiedCases(length, found, covered, progress.resumed)
     claim = {
         "format": TWO_LAYERS_FORMAT,
         "task": changed_label(task),
         "length": length,
         "specification": plain,
-        "sha256": hashlib.sha256(data).hexdigest(),
+        "sha256": digest,
         "certified": [[*_stated(case), each.proof] for case, each in found.items() if each.proof is not None],
         "counterexamples": [list(row) for row in result.failing()],
         "open": [_stated(case) for case in result.left()],
     }
     write_atomically(folder / WEIGHTS_FILE, data)
     write_atomically(folder / TRAINED_FILE, json.dumps(claim, separators=(",", ":")) + "\n")
+    progress.done()
     return result
 
 
