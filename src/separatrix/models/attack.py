@@ -90,24 +90,24 @@ class Attack:
 
     # -- where to begin, and what to change --------------------------------------------------------------------
 
-    def starts(self) -> Choices:
+    def starts(self, count: int = STARTS) -> Choices:
         """Repeated symbols with a few others, samples of the task, uniform choices."""
-        uniform = self.generator.integers(0, self.sizes, (STARTS, len(self.sizes)))
-        repeated = self.generator.integers(0, 1 << 30, (STARTS, 1)) % self.sizes
-        others = self.generator.random(repeated.shape) < self.generator.integers(0, 3, (STARTS, 1)) / len(self.sizes)
+        uniform = self.generator.integers(0, self.sizes, (count, len(self.sizes)))
+        repeated = self.generator.integers(0, 1 << 30, (count, 1)) % self.sizes
+        others = self.generator.random(repeated.shape) < self.generator.integers(0, 3, (count, 1)) / len(self.sizes)
         # The last block is often a question, which is not part of the text that repeats.
         others[:, -1] = True
         mixed = numpy.where(others, uniform, repeated)
-        sampled = self._sampled()
-        third = STARTS // 3
-        return numpy.concatenate([mixed[: STARTS - third], (uniform if sampled is None else sampled)[:third]])
+        sampled = self._sampled(count)
+        third = count // 3
+        return numpy.concatenate([mixed[: count - third], (uniform if sampled is None else sampled)[:third]])
 
-    def _sampled(self) -> Choices | None:
+    def _sampled(self, count: int) -> Choices | None:
         """Samples of the task as choices, where each cell is a block of its own."""
         if any(block.shape[1] != 1 for block in self.blocks):
             return None
         seed = int(self.generator.integers(1 << 31))
-        drawn = numpy.asarray(self.task.sample(draws_from(seed), STARTS, self.length, "eval").inputs)
+        drawn = numpy.asarray(self.task.sample(draws_from(seed), count, self.length, "eval").inputs)
         cells = drawn.reshape(len(drawn), -1)
         if cells.shape[1] != len(self.blocks):
             return None
@@ -154,9 +154,12 @@ class Attack:
     def _descents(self, changes: int) -> Iterator[tuple[Choices, Floats]]:
         """Rows and their margins after each round, start after start."""
         while True:
-            rows = self.starts()
+            # As many as one round of changes tries; those with the least margins go on.
+            rows = self.starts(STARTS * changes)
             margins = self.margins(self.inputs(rows))
             yield rows, margins
+            best = margins.argsort(kind="stable")[:STARTS]
+            rows, margins = rows[best], margins[best]
             idle = 0
             while idle < PATIENCE and not (margins < 0).any():
                 many = self.changed(rows, changes)

@@ -8,6 +8,7 @@ counterexample was run in torch and failed. Work that was stopped resumes (``cer
 import hashlib
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -90,11 +91,13 @@ def certify_cases(model: SequenceModel, task: Task, length: int, folder: Path, n
         inputs, answer = read_lookup(plain)
         groups = groups_of((inputs, answer))
         kernel = TwoLayers(Weights(data, layers=2), groups)
-        prover = ChosenProver[Second](kernel.second, nodes)
-        # Where boxes between the layers are too large for a norm, nothing can be shown.
-        _ = kernel.second.rows
     except RefusedError as refusal:
         raise SeparatrixError(f"these weights cannot be certified: {refusal}") from refusal
+    prover = None
+    # Where boxes between the layers are too large for a norm, nothing can be shown.
+    with suppress(RefusedError):
+        _ = kernel.second.rows
+        prover = ChosenProver[Second](kernel.second, nodes)
     search = CaseAttack(model, task, length, groups)
     covered = answer.covered(inputs)
     found: dict[Case, Decided] = {}
@@ -126,16 +129,16 @@ def _stated(case: Case) -> list[Any]:
     return [case[0], list(case[1])]
 
 
-def _decided(kernel: TwoLayers, prover: ChosenProver[Second], search: "CaseAttack", case: Case) -> Decided:
+def _decided(kernel: TwoLayers, prover: ChosenProver[Second] | None, search: "CaseAttack", case: Case) -> Decided:
     """One box is tried first, then inputs that fail are looked for, then splits; the kernel has the last word."""
     groups = kernel.groups
     about = groups.question(case), groups.answer(case), groups.sets(case)
-    proof = prover.leaf(*about)[0]
+    proof = None if prover is None else prover.leaf(*about)[0]
     if proof is None:
         failing = search.failing(case)
         if failing is not None:
             return Decided(Outcome.COUNTEREXAMPLE, failing=failing)
-        proof = prover.tree(*about)
+        proof = None if prover is None else prover.tree(*about)
     try:
         if proof is not None:
             kernel.prove(case, proof)
