@@ -1,5 +1,6 @@
 """Tasks that one automaton answers at every length, and their names in certificates about words."""
 
+import re
 from typing import Any
 
 from separatrix.errors import SeparatrixError
@@ -40,9 +41,12 @@ def labelled_task(label: str) -> Task:
 
     >>> labelled_task("dyck:depth=3,types=2").depth
     3
+    >>> labelled_task("equality:alice=1,4,alphabet=3").parameters()
+    {'alphabet': 3, 'answer_one': 'equal', 'alice': '1,4'}
     """
     name, _, given = label.partition(":")
-    return with_text_parameters(tasks()[name], [each for each in given.split(",") if each])
+    # A value may have commas.
+    return with_text_parameters(tasks()[name], [each for each in re.split(r",(?=[a-z_]+=)", given) if each])
 
 
 def needed_automaton(task: Task) -> dict[str, Any]:
