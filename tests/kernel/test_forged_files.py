@@ -29,7 +29,7 @@ from separatrix_kernel.thresholds import Thresholds, check_counts, read_counting
 from separatrix_kernel.trained import check_trained
 from separatrix_kernel.transformer import Weights
 from separatrix_kernel.words import check_words
-from tests.kernel.files import File, joined
+from tests.kernel.files import File, joined, proved
 from tests.kernel.forgeries import Writer
 from tests.kernel.test_small_files import counts, weights
 
@@ -110,6 +110,28 @@ def test_files_of_tensors_are_complete_and_nothing_else():
 
 
 # -- networks ---
+
+
+def matrices(value: Any) -> list[str]:
+    """The names of all matrices in a structure."""
+    if isinstance(value, list):
+        return [name for each in value for name in matrices(each)]
+    if not isinstance(value, dict):
+        return []
+    return [value["numerators"]] if "numerators" in value else matrices(list(value.values()))
+
+
+def test_a_matrix_has_no_row_and_no_column_more_than_fits():
+    content, data = proved("majority", 3)
+    file, numbers = File(data), Numbers(content["arithmetic"])
+    for name in matrices([file.structure["layers"], file.structure["readout"]]):
+        kind, (height, width), entries = file.tensors[name]
+        rows = [entries[start : start + width] for start in range(0, height * width, width)]
+        for more in ([*rows, [0] * width], [[*row, 0] for row in rows]):
+            larger = file.copy()
+            larger.tensors[name] = kind, [len(more), len(more[0])], [each for row in more for each in row]
+            with pytest.raises(RefusedError):
+                Reader(larger.to_bytes(), numbers).network()
 
 
 class Hand(Writer):
