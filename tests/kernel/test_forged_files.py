@@ -132,6 +132,18 @@ def test_a_matrix_has_no_row_and_no_column_more_than_fits():
             larger.tensors[name] = kind, [len(more), len(more[0])], [each for row in more for each in row]
             with pytest.raises(RefusedError):
                 Reader(larger.to_bytes(), numbers).network()
+    for name in matrices(file.structure["embedding"]):
+        kind, (height, width), entries = file.tensors[name]
+        rows = [[*entries[start : start + width], 0] for start in range(0, height * width, width)]
+        larger = file.copy()
+        larger.tensors[name] = kind, [height, width + 1], [each for row in rows for each in row]
+        with pytest.raises(RefusedError):
+            Reader(larger.to_bytes(), numbers).network()
+    none = file.copy()
+    matrix, bias = matrices([none.structure["readout"]["matrix"], none.structure["readout"]["bias"]])
+    none.tensors[matrix], none.tensors[bias] = ("I64", [0, file.tensors[matrix][1][1]], []), ("I64", [0, 1], [])
+    with pytest.raises(RefusedError):
+        Reader(none.to_bytes(), numbers).network()
 
 
 class Hand(Writer):
