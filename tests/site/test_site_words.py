@@ -183,7 +183,7 @@ def test_the_glossary_is_the_documentation_s(site):
     assert asset(FILE) == written, f"copy docs/glossary.md to src/separatrix/site/pages/assets/{FILE}"
     page = text_of(site, "glossary.html")
     assert page.count("<h2>") == written.count("\n## ")
-    assert page.count("<tr><td>") == len(re.findall(r"^\| (?!word |--)", written, flags=re.MULTILINE))
+    assert page.count("<tr><td>") == len(re.findall(r"^\| (?!term |--)", written, flags=re.MULTILINE))
     assert "](" not in page and "`" not in page.split("<main")[1].split("</main>")[0]
     assert 'href="glossary.html"' in text_of(site, "index.html")
     assert converted("# Title\n\nwords\n\n## A\n\nmore\n") == "<h2>A</h2><p>more</p>"
