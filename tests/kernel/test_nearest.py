@@ -3,6 +3,7 @@
 import copy
 from fractions import Fraction
 from itertools import product
+from math import ceil, floor
 from random import Random
 from typing import Any
 
@@ -406,6 +407,84 @@ def test_averages_lie_in_their_boxes(points, scoring, rounding):
     assert reached > 10
 
 
+def bounds_of(
+    sides: list[list[list[int]]], unit: int, constants: tuple[int, int], norm: int, numbers: Numbers
+) -> tuple[bool, int, int]:
+    """Whether everything stays in the range, the bound of other points, and the nearest point's least score: as the
+    rule's docstring says it, for dense weights of as many features as coordinates, in exact fractions."""
+    one, limit, far = numbers.scale, numbers.limit, nearest.root(norm * numbers.scale**2)
+    fits, errors, reach = True, list[list[int]](), list[list[int]]()
+    for rows in sides:
+        most = far // unit + 2
+        fits = fits and most <= limit
+        errors.append(
+            [sum(abs(w) * (one % unit != 0) + one * (w % one != 0 and unit != 1) for w in row) for row in rows]
+        )
+        reach.append([sum(abs(w) * most // one + 1 for w in row if w) for row in rows])
+    sizes = [
+        max(sum(map(abs, row)) for row in rows) * max(sum(map(abs, column)) for column in zip(*rows, strict=True))
+        for rows in sides
+    ]
+    alpha, beta = errors
+    whole = [unit == 1 and not any(w % one for w in row) for row in [*sides[0], *sides[1]]]
+    inexact = sum(not (a or b) for a, b in zip(whole[: len(alpha)], whole[len(alpha) :], strict=True))
+    roots = [
+        nearest.root(sum(a * a for a in alpha) * sizes[1] * norm),
+        nearest.root(sum(b * b for b in beta) * sizes[0] * norm),
+    ]
+    error = Fraction(sum(roots), one * one * unit) + Fraction(sum(map(int.__mul__, alpha, beta)), one**3) + inexact
+    factor = Fraction(sum(a[0] * b[0] for a, b in zip(*sides, strict=True)), one * unit * unit)
+    constant = numbers.product(*constants)
+    fits = fits and all(each <= limit for each in (*reach[0], *reach[1]))
+    fits = fits and all(a * b // one + 1 <= limit for a, b in zip(*reach, strict=True))
+    fits = fits and abs(constant) + factor * norm + error <= limit
+    return fits, floor(2 * error - factor), ceil(constant - factor * norm - error)
+
+
+def test_bounds_are_those_that_the_rule_states():
+    random, accepted = Random(8), 0
+    for _ in range(400):
+        numbers = Numbers(f"fixed:N={random.choice((2, 4, 8))},Kc={random.choice((1, 2, 3))},down")
+        one, far = numbers.scale, random.choice((1, 2, 5))
+        unit, d = random.choice((1, 1, 2, 3, one)), random.choice((1, 2))
+        weights = [
+            numbers.saturate(random.choice((1, 3, one, one, 2 * one, 5, one + 1, numbers.limit // 2))) for _ in range(2)
+        ]
+        sides = [[[w]] if d == 1 else [[w, w], [w, -w]] for w in weights]
+        if random.random() < 0.3:
+            sides = [[*rows, [0] * (d - 1) + [w]] if d == 1 else rows for rows, w in zip(sides, weights, strict=True)]
+        constants = [random.choice((0, one, 3, numbers.limit)) for _ in range(2)]
+        constants[1] = random.choice((0, constants[1]))
+        width, nothing = d + 2, Matrix(((),), d + 2)
+        matrices = [
+            Matrix(sparse([[*row, 0, 0] for row in rows] + [[0] * (d + n) + [one] + [0] * (1 - n)]), width)
+            for n, rows in enumerate(sides)
+        ]
+        # The key's constant is in the row of the query's: both are at the end, each reads its own column.
+        head = Head(matrices[0], matrices[1], nothing, nothing, "softmax", "strict")
+        part = Part(d, 2, False, (0, 1), (0, 5), None, lambda _, held=tuple(constants): list(held))
+        feature = Feature(0, tuple(((2 + place, 1),) for place in range(d)), d + 2, unit)
+        read = Readout(nothing, [0], "bits", "every")
+        found = Transformer(3, 5, width, (part,), (Attention((head,), True),), read, features=(feature,))
+        norm = d * far * far
+        content = stated(3, d, (-far, 1, 2 * far + 1), (0, norm), 1)
+        _, spec = read_specification(content["specification"])
+        assert isinstance(spec, Nearest)
+        fits, point, least = bounds_of(sides, unit, (constants[0], constants[1]), norm, numbers)
+        told, _ = nearest.told_apart(found, spec, numbers)
+        try:
+            other, label = nearest.behind(head, found, told, spec, numbers)
+        except RefusedError:
+            assert not fits
+            continue
+        assert fits
+        assert other == point
+        # A label's key has the constant alone.
+        assert label == numbers.product(constants[0], constants[1]) - least
+        accepted += 1
+    assert 50 < accepted < 380
+
+
 def test_coordinates_reach_the_end_of_the_range_and_no_further():
     numbers = Numbers("fixed:N=8,Kc=1,down")
     found = Transformer(3, 5, 1, (), (), Readout(Matrix((), 1), [], "bits", "every"), features=(FEATURE,))
@@ -448,12 +527,11 @@ def forged(content: dict[str, Any], file: File) -> bool:
     """Whether the rules accept a claim, which must be right then; without the last net."""
     data = file.to_bytes()
     content = claimed(content, data)
-    right = wrong_input(content, data) is None
     try:
         rules_accept(content, data)
     except RefusedError:
         return False
-    assert right
+    assert wrong_input(content, data) is None
     return True
 
 
