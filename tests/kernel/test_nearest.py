@@ -611,6 +611,24 @@ def test_a_constant_times_a_point_is_no_product_of_points():
         assert not forged(RIGHT, changed)
 
 
+def test_a_constant_that_labels_lack_may_put_them_ahead_of_all_points():
+    """Labels have kind 0 here. 8 times the query's first number is added to all points, which may be far below 0."""
+    file = network(**BASE)
+    file.tensors["kinds"][2][0] = -1
+    assert forged(RIGHT, file)
+    for side, column in (("query", 0), ("key", 2)):
+        tensor = file.structure["layers"][0]["heads"][0][side]["numerators"]
+        kind, (rows, columns), numbers = file.tensors[tensor]
+        file.tensors[tensor] = (
+            kind,
+            [rows + 1, columns],
+            numbers + [8 * (place == column) for place in range(columns)],
+        )
+    data = file.to_bytes()
+    assert wrong_input(claimed(RIGHT, data), data) is not None
+    assert not forged(RIGHT, file)
+
+
 def test_what_else_writes_where_points_are_is_refused():
     base = network(**BASE)
     table = {"kind": "table", "table": {"numerators": "more", "denominator": 1}}
