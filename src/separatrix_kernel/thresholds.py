@@ -1,7 +1,7 @@
 """A trained Transformer of one layer that answers by a count: right on all inputs with one last token and some counts.
 
-The specification is a count whose conditions each look at one place (``specification``), so that every symbol at every
-place counts a fixed number, and the answer depends on the sum K. Majority is the case of bits that count themselves.
+The specification is a count (``specification``). Where each condition looks at one place, every symbol at every place
+counts a fixed number, and the answer depends on the sum K. Majority is the case of bits that count themselves.
 The last place is read; its token t asks.
 
 RULE (counts). Fix t and let K be from a to b. A linear form w of what a head gives (``heads``) is at least λ on these
@@ -16,12 +16,19 @@ form is at least λ + F/D; and it is at least the least of all values. F falls w
 evaluations along secants come near its zero, the true minimum (Dinkelbach 1967); nothing needs to be stated. That
 bounds all coordinates and the feed-forward's forms, which is a box; classes that the box leaves in doubt get a form of
 their own (``answers``). A proof may split the symbols of a place in two.
+
+JOINT CONDITIONS look at several places, as those of equality do. On a leaf's symbols each of them holds always, never,
+or is not determined, so that from m to M of them hold. With K from a to b the other conditions then count from a - M to
+b - m together; the bounds are about all inputs for which they do, the slice's own and perhaps more. Where that range is
+empty the slice has no input there. So a proof splits until joint conditions are determined: its size grows with the
+number of ways in which they come out, and lengths are small.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
+from itertools import product
 from math import lcm
 from typing import Any, NamedTuple
 
@@ -40,6 +47,8 @@ MOST_SLICES = 1 << 22
 Listener = Callable[[int, int], None]
 Group = tuple[list[int], list[int], int]
 """Of a place the symbols that count less, those that count more, and how much more."""
+Condition = tuple[tuple[int, ...], tuple[int, ...]]
+"""Several places, and a table of 0 and 1 over their tokens."""
 
 
 class Part(NamedTuple):
@@ -80,10 +89,16 @@ class Thresholds(Heads):
         super().__init__(weights, before, last)
         self.inputs, self.count = inputs, count
         self.worth = [[0] * len(tokens) for tokens in inputs.tokens]
+        self.joint: list[Condition] = []
         for places, table in count.conditions:
-            require(len(places) == 1, "a condition looks at other than one place")
-            self.worth[places[0]] = [a + b for a, b in zip(self.worth[places[0]], table, strict=True)]
-        self.greatest = sum(max(each) for each in self.worth)
+            require(len(places) > 0, "a condition looks at no place")
+            if len(places) == 1:
+                self.worth[places[0]] = [a + b for a, b in zip(self.worth[places[0]], table, strict=True)]
+            else:
+                self.joint.append((places, table))
+        self.reading = sum(len(places) * len(table) for places, table in self.joint)
+        """Steps in which all entries of joint conditions are found."""
+        self.greatest = sum(max(each) for each in self.worth) + len(self.joint)
         Budget(MOST_SLICES, "slices").spend(len(last) * (self.greatest + 1))
         # Every form that a box needs is bounded from both sides, some times.
         forms = self.heads * (self.width + weights.hidden)
@@ -95,25 +110,81 @@ class Thresholds(Heads):
 
     def counted(self, tokens: Sequence[int]) -> int:
         """The count of an input."""
-        return sum(self.worth_of(place, token) for place, token in enumerate(tokens))
+        return sum(self.worth_of(place, token) for place, token in enumerate(tokens)) + self._holding(
+            tokens, self.joint
+        )
+
+    def _holding(self, tokens: Mapping[int, int] | Sequence[int], conditions: list[Condition]) -> int:
+        """How many joint conditions hold with these tokens."""
+        entry = self.count.entry
+        return sum(table[entry(places, [tokens[place] for place in places])] for places, table in conditions)
 
     @cached_property
     def numbers(self) -> list[list[int]]:
         """How many inputs there are, by the number of the last token and the count."""
         work = Budget(MOST_SUMS, "sums of numbers of inputs")
+        *others, last = self._tied()
         before = [1]
-        for worth in self.worth[:-1]:
-            after = [0] * (len(before) + max(worth))
-            for each in worth:
-                work.spend(len(before))
-                for at, number in enumerate(before):
-                    after[at + each] += number
-            before = after
-        empty = [0] * (self.greatest + 1)
-        return [([0] * each + before + empty)[: len(empty)] for each in self.worth[-1]]
+        for places, conditions in others:
+            (own,) = self._counts(places, conditions, work, [None])
+            before = _times(before, own, work)
+        found = [_times(before, own, work) for own in self._counts(*last, work, self.asking)]
+        return [(row + [0] * (self.greatest + 1))[: self.greatest + 1] for row in found]
+
+    def _tied(self) -> list[tuple[list[int], list[Condition]]]:
+        """Places in sets such that no joint condition looks at two of them, each with its conditions; the last place's
+        set is the last."""
+        above = list(range(self.length + 1))
+
+        def top(place: int) -> int:
+            while above[place] != place:
+                above[place] = place = above[above[place]]
+            return place
+
+        for places, _ in self.joint:
+            for place in places[1:]:
+                above[top(place)] = top(places[0])
+        above[top(self.length)] = self.length
+        above[self.length] = self.length
+        sets: dict[int, tuple[list[int], list[Condition]]] = {}
+        for place in range(self.length + 1):
+            sets.setdefault(top(place), ([], []))[0].append(place)
+        for places, table in self.joint:
+            sets[top(places[0])][1].append((places, table))
+        last = sets.pop(self.length)
+        return [*sets.values(), last]
+
+    def _counts(
+        self, places: list[int], conditions: list[Condition], work: Budget, asking: Iterable[int | None]
+    ) -> list[list[int]]:
+        """How many choices of tokens at some places count so much; with each last token, where these are given."""
+        most = len(conditions) + sum(max(self.worth[place]) for place in places)
+        steps = len(places) + sum(len(each) for each, _ in conditions)
+        found: list[list[int]] = []
+        for token in asking:
+            row = [0] * (most + 1)
+            choices = [self.inputs.tokens[place] for place in places]
+            if token is not None:
+                choices[-1] = range(token, token + 1)
+            for held in product(*choices):
+                work.spend(steps)
+                chosen = dict(zip(places, held, strict=True))
+                row[sum(self.worth_of(*each) for each in chosen.items()) + self._holding(chosen, conditions)] += 1
+            found.append(row)
+        return found
+
+    def holding(self, p: int, sets: Sequence[Sequence[int]]) -> tuple[int, int]:
+        """At least and at most how many joint conditions hold on inputs with these symbols."""
+        held, low, high = [*sets, [self.asking[p]]], 0, 0
+        for places, table in self.joint:
+            some = {table[self.count.entry(places, each)] for each in product(*(held[place] for place in places))}
+            low, high = low + min(some), high + max(some)
+        return low, high
 
     def part(self, p: int, sets: Sequence[Sequence[int]], low: int, high: int) -> Part | None:
-        """Inputs with these symbols and a count from ``low`` to ``high``; None where there are none."""
+        """Inputs with these symbols, and counts from ``low`` to ``high`` among them; None where there are none."""
+        least, most = self.holding(p, sets)
+        low, high = low - most, high - least
         rest, groups = self.worth[-1][p], list[Group]()
         for place, some in enumerate(sets):
             kinds = sorted({self.worth_of(place, s) for s in some})
@@ -211,6 +282,17 @@ class Thresholds(Heads):
         self.show(p, answer, self.box(p, part), partial(self.form, p, part))
 
 
+def _times(left: list[int], right: list[int], work: Budget) -> list[int]:
+    """The product of two polynomials."""
+    found = [0] * (len(left) + len(right) - 1)
+    for at, number in enumerate(right):
+        if number:
+            work.spend(len(left))
+            for place, each in enumerate(left):
+                found[at + place] += number * each
+    return found
+
+
 def proved(model: Thresholds, p: int, low: int, high: int, proof: Any) -> None:
     """Check the proof of one slice: inputs that end in token number p, with counts from ``low`` to ``high``.
 
@@ -221,7 +303,7 @@ def proved(model: Thresholds, p: int, low: int, high: int, proof: Any) -> None:
     (answer,) = answers
     for sets, said in model.leaves([list(each) for each in model.held], proof):
         require(not said, "a leaf has further entries")
-        model.work.spend(model.length * model.alphabet)
+        model.work.spend(model.length * model.alphabet + model.reading)
         part = model.part(p, sets, low, high)
         if part is not None:
             model.show_part(p, part, answer)

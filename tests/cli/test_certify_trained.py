@@ -1,12 +1,14 @@
 """Trained runs on the command line: certified, checked, refused, and taken up where they stopped."""
 
 import json
+from dataclasses import replace
 from importlib import import_module
 from unittest.mock import ANY
 
 import pytest
 
 from separatrix.models.certify_counts import certify_counts
+from separatrix.models.certify_progress import PROGRESS_FILE, Progress
 from separatrix.models.trained_files import weights_file
 from separatrix.provers.trained_lookup import LookupProver
 from separatrix.shipped import FOLDER
@@ -35,7 +37,10 @@ def store(tmp_path_factory):
         "deep": RunSpec(**lookup, architecture="TF-(3,8)", steps=1),
         "shallow": RunSpec(**{**common, "length": 2}, task="associative-recall", architecture="TF-(1,8)", steps=1),
         "unplaced": RunSpec(**lookup, architecture="TF-(1,8,positions=none)", steps=1),
-        "task": RunSpec(**{**common, "length": 4}, task="equality", architecture="TF-(1,8)", steps=1),
+        "task": RunSpec(**{**common, "length": 4}, task="match2", architecture="TF-(1,8)", steps=1),
+        "words": RunSpec(**{**common, "length": 4}, task="equality", architecture="LSTM-(1,8)", steps=1),
+        "layers": RunSpec(**{**common, "length": 4}, task="equality", architecture="TF-(2,8)", steps=1),
+        "equality": RunSpec(**{**common, "length": 4}, task="equality", architecture="TF-(1,8)", steps=1),
     }
     path = tmp_path_factory.mktemp("trained") / "runs.sqlite"
     for each in runs.values():
@@ -64,7 +69,7 @@ def test_a_run_that_was_trained_for_it_is_certified_and_checked(store, call, tmp
 def test_what_is_not_covered_is_refused_in_one_line(store, call, tmp_path):
     path, names = store
     common = ("--store", str(path), "--out", str(tmp_path / "none"))
-    for name in ("recurrent", "deep", "shallow", "unplaced", "task"):
+    for name in ("recurrent", "deep", "shallow", "unplaced", "task", "words", "layers"):
         ended = call("certify", names[name], *common)
         assert (ended.code, len(ended.err.splitlines())) == (2, 1)
         assert "covered" in ended.err
@@ -162,14 +167,47 @@ def test_work_that_was_stopped_goes_on(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         certify_lookup.certify_lookup(model, LENGTH, tmp_path / "stopped")
     # The last line is cut off, as by a power cut: it is decided again.
-    progress = tmp_path / "stopped" / certify_lookup.PROGRESS_FILE
+    progress = tmp_path / "stopped" / PROGRESS_FILE
     progress.write_text(progress.read_text()[:-5])
     again = certify_lookup.certify_lookup(model, LENGTH, tmp_path / "stopped")
     assert asked[5:][0] == asked[3] and len(asked) == 5 + LENGTH * ALPHABET - 3
-    assert again == whole
+    assert again == replace(whole, resumed=3)
     written = [(tmp_path / name / TRAINED_FILE).read_text() for name in ("whole", "stopped")]
     assert written[0] == written[1]
     assert not progress.exists()
+
+
+def test_other_parts_resume_too_and_a_foreign_file_is_not_used(tmp_path, monkeypatch):
+    """What was found about other weights, with other effort or by another kernel is not used, nor what is damaged."""
+    models = {"good": counting("majority", 5, 60, "TF-(1,8)", 0), "bad": counting("majority", 5, 20, "TF-(1,8)", 0)}
+    task = tasks()["majority"]
+    whole = {name: certify_counts(model, task, 5, tmp_path / name) for name, model in models.items()}
+    real, folder = Progress.decided, tmp_path / "stopped"
+
+    def stopping(self, part, decide):
+        if len(self.path.read_text().splitlines()) == 4:
+            raise KeyboardInterrupt
+        return real(self, part, decide)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Progress, "decided", stopping)
+        certify_counts(models["good"], task, 5, folder)
+    kept = (folder / PROGRESS_FILE).read_text()
+    at = kept.index('"kernel"')
+    for name, nodes, content, resumed in (
+        ("good", 64, kept, 3),
+        ("bad", 64, kept, 0),
+        ("good", 63, kept, 0),
+        ("good", 64, kept.replace("leaf", "le\x00"), 0),
+        ("good", 64, kept.replace(kept[at : at + 20], '"kernel": "0000000000'), 0),
+        ("good", 64, kept[:-9], 2),
+        ("good", 64, "[]\n" + kept, 0),
+        ("good", 64, kept.replace("certified", "right"), 0),
+    ):
+        (folder / PROGRESS_FILE).write_text(content)
+        found = certify_counts(models[name], task, 5, folder, nodes)
+        assert (found.resumed, found.share) == (resumed, whole[name].share)
+        assert not (folder / PROGRESS_FILE).exists()
 
 
 @pytest.fixture(scope="module")

@@ -68,6 +68,17 @@ def test_majority_is_right_on_all_inputs():
     assert (search.margins(inputs) > 0).all()
 
 
+def test_equality_is_right_on_all_inputs():
+    """All of it is proved again, and torch agrees on every input."""
+    place, task = FOLDER / "trained" / "equality-8", tasks()["equality"]
+    claim, data = json.loads((place / TRAINED_FILE).read_text()), (place / WEIGHTS_FILE).read_bytes()
+    assert read_counting(claim["specification"]) == read_counting(task.specification(8))
+    accepted = check_counts(claim, data)
+    assert (accepted.share, accepted.inputs, accepted.counterexamples) == (1, 2**8, ())
+    search = Attack(model_from(data), task, 8)
+    assert (search.margins(numpy.array([*accepted.specification[0].all()])) > 0).all()
+
+
 def test_recall_of_two_layers_is_right_on_all_inputs():
     """Every case is claimed, and the cases of two keys are proved again; torch agrees on inputs of the task."""
     place = FOLDER / "trained" / "recall-8"

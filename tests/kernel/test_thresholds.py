@@ -40,6 +40,16 @@ CASES = [
     ("majority", 8, 45, "TF-(1,8,positions=sinusoidal)", 3),
     (WEIGHTED, 6, 150, "TF-(1,8)", 0),
 ]
+JOINT = [
+    ("equality", 4, 200, "TF-(1,8)", 0),
+    ("equality:alphabet=3", 2, 150, "TF-(1,8)", 1),
+    ("equality", 6, 60, "TF-(1,8,heads=2)", 0),
+    ("equality:alice=1,4", 4, 30, "TF-(1,8,positions=rotary)", 1),
+    ("cnf", 5, 200, "TF-(1,8)", 0),
+    ("dnf", 5, 20, "TF-(1,8)", 2),
+    ("sparse-threshold:function_seed=1,sparsity=2", 5, 200, "TF-(1,8)", 1),
+]
+"""Conditions of these tasks look at several places."""
 
 
 @cache
@@ -50,11 +60,15 @@ def trained(label, length, steps, architecture="TF-(1,8)", seed=0):
     drawn = numpy.asarray(task.sample(draws_from(seed), 64 * steps, length, "eval").inputs)
     answers = torch.from_numpy(numpy.asarray(task.decide(drawn, length)).astype(numpy.int64)).view(steps, 64)
     for batch, right in zip(torch.from_numpy(drawn).view(steps, 64, -1), answers, strict=True):
-        loss = functional.cross_entropy(model(batch[None], read=torch.full((1, 64, 1), length))[0, :, 0], right)
+        loss = functional.cross_entropy(logits_of(model, batch), right)
         adam.zero_grad()
         loss.backward()
         adam.step()
     return model.eval()
+
+
+def logits_of(model, inputs):
+    return model(inputs[None], read=torch.full((1, len(inputs), 1), inputs.shape[1] - 1))[0, :, 0]
 
 
 def every_input(length):
@@ -64,8 +78,8 @@ def every_input(length):
 @torch.no_grad()
 def failing(model, task, length):
     """The inputs that the model answers wrongly or without a single largest logit, in its own type."""
-    inputs = every_input(length)
-    logits = model(inputs[None], read=torch.full((1, len(inputs), 1), length))[0, :, 0]
+    inputs = torch.tensor([*read_counting(task.specification(length))[0].all()])
+    logits = logits_of(model, inputs)
     right = torch.from_numpy(numpy.asarray(task.decide(inputs.numpy(), length)).astype(numpy.int64))[:, None]
     wrong = logits.gather(1, right) <= logits.gather(1, 1 - right)
     return {tuple(row) for row in inputs[wrong[:, 0]].tolist()}
@@ -85,7 +99,7 @@ def mixed():
     return certified(MIXED)[1:]
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", [*CASES, *JOINT], ids=str)
 def test_every_verdict_agrees_with_every_input(case):
     label, length = case[:2]
     model, task = trained(*case), labelled_task(label)
@@ -93,7 +107,7 @@ def test_every_verdict_agrees_with_every_input(case):
     in_double = failing(copy.deepcopy(model).double(), task, length)
     verdict, claim, data = certified(case)
     kernel = Thresholds(Weights(data), *read_counting(claim["specification"]))
-    of = {tuple(row): (row[-1], kernel.counted(row)) for row in every_input(length).tolist()}
+    of = {row: (row[-1], kernel.counted(row)) for row in kernel.inputs.all()}
     bad = {of[row] for row in wrong | in_double}
     seen = set()
     for (p, low, high), each in verdict.slices.items():
@@ -104,11 +118,37 @@ def test_every_verdict_agrees_with_every_input(case):
             assert not inside & bad
         if each.failing is not None:
             assert each.failing in wrong and of[each.failing] in inside
-    assert seen == {(p, count) for p in range(2) for count in range(kernel.greatest + 1)}
+    assert seen == {(p, count) for p in kernel.asking for count in range(kernel.greatest + 1)}
     assert verdict.count(Outcome.OPEN) == 0
+    assert kernel.numbers == [
+        [sum(each == (p, count) for each in of.values()) for count in range(kernel.greatest + 1)] for p in kernel.asking
+    ]
     accepted = check_counts(claim, data)
     shown = {(token, count) for token, low, high in accepted.certified for count in range(low, high + 1)}
     assert accepted.share == verdict.share == Fraction(sum(each in shown for each in of.values()), len(of))
+
+
+def test_joint_conditions_are_certified_and_refuted():
+    outcomes = [{each.outcome for each in certified(case)[0].slices.values()} for case in JOINT]
+    assert {Outcome.CERTIFIED} in outcomes
+    assert any(Outcome.COUNTEREXAMPLE in each for each in outcomes)
+
+
+def test_a_leaf_on_which_a_joint_condition_is_not_determined_is_about_all_inputs_there():
+    """Equality of two bits: with no bit fixed a box holds equal and unequal inputs, and must not show either."""
+    model = copy.deepcopy(trained("equality", 2, 5))
+    with torch.no_grad():
+        model.readout.bias[0] = torch.tensor([9.0, -9.0])
+    kernel = Thresholds(Weights(weights_file(model)), *read_counting(tasks()["equality"].specification(2)))
+    # All inputs get the answer 0: right for the unequal ones alone.
+    for p in range(2):
+        proved(kernel, p, 1, 1, ["leaf"])
+        for proof in (["leaf"], ["split", 0, [p], ["leaf"], ["leaf"]]):
+            with pytest.raises(RefusedError):
+                proved(kernel, p, 0, 0, proof)
+        with pytest.raises(RefusedError):
+            proved(kernel, p, 0, 1, ["split", 0, [p], ["leaf"], ["leaf"]])
+        assert kernel.part(p, [[1 - p]], 0, 0) is None and kernel.part(p, [[p]], 1, 1) is None
 
 
 def test_some_slices_fail_and_some_need_splits():
@@ -269,7 +309,7 @@ def test_a_claim_that_was_changed_is_refused(mixed):
     some = rows[0]
     spec = claim["specification"]
     answer = spec["answer"]
-    two = {"kind": "count", "conditions": [{"places": [[1, 2]], "table": [0, 1, 1, 0]}], "answers": [[0, 0], [1, 1]]}
+    none = {"kind": "count", "conditions": [{"places": [[]], "table": [1]}], "answers": [[0, 0], [1, 1]]}
     select = {"kind": "select", "by": 6, "first": 0}
     changes = [
         {"sha256": "0" * 64},
@@ -298,7 +338,7 @@ def test_a_claim_that_was_changed_is_refused(mixed):
         {"specification": {**spec, "answer": {**answer, "answers": [[0, 0], [3, 1]]}}},
         {"specification": {**spec, "answer": {**answer, "answers": [[0, 1], [4, 0]]}}},
         {"specification": {**spec, "answer": {**answer, "answers": [[0, 0], [4, 2]]}}},
-        {"specification": {**spec, "answer": two}},
+        {"specification": {**spec, "answer": none}},
         {"specification": {**spec, "answer": select}},
         {"specification": {**spec, "inputs": [{"count": 7, "tokens": [0, 3]}]}},
         {"specification": {"inputs": [{"count": 1, "tokens": [0, 2]}], "answer": {**answer, "conditions": []}}},

@@ -117,7 +117,7 @@ def _verdict_text(result: dict[str, Any]) -> str:
     by = ", ".join(own["excluded_by"])
     within = ", ".join(own["arithmetic"])
     if own["partial_sums"] is not None:
-        within += f"; or in any fixed order that hands on at most {counted(own['partial_sums'], 'partial sum')}"
+        within += f"; or in any fixed order that passes on at most {counted(own['partial_sums'], 'partial sum')}"
     verdict = "impossible with any weights"
     if own["functions"]:
         verdict = f"no choice of weights computes {own['functions']}"

@@ -55,7 +55,7 @@ class Certified(Answer):
     reason_shown: str
 
     def __bool__(self) -> bool:
-        """Whether the network is certified, and no wider than its claim says."""
+        """Return whether the network is certified, and no wider than its claim says."""
         return self.certified and self.width_as_claimed is not False
 
     def as_dict(self) -> dict[str, Any]:
@@ -63,7 +63,7 @@ class Certified(Answer):
         return {name: value for name, value in super().as_dict().items() if name != "reason_shown"}
 
     def sheet(self) -> Sheet:
-        """Claim, verdict, size and files."""
+        """Show claim, verdict, size and files."""
         from separatrix.certificates import WORDS, shown_count, shown_trust
 
         sizes = f"{counted(self.layers, 'layer')}, {counted(self.heads, 'head')}, width {self.width}"
@@ -241,7 +241,7 @@ class Checked(Answer):
     reason_shown: str
 
     def __bool__(self) -> bool:
-        """Whether the certificate is valid."""
+        """Return whether the certificate is valid."""
         return self.valid
 
     def as_dict(self) -> dict[str, Any]:

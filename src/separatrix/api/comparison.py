@@ -82,7 +82,7 @@ class Compared(Answer):
         return tuple(found)
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """Return everything, ready for JSON."""
         return {**super().as_dict(), "warnings": list(self.warnings)}
 
     def sheet(self) -> Sheet:

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from separatrix.profiles import FunctionTask, Profile
 
 COVERED = ("rnn", "transformer-1layer")
-RECURRENT = "any numbers of p bits, the state handed on step by step"
+RECURRENT = "any numbers of p bits, the state passed on step by step"
 ATTENTION = "fixed point: a sum is rounded once"
-DETERMINISTIC = "the model is deterministic and right on every input of length N"
+DETERMINISTIC = "the model is deterministic and correct on every input of length N"
 
 
 def profiled(task: "FunctionTask", length: int, precision: int) -> "Profile":

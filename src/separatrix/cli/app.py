@@ -8,6 +8,7 @@ output, all else to standard error, so that ``--json`` prints one object and not
 import os
 import shlex
 import sys
+import time
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
@@ -21,7 +22,7 @@ from typer.core import TyperGroup
 from separatrix import cli
 from separatrix._version import __version__
 from separatrix.cli.interrupts import remembered
-from separatrix.cli.output import only_json
+from separatrix.cli.output import Call, only_json
 from separatrix.errors import SeparatrixError, StoppedError, UnknownNameError
 from separatrix.extras import missing_package
 from separatrix.sources import ended_by_user_code
@@ -121,9 +122,10 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
+    call = Call(arguments, time.perf_counter())
     try:
         with only_json("--json" in arguments):
-            code = application()(list(arguments), prog_name="separatrix", standalone_mode=False, obj=list(arguments))
+            code = application()(list(arguments), prog_name="separatrix", standalone_mode=False, obj=call)
         if sys.stdout is not None:  # a process started with its output closed has none
             sys.stdout.flush()
         if code == STOPPED:  # Typer turns Ctrl-C into this code.

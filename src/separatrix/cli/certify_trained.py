@@ -1,14 +1,13 @@
 """How ``certify`` treats trained weights: a run of a store, or a folder with a weight file."""
 
 import re
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import typer
 
 from separatrix.cli.given_options import refuse_given
-from separatrix.cli.output import command_line, console, print_json
+from separatrix.cli.output import console, print_result, seconds_so_far
 from separatrix.errors import SeparatrixError
 from separatrix.extras import require
 from separatrix.files import check_writable
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
 
 RUN_NAME = re.compile(r"[0-9a-f]{4,16}")
 COVERED_TASKS = (
-    "covered are TF of one layer on index-lookup, majority and other counts of places, TF of two layers on "
-    "index-lookup and associative-recall, and RNN, GRU, LSTM and Mamba of one layer on dyck"
+    "covered are TF of one layer on index-lookup, majority, equality and other tasks that count conditions, TF of two "
+    "layers on index-lookup and associative-recall, and RNN, GRU, LSTM and Mamba of one layer on dyck"
 )
 LARGEST_CLAIM = 1 << 26
 ARITHMETIC = "exact over the stored float32 weights, and float32 in any order of summation"
@@ -52,14 +51,12 @@ def certify_trained(
     bits: int | None,
     out: Path | None,
     as_json: bool,
-    started: float,
 ) -> int:
     """Certify a trained model and say what is certified, refuted and open; 0 where every input is certified."""
     require("certifying a trained run", "torch")
     from separatrix.cli.progress import progress_bar
     from separatrix.models import certify_cases, certify_counts, certify_lookup, certify_words
     from separatrix.progress import listening
-    from separatrix.provenance import provenance
     from separatrix_kernel.trained import TRAINED_FILE
 
     if not 1 <= nodes <= 1 << 20:
@@ -93,11 +90,10 @@ def certify_trained(
         **summary,
         "arithmetic": ARITHMETIC,
         "certificate": str(folder) if summary["certified"] or not words else None,
-        "seconds": round(time.perf_counter() - started, 3),
+        "seconds": seconds_so_far(context),
     }
     if as_json:
-        record = provenance(command_line(context), arithmetic=ARITHMETIC, seed=None, started=started)
-        print_json({**result, "provenance": record})
+        print_result(context, {**result}, arithmetic=ARITHMETIC)
     else:
         (_print_words if words else _print)(result)
     return 0 if result["certified"] else 1
@@ -121,7 +117,7 @@ def _given(name: str, store: Path | None) -> _Given:
         if store is not None:
             raise SeparatrixError(f"--store {store} is for the name of a run, and {name} is a folder; leave it out")
         return _in_folder(Path(name))
-    from separatrix.models import CELLS, check_described, check_recurrent, counts_places, lookup_groups, parse_spec
+    from separatrix.models import CELLS, check_described, check_recurrent, counts, lookup_groups, parse_spec
     from separatrix.tasks import automaton_of
     from separatrix.training import Records, store_path, trained_model
 
@@ -133,13 +129,13 @@ def _given(name: str, store: Path | None) -> _Given:
             kind = "words"
             check_recurrent(model, spec.precision)
         else:
-            counts, groups = counts_places(task, spec.length), lookup_groups(task, spec.length)
-            if not counts and groups is None:
+            counting, groups = counts(task, spec.length), lookup_groups(task, spec.length)
+            if not counting and groups is None:
                 raise SeparatrixError(f"run {name} is of {spec.task}, which cannot be certified; {COVERED_TASKS}")
-            one_layer = counts or spec.task == "index-lookup"
+            one_layer = counting or spec.task == "index-lookup"
             if model.entries[0].name in CELLS or (not one_layer if model.depth == 1 else groups is None):
                 raise SeparatrixError(f"{model} on {spec.task} cannot be certified; {COVERED_TASKS}")
-            kind = "cases" if model.depth > 1 else "counts" if counts else "lookup"
+            kind = "cases" if model.depth > 1 else "counts" if counting else "lookup"
             check_described(model, spec.precision)
         return _Given(trained_model(record, records.files), spec.length, spec.name, task, kind)
 
@@ -234,6 +230,7 @@ def _summary(found: "Certified") -> dict[str, Any]:
         "pairs": counts,
         "share_certified": str(found.share),
         "certified": found.share == 1,
+        "resumed": found.resumed,
         "counterexamples": [list(row) for row in found.failing()],
         "open": [list(pair) for pair, each in found.pairs.items() if each.outcome == Outcome.OPEN],
     }
@@ -258,6 +255,7 @@ def _parts_summary(found: "CertifiedCounts | CertifiedCases", task: "Task", part
         parts: {str(outcome): found.count(outcome) for outcome in Outcome},
         "share_certified": str(found.share),
         "certified": found.share == 1,
+        "resumed": found.resumed,
         "counterexamples": [list(row) for row in found.failing()],
         "counterexamples_shown": [task.write(list(row), found.length) for row in found.failing()],
     }
@@ -293,6 +291,8 @@ def _print(result: dict[str, Any]) -> None:
         ("arithmetic", result["arithmetic"]),
         ("certificate", escape(result["certificate"])),
     ]
+    if result["resumed"]:
+        rows.insert(3, ("of these", f"{result['resumed']} were decided before an interruption, and were not repeated"))
     if fails and parts != "pairs":
         rows.insert(3, ("a counterexample", f"{escape(result['counterexamples_shown'][0])}: torch errs"))
     elif fails:

@@ -17,7 +17,7 @@ from separatrix.models.bounded import states_its_size as states_its_size
 from separatrix.models.certify_counts import CertifiedCounts as CertifiedCounts
 from separatrix.models.certify_counts import answers_wrongly as answers_wrongly
 from separatrix.models.certify_counts import certify_counts as certify_counts
-from separatrix.models.certify_counts import counts_places as counts_places
+from separatrix.models.certify_counts import counts as counts
 from separatrix.models.certify_lookup import Certified as Certified
 from separatrix.models.certify_lookup import certify_lookup as certify_lookup
 from separatrix.models.certify_lookup import fails as fails

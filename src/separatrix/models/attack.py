@@ -26,7 +26,9 @@ from separatrix.tasks import Task, draws_from
 Choices: TypeAlias = NDArray[numpy.int64]
 Floats: TypeAlias = NDArray[numpy.float64]
 STARTS, CHANGES = 12, 32
-PATIENCE = 8
+LEAST_PATIENCE, MOST_PATIENCE = 8, 64
+"""Rounds without a better change after which a start is given up: about as many as try every single change once."""
+MOST_SWEPT = 1 << 17
 MOST_CELLS = 1 << 17
 """Positions of a batch: longer inputs come in smaller batches."""
 
@@ -54,6 +56,7 @@ class Attack:
         self.sizes = numpy.array([len(block) for block in self.blocks])
         self.generator = numpy.random.default_rng(seed)
         self.tried = 0
+        self.patience = min(max(int(self.sizes.sum()) // CHANGES, LEAST_PATIENCE), MOST_PATIENCE)
         self.free = numpy.flatnonzero(self.sizes > 1)
         if not len(self.free):
             raise SeparatrixError(f"{task.name} has a single input of length {length}; choose a larger length")
@@ -90,24 +93,43 @@ class Attack:
 
     # -- where to begin, and what to change --------------------------------------------------------------------
 
-    def starts(self) -> Choices:
+    def starts(self, count: int = STARTS) -> Choices:
         """Repeated symbols with a few others, samples of the task, uniform choices."""
-        uniform = self.generator.integers(0, self.sizes, (STARTS, len(self.sizes)))
-        repeated = self.generator.integers(0, 1 << 30, (STARTS, 1)) % self.sizes
-        others = self.generator.random(repeated.shape) < self.generator.integers(0, 3, (STARTS, 1)) / len(self.sizes)
+        uniform = self.generator.integers(0, self.sizes, (count, len(self.sizes)))
+        repeated = self.generator.integers(0, 1 << 30, (count, 1)) % self.sizes
+        others = self.generator.random(repeated.shape) < self.generator.integers(0, 3, (count, 1)) / len(self.sizes)
         # The last block is often a question, which is not part of the text that repeats.
         others[:, -1] = True
         mixed = numpy.where(others, uniform, repeated)
-        sampled = self._sampled()
-        third = STARTS // 3
-        return numpy.concatenate([mixed[: STARTS - third], (uniform if sampled is None else sampled)[:third]])
+        sampled = self._sampled(count)
+        third = count // 3
+        return numpy.concatenate([mixed[: count - third], (uniform if sampled is None else sampled)[:third]])
 
-    def _sampled(self) -> Choices | None:
+    def swept(self, count: int) -> Iterator[Choices]:
+        """Texts that repeat one symbol but for one block, all of them or as many as are allowed, in random order."""
+        last, others = len(self.sizes) - 1, [int(block) for block in self.free if block < len(self.sizes) - 1]
+        changes = numpy.array([(block, choice) for block in others for choice in range(self.sizes[block])])
+        if not len(changes):
+            return
+        every = int(self.sizes[others].max()) * len(changes)
+        few = every <= 4 * MOST_SWEPT
+        order = self.generator.permutation(every) if few else self.generator.integers(0, every, MOST_SWEPT)
+        for start in range(0, min(every, MOST_SWEPT), count):
+            repeated, number = numpy.divmod(order[start : start + count], len(changes))
+            block, choice = changes[number].T
+            rows = repeated[:, None] % self.sizes
+            # A last block with a choice for each other one is a question about that.
+            named = self.sizes[last] == last
+            rows[:, last] = block if named else self.generator.integers(0, self.sizes[last], len(rows))
+            rows[numpy.arange(len(rows)), block] = choice
+            yield rows
+
+    def _sampled(self, count: int) -> Choices | None:
         """Samples of the task as choices, where each cell is a block of its own."""
         if any(block.shape[1] != 1 for block in self.blocks):
             return None
         seed = int(self.generator.integers(1 << 31))
-        drawn = numpy.asarray(self.task.sample(draws_from(seed), STARTS, self.length, "eval").inputs)
+        drawn = numpy.asarray(self.task.sample(draws_from(seed), count, self.length, "eval").inputs)
         cells = drawn.reshape(len(drawn), -1)
         if cells.shape[1] != len(self.blocks):
             return None
@@ -153,21 +175,36 @@ class Attack:
 
     def _descents(self, changes: int) -> Iterator[tuple[Choices, Floats]]:
         """Rows and their margins after each round, start after start."""
+        rows, margins = numpy.empty((0, len(self.sizes)), dtype=numpy.int64), numpy.empty(0)
+        for some in self.swept(STARTS * changes):
+            found = self.margins(self.inputs(some))
+            yield some, found
+            rows, margins = numpy.concatenate([rows, some]), numpy.concatenate([margins, found])
+            best = margins.argsort(kind="stable")[:STARTS]
+            rows, margins = rows[best], margins[best]
+        if len(rows) == STARTS:
+            yield from self._descent(rows, margins, changes)
         while True:
-            rows = self.starts()
+            # As many as one round of changes tries; those with the least margins go on.
+            rows = self.starts(STARTS * changes)
             margins = self.margins(self.inputs(rows))
             yield rows, margins
-            idle = 0
-            while idle < PATIENCE and not (margins < 0).any():
-                many = self.changed(rows, changes)
-                found = self.margins(self.inputs(many.reshape(-1, many.shape[2]))).reshape(many.shape[:2])
-                best = found.argmin(axis=1)
-                lower = numpy.take_along_axis(found, best[:, None], axis=1)[:, 0]
-                better = lower < margins
-                rows = numpy.where(better[:, None], many[numpy.arange(len(rows)), best], rows)
-                margins = numpy.where(better, lower, margins)
-                idle = 0 if better.any() else idle + 1
-                yield rows, margins
+            best = margins.argsort(kind="stable")[:STARTS]
+            yield from self._descent(rows[best], margins[best], changes)
+
+    def _descent(self, rows: Choices, margins: Floats, changes: int) -> Iterator[tuple[Choices, Floats]]:
+        """The same from these rows, until changes do not lower margins any more."""
+        idle = 0
+        while idle < self.patience and not (margins < 0).any():
+            many = self.changed(rows, changes)
+            found = self.margins(self.inputs(many.reshape(-1, many.shape[2]))).reshape(many.shape[:2])
+            best = found.argmin(axis=1)
+            lower = numpy.take_along_axis(found, best[:, None], axis=1)[:, 0]
+            better = lower < margins
+            rows = numpy.where(better[:, None], many[numpy.arange(len(rows)), best], rows)
+            margins = numpy.where(better, lower, margins)
+            idle = 0 if better.any() else idle + 1
+            yield rows, margins
 
 
 def attack(model: SequenceModel, task: Task, length: int, seconds: float, most: int = 8, seed: int = 0) -> Attacked:

@@ -1,13 +1,15 @@
-"""Certify a trained Transformer on a task that counts places: every slice is proved, refuted by an input, or left open.
+"""Certify a trained Transformer on a task that counts: every slice is proved, refuted by an input, or left open.
 
 A slice is a last token and some counts. Proofs have been accepted by the kernel (``separatrix_kernel.thresholds``)
-before they are written next to the weights, and each counterexample was run in torch and failed.
+before they are written next to the weights, and each counterexample was run in torch and failed. Work that was stopped
+resumes (``certify_progress``).
 """
 
 import hashlib
 import json
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +17,12 @@ import torch
 
 from separatrix.errors import SeparatrixError
 from separatrix.files import write_atomically
+from separatrix.models.certify_progress import Progress, from_plain, to_plain
 from separatrix.models.sequence_model import SequenceModel
 from separatrix.models.trained_files import weights_file
 from separatrix.progress import tracked
 from separatrix.provers import CountsProver, Decided, Outcome, Slice
-from separatrix.tasks import Task, changed_label
+from separatrix.tasks import Task, changed_label, task_label
 from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.thresholds import proved, read_counting
 from separatrix_kernel.trained import COUNTS_FORMAT, TRAINED_FILE, WEIGHTS_FILE
@@ -36,6 +39,8 @@ class CertifiedCounts:
     """How many inputs there are, as a power."""
     share: Fraction
     """The share of all inputs that are certified."""
+    resumed: int = 0
+    """How many groups of slices earlier work had decided."""
 
     def count(self, outcome: Outcome) -> int:
         """How many slices ended so."""
@@ -50,16 +55,14 @@ class CertifiedCounts:
         return [each.failing for each in self.slices.values() if each.failing is not None]
 
 
-def counts_places(task: Task, length: int) -> bool:
-    """Whether a task's answer is a function of how many conditions hold that look at one place each.
+def counts(task: Task, length: int) -> bool:
+    """Whether a task's answer is a function of how many conditions hold.
 
     >>> from separatrix.tasks import tasks
-    >>> counts_places(tasks()["majority"], 5), counts_places(tasks()["equality"], 4)
-    (True, False)
+    >>> [counts(tasks()[name], 4) for name in ("majority", "equality", "index-lookup")]
+    [True, True, False]
     """
-    answer = (task.specification(length) or {"answer": {}})["answer"]
-    groups = answer.get("conditions", []) if answer.get("kind") == "count" else []
-    return bool(groups) and all(len(places) == 1 for group in groups for places in group["places"])
+    return (task.specification(length) or {"answer": {}})["answer"].get("kind") == "count"
 
 
 def certify_counts(model: SequenceModel, task: Task, length: int, folder: Path, nodes: int = 64) -> CertifiedCounts:
@@ -74,25 +77,41 @@ def certify_counts(model: SequenceModel, task: Task, length: int, folder: Path, 
     except RefusedError as refusal:
         raise SeparatrixError(f"these weights cannot be certified: {refusal}") from refusal
     kernel, found = prover.model, dict[Slice, Decided]()
-    for start in tracked(prover.starts(), f"certifying slices of {inputs.covered} inputs"):
-        for part, decided in prover.decide(start):
-            found[part] = _confirmed(model, task, length, _checked(prover, part, decided))
+
+    def decided(start: Slice) -> list[tuple[Slice, Decided]]:
+        parts = prover.decide(start)
+        return [(part, _confirmed(model, task, length, _checked(prover, part, each))) for part, each in parts]
+
+    digest = hashlib.sha256(data).hexdigest()
+    about = {"sha256": digest, "task": task_label(task), "length": length, "nodes": nodes}
+    with Progress(folder, _read, _write, **about) as progress:
+        for start in tracked(prover.starts(), f"certifying slices of {inputs.covered} inputs"):
+            found |= dict(progress.decided(start, partial(decided, start)))
     shown = {part: each for part, each in found.items() if each.proof is not None}
     covered = sum(sum(kernel.numbers[p][low : high + 1]) for p, low, high in shown)
-    result = CertifiedCounts(length, found, inputs.covered, Fraction(covered, count.count(inputs)))
+    result = CertifiedCounts(length, found, inputs.covered, Fraction(covered, count.count(inputs)), progress.resumed)
     claim = {
         "format": COUNTS_FORMAT,
         "task": changed_label(task),
         "length": length,
         "specification": plain,
-        "sha256": hashlib.sha256(data).hexdigest(),
+        "sha256": digest,
         "certified": [[*_stated(prover, part), each.proof] for part, each in shown.items()],
         "counterexamples": [list(row) for row in result.failing()],
         "open": [_stated(prover, part) for part in result.left()],
     }
     write_atomically(folder / WEIGHTS_FILE, data)
     write_atomically(folder / TRAINED_FILE, json.dumps(claim, separators=(",", ":")) + "\n")
+    progress.done()
     return result
+
+
+def _write(found: list[tuple[Slice, Decided]]) -> list[Any]:
+    return [[part, to_plain(decided)] for part, decided in found]
+
+
+def _read(found: Any) -> list[tuple[Slice, Decided]]:
+    return [((int(p), int(low), int(high)), from_plain(each)) for (p, low, high), each in found]
 
 
 def _stated(prover: CountsProver, part: Slice) -> list[int]:

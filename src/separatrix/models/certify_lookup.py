@@ -1,16 +1,15 @@
 """Certify a trained lookup: every pair (place, symbol) is proved for all texts, refuted by one, or left open.
 
-What is found is kept pair by pair in ``progress.jsonl``, so that work that was stopped goes on; at the end
+What is found is kept pair by pair (``certify_progress``), so that work that was stopped resumes; at the end
 ``trained.json`` holds the proofs, next to the weights. Each proof has then been accepted by the kernel, and each
 counterexample was run in torch and failed.
 """
 
 import hashlib
 import json
-from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import torch
 
 from separatrix.errors import SeparatrixError
 from separatrix.files import write_atomically
+from separatrix.models.certify_progress import Progress, from_plain, to_plain
 from separatrix.models.sequence_model import SequenceModel
 from separatrix.models.trained_files import weights_file
 from separatrix.progress import tracked
@@ -27,7 +27,6 @@ from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.trained import TRAINED_FILE, TRAINED_FORMAT, WEIGHTS_FILE
 from separatrix_kernel.transformer import Weights
 
-PROGRESS_FILE = "progress.jsonl"
 Pair = tuple[int, int]
 
 
@@ -38,6 +37,8 @@ class Certified:
     alphabet: int
     length: int
     pairs: dict[Pair, Decided]
+    resumed: int = 0
+    """How many pairs earlier work had decided."""
 
     def count(self, outcome: Outcome) -> int:
         """How many pairs ended so."""
@@ -74,23 +75,14 @@ def certify_lookup(model: SequenceModel, length: int, folder: Path, nodes: int =
         raise SeparatrixError(f"these weights cannot be certified: {refusal}") from refusal
     about = {"sha256": hashlib.sha256(data).hexdigest(), "alphabet": alphabet, "length": length, "nodes": nodes}
     write_atomically(folder / WEIGHTS_FILE, data)
-    known = dict(_kept(folder / PROGRESS_FILE, about))
-    # Written anew, because the last line may have been cut off.
-    lines = [json.dumps(about), *(_line(pair, each) for pair, each in known.items())]
-    write_atomically(folder / PROGRESS_FILE, "\n".join(lines) + "\n")
     found: dict[Pair, Decided] = {}
     pairs = [(p, c) for p in range(length) for c in range(alphabet)]
-    with (folder / PROGRESS_FILE).open("a", encoding="utf-8") as progress:
+    with Progress(folder, from_plain, to_plain, **about) as progress:
         for pair in tracked(pairs, f"certifying {length}*{alphabet} pairs"):
-            kept = known.get(pair)
-            found[pair] = _decided(model, prover, pair) if kept is None else _checked(prover, pair, kept)
-            if pair not in known:
-                progress.write(_line(pair, found[pair]) + "\n")
-                progress.flush()
-    result = Certified(alphabet, length, found)
+            found[pair] = progress.decided(pair, partial(_decided, model, prover, pair))
+    result = Certified(alphabet, length, found, progress.resumed)
     write_atomically(folder / TRAINED_FILE, json.dumps(_claim(result, about["sha256"]), separators=(",", ":")) + "\n")
-    with suppress(OSError):
-        (folder / PROGRESS_FILE).unlink()
+    progress.done()
     return result
 
 
@@ -132,25 +124,6 @@ def fails(model: SequenceModel, row: tuple[int, ...]) -> bool:
     alphabet, length = model.classes, len(row) - 1
     logits = model(torch.tensor([[row]]), read=torch.tensor([[[length]]]))[0, 0, 0]
     return int(logits.argmax()) != row[row[-1] - alphabet]
-
-
-def _line(pair: Pair, decided: Decided) -> str:
-    return json.dumps([*pair, decided.outcome, decided.proof, decided.failing])
-
-
-def _kept(path: Path, about: dict[str, Any]) -> Iterator[tuple[Pair, Decided]]:
-    """What earlier work on the same weights, length and effort has found; a last line that was cut off is left out."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError):
-        return
-    with suppress(ValueError, TypeError, KeyError):
-        if not lines or json.loads(lines[0]) != about:
-            return
-        for line in lines[1:]:
-            p, c, outcome, proof, failing = json.loads(line)
-            row = None if failing is None else tuple(map(int, failing))
-            yield (int(p), int(c)), Decided(Outcome(outcome), proof, row)
 
 
 def _claim(found: Certified, digest: str) -> dict[str, Any]:

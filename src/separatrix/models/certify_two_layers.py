@@ -2,14 +2,16 @@
 
 A case is an asked group with its tokens, such as a place with its symbol or a pair of key and label. Proofs have been
 accepted by the kernel (``separatrix_kernel.two_layers``) before they are written next to the weights, and each
-counterexample was run in torch and failed.
+counterexample was run in torch and failed. Work that was stopped resumes (``certify_progress``).
 """
 
 import hashlib
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -20,11 +22,12 @@ from numpy.typing import NDArray
 from separatrix.errors import SeparatrixError
 from separatrix.files import write_atomically
 from separatrix.models.attack import Attack
+from separatrix.models.certify_progress import Progress, from_plain, to_plain
 from separatrix.models.sequence_model import SequenceModel
 from separatrix.models.trained_files import weights_file
 from separatrix.progress import tracked
 from separatrix.provers import ChosenProver, Decided, Outcome
-from separatrix.tasks import Task, changed_label
+from separatrix.tasks import Task, changed_label, task_label
 from separatrix_kernel.reading import RefusedError
 from separatrix_kernel.trained import TRAINED_FILE, TWO_LAYERS_FORMAT, WEIGHTS_FILE
 from separatrix_kernel.transformer import Weights
@@ -41,6 +44,8 @@ class CertifiedCases:
     cases: dict[Case, Decided]
     inputs: str
     """How many inputs there are, as a product."""
+    resumed: int = 0
+    """How many cases earlier work had decided."""
 
     @property
     def share(self) -> Fraction:
@@ -86,30 +91,36 @@ def certify_cases(model: SequenceModel, task: Task, length: int, folder: Path, n
         inputs, answer = read_lookup(plain)
         groups = groups_of((inputs, answer))
         kernel = TwoLayers(Weights(data, layers=2), groups)
-        prover = ChosenProver[Second](kernel.second, nodes)
-        # Where boxes between the layers are too large for a norm, nothing can be shown.
-        _ = kernel.second.rows
     except RefusedError as refusal:
         raise SeparatrixError(f"these weights cannot be certified: {refusal}") from refusal
+    prover = None
+    # Where boxes between the layers are too large for a norm, nothing can be shown.
+    with suppress(RefusedError):
+        _ = kernel.second.rows
+        prover = ChosenProver[Second](kernel.second, nodes)
     search = CaseAttack(model, task, length, groups)
     covered = answer.covered(inputs)
     found: dict[Case, Decided] = {}
     # In the order of questions, so that the scores of each are computed once.
-    for case in tracked(sorted(groups.every(), key=groups.question), f"certifying cases of {covered} inputs"):
-        found[case] = _decided(kernel, prover, search, case)
-    result = CertifiedCases(length, found, covered)
+    cases, digest = sorted(groups.every(), key=groups.question), hashlib.sha256(data).hexdigest()
+    about = {"sha256": digest, "task": task_label(task), "length": length, "nodes": nodes}
+    with Progress(folder, from_plain, to_plain, **about) as progress:
+        for case in tracked(cases, f"certifying cases of {covered} inputs"):
+            found[case] = progress.decided(case, partial(_decided, kernel, prover, search, case))
+    result = CertifiedCases(length, found, covered, progress.resumed)
     claim = {
         "format": TWO_LAYERS_FORMAT,
         "task": changed_label(task),
         "length": length,
         "specification": plain,
-        "sha256": hashlib.sha256(data).hexdigest(),
+        "sha256": digest,
         "certified": [[*_stated(case), each.proof] for case, each in found.items() if each.proof is not None],
         "counterexamples": [list(row) for row in result.failing()],
         "open": [_stated(case) for case in result.left()],
     }
     write_atomically(folder / WEIGHTS_FILE, data)
     write_atomically(folder / TRAINED_FILE, json.dumps(claim, separators=(",", ":")) + "\n")
+    progress.done()
     return result
 
 
@@ -118,16 +129,16 @@ def _stated(case: Case) -> list[Any]:
     return [case[0], list(case[1])]
 
 
-def _decided(kernel: TwoLayers, prover: ChosenProver[Second], search: "CaseAttack", case: Case) -> Decided:
+def _decided(kernel: TwoLayers, prover: ChosenProver[Second] | None, search: "CaseAttack", case: Case) -> Decided:
     """One box is tried first, then inputs that fail are looked for, then splits; the kernel has the last word."""
     groups = kernel.groups
     about = groups.question(case), groups.answer(case), groups.sets(case)
-    proof = prover.leaf(*about)[0]
+    proof = None if prover is None else prover.leaf(*about)[0]
     if proof is None:
         failing = search.failing(case)
         if failing is not None:
             return Decided(Outcome.COUNTEREXAMPLE, failing=failing)
-        proof = prover.tree(*about)
+        proof = None if prover is None else prover.tree(*about)
     try:
         if proof is not None:
             kernel.prove(case, proof)

@@ -4,8 +4,13 @@ Inputs are divided by their last token and by counts with one answer. A slice th
 (``separatrix_kernel.thresholds``) accepts as one box is done; else its counts are halved. Where a single count is left,
 inputs that fail are looked for: those that gradients of the margin like best, then by changes that keep the count. If
 none is found, places are split. The search is float64 and untrusted.
+
+Where conditions look at several places, as those of equality do, slices are not halved: proofs split places anyway, the
+ones that such conditions look at first. Inputs that fail are looked for among all inputs, or random ones where there
+are too many.
 """
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +24,7 @@ from separatrix_kernel.transformer import Weights
 
 STARTS, DRAWN, ROUNDS = 6, 256, 60
 MOST_CHANGES = 4096
+MOST_INPUTS, AT_ONCE = 1 << 16, 1 << 12
 Slice = tuple[int, int, int]
 """The number of the last token, and the least and greatest count."""
 
@@ -61,21 +67,23 @@ class CountsProver(TransformerProver[Thresholds]):
         answer, sets = self.model.count.of_count(low), [list(each) for each in self.model.held]
         if self._shown(p, sets, low, high, answer):
             yield given, Decided(Outcome.CERTIFIED, ["leaf"])
-        elif low < high:
+        elif low < high and not self.model.joint:
             middle = (low + high) // 2
             yield from self.decide((p, low, middle))
             yield from self.decide((p, middle + 1, high))
         else:
-            failing = self.attack(p, low, answer)
+            failing = self.run(p, low, high, answer) if self.model.joint else self.attack(p, low, answer)
             if failing is not None:
                 yield given, Decided(Outcome.COUNTEREXAMPLE, failing=failing)
                 return
             self._left = self.nodes
-            proof = self._tree(p, sets, low, answer)
+            proof = self._tree(p, sets, low, high, answer)
             yield given, Decided(Outcome.OPEN) if proof is None else Decided(Outcome.CERTIFIED, proof)
 
     def _shown(self, p: int, sets: list[list[int]], low: int, high: int, answer: int) -> bool:
         part = self.model.part(p, sets, low, high)
+        if part is not None and self._undecided(p, sets):
+            return False
         try:
             if part is not None:
                 self.model.show_part(p, part, answer)
@@ -83,23 +91,32 @@ class CountsProver(TransformerProver[Thresholds]):
             return False
         return True
 
-    def _tree(self, p: int, sets: list[list[int]], count: int, answer: int) -> list[Any] | None:
+    def _undecided(self, p: int, sets: list[list[int]]) -> bool:
+        """Whether inputs with these symbols have several answers for all that is known of joint conditions."""
+        low, high = self.model.holding(p, sets)
+        return low < high and len(self.model.count.of_counts(low, high)) > 1
+
+    def _tree(self, p: int, sets: list[list[int]], low: int, high: int, answer: int) -> list[Any] | None:
         self._left -= 1
-        if self._shown(p, sets, count, count, answer):
+        if self._shown(p, sets, low, high, answer):
             return ["leaf"]
         place = self._split(p, sets, answer) if self._left > 0 else None
         if place is None:
             return None
         some, rest = sets[place][:1], sets[place][1:]
-        first = self._tree(p, [*sets[:place], some, *sets[place + 1 :]], count, answer)
-        second = None if first is None else self._tree(p, [*sets[:place], rest, *sets[place + 1 :]], count, answer)
+        first = self._tree(p, [*sets[:place], some, *sets[place + 1 :]], low, high, answer)
+        second = None if first is None else self._tree(p, [*sets[:place], rest, *sets[place + 1 :]], low, high, answer)
         return None if second is None else ["split", place, some, first, second]
 
     def _split(self, p: int, sets: list[list[int]], answer: int) -> int | None:
-        """The place that is least like the others in what its symbols change."""
+        """The place that is least like the others in what its symbols change, or one that a joint condition needs."""
         free = [place for place, some in enumerate(sets) if len(some) > 1]
         if not free:
             return None
+        if self._undecided(p, sets):
+            # Conditions of which least is open come first, so that each is determined by few splits.
+            wanted = [[place for place in places if place in free] for places, _ in self.model.joint]
+            return min((each for each in wanted if each), key=len)[0]
         effects = self._effects(p, self._drawn(p, sets, None, 16), answer)
         spread = numpy.array([numpy.ptp(effects[:, place, sets[place]], axis=1).max() for place in free])
         return free[int(abs(spread - numpy.median(spread)).argmax())]
@@ -165,6 +182,20 @@ class CountsProver(TransformerProver[Thresholds]):
                     break
                 row, margin = changed[best], float(found[best])
         return None
+
+    def run(self, p: int, low: int, high: int, answer: int) -> tuple[int, ...] | None:
+        """The input of a slice that is answered worst in float64, if it fails."""
+        held, asking = self.model.held, self.model.asking[p]
+        if self.model.inputs.at_most(MOST_INPUTS):
+            every = numpy.array([*itertools.product(*held)], dtype=numpy.int64)
+        else:
+            every = numpy.array([self.generator.choice(each, MOST_INPUTS) for each in held], dtype=numpy.int64).T
+        rows = every[[low <= self.model.counted([*row, asking]) <= high for row in every.tolist()]]
+        margins = [self.margins(p, answer, rows[start : start + AT_ONCE]) for start in range(0, len(rows), AT_ONCE)]
+        worst = int(numpy.concatenate(margins).argmin()) if margins else 0
+        if not margins or numpy.concatenate(margins)[worst] > 0:
+            return None
+        return (*map(int, rows[worst]), asking)
 
     def _neighbours(self, row: Integers) -> Integers:
         """Texts with the same count: two places exchange what they count, or one symbol becomes another."""

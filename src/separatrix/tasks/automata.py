@@ -1,5 +1,6 @@
 """Tasks that one automaton answers at every length, and their names in certificates about words."""
 
+import re
 from typing import Any
 
 from separatrix.errors import SeparatrixError
@@ -26,7 +27,7 @@ def automaton_of(task: Task) -> dict[str, Any] | None:
 
 
 def task_label(task: Task) -> str:
-    """A task with its parameters in one word.
+    """Return a task with its parameters in one word.
 
     >>> task_label(tasks()["dyck"])
     'dyck:depth=2,types=2'
@@ -36,17 +37,20 @@ def task_label(task: Task) -> str:
 
 
 def labelled_task(label: str) -> Task:
-    """The task of such a word.
+    """Return the task of such a word.
 
     >>> labelled_task("dyck:depth=3,types=2").depth
     3
+    >>> labelled_task("equality:alice=1,4,alphabet=3").parameters()
+    {'alphabet': 3, 'answer_one': 'equal', 'alice': '1,4'}
     """
     name, _, given = label.partition(":")
-    return with_text_parameters(tasks()[name], [each for each in given.split(",") if each])
+    # A value may have commas.
+    return with_text_parameters(tasks()[name], [each for each in re.split(r",(?=[a-z_]+=)", given) if each])
 
 
 def needed_automaton(task: Task) -> dict[str, Any]:
-    """The automaton, or one line that says that there is none.
+    """Return the automaton, or one line that says that there is none.
 
     >>> needed_automaton(tasks()["dyck"].with_parameters(types=9, depth=40))
     Traceback (most recent call last):
@@ -63,7 +67,7 @@ most 16384 stacks of brackets
 
 
 def changed_label(task: Task) -> str:
-    """A task with those parameters that are not the catalog's, in one word; ``labelled_task`` reads it too.
+    """Return a task with those parameters that are not the catalog's, in one word; ``labelled_task`` reads it too.
 
     >>> changed_label(tasks()["majority"]), changed_label(tasks()["sparse-threshold"].with_parameters(sparsity=1))
     ('majority', 'sparse-threshold:sparsity=1')

@@ -71,7 +71,7 @@ class CapacitySection(Section[CapacityResults]):
     page: str = "real-models"
     menu: str = "Must it be big?"
     lead: str = (
-        "Published models against the bounds: how many bits each hands from token to token, and the first "
+        "Published models against the bounds: how many bits each passes from token to token, and the first "
         "length at which a task is impossible for any weights."
     )
 
